@@ -1,0 +1,1 @@
+"""Expression nodes, views, and the one place that builds and checks them."""

@@ -1,0 +1,1 @@
+"""Tables: dtypes, ufuncs, monoids, and promotion asked of NumPy."""

@@ -1,0 +1,1 @@
+"""From an expression and a device's capabilities to passes."""

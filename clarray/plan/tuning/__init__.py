@@ -1,0 +1,1 @@
+"""Policies as plain frozen values, and a pure selector."""

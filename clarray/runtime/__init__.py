@@ -1,0 +1,1 @@
+"""Devices, programs, memory and launches: alone imports pyopencl."""

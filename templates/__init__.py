@@ -1,0 +1,1 @@
+"""The OpenCL templates, shipped as clarray.templates."""
