@@ -1,0 +1,29 @@
+"""What every test shares: how Hypothesis searches, and the device in the report's header."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A first call may build a program, so neither time per example nor slow generation says anything.
+_common = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+    "print_blob": True,
+}
+settings.register_profile("default", max_examples=50, **_common)
+settings.register_profile("thorough", max_examples=1000, **_common)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Name the device under test; tests that need none still run where there is none."""
+    import clarray
+
+    try:
+        with clarray.device(None) as device:
+            return f"clarray device: {device}"
+    except Exception as error:  # whatever is wrong, the tests themselves say it better
+        return f"clarray device: none ({error})"
