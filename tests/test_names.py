@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ("clarray", "templates", "tests", "benchmarks", "docs", ".ci")
-TEXT = {"", *".py .mako .md .rst .toml .cfg .yaml .yml .json .css .txt".split()}
+TEXT = {"", ".py", ".mako", ".md", ".rst", ".toml", ".cfg", ".yaml", ".yml", ".json", ".txt"}
 BUILT = {"__pycache__", "_build", "results", "generated"}
 
 # A folder that exists on one machine only: homes and scratch folders, absolute.
