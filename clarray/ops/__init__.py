@@ -1,1 +1,4 @@
-"""Tables: dtypes, ufuncs, monoids, and promotion asked of NumPy."""
+"""Tables of dtypes and ufuncs, and promotion asked of NumPy. No OpenCL here.
+
+Import from the modules: `dtypes`, `ufuncs` (`find_loop`, `emit`, `helpers`), `helpers` (`helpers_in`), `promotion`.
+"""

@@ -1,0 +1,204 @@
+"""C types of values inside kernels, and conversions between them as text.
+
+The expressions given to these functions should be plain variable names (or calls): some are repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from clarray.ops.dtypes import dtype_row
+
+__all__ = ["CType", "Dialect", "cast", "compute_type", "convert", "mask", "select"]
+
+_BITS = {"char": 8, "short": 16, "int": 32, "long": 64, "float": 32, "double": 64}
+_INT_OF_BITS = {8: "char", 16: "short", 32: "int", 64: "long"}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The OpenCL C a kernel is written in.
+
+    Parameters
+    ----------
+    width : int
+        Elements per variable: 1, 2, 4, 8 or 16. Complex values need width 1.
+    clang : bool
+        Whether ``__builtin_convertvector`` may be used (PoCL calls, rather than inlines, ``convert_T``).
+    fp64, fp16 : bool
+        Whether the device has double and half arithmetic.
+    """
+
+    width: int = 1
+    clang: bool = False
+    fp64: bool = True
+    fp16: bool = False
+
+    def convert(self, expr: str, src: CType, dst: CType) -> str:
+        """See the function `convert`; for templates."""
+        return convert(expr, src, dst, self)
+
+
+@dataclass(frozen=True, slots=True)
+class CType:
+    """A C type of ``width`` lanes of ``scalar``: ``CType("float", 16).name`` is ``float16``."""
+
+    scalar: str
+    width: int = 1
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        return self.scalar if self.width == 1 else f"{self.scalar}{self.width}"
+
+    @property
+    def bits(self) -> int:
+        """Bits per lane."""
+        return _BITS[self.scalar.removeprefix("u")]
+
+    @property
+    def is_float(self) -> bool:
+        return self.scalar in ("float", "double")
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.scalar.startswith("u")
+
+    @property
+    def lane(self) -> CType:
+        return CType(self.scalar, 1)
+
+    @property
+    def int_(self) -> CType:
+        """The signed integer type of the same lane size and width."""
+        return CType(_INT_OF_BITS[self.bits], self.width)
+
+    @property
+    def uint(self) -> CType:
+        """The unsigned integer type of the same lane size and width."""
+        return CType("u" + _INT_OF_BITS[self.bits], self.width)
+
+    @property
+    def inf(self) -> str:
+        return f"({self.name})(INFINITY)"
+
+    @property
+    def nan(self) -> str:
+        return f"({self.name})(NAN)"
+
+    def lit(self, text: str | float | int) -> str:
+        """A constant of this type (every lane), such as ``(float16)(0.5f)``."""
+        text = repr(text) if isinstance(text, float) else str(text)
+        if self.scalar == "float" and "0x" not in text:
+            text = text + "f" if any(c in text for c in ".e") else text + ".0f"
+        elif self.scalar == "double" and not any(c in text for c in ".ex"):
+            text += ".0"
+        elif self.scalar == "long":
+            text += "L"
+        elif self.scalar == "ulong":
+            text += "UL"
+        return f"({self.name})({text})"
+
+
+@lru_cache(maxsize=None)
+def compute_type(dtype: np.dtype, width: int = 1) -> CType:
+    """The C type that holds ``width`` elements of ``dtype`` inside a kernel."""
+    row = dtype_row(dtype)
+    if row.kind != "c":
+        return CType(row.compute, width)
+    if width != 1:
+        raise ValueError("complex values are compiled at width 1")
+    return CType(row.compute, 2)
+
+
+def convert(expr: str, src: CType, dst: CType, dialect: Dialect) -> str:
+    """C conversion of every lane, without NumPy's rules for bool, half or out-of-range floats."""
+    if src == dst:
+        return expr
+    if dst.width == 1:
+        return f"(({dst})({expr}))"
+    if dialect.clang:
+        return f"__builtin_convertvector({expr}, {dst})"
+    return f"convert_{dst}({expr})"
+
+
+def mask(comparison: str, lanes: CType, dialect: Dialect) -> str:
+    """Turn a native comparison of values of type ``lanes`` into the bool representation, 0 or -1."""
+    if lanes.width == 1:
+        return f"((char)(-({comparison})))"
+    return convert(f"({comparison})", lanes.int_, CType("char", lanes.width), dialect)
+
+
+def _to_bool(expr: str, src: np.dtype, dialect: Dialect) -> str:
+    ctype = compute_type(src, dialect.width)
+    if dtype_row(src).kind == "c":
+        return f"((char)(-((({expr}).x != 0) | (({expr}).y != 0))))"
+    return mask(f"{expr} != {ctype.lit(0)}", ctype, dialect)
+
+
+def _float_to_int(expr: str, src: CType, dst: CType, dialect: Dialect) -> str:
+    # Out of range C leaves the result open. NumPy on x86 gives what the machine's conversion to the next wider
+    # signed type gives, cut back, so that -1.0 becomes 255 as uint8; doing the same keeps the bits alike.
+    if dst.scalar == "ulong":
+        return f"ca_to_ulong_{src}({expr})"
+    through = CType("long" if dst.scalar == "uint" else "int", dst.width)
+    if dst.bits >= 32 and not dst.is_unsigned:
+        return convert(expr, src, dst, dialect)
+    return convert(convert(expr, src, through, dialect), through, dst, dialect)
+
+
+def _real_cast(expr: str, src: np.dtype, dst: np.dtype, dialect: Dialect) -> str:
+    a, b = compute_type(src, dialect.width), compute_type(dst, dialect.width)
+    source, target = dtype_row(src), dtype_row(dst)
+    if target.kind == "b":
+        return _to_bool(expr, src, dialect)
+    if source.kind == "b":
+        return convert(f"(-{expr})", CType("int") if a.width == 1 else a, b, dialect)
+    if dst == np.float16:
+        if src == np.float64:
+            return convert(f"ca_round_half_{a}({expr})", a, b, dialect)
+        if src.itemsize == 1:
+            return convert(expr, a, b, dialect)
+        return f"ca_round_half_{b}({convert(expr, a, b, dialect)})"
+    if a.is_float and not b.is_float:
+        return _float_to_int(expr, a, b, dialect)
+    return convert(expr, a, b, dialect)
+
+
+def cast(expr: str, src: np.dtype, dst: np.dtype, dialect: Dialect) -> str:
+    """The text that converts ``expr`` of dtype ``src`` to dtype ``dst`` as ``ndarray.astype`` does.
+
+    It may call helpers: pass the finished source to `clarray.ops.helpers_in`.
+    """
+    if src == dst:
+        return expr
+    source, target = dtype_row(src), dtype_row(dst)
+    if source.kind == "c" and target.kind == "c":
+        one, two = compute_type(src), compute_type(dst)
+        return convert(expr, one, two, dialect)
+    if target.kind == "c":
+        part = np.dtype(np.float32 if target.compute == "float" else np.float64)
+        real = _real_cast(expr, src, part, dialect)
+        return f"(({compute_type(dst)})({real}, 0))"
+    if source.kind == "c":
+        if target.kind == "b":
+            return _to_bool(expr, src, dialect)
+        part = np.dtype(np.float32 if source.compute == "float" else np.float64)
+        return cast(f"({expr}).x", part, dst, dialect)
+    return _real_cast(expr, src, dst, dialect)
+
+
+def select(mask_expr: str, a: str, b: str, dtype: np.dtype, dialect: Dialect) -> str:
+    """``a`` where ``mask_expr`` (a bool value: 0 or -1) is set, else ``b``, both of ``dtype``."""
+    ctype = compute_type(dtype, dialect.width)
+    if dtype_row(dtype).kind == "c":
+        return f"select({b}, {a}, ({ctype.int_})({mask_expr}))"
+    if ctype.width == 1:
+        return f"({mask_expr} ? {a} : {b})"
+    lanes = convert(mask_expr, CType("char", ctype.width), ctype.int_, dialect)
+    return f"({lanes} ? {a} : {b})"

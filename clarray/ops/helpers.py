@@ -1,0 +1,67 @@
+"""Helper functions of the generated code, found by the names a source calls.
+
+A helper is a Mako def ``name(t)`` in ``templates/lib/*.mako`` that writes the C function ``ca_name_T`` for a `CType`.
+Which helpers a source needs is read from its text, so no list of dependencies can fall out of step with the code.
+Definitions start with the macro ``HELPER``, which the kernel's preamble defines.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+from mako.lookup import TemplateLookup
+from mako.template import Template
+
+from clarray.codegen.ctype import CType, Dialect
+
+__all__ = ["helpers_in"]
+
+_CALL = re.compile(r"\bca_([a-z0-9_]+?)_((?:u?(?:char|short|int|long)|float|double))(\d*)\b")
+
+
+def _directory() -> Path:
+    try:
+        return Path(str(resources.files("clarray.templates")))
+    except ModuleNotFoundError:  # a checkout that is not installed keeps templates/ beside the package
+        return Path(__file__).resolve().parents[2] / "templates"
+
+
+@lru_cache(maxsize=None)
+def _templates() -> tuple[Template, ...]:
+    lookup = TemplateLookup([str(_directory())], strict_undefined=True)
+    files = sorted((_directory() / "lib").glob("*.mako"))
+    return tuple(lookup.get_template(f"lib/{path.name}") for path in files)
+
+
+@lru_cache(maxsize=None)
+def _definition(name: str, ctype: CType, dialect: Dialect) -> str:
+    for template in _templates():
+        if template.has_def(name):
+            return template.get_def(name).render(t=ctype, dialect=dialect).strip() + "\n"
+    raise KeyError(f"no template in templates/lib defines the helper {name!r}")
+
+
+def helpers_in(source: str, dialect: Dialect) -> list[tuple[str, str]]:
+    """The helper functions that ``source`` calls, directly or not, in the order they must be defined.
+
+    Returns
+    -------
+    list of (str, str)
+        The function's name and its definition.
+    """
+    found: dict[str, str] = {}
+
+    def visit(text: str, own: str) -> None:
+        for match in _CALL.finditer(text):
+            key = match.group(0)
+            if key != own and key not in found:
+                name, scalar, width = match.groups()
+                body = _definition(name, CType(scalar, int(width or 1)), dialect)
+                visit(body, key)
+                found[key] = body
+
+    visit(source, "")
+    return list(found.items())

@@ -1,0 +1,151 @@
+"""The ufunc table put together, and how a loop becomes C.
+
+The rows are in ``ufuncs_<chapter>.py``. A loop is one ufunc at given dtypes; the same loop is always the same object.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+import numpy as np
+
+from clarray.codegen.ctype import CType, Dialect, compute_type, convert, mask
+from clarray.ops import (
+    ufuncs_arithmetic,
+    ufuncs_comparison,
+    ufuncs_exponential,
+    ufuncs_floating,
+    ufuncs_integer,
+    ufuncs_rounding,
+    ufuncs_trigonometric,
+)
+from clarray.ops.dtypes import DTYPES
+from clarray.ops.forms import Form, Row
+from clarray.ops.helpers import helpers_in
+
+__all__ = ["Loop", "emit", "find_loop", "helpers", "supported_ufuncs", "unsupported"]
+
+_CHAPTERS = (
+    ufuncs_arithmetic,
+    ufuncs_comparison,
+    ufuncs_exponential,
+    ufuncs_floating,
+    ufuncs_integer,
+    ufuncs_rounding,
+    ufuncs_trigonometric,
+)
+
+supported_ufuncs: dict[np.ufunc, Row] = {
+    getattr(np, row.name): row for chapter in _CHAPTERS for row in chapter.ROWS
+}
+
+unsupported: dict[str, str] = {
+    "isnat": "datetime64 and timedelta64 are not supported",
+    "matmul": "not elementwise: a matrix product, not part of the ufunc table",
+    "matvec": "not elementwise: a matrix product, not part of the ufunc table",
+    "vecdot": "not elementwise: a product and a sum over the last axis",
+    "vecmat": "not elementwise: a matrix product, not part of the ufunc table",
+}
+
+
+class Loop:
+    """One ufunc at given dtypes, and which of its outputs; made by `find_loop`, compared by identity."""
+
+    __slots__ = ("code", "form", "in_dtypes", "name", "out_dtype", "out_index", "row", "ufunc")
+
+    def __init__(self, row: Row, ufunc: np.ufunc, form: Form, code: int) -> None:
+        self.row = row
+        self.ufunc = ufunc
+        self.name = row.name
+        self.form = form
+        self.code = code
+        self.in_dtypes: tuple[np.dtype, ...] = ()
+        self.out_dtype: np.dtype = np.dtype(bool)
+        self.out_index = 0
+
+    def __repr__(self) -> str:
+        ins = ", ".join(d.name for d in self.in_dtypes)
+        part = f"[{self.out_index}]" if self.ufunc.nout > 1 else ""
+        return f"<Loop {self.name}{part} ({ins}) -> {self.out_dtype.name}>"
+
+
+_loops: dict[tuple, Loop] = {}
+_codes = count()
+
+
+def _no_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype, ...]) -> TypeError:
+    types = ", ".join(str(d) for d in dtypes)
+    reason = unsupported.get(ufunc.__name__)
+    tail = f": {reason}" if reason else ""
+    return TypeError(f"clarray's ufunc '{ufunc.__name__}' did not contain a loop for ({types}){tail}")
+
+
+def find_loop(
+    ufunc: np.ufunc,
+    in_dtypes: tuple[np.dtype, ...],
+    out_dtypes: tuple[np.dtype, ...],
+    out_index: int = 0,
+) -> Loop:
+    """The loop of ``ufunc`` for these dtypes (as `resolve` gives them); the same arguments give the same object.
+
+    Raises
+    ------
+    TypeError
+        There is no device implementation for the ufunc or for these dtypes.
+    """
+    key = (ufunc, in_dtypes, out_dtypes, out_index)
+    loop = _loops.get(key)
+    if loop is not None:
+        return loop
+    row = supported_ufuncs.get(ufunc)
+    if row is None or any(d not in DTYPES for d in (*in_dtypes, *out_dtypes)):
+        raise _no_loop(ufunc, in_dtypes)
+    kinds = "".join("e" if d == np.float16 else DTYPES[d].kind for d in in_dtypes)
+    form = row.form(kinds, out_index)
+    if form is None:
+        raise _no_loop(ufunc, in_dtypes)
+    made = Loop(row, ufunc, form, next(_codes))
+    made.in_dtypes = tuple(DTYPES[d].dtype for d in in_dtypes)
+    made.out_dtype = DTYPES[out_dtypes[out_index]].dtype
+    made.out_index = out_index
+    return _loops.setdefault(key, made)
+
+
+def _wrapped(text: str, args: list[str], ctype: CType, fields: dict[str, str]) -> str:
+    # A scalar narrower than int would be promoted to signed int, where a product of two ushorts overflows.
+    if ctype.width > 1:
+        operands = [a if ctype.is_unsigned else f"as_{ctype.uint}({a})" for a in args]
+        inner = text.format(*operands, **fields)
+        return f"({inner})" if ctype.is_unsigned else f"as_{ctype}({inner})"
+    wide = "ulong" if ctype.bits == 64 else "uint"
+    return f"(({ctype})({text.format(*[f'({wide}){a}' for a in args], **fields)}))"
+
+
+def emit(loop: Loop, args: list[str], dialect: Dialect) -> str:
+    """The C expression of ``loop`` on the variables ``args``, of its output's compute type."""
+    form = loop.form
+    if callable(form.text):
+        return form.text(loop, args, dialect)
+    ctype = compute_type(loop.in_dtypes[0], dialect.width)
+    fields = {"T": str(ctype), "I": str(ctype.int_), "U": str(ctype.uint), "S": ctype.scalar}
+    if form.result == "wrap":
+        return _wrapped(form.text, args, ctype, fields)
+    text = form.text.format(*args, **fields)
+    if form.result == "test":
+        if dialect.width == 1:
+            return f"((char)(-({text})))"
+        return mask(text, ctype, dialect)
+    out = compute_type(loop.out_dtype, dialect.width)
+    if form.result == "int":
+        return convert(f"({text})", ctype.int_, out, dialect)
+    if loop.out_dtype == np.float16 and form.result == "value":
+        return f"ca_round_half_{out}({text})"
+    if ctype.bits < 32 and ctype.width == 1:
+        return f"(({ctype})({text}))"  # C promoted the operands to int
+    return f"({text})"
+
+
+def helpers(loop: Loop, dialect: Dialect) -> list[tuple[str, str]]:
+    """The helper functions that `emit` relies on for ``loop``, as (key, C text) in dependency order."""
+    names = [f"x{i}" for i in range(len(loop.in_dtypes))]
+    return helpers_in(emit(loop, names, dialect), dialect)
