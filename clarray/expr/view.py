@@ -1,0 +1,492 @@
+"""Where the elements of an array lie: pure arithmetic on shape, strides and offset.
+
+Strides and offsets count elements, not bytes, and nothing here touches memory or a device. Every
+error is NumPy's own: where a request is wrong, it is repeated on a one-byte NumPy array of the
+same shape, and what NumPy raises is what the caller sees.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+Shape = tuple[int, ...]
+
+_INVALID_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+    "arrays are valid indices"
+)
+
+
+class View(NamedTuple):
+    """Element ``i`` of the array is element ``offset + sum(i * strides)`` of its memory."""
+
+    shape: Shape
+    strides: Shape
+    offset: int = 0
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the elements lie one after the other in C order."""
+        return is_contiguous(self.shape, self.strides)
+
+    @property
+    def f_contiguous(self) -> bool:
+        """Whether the elements lie one after the other in Fortran order."""
+        return is_contiguous(self.shape[::-1], self.strides[::-1])
+
+
+def contiguous(shape: Shape) -> Shape:
+    """Give the strides of a C-contiguous array."""
+    if len(shape) == 1:
+        return (1,)
+    strides = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent or 1
+    return tuple(reversed(strides))
+
+
+def new_view(shape: Shape) -> View:
+    """Give the view of a whole new C-contiguous array."""
+    return View(shape, contiguous(shape), 0)
+
+
+def is_contiguous(shape: Shape, strides: Shape) -> bool:
+    """Tell whether the strides are C-contiguous, strides of axes of one element not mattering."""
+    step = 1
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent != 1:
+            if extent == 0:
+                return True
+            if stride != step:
+                return 0 in shape
+            step *= extent
+    return True
+
+
+def numpy_error(shape: Shape, request: Callable[[np.ndarray], object]) -> NoReturn:
+    """Raise what NumPy raises for this request on an array of this shape."""
+    request(np.broadcast_to(np.uint8(0), shape))
+    raise AssertionError(f"NumPy accepts for shape {shape} what clarray refused: please report it")
+
+
+# Axes and shapes ------------------------------------------------------------------------------
+
+
+def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
+    """Give an axis as 0 <= axis < ndim, or raise `numpy.exceptions.AxisError`."""
+    if type(axis) is int and 0 <= axis < ndim:
+        return axis
+    return normalize_axis_index(operator.index(axis), ndim, prefix)
+
+
+def normalize_axes(axis: Any, ndim: int) -> Shape:
+    """Give the axes of a reduction, sorted: None means all, and 0-d arrays accept 0 and -1."""
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, tuple):
+        axes = sorted(normalize_axis(one, ndim) for one in axis)
+        if len(set(axes)) != len(axes):
+            raise ValueError("duplicate value in 'axis'")
+        return tuple(axes)
+    axis = operator.index(axis)
+    if ndim == 0 and axis in (0, -1):
+        return ()
+    return (normalize_axis(axis, ndim),)
+
+
+def as_shape(shape: Any) -> Shape:
+    """Read a shape given as one integer or as a sequence of integers."""
+    if type(shape) is int:
+        return (shape,)
+    if isinstance(shape, Iterable) and not isinstance(shape, str | bytes):
+        try:
+            return tuple(map(operator.index, shape))
+        except TypeError:
+            if getattr(shape, "ndim", None) != 0:
+                raise
+    return (operator.index(shape),)
+
+
+def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
+    """Broadcast the shapes of a ufunc's operands, with a ufunc's error message."""
+    first = shapes[0] if shapes else ()
+    for shape in shapes:
+        if shape != first:
+            break
+    else:
+        return first
+    ndim = max(map(len, shapes))
+    result = [1] * ndim
+    for shape in shapes:
+        for axis, extent in enumerate(shape, ndim - len(shape)):
+            if extent != 1 and extent != result[axis]:
+                if result[axis] != 1:
+                    listed = " ".join(str(s).replace(" ", "") for s in shapes)
+                    raise ValueError(
+                        f"operands could not be broadcast together with shapes {listed} "
+                    )
+                result[axis] = extent
+    return tuple(result)
+
+
+def broadcast_to(view: View, shape: Shape) -> View:
+    """Repeat axes of one element, and add axes in front, without a copy."""
+    old = view.shape
+    if old == shape:
+        return view
+    added = len(shape) - len(old)
+    strides = [0] * len(shape)
+    fits = added >= 0 and min(shape, default=0) >= 0
+    if fits:
+        for axis, (extent, stride) in enumerate(zip(old, view.strides, strict=True), added):
+            if extent == shape[axis]:
+                strides[axis] = stride
+            elif extent != 1:
+                fits = False
+    if not fits:
+        numpy_error(old, lambda array: np.broadcast_to(array, shape))
+    return View(shape, tuple(strides), view.offset)
+
+
+# Indexing -------------------------------------------------------------------------------------
+
+
+def is_basic(key: Any) -> bool:
+    """Tell whether the key has only integers, slices, Ellipsis and newaxis, and gives a view.
+
+    Keys that are wrong altogether (a float, a string) count as basic: `index` raises for them.
+    """
+    if type(key) is not tuple:
+        return not _selects_by_data(key)
+    return not any(map(_selects_by_data, key))
+
+
+def _selects_by_data(item: Any) -> bool:
+    kind = type(item)
+    if kind is int or kind is slice or item is None or item is Ellipsis:
+        return False
+    if isinstance(item, bool | np.bool_):
+        return True
+    if isinstance(item, np.generic | str | bytes | float | complex):
+        return False
+    dtype = getattr(item, "dtype", None)
+    if dtype is not None and getattr(item, "ndim", None) == 0:
+        return dtype.kind not in "iu"
+    return not hasattr(item, "__index__") or dtype is not None
+
+
+def _as_index(item: Any) -> int:
+    try:
+        value = operator.index(item)
+    except TypeError:
+        raise IndexError(_INVALID_INDEX) from None
+    if not -(2**63) <= value < 2**63:
+        raise IndexError(_INVALID_INDEX)
+    return value
+
+
+def index(view: View, key: Any) -> View | None:
+    """Take ``view[key]`` for a basic key; None when the key selects by data (lists, arrays, bools).
+
+    Raises
+    ------
+    IndexError
+        An integer is out of bounds, there are too many of them, or a key is no index at all.
+    ValueError
+        A slice has step zero.
+    """
+    if not is_basic(key):
+        return None
+    shape, strides, offset = view
+    items = key if type(key) is tuple else (key,)
+    items, used = _expand(items, len(shape))
+    new_shape: list[int] = []
+    new_strides: list[int] = []
+    axis = 0
+    for item in items:
+        if item is None:
+            new_shape.append(1)
+            new_strides.append(0)
+            continue
+        extent, stride = shape[axis], strides[axis]
+        if type(item) is slice:
+            start, stop, step = item.indices(extent)
+            count = len(range(start, stop, step))
+            if count:  # an empty slice stays where it is, so that no offset leaves the memory
+                offset += start * stride
+                stride *= step if count > 1 else 1
+            new_shape.append(count)
+            new_strides.append(stride)
+        else:
+            if not -extent <= item < extent:
+                raise IndexError(
+                    f"index {item} is out of bounds for axis {axis} with size {extent}"
+                )
+            offset += (item + extent if item < 0 else item) * stride
+        axis += 1
+    return View(
+        (*new_shape, *shape[used:]),
+        (*new_strides, *strides[used:]),
+        offset,
+    )
+
+
+_WHOLE = slice(None)
+
+
+def _expand(items: tuple[Any, ...], ndim: int) -> tuple[list[Any], int]:
+    """Write Ellipsis out as slices and integers as ints; also give the number of axes they use."""
+    result: list[Any] = []
+    ellipsis = -1
+    used = 0
+    for item in items:
+        if item is Ellipsis:
+            if ellipsis >= 0:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+            ellipsis = len(result)
+        elif item is None:
+            result.append(None)
+        else:
+            result.append(item if type(item) is slice else _as_index(item))
+            used += 1
+    if used > ndim:
+        raise IndexError(
+            f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
+        )
+    if ellipsis >= 0:
+        result[ellipsis:ellipsis] = [_WHOLE] * (ndim - used)
+        used = ndim
+    return result, used
+
+
+# The same elements in another arrangement -----------------------------------------------------
+
+
+def transpose(view: View, axes: Sequence[Any] | None = None) -> View:
+    """Permute the axes; reverse them when None."""
+    if axes is None:
+        return View(view.shape[::-1], view.strides[::-1], view.offset)
+    ndim = len(view.shape)
+    if len(axes) != ndim:
+        raise ValueError("axes don't match array")
+    order: list[int] = []
+    for axis in axes:
+        axis = normalize_axis(axis, ndim)
+        if axis in order:
+            raise ValueError("repeated axis in transpose")
+        order.append(axis)
+    return View(
+        tuple(view.shape[axis] for axis in order),
+        tuple(view.strides[axis] for axis in order),
+        view.offset,
+    )
+
+
+def swapaxes(view: View, axis1: Any, axis2: Any) -> View:
+    """Interchange two axes."""
+    ndim = len(view.shape)
+    first = normalize_axis(axis1, ndim, "axis1")
+    second = normalize_axis(axis2, ndim, "axis2")
+    order = list(range(ndim))
+    order[first], order[second] = second, first
+    return transpose(view, order)
+
+
+def moveaxis(view: View, source: Any, destination: Any) -> View:
+    """Move axes to new positions; the others keep their order."""
+    ndim = len(view.shape)
+    sources = normalize_axis_tuple(source, ndim, "source")
+    targets = normalize_axis_tuple(destination, ndim, "destination")
+    if len(sources) != len(targets):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
+    order = [axis for axis in range(ndim) if axis not in sources]
+    for target, axis in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, axis)
+    return transpose(view, order)
+
+
+def squeeze(view: View, axis: Any = None) -> View:
+    """Drop axes of one element: all of them, or those given."""
+    shape = view.shape
+    if axis is None:
+        drop = tuple(i for i, extent in enumerate(shape) if extent == 1)
+    else:
+        drop = normalize_axes(axis, len(shape))
+        if any(shape[i] != 1 for i in drop):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    if not drop:
+        return view
+    keep = [i for i in range(len(shape)) if i not in drop]
+    return View(tuple(shape[i] for i in keep), tuple(view.strides[i] for i in keep), view.offset)
+
+
+def expand_dims(view: View, axis: Any) -> View:
+    """Insert axes of one element where the result shall have them."""
+    if not isinstance(axis, tuple | list):
+        axis = (axis,)
+    ndim = len(view.shape) + len(axis)
+    added = normalize_axis_tuple(axis, ndim)
+    old = iter(zip(view.shape, view.strides, strict=True))
+    pairs = [(1, 0) if i in added else next(old) for i in range(ndim)]
+    return View(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs), view.offset)
+
+
+def flip(view: View, axis: Any = None) -> View:
+    """Reverse the order of the elements along axes (all of them when None)."""
+    ndim = len(view.shape)
+    axes = range(ndim) if axis is None else normalize_axis_tuple(axis, ndim)
+    strides = list(view.strides)
+    offset = view.offset
+    for i in axes:
+        offset += max(view.shape[i] - 1, 0) * strides[i] if view.size else 0
+        strides[i] = -strides[i]
+    return View(view.shape, tuple(strides), offset)
+
+
+def diagonal(view: View, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> View:
+    """Take the diagonal of two axes as the last axis."""
+    ndim = len(view.shape)
+    if ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    first = normalize_axis(axis1, ndim, "axis1")
+    second = normalize_axis(axis2, ndim, "axis2")
+    if first == second:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    offset = operator.index(offset)
+    rows = view.shape[first] - max(-offset, 0)
+    columns = view.shape[second] - max(offset, 0)
+    count = max(min(rows, columns), 0)
+    start = view.offset
+    if count:
+        start += max(-offset, 0) * view.strides[first] + max(offset, 0) * view.strides[second]
+    keep = [i for i in range(ndim) if i not in (first, second)]
+    return View(
+        (*(view.shape[i] for i in keep), count),
+        (*(view.strides[i] for i in keep), view.strides[first] + view.strides[second]),
+        start,
+    )
+
+
+def part(view: View, number: int, parts: int = 2) -> View:
+    """View elements as groups of `parts` smaller ones, and take one of each (real or imaginary)."""
+    return View(
+        view.shape,
+        tuple(stride * parts for stride in view.strides),
+        view.offset * parts + number,
+    )
+
+
+# Reshaping ------------------------------------------------------------------------------------
+
+
+def resolve_shape(old: Shape, shape: Any) -> Shape:
+    """Read the shape asked of a reshape: the one negative extent is found from the size.
+
+    Raises
+    ------
+    ValueError
+        The sizes differ, or more than one extent is negative.
+    """
+    new = as_shape(shape)
+    size = prod(old)
+    unknown = [i for i, extent in enumerate(new) if extent < 0]
+    known = prod(extent for extent in new if extent >= 0)
+    if not unknown and known == size:
+        return new
+    if len(unknown) == 1 and known and size % known == 0:
+        at = unknown[0]
+        return (*new[:at], size // known, *new[at + 1 :])
+    numpy_error(old, lambda array: array.reshape(new))
+
+
+def check_order(order: Any) -> str:
+    """Give a memory order as one of C, F, A, K."""
+    if order is None:
+        return "C"
+    letter = order.upper() if isinstance(order, str) else ""
+    if letter not in ("C", "F", "A", "K"):
+        np.empty(0).reshape(0, order=order)
+    return letter
+
+
+def reshape(view: View, shape: Any, order: str = "C") -> View | None:
+    """Arrange the elements in another shape; None when NumPy would have to copy them."""
+    order = check_order(order)
+    if order == "K":
+        raise ValueError("order 'K' is not permitted for reshaping")
+    new = resolve_shape(view.shape, shape)
+    if new == view.shape:
+        return view
+    if order == "A":
+        order = "F" if view.f_contiguous and not view.contiguous else "C"
+    if order == "F":
+        strides = _regroup(view.shape[::-1], view.strides[::-1], new[::-1])
+        strides = strides if strides is None else strides[::-1]
+    else:
+        strides = _regroup(view.shape, view.strides, new)
+    return None if strides is None else View(new, strides, view.offset)
+
+
+def _regroup(old: Shape, strides: Shape, new: Shape) -> Shape | None:
+    """Give the strides of the new shape, walking both shapes in groups of axes of equal size."""
+    if is_contiguous(old, strides):
+        return contiguous(new)
+    pairs = [(n, s) for n, s in zip(old, strides, strict=True) if n != 1]
+    result: list[int] = []
+    j = 0  # the first axis of `pairs` not yet used
+    i = 0
+    while i < len(new):
+        if new[i] == 1:
+            result.append(0)
+            i += 1
+            continue
+        group, inside = new[i], pairs[j][0]
+        i_end, j_end = i + 1, j + 1
+        while group != inside:
+            if group < inside:
+                group *= new[i_end]
+                i_end += 1
+            else:
+                inside *= pairs[j_end][0]
+                j_end += 1
+        for k in range(j, j_end - 1):
+            if pairs[k][1] != pairs[k + 1][0] * pairs[k + 1][1]:
+                return None
+        base = pairs[j_end - 1][1]
+        result.extend(base * prod(new[k + 1 : i_end]) for k in range(i, i_end))
+        i, j = i_end, j_end
+    return tuple(result)
+
+
+def memory_order(view: View) -> list[int]:
+    """Sort the axes as they lie in memory, largest step first (NumPy's order 'K')."""
+    return sorted(range(len(view.shape)), key=lambda axis: -abs(view.strides[axis]))
+
+
+def ravel(view: View, order: str = "C") -> View | None:
+    """Flatten to one axis; None when NumPy copies, as it does for all but contiguous elements."""
+    order = check_order(order)
+    if order == "K":
+        if not view.contiguous:
+            view = transpose(view, memory_order(view))
+    elif order == "F" or (order == "A" and view.f_contiguous and not view.contiguous):
+        view = transpose(view)
+    return View((view.size,), (1,), view.offset) if view.contiguous else None
