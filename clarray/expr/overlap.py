@@ -86,7 +86,8 @@ def may_overlap(a: View, b: View, a_itemsize: int = 1, b_itemsize: int = 1) -> b
     first = min(a_first, b_first)
     one = _Fake(a, a_itemsize, base - first)
     other = _Fake(b, b_itemsize, base - first)
-    return np.may_share_memory(np.asarray(one), np.asarray(other), max_work=EXACT_WORK)
+    # NumPy's stubs know only the two extreme values of max_work
+    return np.may_share_memory(np.asarray(one), np.asarray(other), max_work=EXACT_WORK)  # type: ignore[arg-type]
 
 
 def _dense(view: View, reach: int) -> bool:

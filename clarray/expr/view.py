@@ -214,8 +214,7 @@ def index(view: View, key: Any) -> View | None:
     if not is_basic(key):
         return None
     shape, strides, offset = view
-    items = key if type(key) is tuple else (key,)
-    items, used = _expand(items, len(shape))
+    items, used = _expand(key if type(key) is tuple else (key,), len(shape))
     new_shape: list[int] = []
     new_strides: list[int] = []
     axis = 0
