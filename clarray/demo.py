@@ -144,11 +144,8 @@ def mapped_member(path: Path, name: str) -> np.ndarray:
         lengths = np.frombuffer(file.read(4), "<u2")
         file.seek(int(lengths.sum()), 1)
         version = np.lib.format.read_magic(file)
-        wide = version != (1, 0)
-        header = (
-            np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
-        )
-        shape, fortran, dtype = header(file)
+        headers = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = headers[version != (1, 0)](file)
         at = file.tell()
     return np.memmap(path, dtype, "r", offset=at, shape=shape, order="F" if fortran else "C")
 

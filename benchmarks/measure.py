@@ -1,0 +1,198 @@
+"""Interleaved rounds: every peer once per round, the median over rounds."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from operations import Operation
+from peers import Peer, importable
+
+LEAST_ROUNDS = 3
+TOLERANCE = 1e-4  # NumPy's own float32 sums along axis 0 are off by some 1e-5
+
+
+@dataclass
+class Measurement:
+    """What one operation took on every peer."""
+
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    moved: int = 0
+    right: bool = True
+
+    def median(self, peer: str) -> float | None:
+        taken = self.seconds.get(peer)
+        return statistics.median(taken) if taken else None
+
+
+class Bench:
+    """The peers, the inputs and the clock."""
+
+    def __init__(
+        self,
+        *,
+        peers: list[str],
+        device: Any,
+        shapes: dict[str, tuple[int, ...]],
+        rounds: int,
+        budget: float,
+        least_sample: float,
+    ) -> None:
+        self.device = device
+        self.shapes = shapes
+        self.rounds = max(rounds, LEAST_ROUNDS)
+        self.budget = budget
+        self.least_sample = least_sample
+        # clarray first: what it does for a runtime must be done before others look at it.
+        self.peers, self.missing = importable(peers, device)
+        self._host: dict[str, np.ndarray] = {}
+        self._uploaded: dict[tuple[str, str], Any] = {}
+        self.bandwidth = self.copy_bandwidth()
+
+    def host(self, name: str) -> np.ndarray:
+        """Give a named input, made when first asked for."""
+        if name not in self._host:
+            random = np.random.default_rng(sum(map(ord, name)))
+            values = random.random(self.shapes[name], dtype=np.float32)
+            if name == "m":
+                values *= 10
+                values += 0.01
+            elif name == "w":
+                values *= 2
+            self._host[name] = values
+        return self._host[name]
+
+    def keep_only(self, names: Iterable[str]) -> None:
+        """Free the inputs that the next operation does not use."""
+        self._host = {k: v for k, v in self._host.items() if k in names}
+        self._uploaded = {k: v for k, v in self._uploaded.items() if k[1] in names}
+
+    def inputs(self, peer: Peer, operation: Operation) -> list[Any]:
+        given = []
+        for name in operation.inputs:
+            host = self.host(name)
+            if operation.from_host:
+                given.append(host)
+                continue
+            if (peer.name, name) not in self._uploaded:
+                self._uploaded[peer.name, name] = peer.upload(host)
+            given.append(self._uploaded[peer.name, name])
+        return given
+
+    def copy_bandwidth(self) -> float:
+        """Bytes read and written per second by the faster copy, clarray's or the driver's."""
+        host = self.host("a")
+        calls: list[Callable[[], Any]] = []
+        for peer in self.peers:
+            if peer.name == "clarray":
+                mine = peer.upload(host)
+                calls.append(lambda peer=peer, mine=mine: peer.finish(mine.copy()))
+            if peer.name == "pyopencl":
+                calls.append(peer.copy_seconds(host))  # type: ignore[attr-defined]
+        best = float("inf")
+        for call in calls:
+            call()
+            best = min(best, *(clock(call, 1) for _ in range(self.rounds)))
+        return 2 * host.nbytes / best
+
+    def measure(self, operation: Operation) -> Measurement:
+        """Run an operation on every peer, check clarray's answer, and time them in turn."""
+        self.keep_only(operation.inputs)
+        found = Measurement()
+        ready: dict[str, tuple[Callable[[], Any], int]] = {}
+        answers: dict[str, np.ndarray] = {}
+        for peer in self.peers:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    prepared = self.prepare(peer, operation)
+                if prepared is None:
+                    continue
+                call, answer = prepared
+                answers[peer.name] = answer
+                ready[peer.name] = call, self.repeats(call)
+            except Exception as error:
+                found.errors[peer.name] = f"{type(error).__name__}: {error}".splitlines()[0]
+        found.moved = self.least_bytes(operation, answers)
+        found.right = agree(answers)
+        started = time.perf_counter()
+        for done in range(self.rounds):
+            if done >= LEAST_ROUNDS and time.perf_counter() - started > self.budget:
+                break
+            for name, (call, repeats) in ready.items():
+                found.seconds.setdefault(name, []).append(clock(call, repeats))
+        return found
+
+    def prepare(
+        self, peer: Peer, operation: Operation
+    ) -> tuple[Callable[[], Any], np.ndarray] | None:
+        """Give the call to time, and its answer from a first, untimed call."""
+        run = peer.call(operation, self.inputs(peer, operation))
+        if run is None:
+            return None
+        finish = peer.finish
+        answer = peer.host(run())
+        if operation.lazy or operation.scalar:
+            return run, answer
+        return (lambda: finish(run())), answer
+
+    def repeats(self, call: Callable[[], Any]) -> int:
+        """How often a call is repeated so that one sample can be read off the clock."""
+        taken = min(clock(call, 1) for _ in range(3))
+        return max(1, round(self.least_sample / max(taken, 1e-8)))
+
+    def least_bytes(self, operation: Operation, answers: dict[str, np.ndarray]) -> int:
+        read = sum(self.host(name).nbytes for name in operation.inputs)
+        again = operation.extra_reads * self.host(operation.inputs[0]).nbytes
+        written = max((answer.nbytes for answer in answers.values()), default=0)
+        return read + again + written
+
+    def progress(self, operations: Sequence[Operation]) -> Iterator[Operation]:
+        """Go through the operations behind a progress bar: tqdm's, or a plain one."""
+        if not sys.stderr.isatty():
+            yield from operations
+            return
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            yield from plain_progress(operations)
+            return
+        with tqdm(total=len(operations), leave=False) as bar:
+            for operation in operations:
+                bar.set_description(operation.name)
+                yield operation
+                bar.update()
+
+
+def plain_progress(operations: Sequence[Operation], width: int = 30) -> Iterator[Operation]:
+    for done, operation in enumerate(operations):
+        full = width * done // len(operations)
+        line = f"[{'#' * full:<{width}}] {done}/{len(operations)} {operation.name}"
+        print(f"\r{line:<100}", end="", file=sys.stderr, flush=True)
+        yield operation
+        print(f"\r{'':<100}\r", end="", file=sys.stderr, flush=True)
+
+
+def clock(call: Callable[[], Any], repeats: int) -> float:
+    """Seconds per call."""
+    start = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - start) / repeats
+
+
+def agree(answers: dict[str, np.ndarray]) -> bool:
+    """Whether clarray's answer is NumPy's, as far as NumPy's own rounding lets one tell."""
+    if "clarray" not in answers or "numpy" not in answers:
+        return True
+    mine, theirs = answers["clarray"], answers["numpy"]
+    same_kind = mine.dtype == theirs.dtype and mine.shape == theirs.shape
+    return same_kind and bool(np.allclose(mine, theirs, rtol=TOLERANCE, atol=0))
