@@ -29,7 +29,7 @@ def draw(run: dict[str, Any], path: Path) -> None:
         return
     peers = [p for p in COLOURS if any(p in row["median_seconds"] for row in rows)]
     high = 0.8 / len(peers)
-    figure, axes = plt.subplots(figsize=(9, 1 + 0.16 * len(rows) * (len(peers) + 1)))
+    figure, axes = plt.subplots(figsize=(9, 1.2 + 0.1 * len(rows) * (len(peers) + 1.2)))
     for k, peer in enumerate(peers):
         places, ratios = [], []
         for position, row in enumerate(rows):
@@ -37,14 +37,16 @@ def draw(run: dict[str, Any], path: Path) -> None:
             if peer in taken:
                 places.append(position + k * high)
                 ratios.append(taken["numpy"] / taken[peer])
-        bars = axes.barh(places, ratios, high, color=COLOURS[peer], label=peer)
+        lengths = [ratio - 1 for ratio in ratios]
+        axes.barh(places, lengths, high, left=1, color=COLOURS[peer], label=peer)
         if peer == "clarray":
-            axes.bar_label(bars, [f"{r:.3g}" for r in ratios], padding=2, fontsize=7)
+            for place, ratio in zip(places, ratios, strict=True):
+                axes.text(max(ratio, 1) * 1.03, place, f"{ratio:.3g}", va="center", fontsize=7)
     axes.axvline(1, color="black", linewidth=1)
     axes.set_xscale("log")
     axes.set_yticks([p + 0.4 - high / 2 for p in range(len(rows))])
     axes.set_yticklabels([row["operation"] for row in rows], fontsize=8)
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) - 0.2, -high)
     axes.set_xlabel("times NumPy's speed (more is better)")
     cores = f", {run['host']['cores']} cores" if run["device"]["kind"] == "cpu" else ""
     what = f"{run['device']['name']}{cores}, {run['device']['platform']}, {run['date']}"
