@@ -1,1 +1,24 @@
 """Devices, programs, memory and launches: alone imports pyopencl."""
+
+from clarray.runtime.capabilities import Capabilities
+from clarray.runtime.device import Device
+from clarray.runtime.discovery import current_device, devices, find_device, use_device
+from clarray.runtime.launch import Kernel
+from clarray.runtime.memory import Memory
+from clarray.runtime.profile import Profile, profile
+from clarray.runtime.programs import ArgType, Program
+
+__all__ = [
+    "ArgType",
+    "Capabilities",
+    "Device",
+    "Kernel",
+    "Memory",
+    "Profile",
+    "Program",
+    "current_device",
+    "devices",
+    "find_device",
+    "profile",
+    "use_device",
+]

@@ -1,0 +1,126 @@
+"""Bytes kept on disk between processes: compiled programs, and what was learnt about a device.
+
+    file = magic | sha256 of payload | payload
+
+Writers rename a finished file into place, so readers see all of it or nothing; a file that was cut
+short, overwritten or made by something else fails its checksum and counts as absent. A cache that
+cannot be used (read-only home, full disk) is no error: everything is compiled again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from clarray.version import __version__
+
+_MAGIC = b"clarray cache 1\n"
+_CHECKSUM = 32
+_LIMIT_BYTES = 512 << 20
+_STALE_SECONDS = 3600.0
+
+
+def cache_folder() -> Path:
+    """Give the folder of all of clarray's caches: CLARRAY_CACHE_DIR, or the user's cache folder."""
+    chosen = os.environ.get("CLARRAY_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    from platformdirs import user_cache_dir  # here, since most runs of a test set the variable
+
+    return Path(user_cache_dir("clarray", appauthor=False))
+
+
+def key_of(*parts: str) -> str:
+    """Give a file name for these texts and this version of clarray."""
+    digest = hashlib.sha256()
+    for part in (__version__, *parts):
+        data = part.encode()
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+class DiskCache:
+    """A folder of checksummed files.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when something is first stored.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._pruned = False
+
+    def load(self, key: str) -> bytes | None:
+        """Read what was stored under a key; None where there is nothing, or nothing sound."""
+        try:
+            data = (self.folder / key).read_bytes()
+        except OSError:
+            return None
+        start = len(_MAGIC) + _CHECKSUM
+        payload = data[start:]
+        if data[:start] == _MAGIC + hashlib.sha256(payload).digest():
+            return payload
+        self.discard(key)
+        return None
+
+    def store(self, key: str, payload: bytes) -> None:
+        """Write a payload under a key, replacing what was there."""
+        temporary = None
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(".tmp", dir=self.folder)
+            with os.fdopen(handle, "wb") as file:
+                file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+            os.replace(temporary, self.folder / key)
+        except OSError:
+            if temporary is not None:
+                _unlink(Path(temporary))
+        if not self._pruned:
+            self._pruned = True
+            self._prune()
+
+    def discard(self, key: str) -> None:
+        """Forget what was stored under a key."""
+        _unlink(self.folder / key)
+
+    def load_json(self, key: str) -> dict[str, object] | None:
+        """Read a dictionary stored with `store_json`."""
+        payload = self.load(key)
+        if payload is None:
+            return None
+        found = json.loads(payload)
+        return found if isinstance(found, dict) else None
+
+    def store_json(self, key: str, value: dict[str, object]) -> None:
+        """Write a dictionary of plain values."""
+        self.store(key, json.dumps(value).encode())
+
+    def _prune(self) -> None:
+        """Drop what killed processes left, and the oldest files beyond the limit."""
+        files = []
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    info = entry.stat()
+                    if entry.is_file():
+                        files.append((info.st_mtime, info.st_size, Path(entry.path)))
+        now = time.time()
+        total = 0
+        for modified, size, path in sorted(files, reverse=True):
+            total += size
+            left_over = path.suffix == ".tmp" and now - modified > _STALE_SECONDS
+            if left_over or total > _LIMIT_BYTES:
+                _unlink(path)
+
+
+def _unlink(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

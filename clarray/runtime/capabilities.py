@@ -1,0 +1,160 @@
+"""What a device can do, as plain values: read from OpenCL once, or found by compiling a few lines."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import pyopencl as cl
+
+from clarray.runtime import pocl
+from clarray.runtime.limits import total_host_bytes
+from clarray.runtime.programs import compile_source
+
+_PLAIN = "kernel void probe(global float *x) { x[0] = exp(x[1]); }"
+_WITH_ATTRIBUTE = """
+{attribute} float helper(float x) {{ return exp(x); }}
+{attribute} kernel void probe(global float *x) {{ x[0] = helper(x[1]); }}
+"""
+_CLANG_BUILTINS = """
+typedef float floats __attribute__((ext_vector_type(16), aligned(4)));
+typedef char chars __attribute__((ext_vector_type(16)));
+kernel void probe(global float *x, global float *y) {
+    floats a = ((global floats *)x)[0];
+    chars below = __builtin_convertvector(a < 1.0f, chars);
+    floats b = a * __builtin_convertvector(below & (chars)1, floats);
+    __builtin_nontemporal_store(b, (global floats *)y);
+}
+"""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What the layers above plan and generate code by.
+
+    Attributes
+    ----------
+    kind : str
+        'cpu', 'gpu' or 'accelerator'.
+    name, vendor, platform, platform_version, driver : str
+        As OpenCL tells them.
+    compute_units, max_work_group : int
+        Parallel processors, and work-items that fit in one group.
+    local_bytes, global_bytes, max_alloc_bytes : int
+        Sizes of memories, and of the largest single allocation the device promises.
+    fp64, fp16 : bool
+        Arithmetic in double and half. Loads and stores of half work everywhere.
+    host_memory : bool
+        Kernels work in host memory: nothing is copied to reach it.
+    clang_builtins : bool
+        ``__builtin_convertvector``, ``__builtin_nontemporal_store`` and ``ext_vector_type`` compile.
+    function_attribute : str
+        What to put before every kernel and helper; usually ''.
+    little_endian : bool
+        Byte order.
+    """
+
+    kind: str
+    name: str
+    vendor: str
+    platform: str
+    platform_version: str
+    driver: str
+    compute_units: int
+    max_work_group: int
+    local_bytes: int
+    global_bytes: int
+    max_alloc_bytes: int
+    fp64: bool
+    fp16: bool
+    host_memory: bool
+    clang_builtins: bool
+    function_attribute: str
+    little_endian: bool
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What only compiling can tell; kept on disk under the device's identity."""
+
+    mended: bool  # PoCL's CPU name had to be replaced
+    clang_builtins: bool
+    function_attribute: str
+
+
+def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None) -> Compiled:
+    """Compile a few lines, unless it is known how that ends; mend PoCL where it needs it.
+
+    Parameters
+    ----------
+    context : pyopencl.Context
+        Of all the devices.
+    devices : list of pyopencl.Device
+        One OpenCL device, or several that are used as one; the first is compiled for.
+    known : Compiled or None
+        What an earlier process found.
+    """
+    if known is not None:
+        if known.mended:
+            for device in devices:
+                pocl.name_cpu(device)
+        return known
+    device = devices[0]
+    if kind(device) != "cpu":
+        return Compiled(False, False, "")
+    mended = False
+    if pocl.is_mendable(device) and not _compiles(context, device, _PLAIN):
+        mended = all([pocl.name_cpu(each) for each in devices])
+    attribute = ""
+    if pocl.is_mendable(device) and not mended:
+        wanted = pocl.function_attribute()
+        if _compiles(context, device, _WITH_ATTRIBUTE.format(attribute=wanted)):
+            attribute = wanted
+    return Compiled(mended, _compiles(context, device, _CLANG_BUILTINS), attribute)
+
+
+def _compiles(context: cl.Context, device: cl.Device, source: str) -> bool:
+    try:
+        compile_source(context, device, source)
+    except RuntimeError:
+        return False
+    return True
+
+
+def kind(device: cl.Device) -> str:
+    """Give 'cpu', 'gpu' or 'accelerator'."""
+    if device.type & cl.device_type.GPU:
+        return "gpu"
+    return "cpu" if device.type & cl.device_type.CPU else "accelerator"
+
+
+def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
+    """Gather everything about a device."""
+    extensions = device.extensions.split()
+    host = kind(device) == "cpu" and bool(device.host_unified_memory)
+    memory = device.global_mem_size
+    return Capabilities(
+        kind=kind(device),
+        name=device.name.strip(),
+        vendor=device.vendor.strip(),
+        platform=device.platform.name.strip(),
+        platform_version=device.platform.version.strip(),
+        driver=device.driver_version.strip(),
+        compute_units=device.max_compute_units,
+        max_work_group=device.max_work_group_size,
+        local_bytes=device.local_mem_size,
+        # Some runtimes tell a part of the memory; on the host the system's word counts.
+        global_bytes=total_host_bytes() if host else memory,
+        max_alloc_bytes=device.max_mem_alloc_size,
+        fp64="cl_khr_fp64" in extensions and not _simulated("NO_FP64"),
+        fp16="cl_khr_fp16" in extensions,
+        host_memory=host,
+        clang_builtins=compiled.clang_builtins,
+        function_attribute=compiled.function_attribute,
+        little_endian=bool(device.endian_little),
+    )
+
+
+def _simulated(what: str) -> bool:
+    """Whether a test has switched a capability off."""
+    return os.environ.get(f"CLARRAY_SIMULATE_{what}", "0") not in ("", "0")

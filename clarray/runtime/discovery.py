@@ -1,0 +1,157 @@
+"""Which devices there are, and which one is meant.
+
+    platforms -> devices() -> find_device("part of a name" | index) -> current_device()
+
+OpenCL is first asked when a device is first needed; importing clarray does not touch it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import pyopencl as cl
+
+from clarray.runtime import pocl
+from clarray.runtime.capabilities import kind
+from clarray.runtime.device import Device
+from clarray.runtime.environment import prepared_environment
+
+_NONE_FOUND = (
+    'no OpenCL device found: pip install "clarray[pocl]" or "clarray[intel]" for the CPU, or '
+    "install the OpenCL driver of your GPU's vendor"
+)
+
+_lock = threading.Lock()
+_found: list[Device] | None = None
+_chosen: Device | None = None
+_used: ContextVar[Device] = ContextVar("clarray device")
+
+
+def devices() -> list[Device]:
+    """List the devices that can be used; PoCL's two CPU devices count as one.
+
+    Raises
+    ------
+    RuntimeError
+        Where there is no OpenCL device; it says what to install.
+    """
+    global _found
+    with _lock:
+        if _found is None:
+            _found = _discover()
+        if not _found:
+            raise RuntimeError(_NONE_FOUND)
+        return list(_found)
+
+
+def find_device(which: str | int | Device | None = None) -> Device:
+    """Give a device by its index in `devices`, part of a name, or itself.
+
+    Parameters
+    ----------
+    which : str, int, Device or None
+        An index; or a part, in any case, of a platform's or device's name; None is the default:
+        CLARRAY_DEVICE, else the first GPU, else the first device.
+    """
+    if isinstance(which, Device):
+        return which
+    if which is None:
+        return _default()
+    if isinstance(which, str) and not which.strip().lstrip("-").isdigit():
+        return _by_name(which.strip())
+    listed = devices()
+    index = int(which)
+    if not 0 <= index < len(listed):
+        raise ValueError(f"no device {index}; there are {_numbered(listed)}")
+    return listed[index]
+
+
+def current_device() -> Device:
+    """Give the device that new arrays are made on."""
+    device = _used.get(None) or _chosen
+    return device if device is not None else _default()
+
+
+@contextmanager
+def use_device(which: str | int | Device | None) -> Iterator[Device]:
+    """Make new arrays on this device for a block of code, in this thread or task only."""
+    device = find_device(which)
+    token = _used.set(device)
+    try:
+        yield device
+    finally:
+        _used.reset(token)
+
+
+def _default() -> Device:
+    global _chosen
+    if _chosen is None:
+        wanted = os.environ.get("CLARRAY_DEVICE", "").strip()
+        if wanted:
+            _chosen = find_device(wanted)
+        else:
+            listed = devices()
+            gpus = [device for device in listed if kind(device.cl_device) == "gpu"]
+            _chosen = (gpus or listed)[0]
+    return _chosen
+
+
+def _by_name(part: str) -> Device:
+    """Give the first device whose platform, else whose own name holds these letters.
+
+    Platforms first: "intel" means Intel's runtime and not PoCL on an Intel CPU.
+    """
+    listed = devices()
+    wanted = part.lower()
+    for names in (_platform_names, _device_names):
+        for device in listed:
+            if any(wanted in name.lower() for name in names(device.cl_device)):
+                return device
+    raise ValueError(f"no device is called {part!r}; there are {_numbered(listed)}")
+
+
+def _platform_names(device: cl.Device) -> tuple[str, ...]:
+    platform = device.platform
+    return platform.name, platform.vendor, platform.version
+
+
+def _device_names(device: cl.Device) -> tuple[str, ...]:
+    return device.name, device.vendor
+
+
+def _numbered(listed: list[Device]) -> str:
+    return ", ".join(f"{index}: {device!r}" for index, device in enumerate(listed))
+
+
+def _discover() -> list[Device]:
+    with prepared_environment():
+        try:
+            platforms = cl.get_platforms()
+        except cl.Error:  # the loader's way to say that there are none
+            return []
+        found = []
+        for platform in platforms:
+            try:
+                listed = platform.get_devices()
+            except cl.Error:  # a driver without its hardware
+                continue
+            found.extend(_paired(listed))
+        return found
+
+
+def _paired(listed: list[cl.Device]) -> list[Device]:
+    """Make one platform's devices ours, PoCL's `basic` a part of the one with a thread pool."""
+    basic = [
+        device for device in listed if pocl.is_pocl(device) and device.name.startswith("basic")
+    ]
+    pool = [
+        device for device in listed if pocl.is_pocl(device) and device.name.startswith("pthread")
+    ]
+    if not (basic and pool):
+        return [Device(device) for device in listed]
+    rest = [device for device in listed if device not in (*basic, *pool)]
+    return [Device(pool[0], basic[0]), *(Device(device) for device in rest)]

@@ -1,0 +1,155 @@
+"""What must be in the environment before OpenCL is first asked for its platforms.
+
+Three things, all undone again after the query, and none touched where the user has set it:
+POCL_DEVICES, so that PoCL's wheel shows the device that runs in the calling thread beside the one
+with a thread pool; POCL_CACHE_DIR, so that its compiled kernels are never run on another kind of
+CPU; and OCL_ICD_VENDORS, so that Intel's runtime, installed by pip, is found without a system file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import platform
+import site
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from clarray.runtime.cache import cache_folder
+
+_SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
+_INTEL_LIBRARIES = ("lib/libintelocl.so", "Library/bin/intelocl64.dll")
+
+
+@cache
+def cpu_flags() -> frozenset[str]:
+    """Give the instruction sets this CPU names, where the system tells; else nothing."""
+    for line in _cpu_lines():
+        if line.startswith("flags"):
+            return frozenset(line.partition(":")[2].split())
+    return frozenset()
+
+
+@cache
+def cpu_identity() -> str:
+    """Give a text that differs between CPUs that need different machine code."""
+    wanted = ("vendor_id", "cpu family", "model", "stepping", "flags", "CPU part")
+    told = "\n".join(line for line in _cpu_lines() if line.startswith(wanted))
+    return f"{platform.machine()}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+
+
+@cache
+def _cpu_lines() -> list[str]:
+    """Give what the system says of the first core."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as info:
+        return info.read(8192).partition("\n\n")[0].splitlines()
+    return [f"model {platform.processor()}"]
+
+
+@contextlib.contextmanager
+def prepared_environment() -> Iterator[None]:
+    """Set what discovery needs, for as long as the first query of OpenCL takes."""
+    changes = {}
+    if _has_pocl_wheel() and not _has_driver("pocl"):
+        changes["POCL_DEVICES"] = "basic pthread"
+        changes["POCL_CACHE_DIR"] = str(cache_folder() / f"pocl-{cpu_identity()}")
+    changes.update(_intel())
+    mine = {name: value for name, value in changes.items() if name not in os.environ}
+    os.environ.update(mine)
+    try:
+        yield
+    finally:
+        for name in mine:
+            os.environ.pop(name, None)
+
+
+def _has_pocl_wheel() -> bool:
+    """Whether the PoCL that will be loaded is the 3.x wheel's; later ones name devices otherwise."""
+    import pyopencl
+
+    packages = Path(pyopencl.__file__).parents[1]
+    return bool(list(packages.glob("pocl_binary_distribution-3.*.dist-info")))
+
+
+def _has_driver(word: str) -> bool:
+    """Whether a vendors folder names a driver with this word in its name, and the driver exists."""
+    for text in _system_icds().values():
+        if word in text.lower() and _loads(text.strip()):
+            return True
+    return False
+
+
+def _loads(library: str) -> bool:
+    """Whether a driver is really there: removed packages leave their vendor files behind."""
+    if os.path.isabs(library):
+        return os.path.exists(library)
+    try:  # on the loader's search path; it would load the driver next
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def _system_icds() -> dict[str, str]:
+    """Give the name and text of each vendor file that the loader reads by itself."""
+    folders = [_SYSTEM_VENDORS]
+    if Path(sys.prefix, "conda-meta").is_dir():
+        folders.append(Path(sys.prefix, "etc/OpenCL/vendors"))
+    found = {}
+    for file in (file for folder in folders for file in sorted(folder.glob("*.icd"))):
+        with contextlib.suppress(OSError):
+            found[file.name] = file.read_text(errors="replace")
+    return found
+
+
+def _intel() -> dict[str, str]:
+    """Give the setting that makes a pip-installed Intel runtime visible; nothing if there is none."""
+    library = _intel_library()
+    if library is None or "OCL_ICD_VENDORS" in os.environ or _has_driver("intelocl"):
+        return {}
+    if os.name == "nt":  # the Khronos loader, which adds to what it finds elsewhere
+        return {"OCL_ICD_FILENAMES": str(library)}
+    with contextlib.suppress(OSError):
+        return {"OCL_ICD_VENDORS": str(_vendors_folder(library))}
+    return {}
+
+
+def _intel_library() -> Path | None:
+    for prefix in (sys.prefix, site.getuserbase()):
+        for relative in _INTEL_LIBRARIES:
+            library = Path(prefix, relative)
+            if library.is_file():
+                return library
+    return None
+
+
+def _vendors_folder(library: Path) -> Path:
+    """Make a vendors folder of the system's drivers and one more library.
+
+    The variable replaces the system's folder, so its files are repeated.
+    """
+    wanted = {"clarray-intel.icd": f"{library}\n"} | _system_icds()
+    digest = hashlib.sha256(repr(sorted(wanted.items())).encode()).hexdigest()[:16]
+    try:
+        return _written(cache_folder() / f"vendors-{digest}", wanted)
+    except OSError:  # no home that can be written to
+        return _written(Path(tempfile.mkdtemp("clarray-vendors")), wanted)
+
+
+def _written(folder: Path, files: dict[str, str]) -> Path:
+    """Write small files unless they are there already; readers never see half of one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        target = folder / name
+        if target.is_file() and target.read_text(errors="replace") == text:
+            continue
+        handle, temporary = tempfile.mkstemp(".tmp", dir=folder)
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.replace(temporary, target)
+    return folder

@@ -1,0 +1,150 @@
+"""Launches: the hot path. On a CPU a small launch costs about as much as one NumPy operation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyopencl as cl
+
+from clarray.runtime.profile import record, state
+
+if TYPE_CHECKING:
+    from clarray.runtime.device import Device, Lane
+    from clarray.runtime.programs import Program
+
+_enqueue = cl.enqueue_nd_range_kernel
+
+
+class Bound:
+    """A kernel compiled for one lane, and the local sizes it has been launched with."""
+
+    __slots__ = ("kernel", "set_args", "queue", "lane", "seen")
+
+    def __init__(self, kernel: cl.Kernel, lane: Lane) -> None:
+        self.kernel = kernel
+        self.set_args = kernel.set_args
+        self.queue = lane.queue
+        self.lane = lane
+        self.seen: set[tuple[int, ...]] = set()
+
+
+class Kernel:
+    """One kernel of a program; made by `Program.kernel`."""
+
+    __slots__ = ("name", "_device", "_program", "_main", "_inline")
+
+    def __init__(self, device: Device, program: Program, name: str) -> None:
+        self.name = name
+        self._device = device
+        self._program = program
+        self._main: Bound | None = None
+        self._inline: Bound | None = None
+
+    def launch(
+        self,
+        groups: tuple[int, ...],
+        local: tuple[int, ...],
+        args: Sequence[Any],
+        inline: bool = False,
+        nbytes: int = 0,
+    ) -> None:
+        """Queue one run of the kernel.
+
+        Parameters
+        ----------
+        groups : tuple of int
+            Work-groups along each dimension, each at least 1.
+        local : tuple of int
+            Work-items of a group along each dimension.
+        args : sequence
+            `Memory.buffer` objects and plain Python numbers, in the kernel's order.
+        inline : bool
+            Run on the calling thread where the device can; the kernel has then finished when this
+            returns. Right for small work only.
+        nbytes : int
+            Bytes the kernel reads and writes, for the profile's GB/s.
+
+        Raises
+        ------
+        MemoryError
+            Where the device has no memory for it, after the pool has been emptied.
+        """
+        device = self._device
+        with device.lock:
+            if inline and device.inline is not None:
+                bound = self._inline
+                if device.pending:
+                    device.finish()
+            else:
+                bound = self._main
+                device.pending = True
+            if bound is None or local not in bound.seen or state.recorder is not None:
+                self._launch_observed(groups, local, args, inline, nbytes)
+                return
+            bound.set_args(*args)
+            try:
+                _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
+            except cl.Error as error:
+                self._launch_again(bound, groups, local, error)
+
+    def _launch_observed(
+        self,
+        groups: tuple[int, ...],
+        local: tuple[int, ...],
+        args: Sequence[Any],
+        inline: bool,
+        nbytes: int,
+    ) -> None:
+        """Launch for the first time, or under a profile."""
+        device = self._device
+        bound = self._bind(inline and device.inline is not None)
+        recorded = state.recorder is not None
+        if recorded:
+            device.finish()
+        device.pending = True
+        start = time.perf_counter()
+        bound.set_args(*args)
+        try:
+            _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
+        except cl.Error as error:
+            self._launch_again(bound, groups, local, error)
+        if recorded:
+            bound.queue.finish()
+            record("launch", self.name, nbytes, time.perf_counter() - start)
+        if local not in bound.seen:
+            bound.seen.add(local)
+            if device.compiles_at_launch:
+                bound.queue.finish()
+                self._program.save(bound.lane)
+        if bound.lane is device.inline:
+            device.pending = False
+
+    def _bind(self, inline: bool) -> Bound:
+        """Give the kernel of one lane, compiled now if this is its first use."""
+        bound = self._inline if inline else self._main
+        if bound is None:
+            lane = self._device.inline if inline else self._device.main
+            assert lane is not None
+            bound = self._program.bind(self.name, lane)
+            if inline:
+                self._inline = bound
+            else:
+                self._main = bound
+        return bound
+
+    def _launch_again(
+        self, bound: Bound, groups: tuple[int, ...], local: tuple[int, ...], error: cl.Error
+    ) -> None:
+        """Retry once with the pool emptied where memory ran out; raise anything else."""
+        device = self._device
+        if not isinstance(error, cl.MemoryError):
+            raise RuntimeError(
+                f"{device} refused to launch {self.name} with {groups} groups of {local}: {error}"
+            ) from error
+        device.pool.empty()
+        try:
+            _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
+        except cl.MemoryError:
+            raise device.pool.exhausted(0) from error

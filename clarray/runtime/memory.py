@@ -1,0 +1,324 @@
+"""Device memory: a pool of blocks, reused by size, and the handle that returns a block when dropped.
+
+    nbytes -> size class -> a free block of that class, or a new one -> Memory
+                                   ^                                      |
+                                   +-------------- __del__ ---------------+
+
+On devices that work in host memory a block is a piece of host memory wrapped once by a buffer: large
+ones start at a huge page, since fresh 4 KiB pages cost more than the arithmetic done in them. Taking
+and returning a block are single list operations, so they need no lock and may happen in any thread,
+the garbage collector's included.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from clarray.runtime import profile
+from clarray.runtime.limits import available_host_bytes, in_units
+
+if TYPE_CHECKING:
+    from clarray.runtime.device import Device
+
+_SMALLEST = 128  # the alignment too: a vector of 16 doubles, and Intel's threshold for zero-copy
+_HUGE_PAGE = 2 << 20
+_CHECKED = 64 << 20  # blocks from this size on are held against the memory that is left
+_FLAGS = cl.mem_flags.READ_WRITE
+
+
+def size_class(nbytes: int) -> int:
+    """Round up to one of eight sizes per power of two, at least the smallest block's.
+
+    Examples
+    --------
+    >>> size_class(0), size_class(129), size_class(1000)
+    (128, 144, 1024)
+    """
+    if nbytes <= _SMALLEST:
+        return _SMALLEST
+    step = 1 << max((nbytes - 1).bit_length() - 4, 4)
+    return -(-nbytes // step) * step
+
+
+class Block:
+    """One allocation: a buffer, its size, the host bytes under it, and the list it returns to."""
+
+    __slots__ = ("buffer", "size", "host", "home")
+
+    def __init__(
+        self, buffer: cl.Buffer, size: int, host: np.ndarray | None, home: list[Block] | None
+    ) -> None:
+        self.buffer = buffer
+        self.size = size
+        self.host = host
+        self.home = home
+
+
+class Memory:
+    """A piece of a device's memory; dropping the last reference returns it to the pool.
+
+    Attributes
+    ----------
+    buffer : pyopencl.Buffer
+        What kernels are given.
+    nbytes : int
+        Bytes asked for; the buffer may be longer.
+    device : Device
+        Whose memory it is.
+    shared : bool
+        The memory is the user's: a later write to it must not change an earlier result.
+    writeable : bool
+        False where the user's array is read-only.
+    readers : list
+        For the layer above: weak references of pending expressions that read this memory.
+    cost : int
+        1 for small memory, up to 65 for all of the device's: the weight of keeping it alive.
+    """
+
+    __slots__ = (
+        "buffer",
+        "nbytes",
+        "device",
+        "shared",
+        "writeable",
+        "readers",
+        "cost",
+        "_block",
+        "_keep",
+        "__weakref__",
+    )
+
+    def __init__(self, device: Device, block: Block, nbytes: int, cost: int) -> None:
+        self.buffer = block.buffer
+        self.nbytes = nbytes
+        self.device = device
+        self.shared = False
+        self.writeable = True
+        self.readers: list[Any] = []
+        self.cost = cost
+        self._block = block
+        self._keep: Any = None
+
+    @property
+    def host(self) -> np.ndarray | None:
+        """The bytes as a uint8 array on devices that work in host memory, else None.
+
+        Call `Device.synchronize` first. The array keeps this memory from being reused.
+        """
+        return None if self._block.host is None else np.asarray(self)
+
+    @property
+    def address(self) -> int:
+        """Where the bytes start in host memory; only on devices that work in host memory."""
+        host = self._block.host
+        if host is None:
+            raise RuntimeError(f"{self.device} does not work in host memory")
+        return host.ctypes.data
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        host = self._block.host
+        if host is None:
+            raise AttributeError(
+                "__array_interface__"
+            )  # not host memory: NumPy must look elsewhere
+        interface: dict[str, Any] = host.__array_interface__
+        return {
+            "data": (interface["data"][0], not self.writeable),
+            "shape": (self.nbytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        block = self._block
+        if block.home is not None:
+            block.home.append(block)
+            if block.size >= _CHECKED:
+                self.device.pool.trim()
+        elif self._keep is not None:
+            self.device.let_go(self)
+
+    def __repr__(self) -> str:
+        kind = "shared " if self.shared else ""
+        return f"<{kind}memory of {self.nbytes} bytes on {self.device}>"
+
+
+class _Extent:
+    """Host bytes by address, for NumPy; writable whatever the array they came from allows.
+
+    Buffers are made READ_WRITE, since one runtime silently copies read-only ones; nothing writes to
+    memory whose `writeable` is False.
+    """
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, address: int, nbytes: int, owner: Any) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+
+def wrap(device: Device, array: np.ndarray, context: cl.Context) -> Memory:
+    """Make the bytes from an array's lowest to its highest element the memory of a device."""
+    low, high = np.lib.array_utils.byte_bounds(array)
+    host = np.asarray(_Extent(low, max(high - low, 1), array))
+    buffer = cl.Buffer(context, _FLAGS | cl.mem_flags.USE_HOST_PTR, hostbuf=host)
+    nbytes = high - low
+    memory = Memory(device, Block(buffer, nbytes, host, None), nbytes, device.pool.cost(nbytes))
+    memory.shared = True
+    memory.writeable = array.flags.writeable
+    memory._keep = array
+    return memory
+
+
+def adopt(device: Device, buffer: cl.Buffer, nbytes: int) -> Memory:
+    """Make someone else's buffer, of the same context, the memory of a device."""
+    memory = Memory(device, Block(buffer, nbytes, None, None), nbytes, device.pool.cost(nbytes))
+    memory.shared = True
+    return memory
+
+
+class Pool:
+    """The blocks of one device.
+
+    Parameters
+    ----------
+    device : Device
+        Whose memory.
+    host_memory : bool
+        Whether blocks are host memory wrapped by buffers.
+    global_bytes, max_alloc_bytes : int
+        The device's limits. On host memory the second is not one: larger buffers work.
+    """
+
+    def __init__(
+        self, device: Device, host_memory: bool, global_bytes: int, max_alloc_bytes: int
+    ) -> None:
+        self._device = device
+        self._host_memory = host_memory
+        self._global_bytes = global_bytes
+        self._max_alloc_bytes = max_alloc_bytes
+        self._kept = global_bytes // 4 if host_memory else global_bytes // 2
+        self._bins: dict[int, list[Block]] = {}
+        self.reserved = 0  # bytes of all blocks, in use or free
+
+    def cost(self, nbytes: int) -> int:
+        """Give the weight of keeping so many bytes alive."""
+        return 1 + (nbytes << 6) // self._global_bytes
+
+    def allocate(self, nbytes: int) -> Memory:
+        """Take a free block or make one.
+
+        Raises
+        ------
+        MemoryError
+            With the sizes, after the free blocks have been given back and it was tried again.
+        """
+        size = size_class(nbytes)
+        try:
+            block = self._bins[size].pop()
+        except (KeyError, IndexError):
+            block = self._create(size, nbytes)
+        if profile.state.recorder is not None:
+            profile.record("allocate", "memory", nbytes, 0.0)
+        return Memory(self._device, block, nbytes, 1 + (nbytes << 6) // self._global_bytes)
+
+    def empty(self) -> None:
+        """Give all free blocks back to the system."""
+        self._drop(0)
+
+    def trim(self) -> None:
+        """Give free blocks back beyond the share of memory that may be kept for reuse."""
+        if self.free_bytes() > self._kept:
+            self._drop(self._kept)
+
+    def free_bytes(self) -> int:
+        """Bytes of the blocks that wait for reuse."""
+        return sum(size * len(bin_) for size, bin_ in list(self._bins.items()))
+
+    def _drop(self, keep: int) -> None:
+        device = self._device
+        with device.lock:
+            device.finish()  # a queued kernel may still use the host memory under a free block
+            free = self.free_bytes()
+            for size in sorted(self._bins, reverse=True):
+                bin_ = self._bins[size]
+                while free > keep:
+                    try:
+                        block = bin_.pop(0)
+                    except IndexError:
+                        break
+                    free -= size
+                    self.reserved -= size
+                    block.buffer.release()
+
+    def _create(self, size: int, nbytes: int) -> Block:
+        device = self._device
+        with device.lock:
+            home = self._bins.setdefault(size, [])
+            for last in (False, True):
+                if self._fits(size):
+                    try:
+                        block = self._new_block(size, home)
+                    except (cl.Error, MemoryError, OSError, OverflowError, ValueError):
+                        pass
+                    else:
+                        self.reserved += size
+                        return block
+                if not last:
+                    self.empty()
+        raise self.exhausted(nbytes)
+
+    def exhausted(self, nbytes: int) -> MemoryError:
+        """Make the error for an allocation that cannot be had."""
+        used = self.reserved - self.free_bytes()
+        total = self._global_bytes
+        largest = (
+            "" if self._host_memory else f", {in_units(self._max_alloc_bytes)} at most at once"
+        )
+        return MemoryError(
+            f"cannot allocate {in_units(nbytes)} on {self._device}: {in_units(used)} of "
+            f"{in_units(total)} are in use by clarray{largest}"
+            + (f", {in_units(available_host_bytes())} are left" if self._host_memory else "")
+            + "; drop arrays that are no longer needed, or work in pieces"
+        )
+
+    def _fits(self, size: int) -> bool:
+        if size > self._global_bytes:
+            return False
+        # Linux promises memory it has not got and kills the process that touches it, so look first.
+        return not self._host_memory or size < _CHECKED or size <= available_host_bytes()
+
+    def _new_block(self, size: int, home: list[Block]) -> Block:
+        context = self._device.context
+        if not self._host_memory:
+            return Block(cl.Buffer(context, _FLAGS, size=size), size, None, home)
+        host = _host_bytes(size)
+        buffer = cl.Buffer(context, _FLAGS | cl.mem_flags.USE_HOST_PTR, hostbuf=host)
+        return Block(buffer, size, host, home)
+
+
+def _host_bytes(size: int) -> np.ndarray:
+    """Allocate aligned host memory, in huge pages where it is large and the system has them."""
+    if size >= _HUGE_PAGE and os.name == "posix":
+        mapped = mmap.mmap(-1, size + _HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            mapped.madvise(mmap.MADV_HUGEPAGE)
+        raw = np.frombuffer(mapped, np.uint8)
+        return _aligned(raw, size, _HUGE_PAGE)
+    return _aligned(np.empty(size + _SMALLEST, np.uint8), size, _SMALLEST)
+
+
+def _aligned(raw: np.ndarray, size: int, alignment: int) -> np.ndarray:
+    start = -raw.ctypes.data % alignment
+    return raw[start : start + size]

@@ -1,0 +1,107 @@
+"""Mends PoCL 3.0, the one in the wheel, on CPUs younger than its compiler.
+
+On a CPU that LLVM 14 does not know PoCL asks its own compiler for the CPU 'generic', which exists on
+no x86-64, so every build fails with "unknown target CPU 'generic'". The name is a C string that the
+device's structure points to (the structure's address is the device's id). Here that one pointer is
+turned to the name of the CPU that PoCL's kernel library was compiled for, which PoCL has chosen by
+the CPU's features. Memory is read and written through /proc/self/mem, where a wrong address is an
+error and not a crash.
+
+On a CPU that LLVM 14 knows, the program and the kernel library are compiled for different CPUs and
+no built-in is inlined (3 to 20 times slower); there an attribute on every function says the library's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import re
+import struct
+import sys
+
+import pyopencl as cl
+
+from clarray.runtime.environment import cpu_flags
+
+UNKNOWN_CPU = "unknown target CPU"
+
+_STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds the next one's
+_GENERIC = b"generic\0"
+_kept: list[ctypes.Array[ctypes.c_char]] = []  # the structure points into these for good
+
+# (feature, CPU the kernel library with it was compiled for), the library PoCL prefers first
+_LIBRARIES = (
+    ("avx512f", "skylake-avx512"),
+    ("avx2", "haswell"),
+    ("fma4", "bdver1"),
+    ("f16c", "ivybridge"),
+    ("avx", "sandybridge"),
+    ("sse4_1", "penryn"),
+    ("ssse3", "core2"),
+)
+
+
+def is_pocl(device: cl.Device) -> bool:
+    """Whether a device is PoCL's."""
+    return "pocl" in device.platform.version.lower()
+
+
+def is_mendable(device: cl.Device) -> bool:
+    """Whether a device is one that this module knows: PoCL 3.0 on x86-64 Linux."""
+    return (
+        sys.platform == "linux"
+        and platform.machine() == "x86_64"
+        and re.search(r"PoCL 3\.0", device.platform.version) is not None
+        and "POCL_KERNELLIB_NAME" not in os.environ
+    )
+
+
+def library_cpu() -> str:
+    """Give the CPU that PoCL's kernel library for this machine was compiled for."""
+    flags = cpu_flags()
+    return next((cpu for feature, cpu in _LIBRARIES if feature in flags), "x86-64")
+
+
+def function_attribute() -> str:
+    """Give what makes built-ins inline where program and library are compiled for different CPUs."""
+    return f'__attribute__((target("arch={library_cpu()}")))'
+
+
+def name_cpu(device: cl.Device) -> bool:
+    """Turn a device's 'generic' CPU into the kernel library's; say whether it was found.
+
+    A name that does not fit the library crashes the process, so this is only for a device whose
+    build has failed with `UNKNOWN_CPU`.
+    """
+    name = ctypes.create_string_buffer(library_cpu().encode())
+    try:
+        memory = os.open("/proc/self/mem", os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        slot = _find_slot(memory, device.int_ptr)
+        if slot is None:
+            return False
+        _kept.append(name)
+        return os.pwrite(memory, struct.pack("<Q", ctypes.addressof(name)), slot) == 8
+    except OSError:
+        return False
+    finally:
+        os.close(memory)
+
+
+def _find_slot(memory: int, start: int) -> int | None:
+    """Give the address of the first pointer to "generic" in a device's structure."""
+    data = os.pread(memory, _STRUCT_BYTES, start)
+    for at in range(0, len(data) - 7, 8):
+        (pointer,) = struct.unpack_from("<Q", data, at)
+        if not 4096 <= pointer < 1 << 47:
+            continue
+        try:
+            text = os.pread(memory, len(_GENERIC), pointer)
+        except OSError:
+            continue
+        if text == _GENERIC:
+            return start + at
+    return None
