@@ -1,0 +1,101 @@
+"""Measure the error of every rounded ufunc in ulp, and write the table in docs/accuracy.rst.
+
+    python benchmarks/accuracy.py                                  # print
+    python benchmarks/accuracy.py docs/accuracy_table.rst          # and write
+
+float32 is judged against NumPy in float64, float64 against NumPy in long double.
+"""
+
+from __future__ import annotations
+
+import datetime
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import clarray
+from clarray.ops.ufuncs import supported_ufuncs
+
+# The search space: this many inputs of each family, for each argument.
+INPUTS = {np.float32: 1 << 18, np.float64: 1 << 16}
+LARGEST_EXPONENT = {np.float32: 100, np.float64: 900}
+WIDER = {np.float32: np.float64, np.float64: np.longdouble}
+
+
+def inputs(dtype: type, arguments: int) -> list[np.ndarray]:
+    """Values near one, near ten, and of every magnitude, of both signs; pairs are drawn apart."""
+    random = np.random.default_rng(1)
+    n, top = INPUTS[dtype], LARGEST_EXPONENT[dtype]
+    drawn = []
+    for _ in range(arguments):
+        signs = random.choice([-1.0, 1.0], n)
+        families = (
+            random.uniform(-1, 1, n),
+            random.uniform(-12, 12, n),
+            random.uniform(-100, 100, n),
+            signs * np.exp2(random.uniform(-top, top, n)),
+        )
+        drawn.append(np.concatenate(families).astype(dtype))
+    return drawn
+
+
+def worst(got: np.ndarray, exact: np.ndarray) -> float:
+    """Largest error in units of the last place of the rounded exact value, where that is normal."""
+    dtype = got.dtype
+    limits = np.finfo(dtype)
+    size = np.abs(exact)
+    usual = (size >= limits.tiny) & (size <= limits.max)
+    unit = np.spacing(size[usual].astype(dtype)).astype(exact.dtype)
+    error = np.abs(got[usual].astype(exact.dtype) - exact[usual]) / unit
+    return float(error.max()) if error.size else 0.0
+
+
+def measured(ufunc: np.ufunc, dtype: type) -> tuple[float, float]:
+    """Worst error of clarray and of NumPy."""
+    given = inputs(dtype, ufunc.nin)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        exact = ufunc(*(x.astype(WIDER[dtype]) for x in given))
+        theirs = ufunc(*given)
+        mine = clarray.asnumpy(ufunc(*map(clarray.asarray, given)))
+    return worst(mine, exact), worst(theirs, exact)
+
+
+def table(fp64: bool) -> list[list[str]]:
+    """One row per ufunc that does not round correctly by construction."""
+    rows = [["function", "at most", "float32", "NumPy", "float64", "NumPy"]]
+    dtypes = [np.float32, np.float64] if fp64 else [np.float32]
+    for ufunc, entry in sorted(supported_ufuncs.items(), key=lambda item: item[0].__name__):
+        if entry.ulp <= 0.5 or ufunc.nout > 1 or "f->f" not in " ".join(ufunc.types):
+            continue
+        cells = [f"``{ufunc.__name__}``", f"{entry.ulp:g}"]
+        for dtype in dtypes:
+            cells += [f"{error:.2f}" for error in measured(ufunc, dtype)]
+        rows.append(cells + ["-"] * (len(rows[0]) - len(cells)))
+        print("  ".join(f"{cell:<14}" for cell in rows[-1]), flush=True)
+    return rows
+
+
+def as_rst(rows: list[list[str]]) -> str:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    rule = "  ".join("=" * width for width in widths)
+    lines = [
+        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    return "\n".join([rule, lines[0], rule, *lines[1:], rule, ""])
+
+
+def main() -> None:
+    with clarray.device(None) as device:
+        what = device.capabilities
+        rows = table(what.fp64)
+    if len(sys.argv) > 1:
+        where = f"{what.name}, {what.platform_version}, {datetime.date.today().isoformat()}"
+        note = f"Measured on {where}, beside NumPy {np.__version__}:\n\n"
+        Path(sys.argv[1]).write_text(note + as_rst(rows))
+
+
+if __name__ == "__main__":
+    main()
