@@ -2,10 +2,10 @@
 
 from clarray.runtime.capabilities import Capabilities
 from clarray.runtime.device import Device
-from clarray.runtime.discovery import current_device, devices, find_device, use_device
+from clarray.runtime.discovery import adopt, current_device, devices, find_device, use_device
 from clarray.runtime.launch import Kernel
 from clarray.runtime.memory import Memory
-from clarray.runtime.profile import Profile, profile
+from clarray.runtime.profile import Profile
 from clarray.runtime.programs import ArgType, Program
 
 __all__ = [
@@ -16,9 +16,9 @@ __all__ = [
     "Memory",
     "Profile",
     "Program",
+    "adopt",
     "current_device",
     "devices",
     "find_device",
-    "profile",
     "use_device",
 ]

@@ -1,16 +1,18 @@
-"""What a device can do, as plain values: read from OpenCL once, or found by compiling a few lines."""
+"""What a device can do, as plain values: read from OpenCL, or found by compiling a few lines."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import pyopencl as cl
 
 from clarray.runtime import pocl
 from clarray.runtime.limits import total_host_bytes
-from clarray.runtime.programs import compile_source
+from clarray.runtime.programs import binary_of, compile_source
 
+_EMPTY = "kernel void probe(void) {}"
 _PLAIN = "kernel void probe(global float *x) { x[0] = exp(x[1]); }"
 _WITH_ATTRIBUTE = """
 {attribute} float helper(float x) {{ return exp(x); }}
@@ -47,7 +49,7 @@ class Capabilities:
     host_memory : bool
         Kernels work in host memory: nothing is copied to reach it.
     clang_builtins : bool
-        ``__builtin_convertvector``, ``__builtin_nontemporal_store`` and ``ext_vector_type`` compile.
+        ``__builtin_convertvector``, ``__builtin_nontemporal_store``, ``ext_vector_type`` compile.
     function_attribute : str
         What to put before every kernel and helper; usually ''.
     little_endian : bool
@@ -77,9 +79,19 @@ class Capabilities:
 class Compiled:
     """What only compiling can tell; kept on disk under the device's identity."""
 
-    mended: bool  # PoCL's CPU name had to be replaced
-    clang_builtins: bool
-    function_attribute: str
+    mended: bool = False  # PoCL's CPU name had to be replaced
+    clang_builtins: bool = False
+    function_attribute: str = ""
+    # Which device a binary is for, one for each device; empty where they cannot be exchanged.
+    binary_ids: tuple[str, ...] = ()
+
+    @staticmethod
+    def from_json(found: dict[str, Any] | None) -> Compiled | None:
+        """Make it from what was stored; None where that is nothing, or another version's."""
+        try:
+            return Compiled(**found | {"binary_ids": tuple(found["binary_ids"])}) if found else None
+        except (KeyError, TypeError):
+            return None
 
 
 def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None) -> Compiled:
@@ -101,16 +113,27 @@ def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None)
         return known
     device = devices[0]
     if kind(device) != "cpu":
-        return Compiled(False, False, "")
+        return Compiled()
+    if not pocl.is_mendable(device):
+        return Compiled(clang_builtins=_compiles(context, device, _CLANG_BUILTINS))
     mended = False
-    if pocl.is_mendable(device) and not _compiles(context, device, _PLAIN):
-        mended = all([pocl.name_cpu(each) for each in devices])
-    attribute = ""
-    if pocl.is_mendable(device) and not mended:
-        wanted = pocl.function_attribute()
-        if _compiles(context, device, _WITH_ATTRIBUTE.format(attribute=wanted)):
-            attribute = wanted
-    return Compiled(mended, _compiles(context, device, _CLANG_BUILTINS), attribute)
+    if not _compiles(context, device, _PLAIN):
+        mended = bool([each for each in devices if pocl.name_cpu(each)])
+    attribute = "" if mended else pocl.function_attribute()
+    if not _compiles(context, device, _WITH_ATTRIBUTE.format(attribute=attribute)):
+        attribute = ""
+    return Compiled(
+        mended,
+        _compiles(context, device, _CLANG_BUILTINS),
+        attribute,
+        tuple(_binary_id(context, each) for each in devices) if len(devices) > 1 else (),
+    )
+
+
+def _binary_id(context: cl.Context, device: cl.Device) -> str:
+    """Compile a program to see how the device's binaries are marked."""
+    program = compile_source(context, device, _EMPTY)
+    return pocl.binary_id(binary_of(program))
 
 
 def _compiles(context: cl.Context, device: cl.Device, source: str) -> bool:

@@ -1,8 +1,10 @@
-"""A usable device: its queues, its memory, its programs, and copies to and from host arrays.
+r"""A usable device: its queues, its memory, its programs, and copies to and from host arrays.
 
-    Device -- main lane ----- queue of the device, all cores       launches return at once
-        |  \\- inline lane --- queue of PoCL's `basic` device       launches run in the caller
-        +-- pool of memory       +-- programs by source            +-- lock
+    Device -+- main lane ------ queue of the device, all cores      launches return at once
+            +- inline lane ---- queue of PoCL's `basic` device      launches run in the caller
+            +- pool of memory
+            +- programs by source
+            +- lock
 
 Both lanes share one context, so memory belongs to both. Work on the inline lane has finished when
 its call returns; before it starts, the main lane is finished. So there is only ever one order.
@@ -12,10 +14,11 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 import pyopencl as cl
@@ -27,6 +30,8 @@ from clarray.runtime.capabilities import Capabilities, Compiled, describe, probe
 from clarray.runtime.environment import cpu_identity
 from clarray.runtime.memory import Memory, Pool
 from clarray.runtime.programs import ArgType, Program
+
+_SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main", "pool", "copier"}
 
 
 class Lane(NamedTuple):
@@ -40,8 +45,6 @@ class Lane(NamedTuple):
 class Device:
     """One usable device; get it from `current_device`, `devices` or `find_device`.
 
-    Nothing is set up before its first use.
-
     Parameters
     ----------
     device : pyopencl.Device
@@ -53,11 +56,24 @@ class Device:
 
     Attributes
     ----------
+    capabilities : Capabilities
+        What the device can do.
     lock : threading.RLock
         Held around planning and launching: kernels' arguments are shared state.
     pending : bool
         The main lane may have unfinished work.
     """
+
+    # Made together when one of them is first asked for, so that listing devices costs nothing.
+    capabilities: Capabilities
+    compiled: Compiled
+    context: cl.Context
+    main: Lane
+    inline: Lane | None
+    pool: Pool
+    copier: transfer.Copier
+
+    alive: ClassVar[weakref.WeakSet[Device]] = weakref.WeakSet()
 
     def __init__(
         self,
@@ -65,16 +81,51 @@ class Device:
         inline: cl.Device | None = None,
         context: cl.Context | None = None,
     ) -> None:
-        self.lock = threading.RLock()
+        self.lock: Any = threading.RLock()
         self.pending = False
+        self.inherited = False
         self.noisy = self.compiles_at_launch = pocl.is_pocl(device)
         self.cl_device = device
         self._cl_inline = inline
         self._given_context = context
         self._programs: dict[str, Program] = {}
+        self._kept_forever: list[Any] = []
+        self.program_cache = DiskCache(cache_folder() / "programs")
+        Device.alive.add(self)
 
-    def __repr__(self) -> str:
-        return f"<{self.cl_device.name.strip()} on {self.cl_device.platform.name.strip()}>"
+    def __getattr__(self, name: str) -> Any:
+        if name not in _SET_UP_AT_FIRST_USE:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with self.lock:
+            if name not in self.__dict__:
+                self._set_up()
+        return self.__dict__[name]
+
+    def _set_up(self) -> None:
+        """Make the context and all that needs it; PoCL is mended before anything is compiled."""
+        devices = [d for d in (self.cl_device, self._cl_inline) if d is not None]
+        context = self._given_context or cl.Context(devices)
+        compiled = self._probed(context, devices)
+        what = describe(self.cl_device, compiled)
+        self.context = context
+        self.compiled = compiled
+        self.main = Lane("main", self.cl_device, cl.CommandQueue(context, self.cl_device))
+        self.inline = None
+        if self._cl_inline is not None:
+            queue = cl.CommandQueue(context, self._cl_inline)
+            self.inline = Lane("inline", self._cl_inline, queue)
+        self.pool = Pool(self, what.host_memory, what.global_bytes, what.max_alloc_bytes)
+        self.copier = transfer.copier(self, what.host_memory)
+        self.capabilities = what
+
+    def _probed(self, context: cl.Context, devices: list[cl.Device]) -> Compiled:
+        key = key_of("probe", self.identity, str(len(devices)))
+        cache = DiskCache(cache_folder() / "devices")
+        known = Compiled.from_json(cache.load_json(key))
+        found = probe(context, devices, known)
+        if known is None:
+            cache.store_json(key, asdict(found))
+        return found
 
     @cached_property
     def identity(self) -> str:
@@ -83,56 +134,11 @@ class Device:
         parts = (device.platform.version, device.driver_version, device.name, cpu_identity())
         return "|".join(part.strip() for part in parts)
 
-    @cached_property
-    def context(self) -> cl.Context:
-        """The OpenCL context, with PoCL mended where it needs it: the first use of the device."""
-        return self._given_context or cl.Context(self._cl_devices)
+    def __repr__(self) -> str:
+        return f"<{self.cl_device.name.strip()} on {self.cl_device.platform.name.strip()}>"
 
-    @cached_property
-    def _cl_devices(self) -> list[cl.Device]:
-        return [d for d in (self.cl_device, self._cl_inline) if d is not None]
-
-    @cached_property
-    def capabilities(self) -> Capabilities:
-        """What the device can do."""
-        with self.lock:
-            return describe(self.cl_device, self._compiled)
-
-    @cached_property
-    def _compiled(self) -> Compiled:
-        key = key_of("probe", self.identity)
-        cache = DiskCache(cache_folder() / "devices")
-        try:
-            known = Compiled(**(cache.load_json(key) or {}))  # type: ignore[arg-type]
-        except TypeError:
-            known = None
-        found = probe(self.context, self._cl_devices, known)
-        if known is None:
-            cache.store_json(key, asdict(found))
-        return found
-
-    @cached_property
-    def main(self) -> Lane:
-        """The lane that uses the whole device."""
-        return Lane("main", self.cl_device, cl.CommandQueue(self.context, self.cl_device))
-
-    @cached_property
-    def inline(self) -> Lane | None:
-        """The lane that runs in the calling thread, where there is one."""
-        if self._cl_inline is None:
-            return None
-        return Lane("inline", self._cl_inline, cl.CommandQueue(self.context, self._cl_inline))
-
-    @cached_property
-    def program_cache(self) -> DiskCache:
-        """Where compiled programs are kept."""
-        return DiskCache(cache_folder() / "programs")
-
-    @cached_property
-    def pool(self) -> Pool:
-        """The device's memory."""
-        what = self.capabilities
-        return Pool(self, what.host_memory, what.global_bytes, what.max_alloc_bytes)
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a device cannot be pickled; send its name and use find_device")
 
     def program(self, source: str, arg_types: Mapping[str, Sequence[ArgType]]) -> Program:
         """Give the program of a source, compiled when first launched and kept from then on.
@@ -147,7 +153,6 @@ class Device:
         try:
             return self._programs[source]
         except KeyError:
-            self.capabilities  # noqa: B018 - mends PoCL before anything is compiled
             return self._programs.setdefault(source, Program(self, source, arg_types))
 
     def allocate(self, nbytes: int) -> Memory:
@@ -168,7 +173,12 @@ class Device:
         if not self.capabilities.host_memory:
             raise RuntimeError(f"{self} cannot use host memory; upload the array instead")
         with self.lock:
-            return memories.wrap(self, array, self.context)
+            return memories.wrap(self, array)
+
+    def adopt(self, buffer: cl.Buffer) -> Memory:
+        """Use a buffer of this device's context, made by someone else, without a copy."""
+        with self.lock:
+            return memories.adopt(self, buffer)
 
     def upload(self, array: np.ndarray) -> Memory:
         """Copy a C-contiguous array to new memory."""
@@ -177,20 +187,47 @@ class Device:
         return memory
 
     def write(self, memory: Memory, byte_offset: int, array: np.ndarray) -> None:
-        """Copy a C-contiguous array over the bytes from `byte_offset` on; done when it returns."""
-        transfer.write(self, memory, byte_offset, array)
+        """Copy a C-contiguous array over the bytes from `byte_offset` on.
+
+        The array may be changed as soon as this returns.
+        """
+        self._copy("to device", self.copier.write, memory, byte_offset, array)
 
     def read(self, memory: Memory, byte_offset: int, out: np.ndarray) -> None:
-        """Copy the bytes from `byte_offset` on into a C-contiguous array."""
-        transfer.read(self, memory, byte_offset, out)
+        """Copy the bytes from `byte_offset` on into a C-contiguous array, all before it returns."""
+        self._copy("to host", self.copier.read, memory, byte_offset, out)
+
+    def _copy(
+        self, name: str, copy: transfer.Copy, memory: Memory, byte_offset: int, array: np.ndarray
+    ) -> None:
+        data = transfer.bytes_of(array)
+        if byte_offset < 0 or byte_offset + data.size > memory.nbytes:
+            raise ValueError(
+                f"bytes {byte_offset} to {byte_offset + data.size} lie outside {memory!r}"
+            )
+        if not data.size:
+            return
+        start = time.perf_counter()
+        with self.lock:
+            copy(memory, byte_offset, data)
+        profile.record("transfer", name, data.size, time.perf_counter() - start)
 
     def read_scalar(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
-        """Read one element, as a NumPy scalar."""
-        return transfer.read_scalar(self, memory, byte_offset, dtype)
+        """Read one element, as a NumPy scalar; the fast way to a full reduction's result."""
+        host = memory._block.host
+        if host is None:
+            out = np.empty((), dtype)
+            self.read(memory, byte_offset, out)
+            return out[()]
+        if self.pending:
+            self.synchronize()
+        return np.ndarray((), dtype, host, byte_offset)[()]
 
     def fill_zero(self, memory: Memory) -> None:
         """Set every byte to zero."""
-        transfer.fill_zero(self, memory)
+        if memory.nbytes:
+            with self.lock:
+                self.copier.fill_zero(memory)
 
     def synchronize(self) -> None:
         """Wait until everything launched has finished."""
@@ -201,16 +238,43 @@ class Device:
                 profile.record("synchronize", "wait", 0, time.perf_counter() - start)
 
     def finish(self) -> None:
-        """Wait for the main lane; not counted by a profile. The lock is held."""
+        """Wait for the main lane, uncounted by a profile. For the runtime: the lock is held."""
         if self.pending:
             self.main.queue.finish()
             self.pending = False
 
-    def let_go(self, memory: Memory) -> None:
-        """Wait for whatever may still use memory that is not the pool's, which is being dropped."""
-        if self.pending:
+    def let_go(self, *dropped: Any) -> None:
+        """Wait for whatever may still use memory that is not the pool's before it goes."""
+        if self.inherited:  # this process must not call into OpenCL for it
+            self._kept_forever.extend(dropped)
+        elif self.pending:
             with self.lock:
                 self.finish()
 
-    def __reduce__(self) -> str:
-        raise TypeError("a device cannot be pickled; pickle its name and use find_device")
+    def disown(self) -> None:
+        """Make this device, inherited through a fork, raise wherever it is used."""
+        self.inherited = True
+        self.lock = _Inherited(self)
+
+
+class _Inherited:
+    """Stands where the lock was in a process that inherited the device through a fork.
+
+    Every use of a device takes its lock, so every use raises, and none waits for a lock that the
+    parent held when it forked.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._message = (
+            f"{device} was opened before this process was forked and cannot be used in it: "
+            "make new arrays here, pass NumPy arrays between processes, or start processes with "
+            "multiprocessing's 'spawn' or 'forkserver'"
+        )
+
+    def __enter__(self) -> NoReturn:
+        raise RuntimeError(self._message)
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    acquire = __enter__

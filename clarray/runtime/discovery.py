@@ -19,13 +19,22 @@ from clarray.runtime import pocl
 from clarray.runtime.capabilities import kind
 from clarray.runtime.device import Device
 from clarray.runtime.environment import prepared_environment
+from clarray.runtime.memory import Memory
 
 _NONE_FOUND = (
     'no OpenCL device found: pip install "clarray[pocl]" or "clarray[intel]" for the CPU, or '
     "install the OpenCL driver of your GPU's vendor"
 )
+_NONE_AFTER_FORK = (
+    "OpenCL was used before this process was forked and does not work in it: start processes with "
+    "multiprocessing's 'spawn' or 'forkserver', or first use clarray after the fork"
+)
 
 _lock = threading.Lock()
+_forked = False  # since OpenCL was first asked: the platforms' threads stayed in the parent
+_default_lost = (
+    False  # the parent's default cannot be had here, and nothing slower stands in for it
+)
 _found: list[Device] | None = None
 _chosen: Device | None = None
 _used: ContextVar[Device] = ContextVar("clarray device")
@@ -44,7 +53,7 @@ def devices() -> list[Device]:
         if _found is None:
             _found = _discover()
         if not _found:
-            raise RuntimeError(_NONE_FOUND)
+            raise RuntimeError(_NONE_AFTER_FORK if _forked else _NONE_FOUND)
         return list(_found)
 
 
@@ -90,6 +99,8 @@ def use_device(which: str | int | Device | None) -> Iterator[Device]:
 def _default() -> Device:
     global _chosen
     if _chosen is None:
+        if _default_lost:
+            raise RuntimeError(_NONE_AFTER_FORK)
         wanted = os.environ.get("CLARRAY_DEVICE", "").strip()
         if wanted:
             _chosen = find_device(wanted)
@@ -111,6 +122,8 @@ def _by_name(part: str) -> Device:
         for device in listed:
             if any(wanted in name.lower() for name in names(device.cl_device)):
                 return device
+    if _forked:
+        raise RuntimeError(_NONE_AFTER_FORK)
     raise ValueError(f"no device is called {part!r}; there are {_numbered(listed)}")
 
 
@@ -139,19 +152,86 @@ def _discover() -> list[Device]:
                 listed = platform.get_devices()
             except cl.Error:  # a driver without its hardware
                 continue
-            found.extend(_paired(listed))
+            found.extend(_surviving(listed) if _forked else _paired(listed))
         return found
 
 
 def _paired(listed: list[cl.Device]) -> list[Device]:
     """Make one platform's devices ours, PoCL's `basic` a part of the one with a thread pool."""
-    basic = [
-        device for device in listed if pocl.is_pocl(device) and device.name.startswith("basic")
-    ]
-    pool = [
-        device for device in listed if pocl.is_pocl(device) and device.name.startswith("pthread")
-    ]
+    basic = [device for device in listed if _is_basic(device)]
+    pool = [d for d in listed if pocl.is_pocl(d) and d.name.startswith("pthread")]
     if not (basic and pool):
         return [Device(device) for device in listed]
     rest = [device for device in listed if device not in (*basic, *pool)]
     return [Device(pool[0], basic[0]), *(Device(device) for device in rest)]
+
+
+def _surviving(listed: list[cl.Device]) -> list[Device]:
+    """Make ours what works without the parent's threads: PoCL's device that has none."""
+    return [Device(device) for device in listed if _is_basic(device)]
+
+
+def _is_basic(device: cl.Device) -> bool:
+    """Whether this is PoCL's device that runs kernels in the calling thread."""
+    return pocl.is_pocl(device) and device.name.startswith("basic")
+
+
+def adopt(buffer: cl.Buffer, queue: cl.CommandQueue | None = None) -> Memory:
+    """Use someone else's buffer, a `pyopencl.array.Array`'s say, where it is.
+
+    Parameters
+    ----------
+    buffer : pyopencl.Buffer
+        Its context becomes a `Device` of its own, unless it is one's already.
+    queue : pyopencl.CommandQueue, optional
+        The queue that has last written the buffer: its device is taken, and it is waited for.
+    """
+    context = buffer.get_info(cl.mem_info.CONTEXT)
+    if queue is not None:
+        queue.finish()
+    with _lock:
+        known = [
+            d for d in Device.alive if not d.inherited and d.__dict__.get("context") == context
+        ]
+        if not known:
+            device = Device(queue.device if queue else context.devices[0], context=context)
+            _adopted.append(device)
+            known = [device]
+    return known[0].adopt(buffer)
+
+
+def _before_fork() -> None:
+    """Keep our threads out of OpenCL while the process is copied: their locks would stay locked."""
+    for device in sorted(Device.alive, key=id):
+        if device.lock.acquire(timeout=1.0):
+            _held.append(device)
+
+
+def _after_fork_in_parent() -> None:
+    while _held:
+        _held.pop().lock.release()
+
+
+def _after_fork_in_child() -> None:
+    global _lock, _found, _chosen, _forked, _default_lost, _adopted
+    _held.clear()
+    _lock = threading.Lock()
+    if _found is None:  # OpenCL has not been touched: nothing was inherited
+        return
+    _inherited.extend(Device.alive)  # never freed: freeing calls into OpenCL
+    for device in _inherited:
+        if not device.inherited:
+            device.disown()
+    _default_lost = _chosen is not None and not pocl.is_pocl(_chosen.cl_device)
+    _found, _chosen, _adopted, _forked = None, None, [], True
+
+
+_held: list[Device] = []
+_inherited: list[Device] = []
+_adopted: list[Device] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

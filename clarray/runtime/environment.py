@@ -2,8 +2,9 @@
 
 Three things, all undone again after the query, and none touched where the user has set it:
 POCL_DEVICES, so that PoCL's wheel shows the device that runs in the calling thread beside the one
-with a thread pool; POCL_CACHE_DIR, so that its compiled kernels are never run on another kind of
-CPU; and OCL_ICD_VENDORS, so that Intel's runtime, installed by pip, is found without a system file.
+with a thread pool; POCL_KERNEL_CACHE off, since PoCL's cache tells neither a damaged file nor
+another kind of CPU, and ours does; and OCL_ICD_VENDORS, so that Intel's runtime, installed by pip,
+is found without a system file.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ def _cpu_lines() -> list[str]:
 @contextlib.contextmanager
 def prepared_environment() -> Iterator[None]:
     """Set what discovery needs, for as long as the first query of OpenCL takes."""
-    changes = {}
+    changes: dict[str, str] = {}
     if _has_pocl_wheel() and not _has_driver("pocl"):
         changes["POCL_DEVICES"] = "basic pthread"
-        changes["POCL_CACHE_DIR"] = str(cache_folder() / f"pocl-{cpu_identity()}")
+        changes["POCL_KERNEL_CACHE"] = "0"
     changes.update(_intel())
     mine = {name: value for name, value in changes.items() if name not in os.environ}
     os.environ.update(mine)
@@ -69,7 +70,7 @@ def prepared_environment() -> Iterator[None]:
 
 
 def _has_pocl_wheel() -> bool:
-    """Whether the PoCL that will be loaded is the 3.x wheel's; later ones name devices otherwise."""
+    """Whether PoCL is there as the 3.x wheel; later ones give their devices other names."""
     import pyopencl
 
     packages = Path(pyopencl.__file__).parents[1]
@@ -78,10 +79,8 @@ def _has_pocl_wheel() -> bool:
 
 def _has_driver(word: str) -> bool:
     """Whether a vendors folder names a driver with this word in its name, and the driver exists."""
-    for text in _system_icds().values():
-        if word in text.lower() and _loads(text.strip()):
-            return True
-    return False
+    drivers = [text.strip() for text in _system_icds().values()]
+    return any(word in driver.lower() and _loads(driver) for driver in drivers)
 
 
 def _loads(library: str) -> bool:
@@ -108,7 +107,7 @@ def _system_icds() -> dict[str, str]:
 
 
 def _intel() -> dict[str, str]:
-    """Give the setting that makes a pip-installed Intel runtime visible; nothing if there is none."""
+    """Give the setting that shows a pip-installed Intel runtime; nothing where there is none."""
     library = _intel_library()
     if library is None or "OCL_ICD_VENDORS" in os.environ or _has_driver("intelocl"):
         return {}

@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 _enqueue = cl.enqueue_nd_range_kernel
 
 
-class Bound:
-    """A kernel compiled for one lane, and the local sizes it has been launched with."""
+# Saving a binary makes PoCL compile a general variant of the kernel first, as long as a build: only
+# what is used again is saved at once; the rest waits for the end of the process.
+_LAUNCHES_BEFORE_SAVING = 3
 
-    __slots__ = ("kernel", "set_args", "queue", "lane", "seen")
+
+class Bound:
+    """A kernel compiled for one lane, and the local sizes that need no more attention."""
+
+    __slots__ = ("kernel", "set_args", "queue", "lane", "seen", "launches")
 
     def __init__(self, kernel: cl.Kernel, lane: Lane) -> None:
         self.kernel = kernel
@@ -28,6 +33,7 @@ class Bound:
         self.queue = lane.queue
         self.lane = lane
         self.seen: set[tuple[int, ...]] = set()
+        self.launches: dict[tuple[int, ...], int] = {}
 
 
 class Kernel:
@@ -114,12 +120,21 @@ class Kernel:
             bound.queue.finish()
             record("launch", self.name, nbytes, time.perf_counter() - start)
         if local not in bound.seen:
-            bound.seen.add(local)
-            if device.compiles_at_launch:
-                bound.queue.finish()
-                self._program.save(bound.lane)
+            self._count(bound, local)
         if bound.lane is device.inline:
             device.pending = False
+
+    def _count(self, bound: Bound, local: tuple[int, ...]) -> None:
+        """See to it that what this launch compiled is kept on disk."""
+        launches = bound.launches[local] = bound.launches.get(local, 0) + 1
+        if not self._device.compiles_at_launch:
+            bound.seen.add(local)
+        elif launches == 1:
+            self._program.save_at_exit(bound.lane)
+        elif launches == _LAUNCHES_BEFORE_SAVING:
+            bound.seen.add(local)
+            bound.queue.finish()
+            self._program.save(bound.lane)
 
     def _bind(self, inline: bool) -> Bound:
         """Give the kernel of one lane, compiled now if this is its first use."""

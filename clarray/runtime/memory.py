@@ -1,13 +1,13 @@
-"""Device memory: a pool of blocks, reused by size, and the handle that returns a block when dropped.
+"""Device memory: a pool of blocks reused by size, and the handle that returns a block when dropped.
 
     nbytes -> size class -> a free block of that class, or a new one -> Memory
                                    ^                                      |
                                    +-------------- __del__ ---------------+
 
-On devices that work in host memory a block is a piece of host memory wrapped once by a buffer: large
-ones start at a huge page, since fresh 4 KiB pages cost more than the arithmetic done in them. Taking
-and returning a block are single list operations, so they need no lock and may happen in any thread,
-the garbage collector's included.
+On devices that work in host memory a block is a piece of host memory wrapped once by a buffer;
+large ones start at a huge page, since fresh 4 KiB pages cost more than the arithmetic done in them.
+Taking and returning a block are single list operations, so they need no lock and may happen in any
+thread, the garbage collector's included.
 """
 
 from __future__ import annotations
@@ -113,12 +113,17 @@ class Memory:
         return None if self._block.host is None else np.asarray(self)
 
     @property
-    def address(self) -> int:
-        """Where the bytes start in host memory; only on devices that work in host memory."""
+    def bytes(self) -> np.ndarray:
+        """The block's bytes in host memory; unlike `host`, nothing here keeps the block."""
         host = self._block.host
         if host is None:
             raise RuntimeError(f"{self.device} does not work in host memory")
-        return host.ctypes.data
+        return host
+
+    @property
+    def address(self) -> int:
+        """Where the bytes start in host memory; only on devices that work in host memory."""
+        return int(self.bytes.__array_interface__["data"][0])
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -137,12 +142,12 @@ class Memory:
 
     def __del__(self) -> None:
         block = self._block
-        if block.home is not None:
+        if block.home is None:
+            self.device.let_go(block, self._keep)
+        else:
             block.home.append(block)
             if block.size >= _CHECKED:
                 self.device.pool.trim()
-        elif self._keep is not None:
-            self.device.let_go(self)
 
     def __repr__(self) -> str:
         kind = "shared " if self.shared else ""
@@ -168,23 +173,42 @@ class _Extent:
         }
 
 
-def wrap(device: Device, array: np.ndarray, context: cl.Context) -> Memory:
+def wrap(device: Device, array: np.ndarray) -> Memory:
     """Make the bytes from an array's lowest to its highest element the memory of a device."""
-    low, high = np.lib.array_utils.byte_bounds(array)
-    host = np.asarray(_Extent(low, max(high - low, 1), array))
-    buffer = cl.Buffer(context, _FLAGS | cl.mem_flags.USE_HOST_PTR, hostbuf=host)
-    nbytes = high - low
+    low, high = np.lib.array_utils.byte_bounds(array) if array.size else (array.ctypes.data, 0)
+    nbytes = max(high - low, 0)
+    host = np.asarray(_Extent(low, nbytes, array)) if nbytes else np.zeros(1, np.uint8)
+    buffer = cl.Buffer(device.context, _FLAGS | cl.mem_flags.USE_HOST_PTR, hostbuf=host)
+    return _foreign(device, buffer, nbytes, host, array.flags.writeable, array)
+
+
+def adopt(device: Device, buffer: cl.Buffer) -> Memory:
+    """Make someone else's buffer, of the same context, the memory of a device."""
+    host = None
+    if device.capabilities.host_memory:  # mapping tells where the bytes are; they stay there
+        both = cl.map_flags.READ | cl.map_flags.WRITE
+        shape = (buffer.size,)
+        mapped, _ = cl.enqueue_map_buffer(
+            device.main.queue, buffer, both, 0, shape, np.dtype(np.uint8)
+        )
+        host = np.asarray(_Extent(mapped.ctypes.data, buffer.size, buffer))
+        mapped.base.release(device.main.queue)
+    return _foreign(device, buffer, buffer.size, host, True, buffer)
+
+
+def _foreign(
+    device: Device,
+    buffer: cl.Buffer,
+    nbytes: int,
+    host: np.ndarray | None,
+    writeable: bool,
+    owner: object,
+) -> Memory:
+    """Make memory that never enters the pool."""
     memory = Memory(device, Block(buffer, nbytes, host, None), nbytes, device.pool.cost(nbytes))
     memory.shared = True
-    memory.writeable = array.flags.writeable
-    memory._keep = array
-    return memory
-
-
-def adopt(device: Device, buffer: cl.Buffer, nbytes: int) -> Memory:
-    """Make someone else's buffer, of the same context, the memory of a device."""
-    memory = Memory(device, Block(buffer, nbytes, None, None), nbytes, device.pool.cost(nbytes))
-    memory.shared = True
+    memory.writeable = writeable
+    memory._keep = owner
     return memory
 
 
@@ -239,7 +263,7 @@ class Pool:
 
     def trim(self) -> None:
         """Give free blocks back beyond the share of memory that may be kept for reuse."""
-        if self.free_bytes() > self._kept:
+        if not self._device.inherited and self.free_bytes() > self._kept:
             self._drop(self._kept)
 
     def free_bytes(self) -> int:

@@ -1,14 +1,17 @@
-"""Mends PoCL 3.0, the one in the wheel, on CPUs younger than its compiler.
+"""What is particular about PoCL 3.0, the one in the wheel.
 
-On a CPU that LLVM 14 does not know PoCL asks its own compiler for the CPU 'generic', which exists on
-no x86-64, so every build fails with "unknown target CPU 'generic'". The name is a C string that the
+On a CPU that LLVM 14 does not know, PoCL asks its own compiler for the CPU 'generic', which x86-64
+has not, so every build fails with "unknown target CPU 'generic'". The name is a C string that the
 device's structure points to (the structure's address is the device's id). Here that one pointer is
 turned to the name of the CPU that PoCL's kernel library was compiled for, which PoCL has chosen by
 the CPU's features. Memory is read and written through /proc/self/mem, where a wrong address is an
 error and not a crash.
 
 On a CPU that LLVM 14 knows, the program and the kernel library are compiled for different CPUs and
-no built-in is inlined (3 to 20 times slower); there an attribute on every function says the library's.
+no built-in is inlined (3 to 20 times slower); an attribute on every function mends that.
+
+The binaries of its two CPU devices differ in a number that says which device they are for, and in
+nothing else. Exchanging it saves compiling every program twice.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ UNKNOWN_CPU = "unknown target CPU"
 
 _STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds the next one's
 _GENERIC = b"generic\0"
+_MAGIC = b"poclbin\0"
+_ID = slice(8, 16)
 _kept: list[ctypes.Array[ctypes.c_char]] = []  # the structure points into these for good
 
 # (feature, CPU the kernel library with it was compiled for), the library PoCL prefers first
@@ -64,7 +69,7 @@ def library_cpu() -> str:
 
 
 def function_attribute() -> str:
-    """Give what makes built-ins inline where program and library are compiled for different CPUs."""
+    """Give what lets built-ins inline where program and library are for different CPUs."""
     return f'__attribute__((target("arch={library_cpu()}")))'
 
 
@@ -89,6 +94,18 @@ def name_cpu(device: cl.Device) -> bool:
         return False
     finally:
         os.close(memory)
+
+
+def binary_id(binary: bytes) -> str:
+    """Give the number that says which device a binary is for; '' where it is no such binary."""
+    if not binary.startswith(_MAGIC) or len(binary) < _ID.stop:
+        return ""
+    return binary[_ID].hex()
+
+
+def for_device(binary: bytes, wanted: str) -> bytes:
+    """Give a binary with another device's number in it."""
+    return binary[: _ID.start] + bytes.fromhex(wanted) + binary[_ID.stop :]
 
 
 def _find_slot(memory: int, start: int) -> int | None:

@@ -1,16 +1,16 @@
-"""Programs: source compiled when first launched, once per queue kind, kept in memory and on disk.
+"""Programs: source compiled when first launched, kept in memory and on disk.
 
     source -> Program -> Kernel -> launch
                 |
-                +-- per lane: disk cache, else the compiler; the result goes back to disk
+                +-- per lane: disk cache, else the other lane's binary, else the compiler
 
-PoCL compiles the work-group function at the first launch, not at the build, so there the binary is
-saved after the first launch of each kernel (and of each local size): a new process then compiles
-nothing at all.
+PoCL compiles the work-group function at the first launch, not at the build, so its binaries are
+saved after launches: a new process then compiles nothing at all. Other runtimes' are saved at once.
 """
 
 from __future__ import annotations
 
+import atexit
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyopencl as cl
 
-from clarray.runtime import profile
+from clarray.runtime import pocl, profile
 from clarray.runtime.cache import key_of
 from clarray.runtime.launch import Bound, Kernel
 from clarray.runtime.quiet import quiet_build
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from clarray.runtime.device import Device, Lane
 
 ArgType = str  # 'buffer', or the name of a NumPy scalar type
+
+_SECONDS_AT_EXIT = 0.5  # the longest that saving may hold up the end of a process
 
 
 class Program:
@@ -42,7 +44,7 @@ class Program:
         For each kernel, in the order of its arguments: 'buffer', or a NumPy scalar type's name.
     """
 
-    __slots__ = ("source", "_arg_types", "_built", "_device", "_kernels")
+    __slots__ = ("source", "_arg_types", "_built", "_device", "_kernels", "_saved_bytes")
 
     def __init__(
         self, device: Device, source: str, arg_types: Mapping[str, Sequence[ArgType]]
@@ -52,6 +54,10 @@ class Program:
         self._arg_types = {name: tuple(types) for name, types in arg_types.items()}
         self._built: dict[str, cl.Program] = {}
         self._kernels: dict[str, Kernel] = {}
+        self._saved_bytes = 0  # a binary on disk that is as long holds all that this one does
+
+    def __repr__(self) -> str:
+        return f"<program of {', '.join(self._arg_types)} for {self._device}>"
 
     def kernel(self, name: str) -> Kernel:
         """Give a kernel by its name; nothing is compiled before its first launch."""
@@ -66,46 +72,70 @@ class Program:
         """Compile, if need be, and give a kernel of one lane, ready for arguments."""
         kernel = cl.Kernel(self._program(lane), name)
         types = self._arg_types[name]
+        if kernel.num_args != len(types):
+            raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {len(types)}")
         kernel.set_scalar_arg_dtypes([None if t == "buffer" else np.dtype(t) for t in types])
         return Bound(kernel, lane)
 
     def save(self, lane: Lane) -> None:
-        """Write one lane's binary to the disk cache."""
-        binary = self._built[lane.name].get_info(cl.program_info.BINARIES)
-        # A program made from source names every device of the context; those not built for are empty.
-        found = [part for part in binary if part]
-        if len(found) == 1:
-            self._device.program_cache.store(self._key(lane), bytes(found[0]))
+        """Write one lane's binary to the disk cache, unless what is there holds as much."""
+        _unsaved.pop((self, lane.name), None)
+        binary = binary_of(self._built[lane.name])
+        if len(binary) > self._saved_bytes:
+            self._device.program_cache.store(self._key(lane), binary)
+            self._saved_bytes = len(binary)
+
+    def save_at_exit(self, lane: Lane) -> None:
+        """Save when the process ends, if it has not been done before and time allows."""
+        _unsaved[self, lane.name] = lane
 
     def _key(self, lane: Lane) -> str:
-        return key_of(self._device.identity, lane.name, self.source)
+        shared = bool(self._device.compiled.binary_ids)
+        return key_of(self._device.identity, "" if shared else lane.name, self.source)
 
     def _program(self, lane: Lane) -> cl.Program:
         program = self._built.get(lane.name)
         if program is None:
-            program = self._load(lane) or self._compile(lane)
+            program = self._load(lane) or self._from_other_lane(lane) or self._compile(lane)
             self._built[lane.name] = program
+            if not self._device.compiles_at_launch:
+                self.save(lane)
         return program
 
     def _load(self, lane: Lane) -> cl.Program | None:
-        cache = self._device.program_cache
-        binary = cache.load(self._key(lane))
+        """Make the program from the binary on disk; None where there is none that works."""
+        binary = self._device.program_cache.load(self._key(lane))
         if binary is None:
             return None
+        program = self._from_binary(binary, lane)
+        if program is None:  # sound bytes, and yet the runtime will not have them: it has changed
+            self._device.program_cache.discard(self._key(lane))
+        else:
+            self._saved_bytes = len(binary)
+        return program
+
+    def _from_other_lane(self, lane: Lane) -> cl.Program | None:
+        """Make the program from what was compiled for the other lane, where that is possible."""
+        if not (self._built and self._device.compiled.binary_ids):
+            return None
+        (built,) = self._built.values()
+        return self._from_binary(binary_of(built), lane)
+
+    def _from_binary(self, binary: bytes, lane: Lane) -> cl.Program | None:
+        device = self._device
+        if device.compiled.binary_ids:
+            wanted = device.compiled.binary_ids[lane is not device.main]
+            binary = pocl.for_device(binary, wanted)
         try:
-            with quiet_build(self._device.noisy):
-                program = cl.Program(self._device.context, [lane.device], [binary])
+            with quiet_build(device.noisy):
+                program = cl.Program(device.context, [lane.device], [binary])
                 return program.build(devices=[lane.device])
-        except cl.Error:  # sound bytes, and yet the runtime will not have them: it has changed
-            cache.discard(self._key(lane))
+        except cl.Error:
             return None
 
     def _compile(self, lane: Lane) -> cl.Program:
         start = time.perf_counter()
         program = compile_source(self._device.context, lane.device, self.source, self._device.noisy)
-        if not self._device.compiles_at_launch:
-            self._built[lane.name] = program
-            self.save(lane)
         profile.record("build", ", ".join(self._arg_types), 0, time.perf_counter() - start)
         return program
 
@@ -130,5 +160,25 @@ def compile_source(
             f"{number:4} {line}" for number, line in enumerate(source.splitlines(), 1)
         )
         raise RuntimeError(
-            f"{device.name} cannot compile this program:\n{error}\n{numbered}"
+            f"{device.name.strip()} cannot compile this program:\n{error}\n{numbered}"
         ) from None
+
+
+def binary_of(program: cl.Program) -> bytes:
+    """Give the binary of a program compiled for one device."""
+    # A program made from source names every device of its context, with nothing for the others.
+    (binary,) = (part for part in program.get_info(cl.program_info.BINARIES) if part)
+    return bytes(binary)
+
+
+_unsaved: dict[tuple[Program, str], Lane] = {}
+
+
+@atexit.register
+def _save_the_rest() -> None:
+    """Save what was compiled and launched only once or twice, the newest first."""
+    end = time.perf_counter() + _SECONDS_AT_EXIT
+    while _unsaved and time.perf_counter() < end:
+        (program, _), lane = _unsaved.popitem()
+        if not program._device.inherited:
+            program.save(lane)
