@@ -37,6 +37,14 @@ class Dialect:
     fp64: bool = True
     fp16: bool = False
 
+    @property
+    def own_math(self) -> bool:
+        """Whether helpers compute in wide vectors what PoCL's built-ins do slowly or wrongly.
+
+        The compilers of CPU runtimes are clangs; a GPU has fast scalar built-ins and slow doubles.
+        """
+        return self.clang and self.fp64 and self.width > 1
+
     def convert(self, expr: str, src: CType, dst: CType) -> str:
         """See the function `convert`; for templates."""
         return convert(expr, src, dst, self)
@@ -98,6 +106,8 @@ class CType:
             text = text + "f" if any(c in text for c in ".e") else text + ".0f"
         elif self.scalar == "double" and not any(c in text for c in ".ex"):
             text += ".0"
+        elif self.scalar == "uint":
+            text += "U"
         elif self.scalar == "long":
             text += "L"
         elif self.scalar == "ulong":

@@ -1,1 +1,6 @@
-"""Policies as plain frozen values, and a pure selector."""
+"""Tuning: policies as values, measured rows, a pure selector."""
+
+from clarray.plan.tuning.policy import ElementwisePolicy, Policies, ReducePolicy
+from clarray.plan.tuning.select import select
+
+__all__ = ["ElementwisePolicy", "Policies", "ReducePolicy", "select"]

@@ -1,0 +1,66 @@
+"""The source of an elementwise kernel, from its plan and its tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from clarray.codegen.expression import Call, Inputs, operand, parameters
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.expr.node import Node
+from clarray.plan.elementwise import ElementwisePlan
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+
+def elementwise_source(
+    plan: ElementwisePlan, root: Node, nodes: Sequence[Node], capabilities: Capabilities
+) -> Source:
+    """Render the kernel of `root` over its distinct inputs `nodes`."""
+    dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
+    strided = plan.rank > 0
+    inputs = Inputs(nodes, plan.accesses, dialect, base=strided, aligned=plan.aligned)
+    value = Call("value", root, inputs)
+    out = operand(
+        "y", root.dtype, plan.out_access, dialect, base="yb" if strided else "0",
+        aligned=plan.aligned,
+    )  # fmt: skip
+    out_params, out_types = parameters(out, const=False)
+    params = inputs.params + out_params
+    arg_types = inputs.arg_types + out_types
+    everyone = [*inputs.operands, out]
+    if strided:
+        params += ["const long rows"] + [f"const {plan.index} n{a}" for a in range(plan.rank)]
+        arg_types += ["int64"] + [f"int{32 if plan.index == 'int' else 64}"] * plan.rank
+        for o in everyone:
+            axes = range(0 if o.access in ("strided", "index") else 1, plan.rank)
+            params += [f"const {plan.index} {o.name}s{a}" for a in axes]
+            arg_types += [f"int{32 if plan.index == 'int' else 64}"] * len(axes)
+    else:
+        params.append(f"const {plan.index} n")
+        arg_types.append(f"int{32 if plan.index == 'int' else 64}")
+    policy = plan.policy
+    body = value.text + render(
+        "elementwise",
+        d=dialect,
+        V=plan.vector,
+        I=plan.index,
+        policy=policy,
+        inputs=inputs,
+        value=value,
+        out=out,
+        params=params,
+        pointers=[o for o in everyone if o.access != "index"],
+        strided=everyone,
+        flat=not strided,
+        rank=plan.rank,
+        segment=policy.segment or plan.vector,
+        stream=plan.stream and capabilities.clang_builtins,
+        group_attribute=(
+            f"__attribute__((reqd_work_group_size({policy.work_group}, 1, 1)))"
+        ),
+    )
+    return Source(
+        "elementwise", source(body, dialect, capabilities.function_attribute), tuple(arg_types)
+    )

@@ -1,0 +1,279 @@
+"""The sources of a reduction: the first launch, and the one that combines its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clarray.codegen.ctype import CType, Dialect, cast, compute_type, mask, select
+from clarray.codegen.expression import Call, Inputs, Operand, operand, parameters, scalar_parameters
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.expr.node import Node
+from clarray.ops.dtypes import dtype_row
+from clarray.ops.monoids import Monoid, literal
+from clarray.ops.special import cast_loop
+from clarray.ops.ufuncs import emit, find_loop
+from clarray.plan.reduce import COLUMNS, ReducePlan
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+_BOOL = np.dtype(bool)
+
+
+def lane_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype in which a component lies in memory between two launches: as in the kernel."""
+    return np.dtype({"b": np.int8}.get(dtype.kind, np.float32 if dtype.itemsize == 2 and
+                     dtype.kind == "f" else dtype))  # fmt: skip
+
+
+class MonoidCode:
+    """A monoid, at a kernel's width, as the templates see it."""
+
+    def __init__(
+        self, monoid: Monoid, dialect: Dialect, value_dtype: np.dtype, index_dtype: np.dtype,
+        loads: int = 1, position: str = "",
+    ) -> None:  # fmt: skip
+        self.monoid = monoid
+        self.dialect = dialect
+        self.scalar = Dialect(1, dialect.clang, dialect.fp64, dialect.fp16)
+        self.width = dialect.width
+        self.components = [
+            (n, index_dtype if monoid.indexed and n == "i" else d) for n, d in monoid.components
+        ]
+        self.loads = loads
+        self.position = position
+        self.indexed = monoid.indexed
+        self.block = monoid.block
+        self.algebra = monoid.algebra
+        self.complex = value_dtype.kind == "c"
+        self.value_type = str(compute_type(value_dtype, self.width))
+        self.index_type = str(compute_type(index_dtype, self.width))
+        self.index_param = f", const {self.index_type} i" if monoid.indexed else ""
+        self.index_arg = ", i" if monoid.indexed else ""
+        self.mask_type = str(CType("char", self.width))
+        self.real_lane = CType(dtype_row(value_dtype).compute).name
+        self.result_type = str(compute_type(monoid.out_dtype))
+
+    def lane(self, dtype: np.dtype) -> str:
+        return str(compute_type(dtype))
+
+    def wide(self, dtype: np.dtype) -> str:
+        return str(compute_type(dtype, self.width))
+
+    def initial(self, component: str) -> str:
+        """The identity's value of a component."""
+        dtype = dict(self.components)[component]
+        value: Any = 0
+        if self.algebra == "fold":
+            value = self.monoid.identity
+        elif self.algebra == "compensated":
+            value = -0.0 if component == "s" and dtype.kind == "f" else 0
+        elif component == "i":
+            value = -1
+        return literal(value, dtype)
+
+    def apply(self, a: str, b: str) -> str:
+        return emit(self._loop, [a, b], self.dialect)
+
+    def apply_lane(self, a: str, b: str) -> str:
+        return emit(self._loop, [a, b], self.scalar)
+
+    @property
+    def _loop(self) -> Any:
+        assert self.monoid.loop is not None
+        return self.monoid.loop
+
+    def select(self, mask_text: str, a: str, b: str, dtype: np.dtype) -> str:
+        return select(mask_text, a, b, dtype, self.dialect)
+
+    def cast_result(self, text: str, dtype: np.dtype) -> str:
+        return cast(text, dtype, self.monoid.out_dtype, self.scalar)
+
+    def test_wide(self, text: str) -> str:
+        dtype = dict(self.components)["i"]
+        return mask(text, compute_type(dtype, self.width), self.dialect)
+
+    def precedes(self, a: str, b: str, width: int) -> str:
+        """Whether value `a` goes before `b` as an extremum: it is better, or it alone is NaN."""
+        dialect = self.dialect if width > 1 else self.scalar
+        better = emit(self._loop, [a, b], dialect)
+        dtype = self.monoid.in_dtype
+        if dtype.kind not in "fc":
+            return better
+        isnan = find_loop(np.isnan, (dtype,), (_BOOL,))
+        return f"({better} | ({emit(isnan, [a], dialect)} & ~{emit(isnan, [b], dialect)}))"
+
+    def lanes_below(self, count: str) -> str:
+        """Mask of the lanes whose number is below `count`."""
+        numbers = ", ".join(map(str, range(self.width)))
+        return f"(({self.mask_type})({numbers}) < ({self.mask_type})({count}))"
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """What is done to a finished result before it is stored.
+
+    Parameters
+    ----------
+    root : Node
+        The tree above the reduction (the reduction node itself if there is none).
+    reduced : Node
+        The reduction in it.
+    constants : tuple of Node
+        Its other inputs: constants only.
+    """
+
+    root: Node
+    reduced: Node
+    constants: tuple[Node, ...]
+
+
+class _EpilogueCode:
+    """The epilogue as a C function of the finished result and the constants."""
+
+    def __init__(self, epilogue: Epilogue, dialect: Dialect) -> None:
+        self.params: list[str] = []
+        self.arg_types: list[str] = []
+        self.prepare: list[str] = []
+        scalar = Dialect(1, dialect.clang, dialect.fp64, dialect.fp16)
+        inputs = Inputs((), (), scalar, base=False)
+        inputs.slots[id(epilogue.reduced)] = "result"
+        inputs.types.append(("result", epilogue.reduced.dtype, True))
+        self.constants: list[str] = []
+        for number, node in enumerate(epilogue.constants):
+            name = f"e{number}"
+            params, kinds, lines = scalar_parameters(name, node.dtype)
+            self.params += params
+            self.arg_types += kinds
+            self.prepare += lines
+            inputs.slots[id(node)] = name
+            inputs.types.append((name, node.dtype, True))
+            self.constants.append(name)
+        self.text = Call("epilogue", epilogue.root, inputs).text
+
+    def call(self, result: str) -> str:
+        return f"epilogue({', '.join([result, *self.constants])})"
+
+
+def _stride_params(o: Operand, prefix: str, axes: range, index: str) -> list[str]:
+    return [f"const {index} {o.name}{prefix}{a}" for a in axes]
+
+
+def reduce_source(
+    plan: ReducePlan, monoid: Monoid, value: Node, mask_node: Node | None, position: Node | None,
+    nodes: Sequence[Node], epilogue: Epilogue, capabilities: Capabilities,
+) -> Source:  # fmt: skip
+    """Render the first launch of a reduction of `value` over its distinct inputs `nodes`."""
+    dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
+    inner = "k0" if plan.form == COLUMNS else "r0"
+    operands = [_with_step(o, inner) for o in inputs.operands]
+    code = MonoidCode(
+        monoid, dialect, _entering(monoid, value).dtype,
+        position.dtype if position is not None else np.dtype(np.int64),
+        plan.loads, inputs.slots[id(position)] if position is not None else "",
+    )  # fmt: skip
+    call = Call("value", _entering(monoid, value), inputs)
+    text = call.text
+    mask_call = None
+    if mask_node is not None:
+        mask_call = Call("where", mask_node, inputs)
+        text += mask_call.text
+    out = operand("y", epilogue.root.dtype, plan.out_access, dialect, base="yb")
+    out = _with_step(out, inner)
+    ends = _EpilogueCode(epilogue, dialect) if not plan.partial else None
+    params, kinds = _result_parameters(plan.partial, code, out)
+    everyone = operands if plan.partial else [*operands, out]
+    integer = "int32" if plan.index == "int" else "int64"
+    if ends is not None:
+        text += ends.text
+        params, kinds = ends.params + params, ends.arg_types + kinds
+    extents = [f"k{a}" for a in range(plan.kept_rank)] + [f"r{a}" for a in range(plan.reduced_rank)]
+    sizes = [
+        "const long outputs", "const long rows", "const long parts", "const long rows_per_part",
+        "const long inner_parts", "const long inner_per_part", "const long tasks",
+        *(f"const {plan.index} {e}" for e in extents),
+    ]  # fmt: skip
+    strides = [
+        p
+        for o in everyone
+        for p in (
+            _stride_params(o, "k", range(plan.kept_rank), plan.index)
+            + (_stride_params(o, "r", range(plan.reduced_rank), plan.index) if o is not out else [])
+        )
+    ]
+    arg_types = [*inputs.arg_types, *kinds, *["int64"] * 7]
+    arg_types += [integer] * (len(extents) + len(strides))
+    body = text + render(
+        "reduce",
+        d=dialect, V=plan.vector, X=plan.loads, I=plan.index, policy=plan.policy, m=code,
+        form=plan.form, lanes=plan.lanes, strip=plan.strip, value=call, mask=mask_call,
+        masked=mask_node is not None, epilogue=ends, partial=plan.partial, out=out,
+        operands=operands, everyone=everyone, kept_rank=plan.kept_rank,
+        reduced_rank=plan.reduced_rank, params=[*inputs.params, *params, *sizes, *strides],
+        pointers=[o for o in everyone if o.access != "index"], at_row=_at_row,
+        prepare=inputs.prepare + (ends.prepare if ends is not None else []),
+    )  # fmt: skip
+    attribute = capabilities.function_attribute
+    return Source("reduce", source(body, dialect, attribute), tuple(arg_types))
+
+
+def combine_source(
+    plan: ReducePlan, monoid: Monoid, index_dtype: np.dtype, lanes: int, epilogue: Epilogue,
+    capabilities: Capabilities,
+) -> Source:  # fmt: skip
+    """Render the second launch, which combines the parts of a first one."""
+    dialect = make_dialect(capabilities, 1)
+    accumulated = monoid.components[0][1] if monoid.algebra != "moments" else (
+        monoid.components[1][1]
+    )  # fmt: skip
+    code = MonoidCode(monoid, dialect, accumulated, index_dtype)
+    ends = _EpilogueCode(epilogue, dialect)
+    out = operand("y", epilogue.root.dtype, "zero", dialect, base="yb")
+    states, kinds = _result_parameters(True, code, out)
+    out_params, out_kinds = parameters(out, const=False)
+    params = [*ends.params, *states, *out_params, "const long outputs", "const long parts"]
+    params += [f"const long k{a}" for a in range(plan.kept_rank)]
+    params += [f"const long yk{a}" for a in range(plan.kept_rank)]
+    arg_types = [*ends.arg_types, *kinds, *out_kinds, *["int64"] * (2 + 2 * plan.kept_rank)]
+    body = ends.text + render(
+        "combine",
+        d=dialect, V=1, policy=plan.policy, m=code, lanes=lanes, epilogue=ends, out=out,
+        kept_rank=plan.kept_rank, params=params, prepare=ends.prepare,
+    )  # fmt: skip
+    attribute = capabilities.function_attribute
+    return Source("combine_parts", source(body, dialect, attribute), tuple(arg_types))
+
+
+def _result_parameters(
+    partial: bool, code: MonoidCode, out: Operand
+) -> tuple[list[str], list[str]]:
+    if not partial:
+        return parameters(out, const=False)
+    names = [f"__global {code.lane(d)} *q_{n}" for n, d in code.components]
+    return names, ["buffer"] * len(names)
+
+
+def _with_step(o: Operand, inner: str) -> Operand:
+    """The same operand with the stride parameter of the innermost loop."""
+    if o.access == "unit":
+        return o
+    return replace(o, step=f"{o.name}{inner}")
+
+
+def _at_row(o: Operand, x: int) -> Any:
+    return replace(o, base=f"{o.base}_{x}")
+
+
+def _entering(monoid: Monoid, value: Node) -> Node:
+    """`value` cast to what the accumulator takes."""
+    acc = monoid.components[1][1] if monoid.algebra == "moments" else monoid.components[0][1]
+    if value.dtype == acc:
+        return value
+    return Node(
+        cast_loop(acc), (value,), value.shape, acc, value.size, 0, 0, 0, value.inputs or (value,)
+    )

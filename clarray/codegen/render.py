@@ -1,0 +1,71 @@
+"""Strict rendering of the kernel templates, and the frame every source has."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mako import exceptions
+from mako.lookup import TemplateLookup
+
+from clarray.codegen.ctype import Dialect
+from clarray.ops.helpers import helpers_in
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+
+class Source(NamedTuple):
+    """A kernel's name and text, and the types of its arguments in order."""
+
+    name: str
+    text: str
+    arg_types: tuple[str, ...]
+
+
+def make_dialect(capabilities: Capabilities, width: int) -> Dialect:
+    """The dialect of a device's compiler at a vector width."""
+    return Dialect(
+        width=width,
+        clang=capabilities.clang_builtins,
+        fp64=capabilities.fp64,
+        fp16=capabilities.fp16,
+    )
+
+
+@lru_cache(maxsize=None)
+def _lookup() -> TemplateLookup:
+    directory = Path(str(resources.files("clarray.templates")))
+    return TemplateLookup([str(directory)], strict_undefined=True)
+
+
+def render(template: str, **context: Any) -> str:
+    """Render ``kernels/<template>.mako``.
+
+    Raises
+    ------
+    RuntimeError
+        A name the template uses is missing; the message shows the template's line and the names given.
+    """
+    try:
+        text = _lookup().get_template(f"kernels/{template}.mako").render(**context)
+    except Exception as error:
+        where = exceptions.text_error_template().render()
+        raise RuntimeError(
+            f"template {template!r} failed ({error}); it was given {sorted(context)}\n{where}"
+        ) from error
+    return "\n".join(line for line in text.splitlines() if line.strip()) + "\n"
+
+
+def source(body: str, dialect: Dialect, attribute: str) -> str:
+    """Put the preamble and the helper functions that `body` calls before it."""
+    helpers = "\n".join(text for _, text in helpers_in(body, dialect))
+    fp64 = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" if dialect.fp64 else ""
+    return (
+        f"{fp64}#pragma OPENCL FP_CONTRACT OFF\n"
+        f"#define ATTR {attribute}\n"
+        "#define HELPER ATTR static inline\n"
+        f"{helpers}\n{body}"
+    )

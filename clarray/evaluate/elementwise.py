@@ -1,0 +1,235 @@
+"""Launches of elementwise kernels.
+
+The flat path (all operands contiguous, or one element) is what small arrays take, so it makes its
+key and its arguments in one walk over the inputs. Everything else goes by the strided path, whose loops
+and arguments are prepared once per combination of shapes and strides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from clarray.codegen.elementwise import elementwise_source
+from clarray.codegen.expression import distinct
+from clarray.evaluate.state import DeviceState, Launch, append_scalar, bytes_of, data_arguments
+from clarray.expr.node import CONST, INDEX, Node
+from clarray.plan.elementwise import (
+    ALIGNMENT,
+    INT_LIMIT,
+    ElementwisePlan,
+    explicit_width,
+    groups,
+    index_type,
+    vector_width,
+)
+from clarray.plan.layout import UNIT, ZERO, Space, access, aligned, collapse, reach
+from clarray.runtime import Kernel
+
+
+class Flat(NamedTuple):
+    """A flat kernel, and the bytes it moves per element."""
+
+    kernel: Kernel
+    vector: int
+    element_bytes: int
+
+
+class Strided(NamedTuple):
+    """A strided kernel with the arguments that follow from shapes and strides."""
+
+    kernel: Kernel
+    shifts: tuple[int, ...]
+    out_shift: int
+    sizes: tuple[int, ...]
+    units: int
+
+
+def flat_launch(state: DeviceState, root: Node, out: Node) -> Launch | None:
+    """The launch that computes `root` into the contiguous leaf `out`, or None if it is not flat."""
+    shape = root.shape
+    policy = state.policies.elementwise
+    key: list[Any] = [root.sig]
+    args: list[Any] = []
+    seen: dict[Node, int] = {}
+    loose = False
+    for node in root.inputs or (root,):
+        number = seen.get(node)
+        if number is not None:
+            key.append(number)
+            continue
+        seen[node] = len(seen)
+        memory = node.memory
+        if memory is not None:
+            if node.shape == shape and node.contiguous:
+                key.append("u")
+                if not policy.explicit and node.offset * node.dtype.itemsize % ALIGNMENT:
+                    loose = True
+            elif node.size == 1:
+                key.append("z")
+            else:
+                return None
+            args.append(memory.buffer)
+            args.append(node.offset)
+        elif node.op is CONST:
+            key.append("c")
+            append_scalar(args, node)
+        else:
+            return None
+    size = root.size
+    out_bytes = size * root.dtype.itemsize
+    if not policy.explicit and out.offset * root.dtype.itemsize % ALIGNMENT:
+        loose = True
+    stream = 0 < policy.stream_bytes <= out_bytes and out.offset * root.dtype.itemsize % 64 == 0
+    index = index_type(size, policy.chunked)
+    key += (stream, index, loose)
+    found = state.prepared.get(tuple(key))
+    if found is None:
+        accesses = tuple(
+            "const" if n.op is CONST else UNIT if n.shape == shape and n.contiguous else ZERO
+            for n in seen
+        )
+        found = _prepare_flat(state, root, list(seen), accesses, index, not loose, stream)
+        state.keep(tuple(key), found)
+    args.append(out.memory.buffer)  # type: ignore[union-attr]
+    args.append(out.offset)
+    args.append(size)
+    nbytes = size * found.element_bytes
+    return Launch(
+        found.kernel,
+        (groups(-(-size // found.vector), nbytes, state.units, policy),),
+        (policy.work_group,),
+        args,
+        nbytes <= policy.inline_bytes,
+        nbytes,
+    )
+
+
+def _prepare_flat(
+    state: DeviceState, root: Node, nodes: list[Node], accesses: tuple[str, ...], index: str,
+    whole: bool, stream: bool,
+) -> Flat:  # fmt: skip
+    policy = state.policies.elementwise
+    dtypes = _dtypes(root, nodes)
+    vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
+    explicit = explicit_width(dtypes, policy.explicit)
+    plan = ElementwisePlan(
+        accesses, UNIT, 0, vector, explicit, index, whole and not explicit and not policy.explicit,
+        stream and explicit and vector * root.dtype.itemsize == 64, policy,
+    )  # fmt: skip
+    kernel = state.kernel(elementwise_source(plan, root, nodes, state.capabilities))
+    moved = root.dtype.itemsize + sum(
+        n.dtype.itemsize for n, a in zip(nodes, accesses, strict=True) if a == UNIT
+    )
+    return Flat(kernel, vector, moved)
+
+
+def _dtypes(root: Node, nodes: list[Node]) -> list:
+    """Every dtype inside the tree: the widest one limits the vectors."""
+    found = {root.dtype, *(n.dtype for n in nodes)}
+    level = [root]
+    while level:
+        node = level.pop()
+        if node.memory is None and node.args:
+            found.update(node.op.in_dtypes)
+            found.add(node.dtype)
+            level.extend(node.args)
+    return list(found)
+
+
+def strided_launch(state: DeviceState, root: Node, out: Node) -> Launch:
+    """The launch that computes `root` into the leaf `out`, whatever the strides."""
+    policy = state.policies.elementwise
+    pattern, nodes = distinct(root.inputs or (root,))
+    placed = [n for n in nodes if n.op is not CONST]
+    ndim = len(root.shape)
+    operands = (
+        aligned(out.shape, out.strides, ndim),
+        *(aligned(n.shape, n.strides, ndim) for n in placed),
+    )
+    loose = not policy.explicit and any(
+        n.memory is not None and n.offset * n.dtype.itemsize % ALIGNMENT for n in (out, *placed)
+    )
+    kinds = tuple("c" if n.op is CONST else "i" if n.op is INDEX else "m" for n in nodes)
+    key = (root.sig, pattern, kinds, root.shape, operands, loose)
+    found = state.prepared.get(key)
+    if found is None:
+        found = state.keep(
+            key, _prepare_strided(state, root, out, nodes, placed, operands, not loose)
+        )
+    args = data_arguments(nodes)
+    shifts = iter(found.shifts)
+    position = 0
+    for node in nodes:  # where an axis was turned round, the first element is another one
+        if node.op is CONST:
+            position += 2 if node.dtype.kind == "c" else 1
+            continue
+        position += 1 if node.op is INDEX else 2
+        args[position - 1] += next(shifts)
+    args.append(out.memory.buffer)  # type: ignore[union-attr]
+    args.append(out.offset + found.out_shift)
+    args += found.sizes
+    nbytes = bytes_of(nodes) + out.size * out.dtype.itemsize
+    return Launch(
+        found.kernel,
+        (groups(found.units, nbytes, state.units, policy),),
+        (policy.work_group,),
+        args,
+        nbytes <= policy.inline_bytes,
+        nbytes,
+    )
+
+
+def _prepare_strided(
+    state: DeviceState, root: Node, out: Node, nodes: list[Node], placed: list[Node],
+    operands: tuple[tuple[int, ...], ...], whole: bool,
+) -> Strided:  # fmt: skip
+    policy = state.policies.elementwise
+    space = collapse(root.shape, operands)
+    dtypes = _dtypes(root, nodes)
+    vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
+    explicit = explicit_width(dtypes, policy.explicit)
+    shape = space.shape or (1,)
+    strides = [s or (0,) for s in space.strides]
+    classes = {}
+    for node, steps in zip((out, *placed), strides, strict=True):
+        kind = "index" if node.op is INDEX else access(steps[-1])
+        classes[id(node) if node is not out else 0] = kind
+    accesses = tuple("const" if n.op is CONST else classes[id(n)] for n in nodes)
+    furthest = max([root.size, *(reach(shape, s) for s in strides)])
+    index = index_type(furthest, policy.chunked)
+    whole = whole and all(
+        step * n.dtype.itemsize % ALIGNMENT == 0
+        for n, steps in zip((out, *placed), strides, strict=True)
+        if steps[-1] == 1
+        for step in steps[:-1]
+    )
+    plan = ElementwisePlan(
+        accesses, classes[0], len(shape), vector, explicit, index,
+        whole and not policy.explicit, False, policy,
+    )  # fmt: skip
+    kernel = state.kernel(elementwise_source(plan, root, nodes, state.capabilities))
+    rows = root.size // shape[-1]
+    segment = policy.segment or vector
+    return Strided(
+        kernel,
+        space.offsets[1:],
+        space.offsets[0],
+        (rows, *reversed(shape), *_stride_arguments(space, strides, accesses, nodes, plan)),
+        rows * -(-shape[-1] // segment),
+    )
+
+
+def _stride_arguments(
+    space: Space, strides: list[tuple[int, ...]], accesses: tuple[str, ...], nodes: list[Node],
+    plan: ElementwisePlan,
+) -> list[int]:  # fmt: skip
+    """Strides of the inputs and of the output, innermost first, as the source declares them."""
+    kinds = [a for a in accesses if a != "const"]
+    found: list[int] = []
+    for kind, steps in zip([*kinds, plan.out_access], [*strides[1:], strides[0]], strict=True):
+        inward = list(reversed(steps))
+        found += inward if kind in ("strided", "index") else inward[1:]
+    return found
+
+
+__all__ = ["INT_LIMIT", "flat_launch", "strided_launch"]

@@ -1,0 +1,325 @@
+"""Launches of reductions: one, or two where the reduced axes are split between work-groups."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clarray.codegen.expression import distinct
+from clarray.codegen.reduce import Epilogue, combine_source, lane_dtype, reduce_source
+from clarray.evaluate.elementwise import _dtypes
+from clarray.evaluate.state import (
+    DeviceState,
+    Launch,
+    append_scalar,
+    bytes_of,
+    data_arguments,
+)
+from clarray.expr.node import CONST, INDEX, Node, index
+from clarray.expr.view import contiguous
+from clarray.ops.monoids import Monoid, Reduction
+from clarray.plan.elementwise import ALIGNMENT, explicit_width, index_type, vector_width
+from clarray.plan.layout import access, aligned, reach
+from clarray.plan.reduce import (
+    COLUMNS,
+    ReducePlan,
+    ReduceSpace,
+    Split,
+    lanes_for,
+    power_of_two,
+    product,
+    reduce_space,
+    split,
+)
+from clarray.runtime import Kernel
+
+_INT32 = np.dtype(np.int32)
+_INT64 = np.dtype(np.int64)
+
+
+class Prepared(NamedTuple):
+    """The kernels of a reduction with every argument that follows from shapes and strides."""
+
+    first: Kernel
+    second: Kernel | None
+    position: Node | None
+    shifts: tuple[int, ...]
+    sizes: tuple[int, ...]
+    groups: int
+    work_group: int
+    outputs: int
+    parts: int
+    states: tuple[np.dtype, ...]
+    second_groups: int
+    second_sizes: tuple[int, ...]
+
+
+def find_epilogue(root: Node) -> Epilogue | None:
+    """The reduction that `root` is, or that it applies elementwise operations and constants to."""
+    if isinstance(root.op, Reduction):
+        return Epilogue(root, root, ())
+    reduced: Node | None = None
+    constants: dict[Node, None] = {}
+    level = [root]
+    while level:
+        node = level.pop()
+        if isinstance(node.op, Reduction):
+            if (reduced is not None and reduced is not node) or node.shape != root.shape:
+                return None
+            reduced = node
+        elif node.op is CONST:
+            constants[node] = None
+        elif node.memory is not None or not node.args:
+            return None
+        else:
+            level.extend(node.args)
+    return Epilogue(root, reduced, tuple(constants)) if reduced is not None else None
+
+
+def reduction_launches(state: DeviceState, epilogue: Epilogue, out: Node) -> list[Launch]:
+    """The launches that compute an epilogue's root into the contiguous leaf `out`.
+
+    The reduction's operands hold no other reductions: those have been evaluated.
+    """
+    reduced = epilogue.reduced
+    pattern, nodes = distinct(reduced.inputs)
+    key = (
+        epilogue.root.sig,
+        pattern,
+        reduced.args[0].shape,
+        tuple(
+            (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT == 0)
+            if n.memory is not None
+            else None
+            for n in nodes
+        ),
+    )
+    found: Prepared | None = state.prepared.get(key)
+    if found is None:
+        found = state.keep(key, _prepare(state, epilogue, nodes, out))
+    return _launches(state, found, epilogue, nodes, out)
+
+
+def _launches(
+    state: DeviceState, found: Prepared, epilogue: Epilogue, nodes: list[Node], out: Node
+) -> list[Launch]:
+    policy = state.policies.reduce
+    args = data_arguments(nodes)
+    position = 0
+    shifts = iter(found.shifts)
+    for node in nodes:
+        if node.op is CONST:
+            position += 2 if node.dtype.kind == "c" else 1
+            continue
+        position += 1 if node.op is INDEX else 2
+        args[position - 1] += next(shifts)
+    if found.position is not None:
+        args.append(found.position.offset + next(shifts))
+    nbytes = bytes_of(nodes)
+    inline = nbytes <= policy.inline_bytes
+    ends: list[Any] = []
+    for node in epilogue.constants:
+        append_scalar(ends, node)
+    place = [out.memory.buffer, out.offset]  # type: ignore[union-attr]
+    local = (found.work_group,)
+    if found.second is None:
+        args += ends
+        args += place
+        args += found.sizes
+        nbytes += out.size * out.dtype.itemsize
+        return [Launch(found.first, (found.groups,), local, args, inline, nbytes)]
+    states = [
+        state.device.allocate(found.outputs * found.parts * d.itemsize) for d in found.states
+    ]
+    buffers = [m.buffer for m in states]
+    held = sum(m.nbytes for m in states)
+    args += buffers
+    args += found.sizes
+    second = [*ends, *buffers, *place, found.outputs, found.parts, *found.second_sizes]
+    return [
+        Launch(found.first, (found.groups,), local, args, inline, nbytes + held),
+        Launch(
+            found.second, (found.second_groups,), local, second, inline,
+            held + out.size * out.dtype.itemsize,
+        ),
+    ]  # fmt: skip
+
+
+def _position(reduced: Node) -> Node | None:
+    """The index node of an indexed monoid: positions in C order along the reduced axes."""
+    op: Reduction = reduced.op
+    if not op.monoid.indexed:
+        return None
+    shape = reduced.args[0].shape
+    inner = contiguous(tuple(shape[a] for a in op.axes))
+    strides = [0] * len(shape)
+    for axis, stride in zip(op.axes, inner, strict=True):
+        strides[axis] = stride
+    extent = product(tuple(shape[a] for a in op.axes))
+    return index(shape, tuple(strides), _INT32 if extent < 2**31 else _INT64)
+
+
+def _operands(reduced: Node, placed: list[Node]) -> tuple[tuple[int, ...], ...]:
+    """Strides of the output (0 on reduced axes) and of the inputs, over the reduced shape."""
+    shape = reduced.args[0].shape
+    axes = reduced.op.axes
+    kept = [a for a in range(len(shape)) if a not in axes]
+    out = [0] * len(shape)
+    for axis, stride in zip(kept, contiguous(tuple(shape[a] for a in kept)), strict=True):
+        out[axis] = stride
+    return (tuple(out), *(aligned(n.shape, n.strides, len(shape)) for n in placed))
+
+
+def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Node) -> Prepared:
+    reduced = epilogue.reduced
+    op: Reduction = reduced.op
+    monoid = op.monoid
+    policy = state.policies.reduce
+    position = _position(reduced)
+    placed = [n for n in nodes if n.op is not CONST]
+    if position is not None:
+        placed.append(position)
+    dtypes = _tree_dtypes(reduced, nodes)
+    ordered = not monoid.associative
+    explicit = explicit_width(dtypes, policy.explicit) and not ordered
+    vector = 1 if ordered else vector_width(dtypes, policy.vector_bytes, policy.max_width)
+    operands = _operands(reduced, placed)
+    space = reduce_space(
+        reduced.args[0].shape, op.axes, operands, vector, policy.short, ordered
+    )
+    inner_strides = _inner_strides(space)
+    if not policy.explicit and space.form == COLUMNS and any(s not in (0, 1) for s in inner_strides[1:]):
+        vector = 1  # neighbouring work-items, not elements of one, take neighbouring outputs
+    lanes, strip, loads = _shape(state, space, vector, ordered)
+    divided = split(
+        space, space.form, vector, lanes, strip, loads, policy, state.units, ordered,
+        reduced.dtype.itemsize,
+    )  # fmt: skip
+    plan = _plan(state, space, nodes, placed, position, inner_strides, vector, explicit, loads,
+                 lanes, strip, divided)  # fmt: skip
+    everyone = [*nodes, position] if position is not None else nodes
+    first = state.kernel(
+        reduce_source(
+            plan, monoid, reduced.args[0], reduced.args[1] if op.masked else None, position,
+            everyone, epilogue, state.capabilities,
+        )
+    )  # fmt: skip
+    second, second_groups, second_sizes = None, 0, ()
+    outputs = product(space.kept)
+    if plan.partial:
+        second, second_groups, second_sizes = _second(
+            state, plan, monoid, position, epilogue, space, outputs, divided.parts
+        )
+    return Prepared(
+        first, second, position, space.offsets[1:],
+        _sizes(space, plan, divided, outputs), divided.groups, policy.work_group, outputs,
+        divided.parts, _state_dtypes(monoid, position), second_groups, second_sizes,
+    )  # fmt: skip
+
+
+def _tree_dtypes(reduced: Node, nodes: list[Node]) -> list[np.dtype]:
+    found: set[np.dtype] = set()
+    for arg in reduced.args:
+        found.update(_dtypes(arg, nodes))
+    found.update(d for n, d in reduced.op.monoid.components if n != "i")
+    return list(found)
+
+
+def _inner_strides(space: ReduceSpace) -> list[int]:
+    axes = space.kept_strides if space.form == COLUMNS else space.reduced_strides
+    return [s[-1] if s else 0 for s in axes]
+
+
+def _shape(
+    state: DeviceState, space: ReduceSpace, vector: int, ordered: bool
+) -> tuple[int, int, int]:
+    """Work-items per output, vectors per work-item, loads per iteration."""
+    policy = state.policies.reduce
+    if ordered:
+        return 1, 1, 1
+    inner = (space.kept if space.form == COLUMNS else space.reduced) or (1,)
+    lanes = lanes_for(space.form, inner[-1], product(space.reduced), vector, policy)
+    strip = policy.strip if space.form == COLUMNS else 1
+    return lanes, strip, policy.loads
+
+
+def _plan(
+    state: DeviceState, space: ReduceSpace, nodes: list[Node], placed: list[Node],
+    position: Node | None, inner: list[int], vector: int, explicit: bool, loads: int, lanes: int,
+    strip: int, divided: Split,
+) -> ReducePlan:  # fmt: skip
+    policy = state.policies.reduce
+    classes = {
+        id(n): "index" if n.op is INDEX else access(s)
+        for n, s in zip(placed, inner[1:], strict=True)
+    }
+    accesses = ["const" if n.op is CONST else classes[id(n)] for n in nodes]
+    if position is not None:
+        accesses.append("index")
+    shape = space.kept + space.reduced
+    steps = [k + r for k, r in zip(space.kept_strides, space.reduced_strides, strict=True)]
+    furthest = max([product(shape), *(reach(shape, s) for s in steps)])
+    whole = not policy.explicit and all(
+        n.op is INDEX
+        or s[-1 if space.form != COLUMNS else len(space.kept) - 1] != 1
+        or (
+            n.offset * n.dtype.itemsize % ALIGNMENT == 0
+            and sum(x * n.dtype.itemsize % ALIGNMENT != 0 for x in s) == 1
+        )
+        for n, s in zip(placed, steps[1:], strict=True)
+        if shape
+    )
+    return ReducePlan(
+        space.form, tuple(accesses), "zero" if space.form != COLUMNS else "strided",
+        len(space.kept), len(space.reduced), vector, explicit, loads, lanes, strip,
+        index_type(furthest, policy.chunked), whole, divided.parts > 1, policy,
+    )  # fmt: skip
+
+
+def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]:
+    return tuple(
+        position.dtype if position is not None and n == "i" else lane_dtype(d)
+        for n, d in monoid.components
+    )
+
+
+def _sizes(
+    space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int
+) -> tuple[int, ...]:
+    """Arguments after the data, in the order of `codegen.reduce.reduce_source`."""
+    reduced = product(space.reduced)
+    inner = space.reduced[-1] if space.reduced else 1
+    rows = reduced if plan.form == COLUMNS else reduced // inner
+    found = [
+        outputs, rows, divided.parts, divided.rows_per_part, divided.inner_parts,
+        divided.inner_per_part, divided.tasks, *reversed(space.kept), *reversed(space.reduced),
+    ]  # fmt: skip
+    for k, r in zip(space.kept_strides[1:], space.reduced_strides[1:], strict=True):
+        found += [*reversed(k), *reversed(r)]
+    if not plan.partial:
+        found += reversed(space.kept_strides[0])
+    return tuple(found)
+
+
+def _second(
+    state: DeviceState, plan: ReducePlan, monoid: Monoid, position: Node | None,
+    epilogue: Epilogue, space: ReduceSpace, outputs: int, parts: int,
+) -> tuple[Kernel, int, tuple[int, ...]]:  # fmt: skip
+    policy = state.policies.reduce
+    lanes = 1
+    if policy.work_group > 1 and outputs < policy.work_group * state.units:
+        lanes = min(policy.work_group, power_of_two(parts))
+    kernel = state.kernel(
+        combine_source(
+            plan, monoid, position.dtype if position is not None else _INT64, lanes, epilogue,
+            state.capabilities,
+        )
+    )
+    side = policy.work_group // lanes
+    most = state.units * policy.groups_per_unit if policy.chunked else 2**20
+    return (
+        kernel,
+        max(1, min(-(-outputs // side), most)),
+        (*reversed(space.kept), *reversed(space.kept_strides[0])),
+    )

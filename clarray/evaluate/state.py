@@ -1,0 +1,113 @@
+"""What evaluation keeps per device: its policies and the kernels made so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from clarray.codegen.render import Source
+from clarray.expr.node import CONST, INDEX, Node
+from clarray.plan.tuning import Policies, select
+from clarray.runtime import Device, Kernel, current_device
+
+CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are more
+
+
+class Launch(NamedTuple):
+    """One kernel with all its arguments."""
+
+    kernel: Kernel
+    groups: tuple[int, ...]
+    local: tuple[int, ...]
+    args: list[Any]
+    inline: bool
+    nbytes: int
+
+    def run(self) -> None:
+        self.kernel.launch(self.groups, self.local, self.args, self.inline, self.nbytes)
+
+
+class DeviceState:
+    """Policies of a device, and everything prepared for it, by structure."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.capabilities = device.capabilities
+        self.policies: Policies = select(self.capabilities)
+        self.units = self.capabilities.compute_units
+        self.prepared: dict[Any, Any] = {}
+
+    def kernel(self, source: Source) -> Kernel:
+        """The kernel of a source; equal sources share one program."""
+        program = self.device.program(source.text, {source.name: source.arg_types})
+        return program.kernel(source.name)
+
+    def keep(self, key: Any, value: Any) -> Any:
+        """Remember something prepared."""
+        if len(self.prepared) >= CACHE_LIMIT:
+            self.prepared.clear()
+        self.prepared[key] = value
+        return value
+
+
+_states: dict[Device, DeviceState] = {}
+
+
+def state_of(device: Device) -> DeviceState:
+    """The state of a device; made at its first use."""
+    found = _states.get(device)
+    if found is None:
+        found = _states[device] = DeviceState(device)
+    return found
+
+
+def device_of(inputs: Sequence[Node]) -> Device:
+    """The device whose memory the inputs are in; the current one if they have none.
+
+    Raises
+    ------
+    ValueError
+        The inputs are on different devices.
+    """
+    found = None
+    for node in inputs:
+        memory = node.memory
+        if memory is not None and memory.device is not found:
+            if found is not None:
+                raise ValueError(
+                    f"operands are on different devices ({found} and {memory.device}): "
+                    "move one with to_device or asarray(..., device=...)"
+                )
+            found = memory.device
+    return found if found is not None else current_device()
+
+
+def data_arguments(nodes: Sequence[Node]) -> list[Any]:
+    """The kernel arguments that place the distinct inputs, in order."""
+    args: list[Any] = []
+    for node in nodes:
+        memory = node.memory
+        if memory is not None:
+            args.append(memory.buffer)
+            args.append(node.offset)
+        elif node.op is CONST:
+            append_scalar(args, node)
+        else:
+            assert node.op is INDEX
+            args.append(node.offset)
+    return args
+
+
+def append_scalar(args: list[Any], node: Node) -> None:
+    """The arguments of a constant: complex numbers are passed as two reals."""
+    value = node.value
+    if node.dtype.kind == "c":
+        args.append(value.real)
+        args.append(value.imag)
+    else:
+        args.append(value)
+
+
+def bytes_of(nodes: Sequence[Node]) -> int:
+    """Bytes the inputs hold, each element counted once."""
+    return sum(n.size * n.dtype.itemsize for n in nodes if n.memory is not None)

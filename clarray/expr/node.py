@@ -1,0 +1,195 @@
+"""Expression nodes: what an array's value is, before it is memory.
+
+A node is a *leaf* (a strided window on device memory), a *constant* (a scalar passed to the kernel
+at run time), an *index* (the position itself) or *pending* (an operation on other nodes). Nodes never change
+meaning; evaluation turns a pending node into a leaf in place, so that everyone who holds it
+sees the memory.
+
+Two values are kept per pending node so that evaluation need not walk the tree: ``sig``, the
+interned structure (equal structures share one integer), and ``inputs``, the leaves and constants
+in the order in which the structure names them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from clarray.expr.view import contiguous as contiguous_strides
+from clarray.expr.view import is_contiguous
+
+if TYPE_CHECKING:
+    from clarray.runtime import Memory
+
+# Flags of a node, inherited by what is grown from it.
+EAGER = 1  # reads host memory that the user may change: must be evaluated at the call
+SHARED = 2  # a node below has a second consumer: evaluation must look at the whole graph
+REDUCES = 4  # a reduction stands somewhere below: it is a pass of its own
+MASKED = 8  # the value is compressed by a mask, its size is not known yet
+
+Shape = tuple[int, ...]
+
+
+class Interner:
+    """Small integers for hashable structures: equal structures get equal integers."""
+
+    def __init__(self) -> None:
+        self._table: dict[Any, int] = {}
+
+    def __call__(self, key: Any) -> int:
+        found = self._table.get(key)
+        if found is None:
+            # setdefault is atomic, so two threads agree on one integer
+            found = self._table.setdefault(key, len(self._table))
+        return found
+
+
+intern_structure = Interner()
+
+
+class Node:
+    """One value of an expression.
+
+    Attributes
+    ----------
+    op : object or None
+        None for a leaf; otherwise the operation: an ``ops`` Loop, a ``Reduction``, ``CONST``,
+        ``INDEX`` or ``COMPRESS``.
+    args : tuple of Node
+        Operands of the operation.
+    shape, dtype, size
+        As NumPy's; ``shape`` of a masked value is that before compression.
+    cost : int
+        Weight of the tree: nodes, and memory held alive, in 1/64 of the device's memory.
+    flags : int
+        Union of EAGER, SHARED, REDUCES and MASKED.
+    sig : int
+        Interned structure.
+    inputs : tuple of Node
+        Of a pending node: leaves, constants and indices in structural order, repeated where the
+        structure repeats them. Empty for those themselves (a node naming itself would be a
+        reference cycle, and its memory would wait for the garbage collector).
+    readers : list of weakref or None
+        Pending nodes that read this node directly. Leaves share the list of their memory.
+    memory, offset, strides, contiguous
+        Of a leaf: where its elements are (offset and strides in elements), and whether they follow
+        each other in C order.
+    value : object
+        Of a constant: the Python or NumPy scalar.
+    """
+
+    __slots__ = (
+        "op", "args", "shape", "dtype", "size", "cost", "flags", "sig", "inputs", "readers",
+        "memory", "offset", "strides", "contiguous", "value", "__weakref__",
+    )  # fmt: skip
+
+    op: Any
+    args: tuple[Node, ...]
+    shape: Shape
+    dtype: np.dtype
+    size: int
+    cost: int
+    flags: int
+    sig: int
+    inputs: tuple[Node, ...]
+    readers: list[ref[Node]] | None
+    memory: Memory | None
+    offset: int
+    strides: Shape
+    contiguous: bool
+    value: Any
+
+    def __init__(self, op, args, shape, dtype, size, cost, flags, sig, inputs):
+        self.op = op
+        self.args = args
+        self.shape = shape
+        self.dtype = dtype
+        self.size = size
+        self.cost = cost
+        self.flags = flags
+        self.sig = sig
+        self.inputs = inputs
+        self.readers = None
+        self.memory = None
+
+    def __repr__(self) -> str:
+        what = "leaf" if self.op is None else getattr(self.op, "name", str(self.op))
+        return f"<Node {what} {self.dtype} {self.shape}>"
+
+    def become_leaf(self, memory: Memory, offset: int, strides: Shape, contiguous: bool) -> None:
+        """Turn a pending node into memory; its operands are let go."""
+        # `memory` last: other threads test it to see whether the rest may be read
+        self.offset = offset
+        self.strides = strides
+        self.contiguous = contiguous
+        self.op = None
+        self.args = ()
+        self.cost = memory.cost
+        self.flags = EAGER if memory.shared else 0
+        self.sig = leaf_signature(self.dtype)
+        self.inputs = ()
+        self.readers = memory.readers
+        self.memory = memory
+
+
+_leaf_signatures: dict[np.dtype, int] = {}
+
+
+def leaf_signature(dtype: np.dtype) -> int:
+    """Interned structure of a leaf: only its dtype; where it lies is a run-time matter."""
+    found = _leaf_signatures.get(dtype)
+    if found is None:
+        found = _leaf_signatures[dtype] = intern_structure(("leaf", dtype.char))
+    return found
+
+
+def leaf(memory: Memory, shape: Shape, strides: Shape, offset: int, dtype: np.dtype) -> Node:
+    """A strided window on memory; strides and offset in elements."""
+    node = Node(None, (), shape, dtype, math.prod(shape), 0, 0, 0, ())
+    node.become_leaf(memory, offset, strides, is_contiguous(shape, strides))
+    return node
+
+
+def contiguous_leaf(memory: Memory, shape: Shape, dtype: np.dtype) -> Node:
+    """A C-contiguous leaf at the start of memory."""
+    return leaf(memory, shape, contiguous_strides(shape), 0, dtype)
+
+
+class Marker:
+    """An operation without parameters, compared by identity."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+CONST = Marker("constant")
+INDEX = Marker("index")
+COMPRESS = Marker("compress")
+
+
+def constant(value: Any, dtype: np.dtype) -> Node:
+    """A scalar that is passed to the kernel at run time, broadcast to any shape."""
+    found = _const_signatures.get(dtype)
+    if found is None:
+        found = _const_signatures[dtype] = intern_structure(("const", dtype.char))
+    node = Node(CONST, (), (), dtype, 1, 1, 0, found, ())
+    node.value = value
+    return node
+
+
+_const_signatures: dict[np.dtype, int] = {}
+
+
+def index(shape: Shape, strides: Shape, dtype: np.dtype, offset: int = 0) -> Node:
+    """The value ``offset + sum(position * strides)`` at each position: an arange without memory."""
+    sig = intern_structure(("index", dtype.char))
+    node = Node(INDEX, (), shape, dtype, math.prod(shape), 1, 0, sig, ())
+    node.strides = strides
+    node.offset = offset
+    return node

@@ -1,0 +1,86 @@
+"""What users pass beside arrays: scalars, NumPy arrays, lists, made into expression nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clarray.expr.node import Node, constant
+from clarray.hostdata import device_dtype, share, upload
+from clarray.ops.dtypes import DTYPES
+from clarray.runtime import Device
+
+if TYPE_CHECKING:
+    from clarray.array import DeviceArray
+
+PYTHON_SCALARS = frozenset((bool, int, float, complex))
+
+
+def scalar_value(value: Any, dtype: np.dtype) -> Any:
+    """A host scalar in the form kernels take for `dtype`: a plain Python number, rounded.
+
+    Raises
+    ------
+    OverflowError
+        A Python int that the integer dtype cannot hold, with NumPy's message.
+    """
+    kind = dtype.kind
+    if kind == "f":
+        if dtype.itemsize == 8:
+            return float(value)
+        with np.errstate(over="ignore"):
+            return float(dtype.type(value))
+    if kind in "iu":
+        if value.__class__ is int:
+            info = np.iinfo(dtype)
+            if not info.min <= value <= info.max:
+                raise OverflowError(f"Python integer {value} out of bounds for {dtype.name}")
+            return value
+        return int(dtype.type(value))
+    if kind == "b":
+        return 1 if value else 0
+    return complex(dtype.type(value))
+
+
+def scalar_node(value: Any, dtype: np.dtype) -> Node:
+    """A host scalar as a constant of `dtype`."""
+    return constant(scalar_value(value, dtype), dtype)
+
+
+def array_node(value: Any, device: Device) -> Node:
+    """Anything NumPy understands, on the device: ndarrays are shared where that is possible.
+
+    NumPy scalars and 0-d arrays become constants: they cannot change.
+    """
+    array = np.asarray(value)
+    if array.dtype not in DTYPES and array.dtype.newbyteorder("=") not in DTYPES:
+        raise TypeError(
+            f"clarray has no dtype {array.dtype}: operands must be numbers or bools"
+        )
+    dtype = device_dtype(array.dtype, device)
+    if array.ndim == 0:
+        return scalar_node(array[()], dtype)
+    shared = share(array, device) if isinstance(value, np.ndarray) else None
+    return shared if shared is not None else upload(array, dtype, device)
+
+
+def weak_type(value: Any) -> type | None:
+    """The Python type of a weak scalar (NEP 50), or None."""
+    kind = value.__class__
+    return kind if kind in PYTHON_SCALARS else None
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether an operand belongs to a library that wants to handle the operation itself."""
+    return (
+        getattr(value, "__array_ufunc__", _ABSENT) is None
+        or type(value).__module__.partition(".")[0] in ("pandas", "xarray", "dask")
+    )
+
+
+_ABSENT = object()
+
+__all__ = [
+    "DeviceArray", "array_node", "is_foreign", "scalar_node", "scalar_value", "weak_type",
+]  # fmt: skip

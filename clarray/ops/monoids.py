@@ -1,0 +1,247 @@
+"""Reductions as monoids: one row each, an algebra and what it needs.
+
+An algebra is a Mako def in ``templates/lib/monoids.mako``: the accumulator's components, how a value enters it,
+how two combine, what the result is. A row says which algebra reduces a ufunc or a statistic, and its identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from clarray.ops.dtypes import dtype_row
+from clarray.ops.ufuncs import Loop, find_loop
+
+__all__ = ["Monoid", "Reduction", "fold_monoid", "statistic_monoid"]
+
+_BOOL = np.dtype(bool)
+_INT64 = np.dtype(np.int64)
+_FLOAT32 = np.dtype(np.float32)
+
+
+def accumulator(dtype: np.dtype) -> np.dtype:
+    """The dtype values are accumulated in: float16 has too few digits for it."""
+    return _FLOAT32 if dtype == np.float16 else dtype
+
+
+def _lowest(dtype: np.dtype) -> Any:
+    if dtype.kind == "b":
+        return False
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min
+    return complex(-np.inf, -np.inf) if dtype.kind == "c" else -np.inf
+
+
+def _highest(dtype: np.dtype) -> Any:
+    if dtype.kind == "b":
+        return True
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max
+    return complex(np.inf, np.inf) if dtype.kind == "c" else np.inf
+
+
+def _all_ones(dtype: np.dtype) -> Any:
+    return True if dtype.kind == "b" else (-1 if dtype.kind == "i" else np.iinfo(dtype).max)
+
+
+def _nan(dtype: np.dtype) -> Any:
+    return complex(np.nan, np.nan) if dtype.kind == "c" else np.nan
+
+
+Identity = Callable[[np.dtype], Any]
+
+# The ufuncs whose reduction may be regrouped and reordered, with their identities.
+_IDENTITIES: dict[np.ufunc, Identity] = {
+    np.add: lambda d: -0.0 if d.kind == "f" else 0,
+    np.multiply: lambda d: 1,
+    np.maximum: _lowest,
+    np.minimum: _highest,
+    np.fmax: lambda d: _lowest(d) if d.kind in "biu" else _nan(d),
+    np.fmin: lambda d: _highest(d) if d.kind in "biu" else _nan(d),
+    np.logical_and: lambda d: True,
+    np.logical_or: lambda d: False,
+    np.logical_xor: lambda d: False,
+    np.bitwise_and: _all_ones,
+    np.bitwise_or: lambda d: 0,
+    np.bitwise_xor: lambda d: 0,
+    np.gcd: lambda d: 0,
+    np.hypot: lambda d: 0.0,
+    np.logaddexp: lambda d: -np.inf,
+    np.logaddexp2: lambda d: -np.inf,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Monoid:
+    """A reduction at given dtypes; interned, compared by identity.
+
+    Parameters
+    ----------
+    name : str
+        For printing.
+    algebra : str
+        Def of ``templates/lib/monoids.mako``.
+    in_dtype, out_dtype : dtype
+        Of the values that enter and of the result.
+    components : tuple of (str, dtype)
+        The accumulator.
+    loop : Loop or None
+        The operation of a ``fold``.
+    identity : object
+        Of a ``fold``, a Python scalar.
+    associative : bool
+        If False the elements are taken one by one, in order.
+    indexed : bool
+        Whether the position of each value enters too.
+    block : bool
+        Whether the algebra takes several values at once.
+    code : int
+        Unique small integer.
+    """
+
+    name: str
+    algebra: str
+    in_dtype: np.dtype
+    out_dtype: np.dtype
+    components: tuple[tuple[str, np.dtype], ...]
+    loop: Loop | None = None
+    identity: Any = None
+    associative: bool = True
+    indexed: bool = False
+    block: bool = False
+    code: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A monoid over axes: the operation of a reduction node.
+
+    Parameters
+    ----------
+    monoid : Monoid
+    axes : tuple of int
+        Reduced axes, ascending.
+    masked : bool
+        Whether the node has a mask as second operand.
+    """
+
+    monoid: Monoid
+    axes: tuple[int, ...]
+    masked: bool
+    code: tuple[Any, ...]
+
+    @property
+    def name(self) -> str:
+        return self.monoid.name
+
+    @property
+    def out_dtype(self) -> np.dtype:
+        return self.monoid.out_dtype
+
+
+def reduction_op(monoid: Monoid, axes: tuple[int, ...], ndim: int, masked: bool) -> Reduction:
+    """Interned-by-value operation; `ndim` distinguishes the same axes in different ranks."""
+    return Reduction(monoid, axes, masked, (monoid.code, axes, ndim, masked))
+
+
+_codes = count()
+_monoids: dict[tuple, Monoid] = {}
+
+
+def _intern(key: tuple, make: Callable[[int], Monoid]) -> Monoid:
+    found = _monoids.get(key)
+    return found if found is not None else _monoids.setdefault(key, make(next(_codes)))
+
+
+def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = None) -> Monoid:
+    """The reduction of a binary ufunc over values of `dtype`.
+
+    Float sums are compensated (Neumaier's form of Knuth's TwoSum), so their error does not grow with
+    the number of elements.
+
+    Raises
+    ------
+    TypeError
+        The ufunc has no loop from two `dtype` to `dtype`.
+    """
+    out = out_dtype or dtype
+    key = (ufunc, dtype, out)
+    found = _monoids.get(key)
+    if found is not None:
+        return found
+    acc = accumulator(dtype)
+    if ufunc is np.add and acc.kind in "fc":
+        components: tuple = (("s", acc), ("e", acc))
+        return _intern(
+            key, lambda code: Monoid("add", "compensated", dtype, out, components, code=code)
+        )
+    folded = acc if dtype == np.float16 and ufunc is np.multiply else dtype
+    loop = find_loop(ufunc, (folded, folded), (folded,))
+    identity = _IDENTITIES.get(ufunc)
+    if identity is None:
+        return _intern(
+            key,
+            lambda code: Monoid(
+                ufunc.__name__, "first", dtype, out, (("v", folded), ("has", _BOOL)), loop,
+                associative=ufunc in (np.lcm,), code=code,
+            ),
+        )  # fmt: skip
+    return _intern(
+        key,
+        lambda code: Monoid(
+            ufunc.__name__, "fold", dtype, out, (("v", folded),), loop, identity(folded), code=code
+        ),
+    )
+
+
+def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
+    """The reductions that are no ufunc's.
+
+    Parameters
+    ----------
+    name : {'argmin', 'argmax', 'moments'}
+        ``moments`` gives the sum of squared deviations from the mean, the numerator of a variance.
+    dtype : dtype
+    """
+    acc = accumulator(dtype)
+    real = np.dtype(acc.char.lower()) if acc.kind == "c" else acc
+
+    def make(code: int) -> Monoid:
+        if name == "moments":
+            components: tuple = (("n", real), ("mean", acc), ("m2", real), ("e", real))
+            return Monoid(name, "moments", dtype, real, components, block=True, code=code)
+        better = np.less if name == "argmin" else np.greater
+        loop = find_loop(better, (dtype, dtype), (_BOOL,))
+        components = (("v", dtype), ("i", _INT64))
+        return Monoid(
+            name, "extremum_index", dtype, _INT64, components, loop, indexed=True, code=code
+        )
+
+    if name not in ("argmin", "argmax", "moments"):
+        raise ValueError(f"no reduction is called {name!r}")
+    return _intern((name, dtype), make)
+
+
+def literal(value: Any, dtype: np.dtype) -> str:
+    """The C text of a scalar constant of `dtype`, exact for every value."""
+    row = dtype_row(dtype)
+    if row.kind == "b":
+        return "((char)(-1))" if value else "((char)(0))"
+    if row.kind in "iu":
+        bits = int(value) & (2 ** (8 * dtype.itemsize) - 1)
+        return f"(({row.compute})({bits:#x}UL))"
+    if row.kind == "c":
+        real = np.dtype(np.float32 if row.compute == "float" else np.float64)
+        value = complex(value)
+        return f"(({row.compute}2)({literal(value.real, real)}, {literal(value.imag, real)}))"
+    value = float(value)
+    if value != value:
+        return f"(({row.compute})NAN)"
+    if value in (np.inf, -np.inf):
+        return f"(({row.compute})({'-' if value < 0 else ''}INFINITY))"
+    suffix = "f" if row.compute == "float" else ""
+    return f"(({row.compute})({value.hex()}{suffix}))"

@@ -1,0 +1,75 @@
+"""The plan of an elementwise kernel: what its source is specialised on, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clarray.plan.tuning.policy import ElementwisePolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+INT_LIMIT = 2**31 - 2**16  # 32-bit indices must not overflow within the last vector or grid stride
+ALIGNMENT = 16  # bytes a GPU's widest load wants
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwisePlan:
+    """One elementwise kernel.
+
+    Parameters
+    ----------
+    accesses : tuple of str
+        Per distinct input: ``'const'`` or its access class along the inner loop.
+    out_access : str
+        Access class of the output.
+    rank : int
+        Loops; 0 for a flat kernel, whose operands are all contiguous or constant.
+    vector : int
+        Elements per load.
+    explicit : bool
+        Written in vector types.
+    index : str
+        C type of positions: ``'int'`` or ``'long'``.
+    aligned : bool
+        Whether all contiguous operands may be loaded by aligned vectors.
+    stream : bool
+        Whether the output bypasses the caches.
+    """
+
+    accesses: tuple[str, ...]
+    out_access: str
+    rank: int
+    vector: int
+    explicit: bool
+    index: str
+    aligned: bool
+    stream: bool
+    policy: ElementwisePolicy
+
+
+def vector_width(dtypes: Sequence[np.dtype], vector_bytes: int, max_width: int) -> int:
+    """Elements per load: what the widest dtype fits into `vector_bytes`."""
+    widest = max(d.itemsize for d in dtypes)
+    return max(1, min(max_width, vector_bytes // widest))
+
+
+def explicit_width(dtypes: Sequence[np.dtype], wanted: bool) -> bool:
+    """Whether vector types can be used: complex values exist only as scalars."""
+    return wanted and all(d.kind != "c" for d in dtypes)
+
+
+def index_type(furthest: int, chunked: bool) -> str:
+    """32-bit positions where they suffice; CPUs count in 64 bits at no cost, and need one kernel less."""
+    return "long" if chunked or furthest >= INT_LIMIT else "int"
+
+
+def groups(size: int, nbytes: int, units: int, policy: ElementwisePolicy) -> int:
+    """Work-groups for a launch over `size` work units that moves `nbytes` bytes."""
+    most = units * policy.groups_per_unit
+    if policy.chunked:
+        return max(1, min(most, size, nbytes // policy.chunk_bytes))
+    return max(1, min(most, -(-size // policy.work_group), 2**31 // policy.work_group - 1))

@@ -1,0 +1,93 @@
+"""Tuning values: frozen and printable. What a kernel looks like on a device follows from them alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ElementwisePolicy:
+    """Shape of an elementwise kernel.
+
+    Parameters
+    ----------
+    vector_bytes : int
+        Bytes of the widest operand that one load takes.
+    max_width : int
+        Most elements in one load.
+    explicit : bool
+        Whether the code is written in OpenCL vector types (CPU compilers do not vectorise
+        calls to math functions by themselves) or as scalars, one per lane (GPU).
+    work_group : int
+        Work-items per work-group.
+    groups_per_unit : int
+        Work-groups per compute unit.
+    chunked : bool
+        Whether a work-item takes one contiguous chunk (CPU) or strides over the grid (GPU).
+    segment : int
+        Elements of an inner loop that one work-item takes at a time in strided kernels.
+    stream_bytes : int
+        Outputs at least this large are written past the caches; 0: never.
+    inline_bytes : int
+        Launches that move fewer bytes run on the calling thread, where the device can.
+    chunk_bytes : int
+        A launch uses no more work-groups than gives each this many bytes.
+    """
+
+    vector_bytes: int
+    max_width: int
+    explicit: bool
+    work_group: int
+    groups_per_unit: int
+    chunked: bool
+    segment: int
+    stream_bytes: int
+    inline_bytes: int
+    chunk_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReducePolicy:
+    """Shape of a reduction.
+
+    Parameters
+    ----------
+    vector_bytes, max_width, explicit, chunked, inline_bytes
+        As in `ElementwisePolicy`.
+    loads : int
+        Loads in flight per work-item before they are accumulated.
+    work_group : int
+        Work-items per work-group; they combine through local memory.
+    groups_per_unit : int
+        Work-groups per compute unit that fill the device.
+    strip : int
+        Vectors of neighbouring outputs that one work-item accumulates at once when the inner
+        axis is kept (CPU: as many as stay in the first-level cache).
+    min_split : int
+        Elements that a work-group must have before an axis is split between work-groups.
+    short : int
+        Inner reduced axes shorter than this are looped over inside a work-item, with
+        neighbouring outputs side by side.
+    """
+
+    vector_bytes: int
+    max_width: int
+    explicit: bool
+    chunked: bool
+    inline_bytes: int
+    loads: int
+    work_group: int
+    groups_per_unit: int
+    strip: int
+    min_split: int
+    short: int
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """All policies of one kind of device, with the measurements that justify them."""
+
+    name: str
+    measured: str
+    elementwise: ElementwisePolicy
+    reduce: ReducePolicy

@@ -1,0 +1,128 @@
+"""Measured rows, one per kind of device. A number here carries its measurement beside it."""
+
+from __future__ import annotations
+
+from clarray.plan.tuning.policy import ElementwisePolicy, Policies, ReducePolicy
+
+CPU = Policies(
+    name="cpu",
+    measured="",
+    elementwise=ElementwisePolicy(
+        vector_bytes=64,
+        max_width=16,
+        explicit=True,
+        work_group=1,
+        groups_per_unit=2,
+        chunked=True,
+        segment=1024,
+        stream_bytes=1 << 24,
+        inline_bytes=1 << 18,
+        chunk_bytes=1 << 16,
+    ),
+    reduce=ReducePolicy(
+        vector_bytes=64,
+        max_width=16,
+        explicit=True,
+        chunked=True,
+        inline_bytes=1 << 18,
+        loads=4,
+        work_group=1,
+        groups_per_unit=2,
+        strip=64,
+        min_split=1 << 14,
+        short=32,
+    ),
+)
+
+GPU = Policies(
+    name="gpu",
+    measured="",
+    elementwise=ElementwisePolicy(
+        vector_bytes=16,
+        max_width=16,
+        explicit=False,
+        work_group=256,
+        groups_per_unit=1 << 20,
+        chunked=False,
+        segment=0,
+        stream_bytes=0,
+        inline_bytes=0,
+        chunk_bytes=1 << 12,
+    ),
+    reduce=ReducePolicy(
+        vector_bytes=16,
+        max_width=16,
+        explicit=False,
+        chunked=False,
+        inline_bytes=0,
+        loads=4,
+        work_group=256,
+        groups_per_unit=8,
+        strip=1,
+        min_split=1 << 12,
+        short=32,
+    ),
+)
+
+# A shape so small that arrays of a few elements reach every pass, boundary and tail.
+TINY_CPU = Policies(
+    name="tiny-cpu",
+    measured="for tests: not tuned",
+    elementwise=ElementwisePolicy(
+        vector_bytes=16,
+        max_width=4,
+        explicit=True,
+        work_group=1,
+        groups_per_unit=2,
+        chunked=True,
+        segment=8,
+        stream_bytes=0,
+        inline_bytes=0,
+        chunk_bytes=16,
+    ),
+    reduce=ReducePolicy(
+        vector_bytes=16,
+        max_width=4,
+        explicit=True,
+        chunked=True,
+        inline_bytes=0,
+        loads=2,
+        work_group=1,
+        groups_per_unit=3,
+        strip=2,
+        min_split=8,
+        short=3,
+    ),
+)
+
+TINY_GPU = Policies(
+    name="tiny-gpu",
+    measured="for tests: not tuned",
+    elementwise=ElementwisePolicy(
+        vector_bytes=8,
+        max_width=4,
+        explicit=False,
+        work_group=4,
+        groups_per_unit=2,
+        chunked=False,
+        segment=0,
+        stream_bytes=0,
+        inline_bytes=0,
+        chunk_bytes=16,
+    ),
+    reduce=ReducePolicy(
+        vector_bytes=8,
+        max_width=4,
+        explicit=False,
+        chunked=False,
+        inline_bytes=0,
+        loads=2,
+        work_group=8,
+        groups_per_unit=2,
+        strip=1,
+        min_split=8,
+        short=3,
+    ),
+)
+
+ROWS = {row.name: row for row in (CPU, GPU, TINY_CPU, TINY_GPU)}

@@ -1,0 +1,81 @@
+## Combine: the second launch of a split reduction. States lie component by component, [part][output];
+## `lanes` work-items of a group share an output and meet in local memory. In the order of the parts, always.
+<%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%namespace name="monoids" file="/lib/monoids.mako"/>
+<%
+  wg = policy.work_group
+  side = wg // lanes
+%>
+${monoids.types(m)}
+${monoids.identity(m)}
+${getattr(monoids, m.algebra)(m)}
+ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
+void combine_parts(${', '.join(params)}) {
+  yp += yo;
+% for line in prepare:
+  ${line}
+% endfor
+% if lanes > 1:
+  const int item = get_local_id(0), lane = item % ${lanes};
+% for n, dt in m.components:
+  __local ${m.lane(dt)} local_${n}[${wg}];
+% endfor
+% else:
+  const int lane = 0;
+% endif
+% if policy.chunked:
+  const long group = get_group_id(0), groups = get_num_groups(0);
+  for (long output = outputs * group / groups, end = outputs * (group + 1) / groups; output < end; ++output) {
+    const bool active = true;
+% else:
+  for (long block = get_group_id(0); block * ${side} < outputs; block += get_num_groups(0)) {
+    const long output = block * ${side} + get_local_id(0) / ${lanes};
+    const bool active = output < outputs;
+% endif
+    state_t state = state_identity();
+    const long per_lane = (parts + ${lanes - 1}) / ${lanes};
+    const long last = active ? min(parts, (lane + 1) * per_lane) : 0;
+    for (long part = lane * per_lane; part < last; ++part) {
+      state_t s;
+% for n, dt in m.components:
+      s.${n} = q_${n}[part * outputs + output];
+% endfor
+      state = combine(state, s);
+    }
+% if lanes > 1:
+% for n, dt in m.components:
+    local_${n}[item] = state.${n};
+% endfor
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int half_ = ${lanes // 2}; half_ > 0; half_ >>= 1) {
+      if (lane < half_) {
+        state_t o;
+% for n, dt in m.components:
+        o.${n} = local_${n}[item + half_];
+% endfor
+        state = combine(state, o);
+% for n, dt in m.components:
+        local_${n}[item] = state.${n};
+% endfor
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+% endif
+    if (lane == 0 && active) {
+      long number = output;
+      long yb = 0;
+% for a in range(kept_rank):
+      {
+% if a < kept_rank - 1:
+        const long c = number % k${a}; number /= k${a};
+% else:
+        const long c = number;
+% endif
+        yb += c * yk${a};
+      }
+% endfor
+      const ${out.lane} y_0 = ${epilogue.call('finish(state)')};
+      ${access.store_element(out, 'yb', '0', 'y_0')}
+    }
+  }
+}

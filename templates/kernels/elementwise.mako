@@ -1,0 +1,104 @@
+## Elementwise: STORE(i, VALUE(LOAD(i))).
+##
+## flat      One loop over n elements, all operands contiguous or constant.
+##
+##           |<------ V ------>|<------ V ------>| ... |<- n % V ->|
+##            unit 0            unit 1                   tail
+##
+## strided   The innermost axis is cut into segments; unit u is segment u % segments of row u / segments,
+##           and a row's offset in each operand is decoded from its number once.
+##
+##           row 0 |<- segment ->|<- segment ->|<- rest ->|
+##           row 1 |<- segment ->| ...
+##
+## Units are dealt out in contiguous chunks (CPU: one work-item per group, a chunk each) or round-robin over
+## the grid (GPU: neighbouring work-items take neighbouring vectors).
+<%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%def name="units(u, total)" filter="trim">
+% if policy.chunked:
+for (long ${u} = (${total}) * group / groups, end_ = (${total}) * (group + 1) / groups; ${u} < end_; ++${u})
+% else:
+for (${I} ${u} = get_global_id(0); ${u} < (${total}); ${u} += get_global_size(0))
+% endif
+</%def>
+<%def name="compute()">
+% for w in range(V // d.width):
+const ${out.type} y_${w} = ${value.call(w)};
+% endfor
+</%def>
+ATTR __kernel ${group_attribute}
+void elementwise(${', '.join(params)}) {
+% for s in pointers:
+  ${s.p} += ${s.start};
+% endfor
+% for line in inputs.prepare:
+  ${line}
+% endfor
+% if policy.chunked:
+  const long group = get_group_id(0), groups = get_num_groups(0);
+% endif
+% if flat:
+  const ${I} full = n / ${V};
+  ${units('u', 'full')} {
+    const ${I} j = u * ${V};
+% for s in inputs.operands:
+    ${access.load(s, s.base, 'j')}
+% endfor
+    ${compute()}
+    ${access.store(out, out.base, 'j', 'y', stream)}
+  }
+% if V > 1:
+  const ${I} j = full * ${V};
+  const int m = n - j;
+  if (m > 0 && ${'group + 1 == groups' if policy.chunked else 'get_global_id(0) == 0'}) {
+% for s in inputs.operands:
+    ${access.load_partial(s, s.base, 'j', 'm')}
+% endfor
+    ${compute()}
+    ${access.store_partial(out, out.base, 'j', 'm', 'y')}
+  }
+% endif
+% else:
+  const ${I} segments = (n0 + ${segment - 1}) / ${segment};
+  ${units('u', 'rows * segments')} {
+    ${I} row = u / segments;
+    const ${I} first = (u - row * segments) * ${segment};
+    const ${I} last = min((${I})(first + ${segment}), (${I})n0);
+% for s in strided:
+    ${I} ${s.base} = ${s.start if s.access == 'index' else '0'};
+% endfor
+% for axis in range(1, rank):
+    {
+% if axis < rank - 1:
+      const ${I} c = row % n${axis}; row /= n${axis};
+% else:
+      const ${I} c = row;
+% endif
+% for s in strided:
+% if not s.constant:
+      ${s.base} += c * ${s.name}s${axis};
+% endif
+% endfor
+    }
+% endfor
+    ${I} j = first;
+    for (; j + ${V} <= last; j += ${V}) {
+% for s in inputs.operands:
+      ${access.load(s, s.base, 'j')}
+% endfor
+      ${compute()}
+      ${access.store(out, out.base, 'j', 'y', stream)}
+    }
+% if V > 1:
+    const int m = last - j;
+    if (m > 0) {
+% for s in inputs.operands:
+      ${access.load_partial(s, s.base, 'j', 'm')}
+% endfor
+      ${compute()}
+      ${access.store_partial(out, out.base, 'j', 'm', 'y')}
+    }
+% endif
+  }
+% endif
+}

@@ -1,0 +1,356 @@
+## Reduce: COMBINE over LOAD(i) of the reduced axes, for every position of the kept axes.
+##
+## rows       lanes = work-items along a row, `side` rows in a work-group, V elements per load, X loads at once
+##
+##            |<-V->|<-V->| ... lanes ... |<-V->|  x X loads  |<- next iteration
+##             item0 item1                 last
+##
+## columns    a work-item holds `strip` vectors of V neighbouring outputs and walks down, X rows at a time
+##
+##            V outputs | V outputs | ...      (side work-items across, lanes work-items down)
+##            V         | V
+##            ...
+##
+## What the lanes of an output hold is combined in local memory. A task is a block of outputs and a part of the
+## reduced axes; with more than one part the states go to memory for a second launch (combine.mako).
+<%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%namespace name="monoids" file="/lib/monoids.mako"/>
+<%
+  parts = V // d.width
+  wg = policy.work_group
+  side = wg // lanes
+  columns = form == 'columns'
+  # independent accumulators hide the latency of an addition; scalar code has one per element of a load already
+  chains = X if d.width > 1 and not m.block and not columns else 1
+%>
+<%def name="enter(acc, tag, w, position)" filter="trim">
+% if masked and m.indexed:
+${acc} = accumulate_if(${mask.call(w, tag)}, ${acc}, ${value.call(w, tag)}, ${position}${tag}_${w});
+% elif masked:
+${acc} = accumulate_if(${mask.call(w, tag)}, ${acc}, ${value.call(w, tag)});
+% elif m.indexed:
+${acc} = accumulate(${acc}, ${value.call(w, tag)}, ${position}${tag}_${w});
+% else:
+${acc} = accumulate(${acc}, ${value.call(w, tag)});
+% endif
+</%def>
+## Only the first `count` of V elements enter.
+<%def name="enter_partial(acc, count, chain)">
+% for w in range(parts):
+{
+% if d.width == 1:
+  if (${w} < ${count}) { ${enter(acc(w, chain), '', w, m.position)} }
+% else:
+  const ${m.mask_type} inside = ${m.lanes_below(count)}${f' & {mask.call(w)}' if masked else ''};
+  ${acc(w, chain)} = accumulate_if(inside, ${acc(w, chain)}, ${value.call(w)}${f', {m.position}_{w}' if m.indexed else ''});
+% endif
+}
+% endfor
+</%def>
+<%def name="decode(prefix, number, extents, operands, first=0)">
+## `number` is used up: the last axis takes what is left
+% for a in range(first, extents):
+{
+% if a < extents - 1:
+  const ${I} c = ${number} % ${prefix}${a}; ${number} /= ${prefix}${a};
+% else:
+  const ${I} c = ${number};
+% endif
+% for s in operands:
+  ${s.base} += c * ${s.name}${prefix}${a};
+% endfor
+}
+% endfor
+</%def>
+## Combine `state` over the lanes of an output; lane 0 ends up with it.
+<%def name="tree(state)">
+% if lanes > 1:
+% for n, dt in m.components:
+local_${n}[item] = ${state}.${n};
+% endfor
+barrier(CLK_LOCAL_MEM_FENCE);
+for (int half_ = ${lanes // 2}; half_ > 0; half_ >>= 1) {
+  if (lane < half_) {
+    const int other = item + half_${' * side' if columns else ''};
+    state_t o;
+% for n, dt in m.components:
+    o.${n} = local_${n}[other];
+% endfor
+    ${state} = combine(${state}, o);
+% for n, dt in m.components:
+    local_${n}[item] = ${state}.${n};
+% endfor
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+% endif
+</%def>
+<%def name="write(state, output, column='0')">
+% if partial:
+% for n, dt in m.components:
+q_${n}[part * outputs + ${output}] = ${state}.${n};
+% endfor
+% else:
+{
+  const ${out.lane} y_0 = ${epilogue.call(f'finish({state})')};
+  ${access.store_element(out, out.base, column, 'y_0')}
+}
+% endif
+</%def>
+${monoids.types(m)}
+${monoids.identity(m)}
+${getattr(monoids, m.algebra)(m)}
+${monoids.masked(m)}
+% if d.width > 1:
+## The lanes of a vector accumulator, one after the other.
+HELPER state_t fold_lanes(const acc_t a, const state_t start) {
+  state_t r = start;
+% for n, dt in m.components:
+  ${m.lane(dt)} lanes_${n}[${V}];
+  vstore${V}(a.${n}, 0, lanes_${n});
+% endfor
+  for (int l = 0; l < ${V}; ++l) {
+    state_t s;
+% for n, dt in m.components:
+    s.${n} = lanes_${n}[l];
+% endfor
+    r = combine(r, s);
+  }
+  return r;
+}
+HELPER state_t take_lane(const acc_t a, const int l) {
+  state_t s;
+% for n, dt in m.components:
+  ${m.lane(dt)} lanes_${n}[${V}];
+  vstore${V}(a.${n}, 0, lanes_${n});
+  s.${n} = lanes_${n}[l];
+% endfor
+  return s;
+}
+% endif
+ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
+void reduce(${', '.join(params)}) {
+% for s in pointers:
+  ${s.p} += ${s.start};
+% endfor
+% for line in prepare:
+  ${line}
+% endfor
+% if lanes > 1:
+  const int item = get_local_id(0);
+% for n, dt in m.components:
+  __local ${m.lane(dt)} local_${n}[${wg}];
+% endfor
+% endif
+% if wg > 1 and columns:
+  const int side = ${side}, lane = get_local_id(0) / ${side}, beside = get_local_id(0) % ${side};
+% elif wg > 1:
+  const int lane = get_local_id(0) % ${lanes}, beside = get_local_id(0) / ${lanes};
+% else:
+  const int lane = 0, beside = 0;
+% endif
+% if policy.chunked:
+  const long group = get_group_id(0), groups = get_num_groups(0);
+  for (long task = tasks * group / groups, end = tasks * (group + 1) / groups; task < end; ++task) {
+% else:
+  for (long task = get_group_id(0); task < tasks; task += get_num_groups(0)) {
+% endif
+    const long part = task % parts, block = task / parts;
+% if not columns:
+    const long row_part = part / inner_parts, inner_part = part % inner_parts;
+    const ${I} output = block * ${side} + beside;
+    const bool active = output < outputs;
+    const ${I} row_first = row_part * rows_per_part;
+    const ${I} row_last = active ? min((${I})(row_first + rows_per_part), (${I})rows) : row_first;
+    const ${I} first = inner_part * inner_per_part;
+    const ${I} last = min((${I})(first + inner_per_part), (${I})r0);
+% for s in everyone:
+    ${I} ${s.name}kept = ${s.start if s.access == 'index' else '0'};
+% endfor
+    {
+      ${I} number = output;
+% for s in everyone:
+      ${I} ${s.base} = 0;
+% endfor
+      ${decode('k', 'number', kept_rank, everyone)}
+% for s in everyone:
+      ${s.name}kept += ${s.base};
+% endfor
+    }
+% for c in range(chains):
+% for w in range(parts):
+    acc_t acc${w}_${c} = acc_identity();
+% endfor
+% endfor
+    for (${I} row = row_first; row < row_last; ++row) {
+% for s in operands:
+      ${I} ${s.base} = ${s.name}kept;
+% endfor
+% if reduced_rank > 1:
+      {
+        ${I} number = row;
+        ${decode('r', 'number', reduced_rank, operands, 1)}
+      }
+% endif
+      ${I} at = first;
+      for (; at + ${lanes * V * X} <= last; at += ${lanes * V * X}) {
+% for x in range(X):
+        const ${I} j${x} = at + ${x * lanes * V} + lane * ${V};
+% for s in operands:
+        ${access.load(s, s.base, f'j{x}', f'_{x}')}
+% endfor
+% endfor
+% if m.block and not masked:
+% for w in range(parts):
+        acc${w}_0 = accumulate_block(acc${w}_0, ${', '.join(value.call(w, f'_{x}') for x in range(X))});
+% endfor
+% else:
+% for x in range(X):
+% for w in range(parts):
+        ${enter(f'acc{w}_{x % chains}', f'_{x}', w, m.position)}
+% endfor
+% endfor
+% endif
+      }
+      for (; at < last; at += ${lanes * V}) {
+        const ${I} j = at + lane * ${V};
+        const int count = max((${I})0, min((${I})${V}, (${I})(last - j)));
+        if (count > 0) {
+% for s in operands:
+          ${access.load_partial(s, s.base, 'j', 'count')}
+% endfor
+          ${enter_partial(lambda w, c: f'acc{w}_{c}', 'count', 0)}
+        }
+      }
+    }
+% if d.width > 1:
+    state_t state = state_identity();
+% for c in range(chains):
+    state = fold_lanes(acc0_${c}, state);
+% endfor
+% else:
+    state_t state = acc0_0;
+% for w in range(1, parts):
+    state = combine(state, acc${w}_0);
+% endfor
+% endif
+    ${tree('state')}
+    if (lane == 0 && active) {
+% if not partial:
+      const ${I} ${out.base} = ${out.name}kept;
+% endif
+      ${write('state', 'output')}
+    }
+% else:
+    const ${I} across = (k0 + ${V * strip * side - 1}) / ${V * strip * side};
+    const ${I} first = (block % across) * ${V * strip * side} + beside * ${V * strip};
+    const ${I} outer = block / across;
+    const ${I} row_first = part * rows_per_part;
+    const ${I} row_last = min((${I})(row_first + rows_per_part), (${I})rows);
+    const ${I} left = max((${I})0, min((${I})${V * strip}, (${I})(k0 - first)));
+    const int full = left / ${V}, rest = left % ${V};
+% for s in everyone:
+    ${I} ${s.name}kept = ${s.start if s.access == 'index' else '0'};
+% endfor
+    {
+      ${I} number = outer;
+% for s in everyone:
+      ${I} ${s.base} = 0;
+% endfor
+      ${decode('k', 'number', kept_rank, everyone, 1)}
+% for s in everyone:
+      ${s.name}kept += ${s.base};
+% endfor
+    }
+    acc_t acc[${strip * parts}];
+    for (int v = 0; v ${f'* {V} < left' if d.width > 1 else f'< {strip * parts}'}; ++v) acc[v] = acc_identity();
+    ${I} row = row_first + lane;
+    for (; row + ${lanes * (X - 1)} < row_last; row += ${lanes * X}) {
+% for x in range(X):
+% for s in operands:
+      ${I} ${s.base}_${x} = ${s.name}kept;
+% endfor
+      {
+        ${I} number = row + ${x * lanes};
+        ${decode('r', 'number', reduced_rank, [at_row(s, x) for s in operands])}
+      }
+% endfor
+      for (int v = 0; v < full; ++v) {
+        const ${I} j = first + v * ${V};
+% for x in range(X):
+% for s in operands:
+        ${access.load(s, f'{s.base}_{x}', 'j', f'_{x}')}
+% endfor
+% endfor
+% if m.block and not masked:
+% for w in range(parts):
+        acc[v * ${parts} + ${w}] = accumulate_block(acc[v * ${parts} + ${w}], ${', '.join(value.call(w, f'_{x}') for x in range(X))});
+% endfor
+% else:
+% for w in range(parts):
+        {
+          acc_t a = acc[v * ${parts} + ${w}];
+% for x in range(X):
+          ${enter('a', f'_{x}', w, m.position)}
+% endfor
+          acc[v * ${parts} + ${w}] = a;
+        }
+% endfor
+% endif
+      }
+% if V > 1:
+      if (rest > 0) {
+        const ${I} j = first + full * ${V};
+% for x in range(X):
+        {
+% for s in operands:
+          ${access.load_partial(s, f'{s.base}_{x}', 'j', 'rest')}
+% endfor
+          ${enter_partial(lambda w, c: f'acc[full * {parts} + {w}]', 'rest', 0)}
+        }
+% endfor
+      }
+% endif
+    }
+    for (; row < row_last; row += ${lanes}) {
+% for s in operands:
+      ${I} ${s.base} = ${s.name}kept;
+% endfor
+      {
+        ${I} number = row;
+        ${decode('r', 'number', reduced_rank, operands)}
+      }
+      for (int v = 0; v * ${V} < left; ++v) {
+        const ${I} j = first + v * ${V};
+        const int count = min((${I})${V}, (${I})(left - v * ${V}));
+% for s in operands:
+        ${access.load_partial(s, s.base, 'j', 'count')}
+% endfor
+        ${enter_partial(lambda w, c: f'acc[v * {parts} + {w}]', 'count', 0)}
+      }
+    }
+% if not partial:
+    const ${I} ${out.base} = ${out.name}kept;
+% endif
+% if d.width > 1:
+    for (int v = 0; v * ${V} < left; ++v) {
+      const int count = min((${I})${V}, (${I})(left - v * ${V}));
+      for (int l = 0; l < count; ++l) {
+        const state_t state = take_lane(acc[v], l);
+        const ${I} column = first + v * ${V} + l;
+        ${write('state', 'outer * k0 + column', 'column')}
+      }
+    }
+% else:
+    for (int v = 0; v < ${strip * parts}; ++v) {
+      state_t state = acc[v];
+      ${tree('state')}
+      if (lane == 0 && v < left) {
+        const ${I} column = first + v;
+        ${write('state', 'outer * k0 + column', 'column')}
+      }
+    }
+% endif
+% endif
+  }
+}

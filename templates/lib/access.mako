@@ -1,0 +1,130 @@
+## Loads and stores by vector width: the only code that knows how elements lie in memory.
+##
+## An operand `s` (codegen.kernel.Operand) has a pointer `s.p` (already moved to its first element), a
+## compute type, and an access class along the innermost loop:
+##
+##   unit     elements j, j+1, j+2 ...          strided  elements j*stride
+##   zero     the same element every time       index    no memory: the value is base + j*stride
+##
+## `V` elements are taken at a time. In the explicit dialect they are one OpenCL vector, x0_0 (W == V, one
+## part); in the scalar dialect they are V scalars x0_0, x0_1 ... (W == 1, V parts).
+
+<%def name="element(s, base, j)" filter="trim">
+% if s.access == 'index':
+((${s.lane})(${base} + (${j}) * ${s.step}))
+% elif s.kind == 'b':
+((char)(-(${s.p}[${position(s, base, j)}] != 0)))
+% elif s.half:
+vload_half(${position(s, base, j)}, ${s.p})
+% else:
+${s.p}[${position(s, base, j)}]
+% endif
+</%def>
+
+<%def name="position(s, base, j)" filter="trim">
+% if s.access == 'unit':
+${base} + (${j})
+% elif s.access == 'zero':
+${base}
+% else:
+${base} + (${j}) * ${s.step}
+% endif
+</%def>
+
+## Declare the parts of operand `s` for elements j .. j+V-1.
+<%def name="load(s, base, j, tag='')">
+% if d.width == 1:
+${load_scalars(s, base, j, tag)}
+% elif s.access == 'zero':
+const ${s.type} ${s.name}${tag}_0 = (${s.type})(${element(s, base, j)});
+% elif s.access == 'unit' and s.kind == 'b':
+const ${s.type} ${s.name}${tag}_0 = (vload${V}(0, ${s.p} + ${base} + (${j})) != (uchar${V})(0));
+% elif s.access == 'unit' and s.half:
+const ${s.type} ${s.name}${tag}_0 = vload_half${V}(0, ${s.p} + ${base} + (${j}));
+% elif s.access == 'unit':
+const ${s.type} ${s.name}${tag}_0 = vload${V}(0, ${s.p} + ${base} + (${j}));
+% elif s.access == 'index':
+const ${s.type} ${s.name}${tag}_0 = (${s.type})(${base} + (${j}) * ${s.step}) + (${s.type})(${s.step}) * (${s.type})(${', '.join(map(str, range(V)))});
+% else:
+${gather(s, base, j, V, tag)}
+% endif
+</%def>
+
+## The same for the first `m` of them only; the others read nothing and hold zeros.
+<%def name="load_partial(s, base, j, m, tag='')">
+% if d.width == 1:
+% for w in range(V):
+const ${s.type} ${s.name}${tag}_${w} = (${w} < ${m}) ? ${element(s, base, f'{j} + {w}')} : (${s.type})(0);
+% endfor
+% elif s.access in ('zero', 'index'):
+${load(s, base, j, tag)}
+% else:
+${gather(s, base, j, m, tag)}
+% endif
+</%def>
+
+<%def name="gather(s, base, j, m, tag)">
+${s.lane} ${s.name}${tag}_a[${V}] = {0};
+for (int l = 0; l < ${m}; ++l) ${s.name}${tag}_a[l] = ${element(s, base, f'{j} + l')};
+const ${s.type} ${s.name}${tag}_0 = vload${V}(0, ${s.name}${tag}_a);
+</%def>
+
+<%def name="load_scalars(s, base, j, tag)">
+% if s.aligned and V > 1 and s.access == 'unit':
+% if s.half:
+const float${V} ${s.name}${tag}_v = vloada_half${V}(0, ${s.p} + ${base} + (${j}));
+% else:
+const ${s.storage}${V} ${s.name}${tag}_v = *(__global const ${s.storage}${V}*)(${s.p} + ${base} + (${j}));
+% endif
+% for w in range(V):
+const ${s.type} ${s.name}${tag}_${w} = ${f'(char)(-({s.name}{tag}_v.s{w:x} != 0))' if s.kind == 'b' else f'{s.name}{tag}_v.s{w:x}'};
+% endfor
+% else:
+% for w in range(V):
+const ${s.type} ${s.name}${tag}_${w} = ${element(s, base, f'{j} + {w}')};
+% endfor
+% endif
+</%def>
+
+<%def name="store_element(o, base, j, value)" filter="trim">
+% if o.kind == 'b':
+${o.p}[${position(o, base, j)}] = (uchar)(${value} & 1);
+% elif o.half:
+vstore_half_rte(${value}, ${position(o, base, j)}, ${o.p});
+% else:
+${o.p}[${position(o, base, j)}] = ${value};
+% endif
+</%def>
+
+## Store the parts named `value_0`, `value_1` ... at elements j .. j+V-1.
+<%def name="store(o, base, j, value, stream=False)">
+% if d.width == 1 and o.aligned and V > 1 and o.access == 'unit' and not o.half:
+*(__global ${o.storage}${V}*)(${o.p} + ${base} + (${j})) = (${o.storage}${V})(${', '.join(f'{value}_{w} & 1' if o.kind == 'b' else f'{value}_{w}' for w in range(V))});
+% elif d.width == 1:
+% for w in range(V):
+${store_element(o, base, f'{j} + {w}', f'{value}_{w}')}
+% endfor
+% elif o.access == 'unit' and o.half:
+vstore_half${V}_rte(${value}_0, 0, ${o.p} + ${base} + (${j}));
+% elif o.access == 'unit' and stream and o.kind != 'b':
+__builtin_nontemporal_store(${value}_0, (__global ${o.type}*)(${o.p} + ${base} + (${j})));
+% elif o.access == 'unit':
+vstore${V}(${f'as_uchar{V}({value}_0 & (char{V})(1))' if o.kind == 'b' else f'{value}_0'}, 0, ${o.p} + ${base} + (${j}));
+% else:
+${store_partial(o, base, j, V, value)}
+% endif
+</%def>
+
+<%def name="store_partial(o, base, j, m, value)">
+% if d.width == 1:
+% for w in range(V):
+if (${w} < ${m}) { ${store_element(o, base, f'{j} + {w}', f'{value}_{w}')} }
+% endfor
+% else:
+{
+  ${o.lane} lanes[${V}];
+  vstore${V}(${value}_0, 0, lanes);
+  for (int l = 0; l < ${m}; ++l) { ${store_element(o, base, f'{j} + l', 'lanes[l]')} }
+}
+% endif
+</%def>

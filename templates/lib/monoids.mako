@@ -1,0 +1,178 @@
+## Algebras: how values are accumulated. Each def writes, for the monoid `m` (codegen.reduce.MonoidCode):
+##
+##   acc_t, state_t     the accumulator at the kernel's width, and of one lane (one type at width 1)
+##   acc_identity()     an accumulator that has seen nothing
+##   accumulate(a, x)   one value enters (with its position i where m.indexed)
+##   combine(a, b)      two states become one; a is of earlier positions
+##   finish(s)          the result
+##
+## `W` below is either the kernel's width (accumulate) or 1 (combine).
+
+<%def name="types(m)">
+typedef struct { ${' '.join(f'{m.lane(d)} {n};' for n, d in m.components)} } state_t;
+% if m.width == 1:
+typedef state_t acc_t;
+% else:
+typedef struct { ${' '.join(f'{m.wide(d)} {n};' for n, d in m.components)} } acc_t;
+% endif
+</%def>
+
+<%def name="identity(m)">
+HELPER acc_t acc_identity(void) { acc_t r; ${' '.join(f'r.{n} = ({m.wide(d)})({m.initial(n)});' for n, d in m.components)} return r; }
+HELPER state_t state_identity(void) { state_t r; ${' '.join(f'r.{n} = {m.initial(n)};' for n, d in m.components)} return r; }
+</%def>
+
+## Where `mask` (a bool value) is not set, the accumulator stays as it was.
+<%def name="masked(m)">
+HELPER acc_t accumulate_if(const ${m.mask_type} mask, const acc_t a, const ${m.value_type} x${m.index_param}) {
+% if m.width == 1:
+  return mask ? accumulate(a, x${m.index_arg}) : a;
+% else:
+  const acc_t n = accumulate(a, x${m.index_arg});
+  acc_t r;
+% for n, d in m.components:
+  r.${n} = ${m.select('mask', f'n.{n}', f'a.{n}', d)};
+% endfor
+  return r;
+% endif
+}
+</%def>
+
+## One operation of the ufunc table, with an identity.
+<%def name="fold(m)">
+HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) { acc_t r; r.v = ${m.apply('a.v', 'x')}; return r; }
+HELPER state_t combine(const state_t a, const state_t b) { state_t r; r.v = ${m.apply_lane('a.v', 'b.v')}; return r; }
+HELPER ${m.result_type} finish(const state_t s) { return ${m.cast_result('s.v', m.components[0][1])}; }
+</%def>
+
+## One operation without an identity: the first value is taken as it is.
+<%def name="first(m)">
+HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) {
+  acc_t r;
+  const ${m.value_type} t = ${m.apply('a.v', 'x')};
+  r.v = ${m.select('a.has', 't', 'x', m.components[0][1])};
+  r.has = (${m.wide(m.components[1][1])})(-1);
+  return r;
+}
+HELPER state_t combine(const state_t a, const state_t b) {
+  if (!b.has) return a;
+  if (!a.has) return b;
+  state_t r;
+  r.v = ${m.apply_lane('a.v', 'b.v')};
+  r.has = -1;
+  return r;
+}
+HELPER ${m.result_type} finish(const state_t s) { return ${m.cast_result('s.v', m.components[0][1])}; }
+</%def>
+
+## Float sums with the rounding error of every addition kept beside the sum: Knuth, The Art of Computer
+## Programming 2, 4.2.2, theorem B (TwoSum). The error term is NaN once the sum is not finite, and is then
+## ignored, as it is when it is zero, so that a sum of -0.0 stays -0.0.
+<%def name="compensated(m)">
+HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) {
+  acc_t r;
+  r.s = a.s + x;
+  const ${m.value_type} z = r.s - a.s;
+  r.e = a.e + ((a.s - (r.s - z)) + (x - z));
+  return r;
+}
+HELPER state_t combine(const state_t a, const state_t b) {
+  state_t r;
+  r.s = a.s + b.s;
+  const ${m.lane(m.components[0][1])} z = r.s - a.s;
+  r.e = (a.e + b.e) + ((a.s - (r.s - z)) + (b.s - z));
+  return r;
+}
+HELPER ${m.real_lane} corrected(const ${m.real_lane} s, const ${m.real_lane} e) {
+  const ${m.real_lane} v = s + e;
+  return (e == 0 || v != v) ? s : v;
+}
+HELPER ${m.result_type} finish(const state_t s) {
+% if m.complex:
+  const ${m.lane(m.components[0][1])} v = (${m.lane(m.components[0][1])})(corrected(s.s.x, s.e.x), corrected(s.s.y, s.e.y));
+% else:
+  const ${m.real_lane} v = corrected(s.s, s.e);
+% endif
+  return ${m.cast_result('v', m.components[0][1])};
+}
+</%def>
+
+## Count, mean and sum of squared deviations (compensated). One value at a time: Welford, Technometrics 4(3),
+## 1962. Several at once: their own mean and deviations first, then merged as in Chan, Golub and LeVeque, 1979.
+<%def name="moments(m)">
+<% T, L = m.value_type, m.lane(m.components[1][1]) %>
+<% R, S = m.wide(m.components[0][1]), m.real_lane %>
+% if m.complex:
+HELPER ${S} product(const ${L} a, const ${L} b) { return a.x * b.x + a.y * b.y; }
+% else:
+HELPER ${T} product(const ${T} a, const ${T} b) { return a * b; }
+% endif
+HELPER void add_deviation(acc_t *r, const ${R} m2, const ${R} e, const ${R} x) {
+  r->m2 = m2 + x;
+  const ${R} z = r->m2 - m2;
+  r->e = e + ((m2 - (r->m2 - z)) + (x - z));
+}
+HELPER acc_t accumulate(const acc_t a, const ${T} x) {
+  acc_t r;
+  r.n = a.n + (${R})(1);
+  const ${T} d = x - a.mean;
+  r.mean = a.mean + d / r.n;
+  add_deviation(&r, a.m2, a.e, product(d, x - r.mean));
+  return r;
+}
+HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {T} x{k}' for k in range(m.loads))}) {
+  acc_t r;
+  const ${T} mean = x0 + (${' + '.join(f'(x{k} - x0)' for k in range(1, m.loads)) or f'({T})(0)'}) * (${S})(${repr(1.0 / m.loads)});
+% for k in range(m.loads):
+  const ${T} d${k} = x${k} - mean;
+% endfor
+  const ${R} m2 = ${' + '.join(f'product(d{k}, d{k})' for k in range(m.loads))};
+  r.n = a.n + (${R})(${m.loads});
+  const ${T} d = mean - a.mean;
+  const ${R} share = (${R})(${m.loads}) / r.n;
+  r.mean = a.mean + d * share;
+  add_deviation(&r, a.m2, a.e, m2 + product(d * (a.n * share), d));
+  return r;
+}
+HELPER state_t combine(const state_t a, const state_t b) {
+  if (b.n == 0) return a;
+  if (a.n == 0) return b;
+  state_t r;
+  r.n = a.n + b.n;
+  const ${L} d = b.mean - a.mean;
+  const ${S} share = b.n / r.n;
+  r.mean = a.mean + d * share;
+% if m.complex:
+  const ${L} q = d * (a.n * share);
+  const ${S} between = q.x * d.x + q.y * d.y;
+% else:
+  const ${S} between = (d * (a.n * share)) * d;
+% endif
+  r.m2 = (a.m2 + b.m2) + between;
+  r.e = a.e + b.e;
+  return r;
+}
+HELPER ${m.result_type} finish(const state_t s) {
+  const ${S} v = s.m2 + s.e;
+  return v != v ? s.m2 : v;
+}
+</%def>
+
+## The position of the first extremum; NaN goes before everything. Position -1: nothing seen yet.
+<%def name="extremum_index(m)">
+HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x, const ${m.index_type} i) {
+  const ${m.mask_type} better = ${m.precedes('x', 'a.v', m.width)} | ${m.test_wide('a.i < 0')};
+  acc_t r;
+  r.v = ${m.select('better', 'x', 'a.v', m.components[0][1])};
+  r.i = ${m.select('better', 'i', 'a.i', m.components[1][1])};
+  return r;
+}
+HELPER state_t combine(const state_t a, const state_t b) {
+  if (b.i < 0) return a;
+  if (a.i < 0) return b;
+  const char b_first = ${m.precedes('b.v', 'a.v', 1)};
+  const char a_first = ${m.precedes('a.v', 'b.v', 1)};
+  return b_first || (!a_first && b.i < a.i) ? b : a;
+}
+HELPER ${m.result_type} finish(const state_t s) { return s.i; }
+</%def>
