@@ -1,0 +1,144 @@
+"""The disk cache: nothing built twice, many processes, damaged and foreign files."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clarray.runtime import cache as caches
+from clarray.runtime.cache import DiskCache, key_of
+
+ONCE = """
+import numpy as np
+from clarray.runtime import current_device
+from clarray.runtime.profile import profile
+source = "kernel void twice(global float *x) { x[get_global_id(0)] *= 2; }"
+with profile() as p:
+    device = current_device()
+    memory = device.upload(np.arange(8, dtype=np.float32))
+    kernel = device.program(source, {"twice": ("buffer",)}).kernel("twice")
+    for inline in (True, False):
+        kernel.launch((8,), (1,), (memory.buffer,), inline)
+    out = np.empty(8, np.float32)
+    device.read(memory, 0, out)
+assert (out == 4 * np.arange(8)).all(), out
+print(p.builds)
+"""
+
+
+def test_bytes_come_back(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path / "not" / "yet")
+    assert cache.load("a") is None
+    for payload in (b"", b"x" * 1000):
+        cache.store("a", payload)
+        assert cache.load("a") == payload
+    cache.store_json("b", {"answer": 42})
+    assert cache.load_json("b") == {"answer": 42}
+    assert sorted(p.name for p in cache.folder.iterdir()) == ["a", "b"]
+
+
+def test_keys_differ_by_every_part_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {key_of("a", "bc"), key_of("ab", "c"), key_of("abc"), key_of("a", "bc", "")}
+    monkeypatch.setattr(caches, "__version__", "another")
+    assert len(keys | {key_of("a", "bc")}) == 5
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "folder"])
+def test_a_damaged_file_counts_as_absent(tmp_path: Path, damage: str) -> None:
+    cache = DiskCache(tmp_path)
+    cache.store("a", b"payload")
+    data = (tmp_path / "a").read_bytes()
+    if damage == "folder":
+        (tmp_path / "a").unlink()
+        (tmp_path / "a").mkdir()
+    else:
+        flipped = data[:-1] + bytes([data[-1] ^ 1])
+        new = {"cut": data[:-3], "flipped": flipped, "foreign": b"\x7fELF" * 9, "empty": b""}
+        (tmp_path / "a").write_bytes(new[damage])
+    assert cache.load("a") is None
+    cache.store("a", b"new")
+    assert cache.load("a") == (None if damage == "folder" else b"new")
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    cache = DiskCache(tmp_path / "file" / "below")
+    cache.store("a", b"x")
+    assert cache.load("a") is None
+
+
+def test_readers_never_see_half_a_file(tmp_path: Path) -> None:
+    payloads = [bytes([n]) * 200_000 for n in range(2)]
+    stop = threading.Event()
+
+    def write(payload: bytes) -> None:
+        cache = DiskCache(tmp_path)
+        while not stop.is_set():
+            cache.store("a", payload)
+
+    DiskCache(tmp_path).store("a", payloads[0])
+    threads = [threading.Thread(target=write, args=(payload,)) for payload in payloads]
+    for thread in threads:
+        thread.start()
+    seen = {DiskCache(tmp_path).load("a") for _ in range(300)}
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert seen <= set(payloads)
+
+
+def test_left_over_and_old_files_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, "_LIMIT_BYTES", 2500)
+    long_ago = time.time() - 10_000
+    for age, name in enumerate(("new", "middle", "old")):
+        (tmp_path / name).write_bytes(b"x" * 1000)
+        os.utime(tmp_path / name, (time.time() - age * 100,) * 2)
+    (tmp_path / "killed.tmp").write_bytes(b"x")
+    os.utime(tmp_path / "killed.tmp", (long_ago, long_ago))
+    DiskCache(tmp_path).store("newest", b"")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["middle", "new", "newest"]
+
+
+def test_a_new_process_builds_nothing(fresh: Any, tmp_path: Path) -> None:
+    first, second = fresh(ONCE), fresh(ONCE)
+    assert (first.stdout, first.stderr) == ("1\n", "")
+    assert (second.stdout, second.stderr) == ("0\n", "")
+    for file in (tmp_path / "programs").iterdir():
+        file.write_bytes(b"garbage")
+    for file in (tmp_path / "devices").iterdir():
+        file.write_bytes(file.read_bytes()[:-1])
+    third, fourth = fresh(ONCE), fresh(ONCE)
+    assert (third.stdout, third.stderr) == ("1\n", "")
+    assert (fourth.stdout, fourth.stderr) == ("0\n", "")
+
+
+def test_a_binary_the_runtime_refuses_is_replaced(fresh: Any, tmp_path: Path) -> None:
+    assert fresh(ONCE).stdout == "1\n"
+    programs = DiskCache(tmp_path / "programs")
+    for file in (tmp_path / "programs").iterdir():
+        programs.store(file.name, b"sound, but no program")
+    again = fresh(ONCE)
+    assert (again.stdout, again.stderr) == ("1\n", "")
+    assert fresh(ONCE).stdout == "0\n"
+
+
+def test_many_processes_at_once(fresh: Any) -> None:
+    results: list[Any] = []
+    threads = [threading.Thread(target=lambda: results.append(fresh(ONCE))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [result.stderr for result in results] == [""] * 3
+    assert fresh(ONCE).stdout == "0\n"
+
+
+def test_nowhere_to_keep_anything(fresh: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    result = fresh(ONCE, CLARRAY_CACHE_DIR=str(tmp_path / "file" / "below"))
+    assert (result.stdout, result.stderr) == ("1\n", "")

@@ -1,0 +1,133 @@
+"""Which devices are found and chosen, each time in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clarray.runtime import environment
+
+LIST = """
+from clarray.runtime import devices
+for device in devices():
+    print(device)
+"""
+CHOSEN = "from clarray.runtime import current_device; print(current_device())"
+OPENCL_SETTINGS = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "POCL_DEVICES", "CLARRAY_DEVICE")
+UNSET = dict.fromkeys(OPENCL_SETTINGS)
+
+needs_pocl_wheel = pytest.mark.skipif(
+    not environment._has_pocl_wheel() or environment._has_driver("pocl"),
+    reason="PoCL is not there as the wheel",
+)
+needs_intel_wheel = pytest.mark.skipif(
+    environment._intel_library() is None, reason="Intel's runtime is not installed by pip"
+)
+
+
+def test_importing_does_not_touch_opencl(fresh: Any) -> None:
+    code = """
+import pyopencl
+def touched(*args):
+    raise AssertionError("OpenCL was asked for its platforms")
+pyopencl.get_platforms = touched
+import clarray, clarray.runtime
+"""
+    assert fresh(code).stderr == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the loader's variable")
+def test_without_a_platform_it_says_what_to_install(fresh: Any, tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "nowhere")
+    result = fresh(CHOSEN, OCL_ICD_VENDORS=nowhere, OCL_ICD_FILENAMES=nowhere)
+    last = result.stderr.strip().splitlines()[-1]
+    assert last.startswith("RuntimeError: no OpenCL device found: pip install ")
+    assert "clarray[pocl]" in last
+    assert "clarray[intel]" in last
+
+
+@needs_pocl_wheel
+def test_pocls_two_devices_are_one(fresh: Any) -> None:
+    lines = fresh(LIST, **UNSET).stdout.splitlines()
+    assert sum("Portable" in line for line in lines) == 1
+    assert not any(line.startswith("<basic") for line in lines)
+
+
+@needs_pocl_wheel
+def test_the_users_pocl_devices_stay(fresh: Any) -> None:
+    code = """
+from clarray.runtime import devices
+ours = [d for d in devices() if "Portable" in d.capabilities.platform]
+print([(d.capabilities.name.partition("-")[0], d.inline is None) for d in ours])
+"""
+    for name in ("basic", "pthread"):
+        result = fresh(code, **UNSET | {"POCL_DEVICES": name})
+        assert result.stdout == f"[('{name}', True)]\n"
+
+
+@needs_intel_wheel
+def test_intels_runtime_is_found(fresh: Any, tmp_path: Path) -> None:
+    for _ in range(2):  # the second time with the vendors folder made before
+        result = fresh(CHOSEN, **UNSET | {"CLARRAY_DEVICE": "intel(r) opencl"})
+        assert result.stderr == ""
+        assert "Intel" in result.stdout
+    unwritable = tmp_path / "file"
+    unwritable.write_text("in the way")
+    result = fresh(
+        CHOSEN,
+        **UNSET | {"CLARRAY_DEVICE": "intel", "CLARRAY_CACHE_DIR": str(unwritable / "below")},
+    )
+    assert "Intel" in result.stdout
+
+
+def test_the_environment_is_left_as_it_was(fresh: Any) -> None:
+    code = """
+import os
+before = dict(os.environ)
+from clarray.runtime import devices
+devices()
+assert dict(os.environ) == before
+"""
+    assert fresh(code, **UNSET).stderr == ""
+
+
+def test_choosing_by_the_variable(fresh: Any) -> None:
+    lines = fresh(LIST).stdout.splitlines()
+    for index, line in enumerate(lines):
+        assert fresh(CHOSEN, CLARRAY_DEVICE=str(index)).stdout.strip() == line
+    result = fresh(CHOSEN, CLARRAY_DEVICE="no such device")
+    assert "ValueError: no device is called 'no such device'" in result.stderr
+    assert lines[0] in result.stderr
+
+
+def test_double_precision_can_be_switched_off(fresh: Any) -> None:
+    code = "from clarray.runtime import current_device as c; print(c().capabilities.fp64)"
+    assert fresh(code, CLARRAY_SIMULATE_NO_FP64="1").stdout == "False\n"
+
+
+def test_vendor_files_of_removed_drivers_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "_SYSTEM_VENDORS", tmp_path)
+    (tmp_path / "pocl.icd").write_text("libpocl-that-is-not-there.so.9\n")
+    (tmp_path / "other.icd").write_text(str(tmp_path / "libpocl.so"))
+    assert not environment._has_driver("pocl")
+    (tmp_path / "libpocl.so").touch()
+    assert environment._has_driver("pocl")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("resource") is None, reason="only on Unix")
+def test_listing_opens_no_context(fresh: Any) -> None:
+    code = """
+import pyopencl
+def opened(*args, **more):
+    raise AssertionError("a context was opened")
+pyopencl.Context = opened
+from clarray.runtime import devices
+print(devices())
+"""
+    assert fresh(code).stderr == ""

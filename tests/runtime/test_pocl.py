@@ -1,0 +1,76 @@
+"""The repairs of PoCL 3.0, on structures made up for the purpose."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from clarray.runtime import environment, pocl
+
+linux_x86 = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64", reason="the wheel's platform"
+)
+
+
+class Structures:
+    """Two devices' structures side by side, slots of pointers to texts."""
+
+    def __init__(self, **texts: bytes) -> None:
+        self.slots = (ctypes.c_char_p * 256)()
+        for slot, text in texts.items():
+            self.slots[int(slot[1:])] = text
+        ctypes.cast(self.slots, ctypes.POINTER(ctypes.c_uint64))[1] = 0x1234_5678_9ABC  # unmapped
+        ctypes.cast(self.slots, ctypes.POINTER(ctypes.c_uint64))[2] = 7
+
+    def device(self) -> SimpleNamespace:
+        return SimpleNamespace(int_ptr=ctypes.addressof(self.slots))
+
+
+@linux_x86
+def test_only_the_first_pointer_of_one_device_is_turned() -> None:
+    memory = Structures(_5=b"gener", _80=b"generic", _90=b"generic", _208=b"generic")
+    assert pocl.name_cpu(memory.device())  # type: ignore[arg-type]
+    assert memory.slots[80] == pocl.library_cpu().encode()
+    assert memory.slots[90] == memory.slots[208] == b"generic"
+    assert memory.slots[5] == b"gener"
+
+
+@linux_x86
+def test_nothing_is_touched_where_nothing_fits() -> None:
+    memory = Structures(_80=b"znver3", _208=b"generic")
+    assert not pocl.name_cpu(memory.device())  # type: ignore[arg-type]
+    assert memory.slots[80] == b"znver3"
+    assert not pocl.name_cpu(SimpleNamespace(int_ptr=0x1234_5678_9ABC))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("flags", "cpu"),
+    [
+        ("sse sse2", "x86-64"),
+        ("ssse3 sse4_1 avx f16c", "ivybridge"),
+        ("ssse3 sse4_1 avx f16c fma4", "bdver1"),
+        ("ssse3 sse4_1 avx f16c avx2 fma", "haswell"),
+        ("avx avx2 avx512f avx512bw", "skylake-avx512"),
+    ],
+)
+def test_the_kernel_librarys_cpu(monkeypatch: pytest.MonkeyPatch, flags: str, cpu: str) -> None:
+    monkeypatch.setattr(pocl, "cpu_flags", lambda: frozenset(flags.split()))
+    assert pocl.library_cpu() == cpu
+    assert f"arch={cpu}" in pocl.function_attribute()
+
+
+def test_binaries_are_made_out_to_another_device() -> None:
+    binary = b"poclbin\0" + bytes(range(8)) + b"the rest"
+    assert pocl.binary_id(binary) == bytes(range(8)).hex()
+    other = pocl.for_device(binary, "ff" * 8)
+    assert other == b"poclbin\0" + b"\xff" * 8 + b"the rest"
+    assert pocl.binary_id(b"poclbin\0") == ""
+    assert pocl.binary_id(b"\x7fELF" + bytes(100)) == ""
+
+
+def test_the_identity_names_the_cpu() -> None:
+    assert environment.cpu_identity().startswith(platform.machine())
