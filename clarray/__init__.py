@@ -1,5 +1,30 @@
-"""NumPy's array on any OpenCL device."""
+"""NumPy's array on any OpenCL device.
 
+>>> import clarray
+>>> x = clarray.arange(10.0)
+>>> float((x * 2 + 1).sum())
+100.0
+"""
+
+from __future__ import annotations
+
+import numpy as _np
+from numpy import (  # noqa: F401
+    bool_, complex64, complex128, dtype, e, euler_gamma, finfo, float16, float32, float64, iinfo,
+    inf, int8, int16, int32, int64, nan, newaxis, pi, uint8, uint16, uint32, uint64,
+)  # fmt: skip
+
+from clarray.array import DeviceArray
+from clarray.conversion import asnumpy
+from clarray.creation import *  # noqa: F403
+from clarray.functions import ufuncs_by_name as _ufuncs_by_name
+from clarray.manipulation import *  # noqa: F403
+from clarray.nanfunctions import *  # noqa: F403
+from clarray.reductions import *  # noqa: F403
+from clarray.runtime import devices, profile
+from clarray.runtime import use_device as device
+from clarray.settings import show_config, synchronize
 from clarray.version import __version__
 
-__all__ = ["__version__"]
+bool = _np.bool_  # noqa: A001 - NumPy's name
+globals().update(_ufuncs_by_name())

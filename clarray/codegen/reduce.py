@@ -70,7 +70,7 @@ class MonoidCode:
         value: Any = 0
         if self.algebra == "fold":
             value = self.monoid.identity
-        elif self.algebra == "compensated":
+        elif self.algebra in ("compensated", "mean"):
             value = -0.0 if component == "s" and dtype.kind == "f" else 0
         elif component == "i":
             value = -1
@@ -228,10 +228,7 @@ def combine_source(
 ) -> Source:  # fmt: skip
     """Render the second launch, which combines the parts of a first one."""
     dialect = make_dialect(capabilities, 1)
-    accumulated = monoid.components[0][1] if monoid.algebra != "moments" else (
-        monoid.components[1][1]
-    )  # fmt: skip
-    code = MonoidCode(monoid, dialect, accumulated, index_dtype)
+    code = MonoidCode(monoid, dialect, monoid.entering, index_dtype)
     ends = _EpilogueCode(epilogue, dialect)
     out = operand("y", epilogue.root.dtype, "zero", dialect, base="yb")
     states, kinds = _result_parameters(True, code, out)
@@ -271,7 +268,7 @@ def _at_row(o: Operand, x: int) -> Any:
 
 def _entering(monoid: Monoid, value: Node) -> Node:
     """`value` cast to what the accumulator takes."""
-    acc = monoid.components[1][1] if monoid.algebra == "moments" else monoid.components[0][1]
+    acc = monoid.entering
     if value.dtype == acc:
         return value
     return Node(

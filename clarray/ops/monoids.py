@@ -115,6 +115,11 @@ class Monoid:
     block: bool = False
     code: int = -1
 
+    @property
+    def entering(self) -> np.dtype:
+        """The dtype values have when they enter the accumulator."""
+        return dict(self.components)["mean" if self.block else self.components[0][0]]
+
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
@@ -203,17 +208,21 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
 
     Parameters
     ----------
-    name : {'argmin', 'argmax', 'moments'}
-        ``moments`` gives the sum of squared deviations from the mean, the numerator of a variance.
+    name : {'argmin', 'argmax', 'mean', 'moments', 'variance'}
+        ``moments`` gives the sum of squared deviations from the mean, the numerator of a variance;
+        ``mean`` and ``variance`` count what a mask lets through and divide by it.
     dtype : dtype
     """
     acc = accumulator(dtype)
     real = np.dtype(acc.char.lower()) if acc.kind == "c" else acc
 
     def make(code: int) -> Monoid:
-        if name == "moments":
+        if name in ("moments", "variance"):
             components: tuple = (("n", real), ("mean", acc), ("m2", real), ("e", real))
-            return Monoid(name, "moments", dtype, real, components, block=True, code=code)
+            return Monoid(name, name, dtype, real, components, block=True, code=code)
+        if name == "mean":
+            components = (("s", acc), ("e", acc), ("n", _INT64))
+            return Monoid(name, "mean", dtype, acc, components, code=code)
         better = np.less if name == "argmin" else np.greater
         loop = find_loop(better, (dtype, dtype), (_BOOL,))
         components = (("v", dtype), ("i", _INT64))
@@ -221,7 +230,7 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
             name, "extremum_index", dtype, _INT64, components, loop, indexed=True, code=code
         )
 
-    if name not in ("argmin", "argmax", "moments"):
+    if name not in ("argmin", "argmax", "mean", "moments", "variance"):
         raise ValueError(f"no reduction is called {name!r}")
     return _intern((name, dtype), make)
 

@@ -68,12 +68,15 @@ HELPER ${m.result_type} finish(const state_t s) { return ${m.cast_result('s.v', 
 ## Float sums with the rounding error of every addition kept beside the sum: Knuth, The Art of Computer
 ## Programming 2, 4.2.2, theorem B (TwoSum). The error term is NaN once the sum is not finite, and is then
 ## ignored, as it is when it is zero, so that a sum of -0.0 stays -0.0.
-<%def name="compensated(m)">
+<%def name="two_sum(m, counted=False)">
 HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) {
   acc_t r;
   r.s = a.s + x;
   const ${m.value_type} z = r.s - a.s;
   r.e = a.e + ((a.s - (r.s - z)) + (x - z));
+% if counted:
+  r.n = a.n + 1;
+% endif
   return r;
 }
 HELPER state_t combine(const state_t a, const state_t b) {
@@ -81,25 +84,41 @@ HELPER state_t combine(const state_t a, const state_t b) {
   r.s = a.s + b.s;
   const ${m.lane(m.components[0][1])} z = r.s - a.s;
   r.e = (a.e + b.e) + ((a.s - (r.s - z)) + (b.s - z));
+% if counted:
+  r.n = a.n + b.n;
+% endif
   return r;
 }
 HELPER ${m.real_lane} corrected(const ${m.real_lane} s, const ${m.real_lane} e) {
   const ${m.real_lane} v = s + e;
   return (e == 0 || v != v) ? s : v;
 }
-HELPER ${m.result_type} finish(const state_t s) {
+HELPER ${m.lane(m.components[0][1])} total(const state_t s) {
 % if m.complex:
-  const ${m.lane(m.components[0][1])} v = (${m.lane(m.components[0][1])})(corrected(s.s.x, s.e.x), corrected(s.s.y, s.e.y));
+  return (${m.lane(m.components[0][1])})(corrected(s.s.x, s.e.x), corrected(s.s.y, s.e.y));
 % else:
-  const ${m.real_lane} v = corrected(s.s, s.e);
+  return corrected(s.s, s.e);
 % endif
+}
+</%def>
+
+<%def name="compensated(m)">
+${two_sum(m)}
+HELPER ${m.result_type} finish(const state_t s) {
+  const ${m.lane(m.components[0][1])} v = total(s);
   return ${m.cast_result('v', m.components[0][1])};
 }
 </%def>
 
+## The mean of what a mask lets through: a compensated sum and a count.
+<%def name="mean(m)">
+${two_sum(m, counted=True)}
+HELPER ${m.result_type} finish(const state_t s) { return total(s) / (${m.real_lane})(s.n); }
+</%def>
+
 ## Count, mean and sum of squared deviations (compensated). One value at a time: Welford, Technometrics 4(3),
 ## 1962. Several at once: their own mean and deviations first, then merged as in Chan, Golub and LeVeque, 1979.
-<%def name="moments(m)">
+<%def name="deviations(m)">
 <% T, L = m.value_type, m.lane(m.components[1][1]) %>
 <% R, S = m.wide(m.components[0][1]), m.real_lane %>
 % if m.complex:
@@ -152,10 +171,20 @@ HELPER state_t combine(const state_t a, const state_t b) {
   r.e = a.e + b.e;
   return r;
 }
-HELPER ${m.result_type} finish(const state_t s) {
+HELPER ${S} sum_of_squares(const state_t s) {
   const ${S} v = s.m2 + s.e;
   return v != v ? s.m2 : v;
 }
+</%def>
+
+<%def name="moments(m)">
+${deviations(m)}
+HELPER ${m.result_type} finish(const state_t s) { return sum_of_squares(s); }
+</%def>
+
+<%def name="variance(m)">
+${deviations(m)}
+HELPER ${m.result_type} finish(const state_t s) { return sum_of_squares(s) / s.n; }
 </%def>
 
 ## The position of the first extremum; NaN goes before everything. Position -1: nothing seen yet.

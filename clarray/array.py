@@ -1,0 +1,468 @@
+"""DeviceArray: NumPy's ndarray with its elements on an OpenCL device, evaluated when needed.
+
+An array is a node of an expression, pending or in memory. Methods are one-line delegations to the chapters; only
+what is on the path of every small operation (operators, scalars) is written out here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clarray.evaluate import device_of, evaluate
+from clarray.expr import build
+from clarray.expr.node import EAGER, MASKED, Node, constant, contiguous_leaf
+from clarray.operands import scalar_value
+from clarray.ops.promotion import resolve
+from clarray.ops.ufuncs import Loop, find_loop
+from clarray.runtime import Device
+
+__all__ = ["DeviceArray", "wrap"]
+
+_NO = np._NoValue
+
+
+def wrap(node: Node, base: Any = None) -> DeviceArray:
+    """Make an array of a node."""
+    array = object.__new__(DeviceArray)
+    array._node = node
+    array._base = base
+    return array
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype, device: Device) -> DeviceArray:
+    """A new C-contiguous array with whatever the memory held."""
+    size = 1
+    for extent in shape:
+        size *= extent
+    return wrap(contiguous_leaf(device.allocate(size * dtype.itemsize), shape, dtype))
+
+
+def as_array(value: Any, device: Device | None = None) -> DeviceArray:
+    """An array of anything array-like; arrays as they are."""
+    if isinstance(value, DeviceArray):
+        return value
+    return creation.asarray(value, device=device)
+
+
+def _binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
+    """An operator: the loop is looked up by the operands' dtypes, everything rare goes to the ufunc."""
+    loops: dict[Any, tuple[Loop, np.dtype]] = {}
+    grow = build.binary
+
+    def find(a: np.dtype, b: Any) -> tuple[Loop, np.dtype]:
+        operands = (b, a) if reflected else (a, b)
+        in_dtypes, out_dtypes = resolve(ufunc, operands)
+        found = find_loop(ufunc, in_dtypes, out_dtypes), in_dtypes[0 if reflected else 1]
+        loops[a, b] = found
+        return found
+
+    def operator(self: DeviceArray, other: Any) -> Any:
+        a = self._node
+        kind = other.__class__
+        if kind is DeviceArray:
+            b = other._node
+            if ufunc is np.power and b.dtype.kind in "iu":
+                return ufunc(self, other)
+            found = loops.get((a.dtype, b.dtype)) or find(a.dtype, b.dtype)
+        elif kind is float or (kind is int and a.dtype.kind in "fc"):
+            found = loops.get((a.dtype, kind)) or find(a.dtype, kind)
+            b = constant(scalar_value(other, found[1]), found[1])
+        else:
+            return ufunc(other, self) if reflected else ufunc(self, other)
+        node = grow(found[0], b, a) if reflected else grow(found[0], a, b)
+        if node.flags & EAGER or node.cost > build.COST_LIMIT:
+            if not node.flags & MASKED:
+                evaluate(node)
+        array = object.__new__(DeviceArray)
+        array._node = node
+        array._base = None
+        return array
+
+    return operator
+
+
+def _unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
+    loops: dict[np.dtype, Loop] = {}
+
+    def operator(self: DeviceArray) -> Any:
+        node = self._node
+        loop = loops.get(node.dtype)
+        if loop is None:
+            loop = loops[node.dtype] = find_loop(ufunc, *resolve(ufunc, (node.dtype,)))
+        return ufunc_calls.settled(build.nary(loop, (node,)))
+
+    return operator
+
+
+def _binary_pair(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
+    def operator(self: DeviceArray, other: Any) -> Any:
+        return ufunc(other, self) if reflected else ufunc(self, other)
+
+    return operator
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
+    """``x += y``: written to memory where there is some, else the pending value is replaced."""
+
+    def operator(self: DeviceArray, other: Any) -> DeviceArray:
+        return ufunc_calls.in_place(ufunc, self, other)
+
+    return operator
+
+
+class DeviceArray:
+    """An n-dimensional array on an OpenCL device; see `clarray.array` and `clarray.asarray`.
+
+    It behaves as `numpy.ndarray` does. Operations return at once: their result is pending until a value is needed,
+    and what is pending is computed in as few passes over memory as possible.
+    """
+
+    __slots__ = ("_node", "_base", "__weakref__")
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    _node: Node
+    _base: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("make arrays with clarray.array, clarray.asarray, clarray.empty and the like")
+
+    # What it is ---------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the axes. Asking for it evaluates a value whose size a mask decides."""
+        node = self._node
+        return evaluate(node).shape if node.flags & MASKED else node.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the elements."""
+        return self._node.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        node = self._node
+        return evaluate(node).size if node.flags & MASKED else node.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self._node.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each axis; evaluates the array."""
+        itemsize = self.itemsize
+        return tuple(s * itemsize for s in evaluate(self._node).strides)
+
+    @property
+    def base(self) -> Any:
+        """The array whose memory this one is a view of, or None."""
+        return self._base
+
+    @property
+    def device(self) -> Device:
+        """The device the array is on."""
+        return device_of(self._node.inputs or (self._node,))
+
+    @property
+    def flags(self) -> Any:
+        """Memory layout and whether it may be written, as NumPy's ``flags``."""
+        return conversion.flags(self)
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise TypeError("len() of unsized object")
+        return shape[0]
+
+    def check_writeable(self) -> None:
+        """Raise ValueError for a read-only array (a broadcast view, a read-only host array)."""
+        node = self._node
+        if node.memory is not None and not indexing.is_writeable(self):
+            raise ValueError("assignment destination is read-only")
+
+    # Operators ----------------------------------------------------------------------------------
+
+    __add__ = _binary(np.add)
+    __radd__ = _binary(np.add, reflected=True)
+    __iadd__ = _in_place(np.add)
+    __sub__ = _binary(np.subtract)
+    __rsub__ = _binary(np.subtract, reflected=True)
+    __isub__ = _in_place(np.subtract)
+    __mul__ = _binary(np.multiply)
+    __rmul__ = _binary(np.multiply, reflected=True)
+    __imul__ = _in_place(np.multiply)
+    __truediv__ = _binary(np.true_divide)
+    __rtruediv__ = _binary(np.true_divide, reflected=True)
+    __itruediv__ = _in_place(np.true_divide)
+    __floordiv__ = _binary(np.floor_divide)
+    __rfloordiv__ = _binary(np.floor_divide, reflected=True)
+    __ifloordiv__ = _in_place(np.floor_divide)
+    __mod__ = _binary(np.remainder)
+    __rmod__ = _binary(np.remainder, reflected=True)
+    __imod__ = _in_place(np.remainder)
+    __pow__ = _binary(np.power)
+    __rpow__ = _binary(np.power, reflected=True)
+    __ipow__ = _in_place(np.power)
+    __and__ = _binary(np.bitwise_and)
+    __rand__ = _binary(np.bitwise_and, reflected=True)
+    __iand__ = _in_place(np.bitwise_and)
+    __or__ = _binary(np.bitwise_or)
+    __ror__ = _binary(np.bitwise_or, reflected=True)
+    __ior__ = _in_place(np.bitwise_or)
+    __xor__ = _binary(np.bitwise_xor)
+    __rxor__ = _binary(np.bitwise_xor, reflected=True)
+    __ixor__ = _in_place(np.bitwise_xor)
+    __lshift__ = _binary(np.left_shift)
+    __rlshift__ = _binary(np.left_shift, reflected=True)
+    __ilshift__ = _in_place(np.left_shift)
+    __rshift__ = _binary(np.right_shift)
+    __rrshift__ = _binary(np.right_shift, reflected=True)
+    __irshift__ = _in_place(np.right_shift)
+    __divmod__ = _binary_pair(np.divmod)
+    __rdivmod__ = _binary_pair(np.divmod, reflected=True)
+    __lt__ = _binary(np.less)
+    __le__ = _binary(np.less_equal)
+    __gt__ = _binary(np.greater)
+    __ge__ = _binary(np.greater_equal)
+    __eq__ = _binary(np.equal)  # type: ignore[assignment]
+    __ne__ = _binary(np.not_equal)  # type: ignore[assignment]
+    __neg__ = _unary(np.negative)
+    __pos__ = _unary(np.positive)
+    __abs__ = _unary(np.absolute)
+    __invert__ = _unary(np.invert)
+
+    # Scalars ------------------------------------------------------------------------------------
+
+    def item(self, *args: Any) -> Any:
+        """One element as a Python scalar; evaluates the array and waits for it."""
+        return conversion.item(self, *args)
+
+    def __float__(self) -> float:
+        return float(conversion.scalar(self, "float"))
+
+    def __int__(self) -> int:
+        return int(conversion.scalar(self, "int"))
+
+    def __complex__(self) -> complex:
+        return complex(conversion.scalar(self, "complex"))
+
+    def __bool__(self) -> bool:
+        return conversion.truth(self)
+
+    def __index__(self) -> int:
+        return conversion.as_index(self)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return conversion.round_scalar(self, ndigits)
+
+    def __format__(self, spec: str) -> str:
+        return conversion.format_array(self, spec)
+
+    def __repr__(self) -> str:
+        return conversion.representation(self)
+
+    def __str__(self) -> str:
+        return conversion.text(self)
+
+    # To the host --------------------------------------------------------------------------------
+
+    def get(self) -> np.ndarray:
+        """Copy to a new ndarray, waiting for the value."""
+        return conversion.asnumpy(self)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python scalars."""
+        return self.get().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return conversion.to_ndarray(self, dtype, copy)
+
+    def evaluate(self) -> DeviceArray:
+        """Compute the value into memory now; returns the array itself, without waiting."""
+        evaluate(self._node)
+        return self
+
+    def explain(self) -> str:
+        """The plan and the OpenCL source that evaluating this array would use."""
+        from clarray.explain import explain
+
+        return explain(self)
+
+    # Views and copies ---------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> DeviceArray:
+        return indexing.getitem(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        indexing.setitem(self, key, value)
+
+    def __iter__(self) -> Any:
+        return indexing.iterate(self)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    @property
+    def T(self) -> DeviceArray:  # noqa: N802 - NumPy's name
+        """The transpose, as a view."""
+        return manipulation.transpose(self)
+
+    @property
+    def mT(self) -> DeviceArray:  # noqa: N802 - the Array API's name
+        """The transpose of the last two axes, as a view."""
+        return manipulation.matrix_transpose(self)
+
+    @property
+    def real(self) -> DeviceArray:
+        """The real part, as a view."""
+        return manipulation.real(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        manipulation.real(self)[...] = value
+
+    @property
+    def imag(self) -> DeviceArray:
+        """The imaginary part, as a view where there is one."""
+        return manipulation.imag(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        manipulation.imag(self)[...] = value
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> DeviceArray:
+        """Another shape, as a view where possible; see `clarray.reshape`."""
+        wanted = shape[0] if len(shape) == 1 else shape
+        return manipulation.reshape(self, wanted, order, copy=copy)
+
+    def ravel(self, order: str = "C") -> DeviceArray:
+        """One axis, as a view where possible."""
+        return manipulation.ravel(self, order)
+
+    def flatten(self, order: str = "C") -> DeviceArray:
+        """One axis, always a copy."""
+        return manipulation.flatten(self, order)
+
+    def transpose(self, *axes: Any) -> DeviceArray:
+        """Permuted axes, as a view."""
+        wanted = axes[0] if len(axes) == 1 else (axes or None)
+        return manipulation.transpose(self, wanted)
+
+    def swapaxes(self, axis1: int, axis2: int) -> DeviceArray:
+        """Two axes interchanged, as a view."""
+        return manipulation.swapaxes(self, axis1, axis2)
+
+    def squeeze(self, axis: Any = None) -> DeviceArray:
+        """Without axes of one element, as a view."""
+        return manipulation.squeeze(self, axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceArray:
+        """A diagonal, as a view."""
+        return manipulation.diagonal(self, offset, axis1, axis2)
+
+    def copy(self, order: str = "C") -> DeviceArray:
+        """A copy with memory of its own."""
+        return creation.copy(self, order)
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
+        copy: bool = True, *, device: Any = None,
+    ) -> DeviceArray:  # fmt: skip
+        """Converted to a dtype; see `numpy.ndarray.astype`."""
+        return conversion.astype(self, dtype, order, casting, copy, device)
+
+    def fill(self, value: Any) -> None:
+        """Set every element."""
+        self[...] = value
+
+    def __copy__(self) -> DeviceArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> DeviceArray:
+        return self.copy()
+
+    # Reductions ---------------------------------------------------------------------------------
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True) -> Any:
+        """Sum of elements over axes."""
+        return reductions.sum(self, axis, dtype, out, keepdims, initial, where)
+
+    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True) -> Any:
+        """Product of elements over axes."""
+        return reductions.prod(self, axis, dtype, out, keepdims, initial, where)
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True) -> Any:
+        """Largest element over axes."""
+        return reductions.max(self, axis, out, keepdims, initial, where)
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True) -> Any:
+        """Smallest element over axes."""
+        return reductions.min(self, axis, out, keepdims, initial, where)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        """Whether any element is true."""
+        return reductions.any(self, axis, out, keepdims, where=where)
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        """Whether all elements are true."""
+        return reductions.all(self, axis, out, keepdims, where=where)
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        """Mean over axes."""
+        return reductions.mean(self, axis, dtype, out, keepdims, where=where)
+
+    def var(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO) -> Any:
+        """Variance over axes."""
+        return reductions.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+
+    def std(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO) -> Any:
+        """Standard deviation over axes."""
+        return reductions.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """Position of the first largest element."""
+        return reductions.argmax(self, axis, out, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """Position of the first smallest element."""
+        return reductions.argmin(self, axis, out, keepdims=keepdims)
+
+    # Protocols ----------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return protocols.array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return protocols.array_function(func, types, args, kwargs)
+
+    def __reduce__(self) -> Any:
+        return protocols.rebuild, (self.get(),)
+
+
+# The chapters build on DeviceArray and its methods on them: they are imported once it exists.
+from clarray import (  # noqa: E402
+    conversion,
+    creation,
+    indexing,
+    manipulation,
+    protocols,
+    reductions,
+    ufunc_calls,
+)

@@ -1,0 +1,191 @@
+"""Between arrays and Python: scalars, text, ndarrays, other dtypes."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, wrap
+from clarray.evaluate import evaluate, finish
+from clarray.expr.node import Node
+from clarray.expr.view import check_order
+from clarray.hostdata import device_dtype, host_window
+from clarray.runtime import find_device
+
+# Scalars ------------------------------------------------------------------------------------------
+
+
+def _read(node: Node) -> Any:
+    """The one element of a node as a NumPy scalar; waits for it."""
+    memory = node.memory
+    if memory is None:
+        memory = evaluate(node).memory
+        assert memory is not None
+    dtype = node.dtype
+    return memory.device.read_scalar(memory, node.offset * dtype.itemsize, dtype)
+
+
+def scalar(array: DeviceArray, kind: str) -> Any:
+    """The value of a 0-d array; NumPy's errors for any other."""
+    node = array._node
+    if node.shape == () and not node.flags:
+        return _read(node)
+    if array.ndim:
+        # NumPy's own answer: an error, or a deprecated conversion
+        return {"float": float, "int": int, "complex": complex}[kind](array.get())
+    return _read(node)
+
+
+def item(array: DeviceArray, *args: Any) -> Any:
+    if not args and array.size == 1:
+        return _read(array._node).item() if not array.ndim else array.reshape(()).item()
+    if not args:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    if len(args) == 1 and not isinstance(args[0], tuple):
+        flat = operator.index(args[0])
+        if not -array.size <= flat < array.size:
+            raise IndexError(f"index {flat} is out of bounds for size {array.size}")
+        position: Any = np.unravel_index(flat % array.size, array.shape) if array.ndim else ()
+    else:
+        position = args[0] if len(args) == 1 else args
+        if len(position) != array.ndim:
+            raise ValueError("incorrect number of indices for array")
+    return array[tuple(int(p) for p in position)].item()
+
+
+def truth(array: DeviceArray) -> bool:
+    """The truth value of an array of one element."""
+    if array.size == 1:
+        return bool(item(array))
+    if array.size == 0:
+        raise ValueError(
+            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an "
+            "array is not empty."
+        )
+    raise ValueError(
+        "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+    )
+
+
+def as_index(array: DeviceArray) -> int:
+    """The value of a 0-d integer array, for use as an index."""
+    if array.dtype.kind not in "iu" or array.ndim:
+        raise TypeError("only integer scalar arrays can be converted to a scalar index")
+    return int(_read(array._node))
+
+
+def round_scalar(array: DeviceArray, ndigits: int | None) -> Any:
+    if array.ndim:
+        raise TypeError("type DeviceArray doesn't define __round__ method for dimensions > 0")
+    return round(_read(array._node), ndigits) if ndigits is not None else round(_read(array._node))
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+def format_array(array: DeviceArray, spec: str) -> str:
+    if array.ndim == 0:
+        return format(_read(array._node), spec)
+    if spec:
+        raise TypeError("unsupported format string passed to DeviceArray.__format__")
+    return str(array)
+
+
+def representation(array: DeviceArray) -> str:
+    """NumPy's text, under clarray's name."""
+    if array._node.size == 0 or array.ndim == 0:
+        return repr(array.get())
+    return np.array_repr(array.get())
+
+
+def text(array: DeviceArray) -> str:
+    return str(array.get())
+
+
+# ndarrays -----------------------------------------------------------------------------------------
+
+
+def asnumpy(a: Any) -> np.ndarray:
+    """Copy an array to the host, waiting for its value.
+
+    Parameters
+    ----------
+    a : DeviceArray or array_like
+
+    Returns
+    -------
+    ndarray
+        New, in the array's memory order.
+    """
+    if not isinstance(a, DeviceArray):
+        return np.array(a)
+    node = evaluate(a._node)
+    memory = node.memory
+    assert memory is not None
+    if node.size == 0:
+        return np.empty(node.shape, node.dtype)
+    device = memory.device
+    if device.capabilities.host_memory:
+        device.synchronize()
+        found = host_window(node)
+        assert found is not None
+        return found.copy(order="K")
+    if not node.contiguous:
+        node = ufunc_calls.packed(node)
+        assert node.memory is not None
+        memory = node.memory
+    out = np.empty(node.shape, node.dtype)
+    device.read(memory, node.offset * node.dtype.itemsize, out)
+    return out
+
+
+def to_ndarray(array: DeviceArray, dtype: Any, copy: bool | None) -> np.ndarray:
+    """``__array__``: an explicit request for host memory, so it is granted, with a copy."""
+    if copy is False:
+        raise ValueError("a DeviceArray cannot be given to NumPy without a copy; use copy=None")
+    found = asnumpy(array)
+    return found if dtype is None else found.astype(dtype, copy=False)
+
+
+def astype(
+    array: DeviceArray, dtype: Any, order: str = "K", casting: str = "unsafe", copy: bool = True,
+    device: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """An array converted to a dtype; see `DeviceArray.astype`."""
+    wanted = np.dtype(dtype)
+    if not np.can_cast(array.dtype, wanted, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast array data from {array.dtype!r} to {wanted!r} according to the rule "
+            f"'{casting}'"
+        )
+    check_order(order)
+    target = device_dtype(wanted, array.device)
+    if device is not None and find_device(device) is not array.device:
+        return array.to_device(device).astype(target)  # type: ignore[attr-defined]
+    if target == array.dtype:
+        return array.copy(order) if copy else array
+    converted = ufunc_calls.settled(ufunc_calls.cast(array._node, target))
+    return converted if order == "K" else converted.copy(order)
+
+
+def flags(array: DeviceArray) -> dict[str, bool]:
+    """Layout of an array's memory, as ``ndarray.flags``."""
+    from clarray.windows import view_of
+
+    view = view_of(array)
+    return {
+        "C_CONTIGUOUS": view.contiguous,
+        "F_CONTIGUOUS": view.f_contiguous,
+        "OWNDATA": array._base is None,
+        "WRITEABLE": bool(array._node.memory and array._node.memory.writeable),
+    }
+
+
+def synchronize(array: DeviceArray) -> None:
+    finish(array._node)
+
+
+__all__ = ["asnumpy", "astype", "wrap"]

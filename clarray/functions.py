@@ -1,0 +1,62 @@
+"""NumPy's ufuncs under clarray's name: the same object, but scalars and lists go to the device too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray import protocols
+from clarray.ops.ufuncs import supported_ufuncs
+
+
+class UFunc:
+    """One of NumPy's ufuncs, with its methods, on device arrays; see `numpy.ufunc`."""
+
+    __slots__ = ("__name__", "ufunc", "__doc__")
+
+    def __init__(self, ufunc: np.ufunc) -> None:
+        self.ufunc = ufunc
+        self.__name__ = ufunc.__name__
+        self.__doc__ = f"NumPy's ``{ufunc.__name__}`` on device arrays.\n\n{ufunc.__doc__}"
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self.__name__}' of clarray>"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.ufunc, name)  # nin, nout, identity, types ...
+
+    def _apply(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = protocols.array_ufunc(self.ufunc, method, args, kwargs)
+        if found is NotImplemented:
+            kinds = ", ".join(type(a).__name__ for a in args)
+            raise TypeError(f"operands of types {kinds} are not for clarray's {self.__name__}")
+        return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._apply("__call__", args, kwargs)
+
+    def reduce(self, *args: Any, **kwargs: Any) -> Any:
+        return self._apply("reduce", args, kwargs)
+
+    def accumulate(self, *args: Any, **kwargs: Any) -> Any:
+        return self._apply("accumulate", args, kwargs)
+
+    def reduceat(self, *args: Any, **kwargs: Any) -> Any:
+        return self._apply("reduceat", args, kwargs)
+
+    def outer(self, *args: Any, **kwargs: Any) -> Any:
+        return self._apply("outer", args, kwargs)
+
+    def at(self, *args: Any, **kwargs: Any) -> Any:
+        return self._apply("at", args, kwargs)
+
+
+def ufuncs_by_name() -> dict[str, UFunc]:
+    """Every supported ufunc under each name NumPy gives it (``abs`` and ``absolute``)."""
+    made = {ufunc: UFunc(ufunc) for ufunc in supported_ufuncs}
+    return {
+        name: made[value]
+        for name, value in vars(np).items()
+        if isinstance(value, np.ufunc) and value in made
+    }

@@ -1,0 +1,142 @@
+"""Reductions that leave NaN out; each is one pass, the test for NaN being part of the load."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from clarray import reductions, ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.expr import build
+from clarray.expr.node import Node
+from clarray.operands import scalar_node
+from clarray.ops.promotion import resolve
+from clarray.ops.special import select_loop
+from clarray.ops.ufuncs import find_loop
+
+__all__ = [
+    "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum",
+    "nanvar",
+]  # fmt: skip
+
+_NO = np._NoValue
+
+
+def _is_nan(node: Node) -> Node:
+    return build.nary(find_loop(np.isnan, *resolve(np.isnan, (node.dtype,))), (node,))
+
+
+def _has_nan(node: Node) -> bool:
+    return node.dtype.kind in "fc"
+
+
+def _replaced(a: Any, value: Any) -> DeviceArray:
+    """`a` with `value` in place of NaN."""
+    array = as_array(a)
+    node = array._node
+    if not _has_nan(node):
+        return array
+    loop = select_loop(node.dtype)
+    return ufunc_calls.settled(
+        build.nary(loop, (_is_nan(node), scalar_node(value, node.dtype), node))
+    )
+
+
+def _counted(a: Any, where: Any) -> Any:
+    """Mask of the elements that count."""
+    array = as_array(a)
+    node = array._node
+    if not _has_nan(node):
+        return where
+    good = wrap(build.nary(find_loop(np.logical_not, *resolve(np.logical_not, (np.dtype(bool),))),
+                           (_is_nan(node),)))  # fmt: skip
+    return good if where is True or where is _NO else good & where
+
+
+def nansum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+    initial: Any = _NO, where: Any = True,
+) -> DeviceArray:  # fmt: skip
+    """Sum over axes, NaN counting as zero; see `clarray.sum`."""
+    return reductions.sum(_replaced(a, 0), axis, dtype, out, keepdims, initial, where)
+
+
+def nanprod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+    initial: Any = _NO, where: Any = True,
+) -> DeviceArray:  # fmt: skip
+    """Product over axes, NaN counting as one; see `clarray.sum`."""
+    return reductions.prod(_replaced(a, 1), axis, dtype, out, keepdims, initial, where)
+
+
+def nanmax(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO,
+    where: Any = True,
+) -> DeviceArray:  # fmt: skip
+    """Largest element over axes, NaN left out; NaN where there is nothing else."""
+    return reductions.ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where)
+
+
+def nanmin(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO,
+    where: Any = True,
+) -> DeviceArray:  # fmt: skip
+    """Smallest element over axes, NaN left out; NaN where there is nothing else."""
+    return reductions.ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where)
+
+
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,
+    where: Any = True,
+) -> DeviceArray:  # fmt: skip
+    """Mean over axes of what is not NaN; NaN where there is nothing."""
+    return reductions.mean(a, axis, dtype, out, keepdims, where=_counted(a, where))
+
+
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+    keepdims: Any = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO,
+) -> DeviceArray:  # fmt: skip
+    """Variance over axes of what is not NaN; see `clarray.var`."""
+    return reductions.var(
+        a, axis, dtype, out, ddof, keepdims, where=_counted(a, where), mean=mean,
+        correction=correction,
+    )  # fmt: skip
+
+
+def nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
+    keepdims: Any = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO,
+) -> DeviceArray:  # fmt: skip
+    """Standard deviation over axes of what is not NaN; see `clarray.std`."""
+    return reductions.std(
+        a, axis, dtype, out, ddof, keepdims, where=_counted(a, where), mean=mean,
+        correction=correction,
+    )  # fmt: skip
+
+
+def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float) -> DeviceArray:
+    array = as_array(a)
+    if _has_nan(array._node) and math.prod(array.shape):
+        missing = reductions.all(wrap(_is_nan(array._node)), axis)
+        if bool(missing.any()):
+            raise ValueError("All-NaN slice encountered")
+    find = getattr(reductions, name)
+    return find(_replaced(array, worst), axis, out, keepdims=bool(keepdims))
+
+
+def nanargmax(
+    a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
+) -> DeviceArray:
+    """Position of the largest element that is not NaN; ValueError where there is none."""
+    return _nanarg("argmax", a, axis, out, keepdims, -np.inf)
+
+
+def nanargmin(
+    a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
+) -> DeviceArray:
+    """Position of the smallest element that is not NaN; ValueError where there is none."""
+    return _nanarg("argmin", a, axis, out, keepdims, np.inf)
+

@@ -1,0 +1,33 @@
+"""What is in force, and waiting for the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clarray.evaluate import state_of
+from clarray.runtime import current_device, devices, find_device
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until everything launched on a device has finished.
+
+    Parameters
+    ----------
+    device : Device, str or int, optional
+        The current device when None.
+    """
+    (current_device() if device is None else find_device(device)).synchronize()
+
+
+def show_config() -> None:
+    """Print the devices found, the one in use, what it can do, and the tuning in force."""
+    chosen = current_device()
+    for number, device in enumerate(devices()):
+        mark = "*" if device is chosen else " "
+        print(f"{mark} {number}: {device}")
+    state = state_of(chosen)
+    for name in state.capabilities.__dataclass_fields__:
+        print(f"    {name:18} {getattr(state.capabilities, name)}")
+    policies = state.policies
+    print(f"  tuning row {policies.name!r}: {policies.measured or 'untuned'}")
+    print(f"    {policies.elementwise}\n    {policies.reduce}")
