@@ -1,0 +1,369 @@
+"""Arrays from nothing and from host data: NumPy's chapter "array creation routines"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, wrap
+from clarray.expr.view import View, as_shape, check_order
+from clarray.hostdata import adopt, device_dtype, host_view, is_cl_array, new_leaf, share, upload
+from clarray.runtime import Device, current_device, find_device
+from clarray.windows import view_of
+
+__all__ = [
+    *("array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy"),
+    *("empty", "empty_like", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like"),
+]
+
+
+def device_for(device: Any) -> Device:
+    """Give the device that the argument `device` of a creation function means."""
+    return current_device() if device is None else find_device(device)
+
+
+# From objects -------------------------------------------------------------------------------------
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> DeviceArray:
+    """Make an array of any array-like, sharing its memory where that is possible.
+
+    On a device that works in host memory (a CPU's) the result of an ndarray is a window on it:
+    a write to one shows in the other. Elsewhere it is a copy.
+
+    Parameters
+    ----------
+    a : array_like
+        A DeviceArray (returned as it is when nothing has to change), an ndarray of any strides and
+        byte order, a ``pyopencl.array.Array`` (shared), a buffer, nested sequences or a scalar.
+    dtype : dtype, optional
+        The result's; of the data when None.
+    order : {'C', 'F', 'A', 'K'}, optional
+        Memory layout; 'K' when None: as it is.
+    device : Device, str or int, optional
+        Where the result shall be; the current device when None.
+    copy : bool, optional
+        True copies always, False never, None where it is needed.
+    like : object, optional
+        Accepted for NumPy's sake.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    TypeError
+        The device has no such dtype.
+    ValueError
+        ``copy=False`` and a copy is needed.
+    """
+    return _make(a, dtype, order or "K", device, copy)
+
+
+def array(
+    object: Any,  # NumPy's name for it
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str | None = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    like: Any = None,
+    device: Any = None,
+) -> DeviceArray:
+    """Make a new array of any array-like; as `asarray`, but by default it copies.
+
+    Parameters
+    ----------
+    object, dtype, copy, order, like, device
+        As in `asarray`.
+    subok : bool, optional
+        Accepted for NumPy's sake.
+    ndmin : int, optional
+        Axes of one element are put in front until there are so many.
+    """
+    made = _make(object, dtype, order or "K", device, copy)
+    missing = ndmin - made.ndim
+    return made.reshape((1,) * missing + made.shape) if missing > 0 else made
+
+
+def asanyarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> DeviceArray:
+    """Make an array of any array-like; the same as `asarray`."""
+    return _make(a, dtype, order or "K", device, copy)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
+    """Make a C-contiguous array of at least one axis, sharing memory where that is possible."""
+    made = _make(a, dtype, "C", None, None)
+    return made if made.ndim else made.reshape((1,))
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
+    """Make a Fortran-contiguous array of at least one axis."""
+    made = _make(a, dtype, "F", None, None)
+    return made if made.ndim else made.reshape((1,))
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
+    """Copy any array-like to a new array.
+
+    Parameters
+    ----------
+    a : array_like
+    order : {'C', 'F', 'A', 'K'}, optional
+        Memory layout; 'K': as it is.
+    subok : bool, optional
+        Accepted for NumPy's sake.
+    """
+    return _make(a, None, order, None, True)
+
+
+def _make(a: Any, dtype: Any, order: str, device: Any, copy: bool | None) -> DeviceArray:
+    check_order(order)
+    if isinstance(a, DeviceArray):
+        return _from_device_array(a, dtype, order, device, copy)
+    if is_cl_array(a):
+        shared = wrap(adopt(a))
+        return _from_device_array(shared, dtype, order, device, copy)
+    on = device_for(device)
+    if copy is False and not isinstance(a, np.ndarray):
+        host = np.asarray(a, dtype, copy=False)
+    else:
+        # no dtype yet: NumPy decides whether the data can be converted, below in one pass
+        host = np.asarray(a) if isinstance(a, np.ndarray) else np.asarray(a, dtype)
+    wanted = device_dtype(host.dtype if dtype is None else dtype, on)
+    if copy is not True and host.dtype == wanted and _in_order(host_view(host), order):
+        node = share(host, on)
+        if node is not None:
+            return wrap(node)
+    if copy is False:
+        raise ValueError(
+            "Unable to avoid copy while creating an array as requested: "
+            f"{on.capabilities.name} cannot use this array's memory; leave copy=None"
+        )
+    return wrap(upload(host, wanted, on, order))
+
+
+def _in_order(view: View, order: str) -> bool:
+    if order == "C":
+        return view.contiguous
+    if order == "F":
+        return view.f_contiguous
+    return order == "K" or view.contiguous or view.f_contiguous
+
+
+def _from_device_array(
+    a: DeviceArray, dtype: Any, order: str, device: Any, copy: bool | None
+) -> DeviceArray:
+    on = a.device if device is None else find_device(device)
+    wanted = a.dtype if dtype is None else device_dtype(dtype, on)
+    if on is not a.device:
+        if copy is False:
+            raise ValueError(
+                f"Unable to avoid copy while creating an array as requested: the array is on "
+                f"{a.device}, not on {on}; leave copy=None"
+            )
+        return wrap(upload(a.get(), wanted, on, order))
+    fits = wanted == a.dtype and (order == "K" or _in_order(view_of(a), order))
+    if fits and copy is not True:
+        return a
+    if copy is False:
+        raise ValueError(
+            "Unable to avoid copy while creating an array as requested: dtype or order differ; "
+            "leave copy=None"
+        )
+    return _copied(a, wanted, order)
+
+
+def _copied(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
+    """Compute an array into memory of its own."""
+    node = a._node
+    like = View(node.shape, node.strides, node.offset) if node.memory is not None else None
+    if like is None and order == "K":
+        like = view_of(a)
+    made = wrap(
+        new_leaf(a.device, a.shape, dtype, "C" if order == "K" and like is None else order, like)
+    )
+    # a node of its own, as the one that is written is used up
+    ufunc_calls.assign(made, ufunc_calls.spread(ufunc_calls.cast(a._node, dtype), made.shape))
+    return made
+
+
+# From nothing -------------------------------------------------------------------------------------
+
+
+def empty(
+    shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None
+) -> DeviceArray:
+    """Make an array whose elements are whatever the memory held.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : dtype, optional
+        float64 when not given; a device without it raises TypeError.
+    order : {'C', 'F'}, optional
+        Memory layout.
+    device : Device, str or int, optional
+        The current device when None.
+    like : object, optional
+        Accepted for NumPy's sake.
+
+    Raises
+    ------
+    MemoryError
+        The device has no room; the message has the sizes.
+    """
+    on = device_for(device)
+    return wrap(new_leaf(on, as_shape(shape), device_dtype(dtype, on), plain_order(order)))
+
+
+def plain_order(order: str | None) -> str:
+    """Check the argument `order` where nothing is there whose order could be kept."""
+    if check_order(order) not in ("C", "F"):
+        raise ValueError("only 'C' or 'F' order is permitted")
+    return order or "C"
+
+
+def zeros(
+    shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None
+) -> DeviceArray:
+    """Make an array of zeros; parameters as in `empty`."""
+    made = empty(shape, dtype, order, device=device)
+    made.device.fill_zero(made._node.memory)  # type: ignore[arg-type]
+    return made
+
+
+def ones(
+    shape: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> DeviceArray:
+    """Make an array of ones; parameters as in `empty`."""
+    made = empty(shape, float if dtype is None else dtype, order, device=device)
+    made.fill(1)
+    return made
+
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> DeviceArray:
+    """Make an array filled with a value, of the value's dtype when none is given."""
+    if dtype is None:
+        dtype = _dtype_of(fill_value)
+    made = empty(shape, dtype, order, device=device)
+    made[...] = fill_value
+    return made
+
+
+def _dtype_of(value: Any) -> np.dtype:
+    return value.dtype if isinstance(value, DeviceArray) else np.asarray(value).dtype
+
+
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> DeviceArray:
+    """Make an array of the shape, dtype and layout of another, its elements undefined.
+
+    Parameters
+    ----------
+    prototype : array_like
+    dtype, shape : optional
+        Instead of the prototype's.
+    order : {'C', 'F', 'A', 'K'}, optional
+        Memory layout; 'K': the prototype's.
+    subok : bool, optional
+        Accepted for NumPy's sake.
+    device : Device, str or int, optional
+        The prototype's, or the current device, when None.
+    """
+    if isinstance(prototype, DeviceArray):
+        on = prototype.device if device is None else find_device(device)
+        like = view_of(prototype)
+    else:
+        on = device_for(device)
+        prototype = np.asarray(prototype)
+        like = host_view(prototype)
+    wanted = device_dtype(prototype.dtype if dtype is None else dtype, on)
+    new = prototype.shape if shape is None else as_shape(shape)
+    return wrap(new_leaf(on, new, wanted, order, like))
+
+
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> DeviceArray:
+    """Make an array of zeros in the shape, dtype and layout of another; see `empty_like`."""
+    made = empty_like(a, dtype, order, subok, shape, device=device)
+    made.device.fill_zero(made._node.memory)  # type: ignore[arg-type]
+    return made
+
+
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> DeviceArray:
+    """Make an array of ones in the shape, dtype and layout of another; see `empty_like`."""
+    made = empty_like(a, dtype, order, subok, shape, device=device)
+    made.fill(1)
+    return made
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> DeviceArray:
+    """Make an array of one value in the shape, dtype and layout of another; see `empty_like`."""
+    made = empty_like(a, dtype, order, subok, shape, device=device)
+    made[...] = fill_value
+    return made

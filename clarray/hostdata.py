@@ -1,0 +1,143 @@
+"""Between host memory and the device: leaves made of ndarrays, ndarrays made of leaves.
+
+On a device that works in host memory an ndarray is not copied: a leaf is a window on its bytes,
+whatever its strides, and an array is read back through its host pointer.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from clarray import runtime
+from clarray.expr.node import Node, leaf
+from clarray.expr.view import Shape, View, check_order, contiguous, memory_order
+from clarray.ops.dtypes import DTYPES, dtype_row
+from clarray.runtime import Device
+
+
+def device_dtype(dtype: Any, device: Device) -> np.dtype:
+    """Give a dtype in native byte order; raise TypeError where the device has no such elements."""
+    found = np.dtype(dtype)
+    if not found.isnative:
+        found = found.newbyteorder("=")
+    row = dtype_row(found)
+    if row.compute == "double" and not device.capabilities.fp64:
+        raise TypeError(
+            f"{device.capabilities.name} has no {found.name}: it lacks cl_khr_fp64; "
+            f"use {'complex64' if row.kind == 'c' else 'float32'} or another device"
+        )
+    return row.dtype
+
+
+# The layout of new arrays -------------------------------------------------------------------------
+
+
+def axis_order(view: View, order: str) -> list[int]:
+    """Sort the axes of a new array that resembles `view`, the one of the largest step first."""
+    order = check_order(order)
+    if order == "A":
+        order = "F" if view.f_contiguous and not view.contiguous else "C"
+    if order == "K" and not view.contiguous:
+        return memory_order(view)
+    axes = list(range(view.ndim))
+    return axes[::-1] if order == "F" else axes
+
+
+def ordered_strides(shape: Shape, axes: list[int]) -> Shape:
+    """Give the strides of a new array whose axes lie in memory in this order."""
+    strides = [0] * len(shape)
+    packed = contiguous(tuple(shape[axis] for axis in axes))
+    for axis, stride in zip(axes, packed, strict=True):
+        strides[axis] = stride
+    return tuple(strides)
+
+
+def new_leaf(
+    device: Device, shape: Shape, dtype: np.dtype, order: str | None = "C", like: View | None = None
+) -> Node:
+    """Allocate an array; its elements are whatever the memory held."""
+    for extent in shape:
+        if extent < 0:
+            raise ValueError("negative dimensions are not allowed")
+    if like is None or len(like.shape) != len(shape):
+        like = View(shape, contiguous(shape))
+    strides = ordered_strides(shape, axis_order(like, order or "C"))
+    return leaf(device.allocate(prod(shape) * dtype.itemsize), shape, strides, 0, dtype)
+
+
+# From the host ------------------------------------------------------------------------------------
+
+
+def share(array: np.ndarray, device: Device) -> Node | None:
+    """Make a leaf of the ndarray's own memory; None where it has to be copied."""
+    itemsize = array.itemsize
+    if (
+        array.dtype not in DTYPES
+        or not array.dtype.isnative
+        or not array.size
+        or not array.flags.aligned
+        or any(stride % itemsize for stride in array.strides)
+        or not device.capabilities.host_memory
+    ):
+        return None
+    memory = device.wrap(array)
+    start = array.__array_interface__["data"][0] - memory.address
+    strides = tuple(stride // itemsize for stride in array.strides)
+    return leaf(memory, array.shape, strides, start // itemsize, array.dtype)
+
+
+def host_view(array: np.ndarray) -> View:
+    """Give the strides of an ndarray in elements, rounded: only their order is meant."""
+    return View(array.shape, tuple(stride // (array.itemsize or 1) for stride in array.strides))
+
+
+def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None = "K") -> Node:
+    """Copy an ndarray of any strides and byte order to a new leaf in the layout of `order`."""
+    if order == "K" and array.flags.c_contiguous:
+        order = "C"
+    axes = axis_order(host_view(array), order or "C")
+    arranged = array.transpose(axes)
+    memory = device.allocate(array.size * dtype.itemsize)
+    host = memory.host
+    if host is None or (arranged.dtype == dtype and arranged.flags.c_contiguous):
+        device.write(memory, 0, np.ascontiguousarray(arranged, dtype))
+    else:
+        # one pass converts byte order, dtype and layout
+        device.synchronize()
+        np.copyto(host.view(dtype).reshape(arranged.shape), arranged, casting="unsafe")
+    return leaf(memory, array.shape, ordered_strides(array.shape, axes), 0, dtype)
+
+
+def is_cl_array(value: Any) -> bool:
+    """Tell whether a value is a ``pyopencl.array.Array``, without importing it."""
+    return any(
+        kind.__name__ == "Array" and kind.__module__.startswith("pyopencl.")
+        for kind in type(value).__mro__
+    )
+
+
+def adopt(array: Any) -> Node:
+    """Make a leaf of a ``pyopencl.array.Array``'s own memory, on the device of its context."""
+    memory = runtime.adopt(array.base_data, array.queue)
+    dtype = device_dtype(array.dtype, memory.device)
+    strides = tuple(stride // dtype.itemsize for stride in array.strides)
+    return leaf(memory, tuple(array.shape), strides, array.offset // dtype.itemsize, dtype)
+
+
+# To the host --------------------------------------------------------------------------------------
+
+
+def host_window(node: Node) -> np.ndarray | None:
+    """Give a leaf's elements as an ndarray on the same host memory; None on other devices.
+
+    The device must have been synchronized.
+    """
+    assert node.memory is not None
+    host = node.memory.host
+    if host is None:
+        return None
+    strides = tuple(stride * node.dtype.itemsize for stride in node.strides)
+    return np.ndarray(node.shape, node.dtype, host, node.offset * node.dtype.itemsize, strides)

@@ -1,0 +1,230 @@
+"""Reading and writing elements: ``a[key]`` and ``a[key] = value``.
+
+A basic key (integers, slices, Ellipsis, newaxis) is a window on the array's memory. A boolean mask
+of the array's shape gives a value whose size is not known yet: its reductions are one masked pass,
+and a scalar written through it is one selecting pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, wrap
+from clarray.evaluate import evaluate
+from clarray.expr import build
+from clarray.expr.node import COMPRESS, Node
+from clarray.expr.overlap import repeats_elements, same_elements
+from clarray.expr.view import View, index, is_basic
+from clarray.operands import array_node, scalar_node
+from clarray.ops.special import cast_loop
+from clarray.windows import view_of, window
+
+__all__ = ["copyto"]
+
+_BOOL = np.dtype(bool)
+_NEED_INTEGER = "arrays used as indices must be of integer (or boolean) type"
+
+
+# Reading ------------------------------------------------------------------------------------------
+
+
+def getitem(array: DeviceArray, key: Any) -> DeviceArray:
+    """``array[key]``: a window for a basic key, the selected elements for a boolean mask."""
+    if is_basic(key):
+        found = index(view_of(array), key)
+        assert found is not None
+        part = window(array, found)
+        if not found.shape and not _has_ellipsis(key):
+            # NumPy gives a scalar: a value, which later writes do not change
+            return ufunc_calls.settled(build.unary(cast_loop(array.dtype), part._node))
+        return part
+    mask = _mask_of(array, key)
+    if isinstance(mask, bool):
+        return getitem(array, None).copy() if mask else getitem(array, (None,))[:0].copy()
+    if mask.shape != array.shape:
+        raise NotImplementedError(
+            "a mask with fewer axes than the array selects whole rows, which clarray cannot store "
+            "yet: use a mask of the array's shape, or where="
+        )
+    return ufunc_calls.settled(build.compress(array._node, mask))
+
+
+def _has_ellipsis(key: Any) -> bool:
+    return any(item is Ellipsis for item in key) if type(key) is tuple else key is Ellipsis
+
+
+def _mask_of(array: DeviceArray, key: Any) -> Node | bool:
+    """Read a key as one boolean mask over the first axes; a single bool stands for itself."""
+    if type(key) is tuple:
+        if len(key) != 1:
+            raise NotImplementedError(
+                "keys that combine arrays with other indices are not there yet: "
+                "index in steps, or use clarray.asnumpy"
+            )
+        key = key[0]
+    if not isinstance(key, DeviceArray):
+        key = np.asarray(key)
+        if key.size == 0 and key.dtype == float:
+            key = key.astype(np.intp)
+    if key.dtype.kind not in "biu":
+        raise IndexError(_NEED_INTEGER)
+    if key.dtype != _BOOL:
+        raise NotImplementedError(
+            "indexing by integer arrays is not there yet: use slices, a boolean mask, or "
+            "clarray.asnumpy"
+        )
+    if key.ndim == 0:
+        return bool(key)
+    if key.ndim > array.ndim:
+        raise IndexError(
+            f"too many indices for array: array is {array.ndim}-dimensional, "
+            f"but {key.ndim} were indexed"
+        )
+    for axis, (have, want) in enumerate(zip(key.shape, array.shape, strict=False)):
+        if have != want:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {axis}; size of axis is "
+                f"{want} but size of corresponding boolean axis is {have}"
+            )
+    return key._node if isinstance(key, DeviceArray) else array_node(key, array.device)
+
+
+def iterate(array: DeviceArray) -> Iterator[DeviceArray]:
+    """Go through the first axis."""
+    if not array.ndim:
+        raise TypeError("iteration over a 0-d array")
+    return (getitem(array, number) for number in range(len(array)))
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def is_writeable(array: DeviceArray) -> bool:
+    """Tell whether elements may be written: not those of read-only host memory or repeated ones."""
+    node = array._node
+    if node.memory is None:
+        return True
+    if not node.memory.writeable:
+        return False
+    return node.contiguous or not repeats_elements(View(node.shape, node.strides, node.offset))
+
+
+def setitem(array: DeviceArray, key: Any, value: Any) -> None:
+    """``array[key] = value``, the value converted and broadcast as NumPy does."""
+    view = view_of(array)
+    array.check_writeable()
+    if is_basic(key):
+        found = index(view, key)
+        assert found is not None
+        _store(window(array, found), value)
+        return
+    mask = _mask_of(array, key)
+    if isinstance(mask, bool):
+        _store(window(array, view) if mask else getitem(array, (None,))[:0], value)
+    else:
+        _store_masked(array, mask, value)
+
+
+def _store(target: DeviceArray, value: Any) -> None:
+    leaf = target._node
+    node = _value_node(value, leaf.dtype, target)
+    if node.memory is not None and node.memory is leaf.memory and _same_place(node, leaf):
+        return  # what `a[key] += b` ends with
+    node = _fitted(node, leaf.shape)
+    if leaf.size:
+        if node.args:
+            # the user holds this node, and the one that is written is used up
+            node = ufunc_calls.spread(ufunc_calls.cast(node, leaf.dtype), leaf.shape)
+        ufunc_calls.assign(target, node)
+
+
+def _same_place(node: Node, leaf: Node) -> bool:
+    one, other = (View(n.shape, n.strides, n.offset) for n in (node, leaf))
+    return node.dtype == leaf.dtype and same_elements(one, other)
+
+
+def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
+    """Make a node of what is assigned; NumPy converts host scalars and lists."""
+    if isinstance(value, DeviceArray):
+        return value._node
+    if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biufc":
+        return array_node(value, target.device)
+    host = np.asarray(value) if isinstance(value, np.ndarray) else np.array(value, dtype)
+    if host.ndim == 0:
+        cell = np.empty((), dtype)
+        cell[...] = value
+        return scalar_node(cell[()], dtype)
+    return array_node(np.asarray(host, dtype), target.device)
+
+
+def _fitted(node: Node, shape: tuple[int, ...]) -> Node:
+    """Check that a value can be broadcast; drop surplus leading axes of one element."""
+    extra = len(node.shape) - len(shape)
+    have = node.shape[max(extra, 0) :]
+    fits = all(n == 1 for n in node.shape[: max(extra, 0)]) and all(
+        n in (1, m) for n, m in zip(reversed(have), reversed(shape), strict=False)
+    )
+    if not fits:
+        texts = (str(s).replace(" ", "") for s in (node.shape, shape))
+        raise ValueError(
+            "could not broadcast input array from shape {} into shape {}".format(*texts)
+        )
+    if extra > 0:
+        view = view_of(wrap(node))
+        return window(wrap(node), View(have, view.strides[extra:], view.offset))._node
+    return node
+
+
+def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
+    rest = array.shape[len(mask.shape) :]
+    node = _value_node(value, array.dtype, array)
+    if node.op is COMPRESS and node.args[1] is mask:
+        node = node.args[0]  # `a[m] += 1`: each selected element has its own value in place
+    elif len(node.shape) > len(rest) and (node.shape[0] != 1 or len(node.shape) > len(rest) + 1):
+        raise NotImplementedError(
+            "a[mask] = values takes one value for all selected elements so far: "
+            "use clarray.where, or clarray.copyto with where="
+        )
+    else:
+        node = _fitted(node, rest)
+    if rest:
+        wide = wrap(evaluate(mask))
+        mask = wide.reshape(wide.shape + (1,) * len(rest))._node
+    ufunc_calls.assign(array, node, mask)
+
+
+def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """Write an array's elements to another's, or to those that a mask selects.
+
+    Parameters
+    ----------
+    dst : DeviceArray
+    src : array_like
+        Broadcast to the shape of `dst`.
+    casting : str, optional
+        Which conversions are allowed.
+    where : array_like of bool, optional
+        Where to write, broadcast to the shape of `dst`.
+    """
+    if not isinstance(dst, DeviceArray):
+        raise TypeError(f"copyto() argument 1 must be a clarray array, not {type(dst).__name__}")
+    given = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
+    weak = isinstance(src, int | float | complex)
+    if not (weak or np.can_cast(given, dst.dtype, casting)):
+        raise TypeError(
+            f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule "
+            f"'{casting}'"
+        )
+    if where is True:
+        dst[...] = src
+        return
+    view_of(dst)
+    dst.check_writeable()
+    node = _fitted(_value_node(src, dst.dtype, dst), dst.shape)
+    mask = where._node if isinstance(where, DeviceArray) else array_node(where, dst.device)
+    mask = _fitted(mask, dst.shape)
+    ufunc_calls.assign(dst, node, ufunc_calls.cast(mask, _BOOL))

@@ -1,0 +1,337 @@
+"""The same elements in another arrangement: NumPy's chapter "array manipulation routines".
+
+Whatever NumPy gives as a view is a window on the same memory here; only some reshaping copies. A
+value still pending is computed first: a window needs memory to look at.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray
+from clarray.creation import asarray
+from clarray.expr import view as views
+from clarray.hostdata import axis_order
+from clarray.windows import view_of, viewed, window
+
+__all__ = [
+    *("reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "moveaxis"),
+    *("rollaxis", "squeeze", "expand_dims", "broadcast_to", "broadcast_arrays"),
+    *("broadcast_shapes", "flip", "fliplr", "flipud", "rot90", "diagonal", "real", "imag"),
+    *("atleast_1d", "atleast_2d", "atleast_3d", "split", "array_split", "hsplit", "vsplit"),
+    *("dsplit", "unstack", "astype", "ndim", "shape", "size"),
+]
+
+broadcast_shapes = np.broadcast_shapes
+
+
+# Reshaping ----------------------------------------------------------------------------------------
+
+
+def reshape(
+    a: Any, /, shape: Any = None, order: str | None = "C", *, copy: bool | None = None
+) -> DeviceArray:
+    """Give an array another shape, as a view where NumPy gives one.
+
+    Parameters
+    ----------
+    a : array_like
+    shape : int or sequence of int
+        One extent may be -1: it follows from the size.
+    order : {'C', 'F', 'A'}, optional
+        The order in which elements are read and placed.
+    copy : bool, optional
+        True copies always, False never, None where it is needed.
+
+    Raises
+    ------
+    ValueError
+        The sizes differ, or ``copy=False`` and a copy is needed.
+    """
+    array = asarray(a)
+    letter = views.check_order(order)
+    view = view_of(array)
+    found = views.reshape(view, shape, letter)
+    if found is not None and not copy:
+        return window(array, found)
+    if copy is False:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    packed = array.copy("F" if letter == "F" or (letter == "A" and view.f_contiguous) else "C")
+    found = views.reshape(view_of(packed), shape, letter)
+    assert found is not None
+    return window(packed, found)
+
+
+def ravel(a: Any, order: str | None = "C") -> DeviceArray:
+    """Flatten to one axis, as a view where NumPy gives one."""
+    array = asarray(a)
+    letter = views.check_order(order)
+    found = views.ravel(view_of(array), letter)
+    return _flattened(array, letter) if found is None else window(array, found)
+
+
+def flatten(a: DeviceArray, order: str | None = "C") -> DeviceArray:
+    """Copy to one axis."""
+    return _flattened(a, views.check_order(order))
+
+
+def _flattened(array: DeviceArray, order: str) -> DeviceArray:
+    arranged = viewed(array, views.transpose, axis_order(view_of(array), order)).copy("C")
+    return window(arranged, views.View((arranged.size,), (1,), 0))
+
+
+# Axes ---------------------------------------------------------------------------------------------
+
+
+def transpose(a: Any, axes: Any = None) -> DeviceArray:
+    """Permute the axes, or reverse their order, as a view."""
+    return viewed(asarray(a), views.transpose, axes)
+
+
+permute_dims = transpose
+
+
+def matrix_transpose(x: Any, /) -> DeviceArray:
+    """Transpose the last two axes, as a view."""
+    array = asarray(x)
+    if array.ndim < 2:
+        raise ValueError(
+            f"Input array must be at least 2-dimensional, but it is {array.ndim}-dimensional"
+        )
+    return viewed(array, views.swapaxes, -1, -2)
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> DeviceArray:
+    """Interchange two axes, as a view."""
+    return viewed(asarray(a), views.swapaxes, axis1, axis2)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> DeviceArray:
+    """Move axes to new positions, as a view; the others keep their order."""
+    return viewed(asarray(a), views.moveaxis, source, destination)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
+    """Move one axis before another one, as a view."""
+    array = asarray(a)
+    n = array.ndim
+    axis = views.normalize_axis(axis, n)
+    first = start + n if start < 0 else start
+    if not 0 <= first <= n:
+        raise np.exceptions.AxisError(
+            f"'start' arg requires {-n} <= start < {n + 1}, but {start} was passed in"
+        )
+    return moveaxis(array, axis, first - 1 if axis < first else first)
+
+
+def squeeze(a: Any, axis: Any = None) -> DeviceArray:
+    """Drop axes of one element, as a view: all, or those given."""
+    return viewed(asarray(a), views.squeeze, axis)
+
+
+def expand_dims(a: Any, axis: Any) -> DeviceArray:
+    """Insert axes of one element at positions of the result, as a view."""
+    return viewed(asarray(a), views.expand_dims, axis)
+
+
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> DeviceArray:
+    """Repeat an array along new axes and along those of one element, as a view."""
+    return viewed(asarray(array), views.broadcast_to, views.as_shape(shape))
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[DeviceArray, ...]:
+    """Broadcast arrays against each other, as views."""
+    arrays = [asarray(a) for a in args]
+    shape = broadcast_shapes(*(a.shape for a in arrays))
+    return tuple(a if a.shape == shape else broadcast_to(a, shape) for a in arrays)
+
+
+def flip(m: Any, axis: Any = None) -> DeviceArray:
+    """Reverse the order along axes, or along all of them, as a view."""
+    return viewed(asarray(m), views.flip, axis)
+
+
+def _of_ndim(array: DeviceArray, ndim: int) -> DeviceArray:
+    if array.ndim < ndim:
+        raise ValueError(f"Input must be >= {ndim}-d.")
+    return array
+
+
+def fliplr(m: Any) -> DeviceArray:
+    """Reverse the order along axis 1, as a view."""
+    return flip(_of_ndim(asarray(m), 2), 1)
+
+
+def flipud(m: Any) -> DeviceArray:
+    """Reverse the order along axis 0, as a view."""
+    return flip(_of_ndim(asarray(m), 1), 0)
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
+    """Rotate by `k` quarters in the plane of two axes, as a view."""
+    array = asarray(m)
+    axes = tuple(axes)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == array.ndim:
+        raise ValueError("Axes must be different.")
+    if not all(-array.ndim <= axis < array.ndim for axis in axes):
+        raise ValueError(f"Axes={axes} out of range for array of ndim={array.ndim}.")
+    k %= 4
+    if k == 0:
+        return array[...]
+    if k == 2:
+        return flip(array, axes)
+    if k == 1:
+        return swapaxes(flip(array, axes[1]), *axes)
+    return flip(swapaxes(array, *axes), axes[1])
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceArray:
+    """Take the diagonal of two axes as the last axis, as a view."""
+    return viewed(asarray(a), views.diagonal, offset, axis1, axis2)
+
+
+# Parts --------------------------------------------------------------------------------------------
+
+
+def real(val: Any) -> DeviceArray:
+    """Take the real parts: a view of a complex array, any other array itself."""
+    array = asarray(val)
+    if array.dtype.kind != "c":
+        return array
+    return window(array, views.part(view_of(array), 0), _real_dtype(array.dtype))
+
+
+def imag(val: Any) -> DeviceArray:
+    """Take the imaginary parts: a view of a complex array, zeros for any other."""
+    array = asarray(val)
+    if array.dtype.kind != "c":
+        from clarray.creation import zeros_like
+
+        return zeros_like(array)
+    return window(array, views.part(view_of(array), 1), _real_dtype(array.dtype))
+
+
+def _real_dtype(dtype: np.dtype) -> np.dtype:
+    return np.dtype(f"f{dtype.itemsize // 2}")
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray]:
+    """Cut an array along an axis into views, of almost equal length when a number is given."""
+    array = asarray(ary)
+    total = array.shape[axis]
+    try:
+        cuts = [0, *map(int, indices_or_sections), total]
+    except TypeError:
+        sections = int(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.") from None
+        each, extras = divmod(total, sections)
+        cuts = [0]
+        for number in range(sections):
+            cuts.append(cuts[-1] + each + (number < extras))
+    before = (slice(None),) * views.normalize_axis(axis, array.ndim)
+    return [array[(*before, slice(a, b))] for a, b in pairwise(cuts)]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray]:
+    """Cut an array along an axis into views of equal length, or at the indices given."""
+    array = asarray(ary)
+    if not isinstance(indices_or_sections, Sequence | np.ndarray) and (
+        array.shape[axis] % operator.index(indices_or_sections)
+    ):
+        raise ValueError("array split does not result in an equal division")
+    return array_split(array, indices_or_sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
+    """Cut along axis 1 (axis 0 of a 1-d array)."""
+    array = asarray(ary)
+    if array.ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(array, indices_or_sections, min(array.ndim - 1, 1))
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
+    """Cut along axis 0."""
+    array = asarray(ary)
+    if array.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(array, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
+    """Cut along axis 2."""
+    array = asarray(ary)
+    if array.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(array, indices_or_sections, 2)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[DeviceArray, ...]:
+    """Take an array apart along an axis, as views."""
+    array = asarray(x)
+    if array.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    return tuple(moveaxis(array, axis, 0))
+
+
+# Ranks and dtypes ---------------------------------------------------------------------------------
+
+
+def _at_least(arys: tuple[Any, ...], shapes: dict[int, Any]) -> Any:
+    made = []
+    for a in arys:
+        array = asarray(a)
+        key = shapes.get(array.ndim)
+        made.append(array if key is None else array[key])
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Give 0-d arrays an axis."""
+    return _at_least(arys, {0: None if not arys else (np.newaxis,)})
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Give arrays two axes or more, added in front."""
+    return _at_least(arys, {0: (None, None), 1: (None,)})
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Give arrays three axes or more, added as NumPy does."""
+    return _at_least(arys, {0: (None, None, None), 1: (None, slice(None), None), 2: (..., None)})
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> DeviceArray:
+    """Convert to a dtype; see `DeviceArray.astype`."""
+    if not isinstance(x, DeviceArray):
+        raise TypeError(f"Input should be a clarray array. It is a {type(x)} instead.")
+    return asarray(x, device=device).astype(dtype, copy=copy)
+
+
+def ndim(a: Any) -> int:
+    """Count the axes."""
+    return a.ndim if hasattr(a, "ndim") else np.ndim(a)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """Give the extents."""
+    return a.shape if hasattr(a, "shape") else np.shape(a)
+
+
+def size(a: Any, axis: Any = None) -> int:
+    """Count the elements, along axes or in all."""
+    if axis is None:
+        return a.size if hasattr(a, "size") else np.size(a)
+    extents = shape(a)
+    count = 1
+    for one in views.normalize_axes(axis, len(extents)):
+        count *= extents[one]
+    return count

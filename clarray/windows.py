@@ -1,0 +1,36 @@
+"""Windows: arrays that look at another array's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray, wrap
+from clarray.evaluate import evaluate
+from clarray.expr.node import leaf
+from clarray.expr.view import View
+
+
+def view_of(array: DeviceArray) -> View:
+    """Give where an array's elements lie; a pending value is computed first."""
+    node = array._node
+    if node.memory is None:
+        evaluate(node)
+    return View(node.shape, node.strides, node.offset)
+
+
+def window(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> DeviceArray:
+    """Make an array that looks at the memory of another, which has been computed."""
+    node = array._node
+    assert node.memory is not None
+    if dtype is None:
+        dtype = node.dtype
+    base = array if array._base is None else array._base
+    return wrap(leaf(node.memory, view.shape, view.strides, view.offset, dtype), base)
+
+
+def viewed(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray:
+    """Apply a function of `clarray.expr.view` to an array."""
+    return window(array, function(view_of(array), *args))
