@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from clarray.codegen.expression import Call, Inputs, operand, parameters
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
+from clarray.plan.layout import STEPPED
 from clarray.plan.elementwise import ElementwisePlan
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def elementwise_source(
         params += ["const long rows"] + [f"const {plan.index} n{a}" for a in range(plan.rank)]
         arg_types += ["int64"] + [f"int{32 if plan.index == 'int' else 64}"] * plan.rank
         for o in everyone:
-            axes = range(0 if o.access in ("strided", "index") else 1, plan.rank)
+            axes = range(0 if o.access in STEPPED else 1, plan.rank)
             params += [f"const {plan.index} {o.name}s{a}" for a in axes]
             arg_types += [f"int{32 if plan.index == 'int' else 64}"] * len(axes)
     else:
@@ -52,7 +53,7 @@ def elementwise_source(
         out=out,
         params=params,
         pointers=[o for o in everyone if o.access != "index"],
-        strided=everyone,
+        everyone=everyone,
         flat=not strided,
         rank=plan.rank,
         segment=policy.segment or plan.vector,

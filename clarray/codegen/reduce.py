@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarray.codegen.ctype import CType, Dialect, cast, compute_type, mask, select
+from clarray.codegen.ctype import CType, Dialect, cast, compute_type, convert, mask, select
 from clarray.codegen.expression import Call, Inputs, Operand, operand, parameters, scalar_parameters
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
@@ -28,6 +28,34 @@ def lane_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype in which a component lies in memory between two launches: as in the kernel."""
     return np.dtype({"b": np.int8}.get(dtype.kind, np.float32 if dtype.itemsize == 2 and
                      dtype.kind == "f" else dtype))  # fmt: skip
+
+
+class ResultWidth:
+    """The types of a finished result, for one lane or for all of a vector accumulator."""
+
+    def __init__(self, code: MonoidCode, dialect: Dialect, finish: str, state: str) -> None:
+        self.dialect = dialect
+        self.finish = finish
+        self.state = state
+        self.out_dtype = code.monoid.out_dtype
+        self.result = self.type(self.out_dtype)
+        self.real = CType(code.real_lane, dialect.width).name
+
+    def type(self, dtype: np.dtype) -> str:
+        return str(compute_type(dtype, self.dialect.width))
+
+    def cast(self, text: str, dtype: np.dtype) -> str:
+        return cast(text, dtype, self.out_dtype, self.dialect)
+
+    def number(self, text: str) -> str:
+        """A count as a real."""
+        real = CType(self.real, 1) if self.dialect.width == 1 else None
+        if real is not None:
+            return f"({self.real})({text})"
+        lane = self.real.removesuffix(str(self.dialect.width))
+        return convert(
+            text, CType("long", self.dialect.width), CType(lane, self.dialect.width), self.dialect
+        )
 
 
 class MonoidCode:
@@ -56,7 +84,8 @@ class MonoidCode:
         self.index_arg = ", i" if monoid.indexed else ""
         self.mask_type = str(CType("char", self.width))
         self.real_lane = CType(dtype_row(value_dtype).compute).name
-        self.result_type = str(compute_type(monoid.out_dtype))
+        self.narrow_result = ResultWidth(self, self.scalar, "finish", "state_t")
+        self.wide_result = ResultWidth(self, dialect, "finish_wide", "acc_t")
 
     def lane(self, dtype: np.dtype) -> str:
         return str(compute_type(dtype))
@@ -89,9 +118,6 @@ class MonoidCode:
 
     def select(self, mask_text: str, a: str, b: str, dtype: np.dtype) -> str:
         return select(mask_text, a, b, dtype, self.dialect)
-
-    def cast_result(self, text: str, dtype: np.dtype) -> str:
-        return cast(text, dtype, self.monoid.out_dtype, self.scalar)
 
     def test_wide(self, text: str) -> str:
         dtype = dict(self.components)["i"]
@@ -135,28 +161,28 @@ class Epilogue:
 class _EpilogueCode:
     """The epilogue as a C function of the finished result and the constants."""
 
-    def __init__(self, epilogue: Epilogue, dialect: Dialect) -> None:
+    def __init__(self, epilogue: Epilogue, dialect: Dialect, name: str = "epilogue") -> None:
+        self.name = name
         self.params: list[str] = []
         self.arg_types: list[str] = []
         self.prepare: list[str] = []
-        scalar = Dialect(1, dialect.clang, dialect.fp64, dialect.fp16)
-        inputs = Inputs((), (), scalar, base=False)
+        inputs = Inputs((), (), dialect, base=False)
         inputs.slots[id(epilogue.reduced)] = "result"
-        inputs.types.append(("result", epilogue.reduced.dtype, True))
+        inputs.types.append(("result", epilogue.reduced.dtype, False))
         self.constants: list[str] = []
         for number, node in enumerate(epilogue.constants):
-            name = f"e{number}"
-            params, kinds, lines = scalar_parameters(name, node.dtype)
+            constant = f"e{number}"
+            params, kinds, lines = scalar_parameters(constant, node.dtype)
             self.params += params
             self.arg_types += kinds
             self.prepare += lines
-            inputs.slots[id(node)] = name
-            inputs.types.append((name, node.dtype, True))
-            self.constants.append(name)
-        self.text = Call("epilogue", epilogue.root, inputs).text
+            inputs.slots[id(node)] = constant
+            inputs.types.append((constant, node.dtype, True))
+            self.constants.append(constant)
+        self.text = Call(name, epilogue.root, inputs).text
 
     def call(self, result: str) -> str:
-        return f"epilogue({', '.join([result, *self.constants])})"
+        return f"{self.name}({', '.join([result, *self.constants])})"
 
 
 def _stride_params(o: Operand, prefix: str, axes: range, index: str) -> list[str]:
@@ -185,12 +211,17 @@ def reduce_source(
         text += mask_call.text
     out = operand("y", epilogue.root.dtype, plan.out_access, dialect, base="yb")
     out = _with_step(out, inner)
-    ends = _EpilogueCode(epilogue, dialect) if not plan.partial else None
+    ends = wide = None
+    if not plan.partial:
+        ends = _EpilogueCode(epilogue, code.scalar)
+        text += ends.text
+        if plan.form == COLUMNS and dialect.width > 1:
+            wide = _EpilogueCode(epilogue, dialect, "epilogue_wide")
+            text += wide.text
     params, kinds = _result_parameters(plan.partial, code, out)
     everyone = operands if plan.partial else [*operands, out]
     integer = "int32" if plan.index == "int" else "int64"
     if ends is not None:
-        text += ends.text
         params, kinds = ends.params + params, ends.arg_types + kinds
     extents = [f"k{a}" for a in range(plan.kept_rank)] + [f"r{a}" for a in range(plan.reduced_rank)]
     sizes = [
@@ -212,7 +243,7 @@ def reduce_source(
         "reduce",
         d=dialect, V=plan.vector, X=plan.loads, I=plan.index, policy=plan.policy, m=code,
         form=plan.form, lanes=plan.lanes, strip=plan.strip, value=call, mask=mask_call,
-        masked=mask_node is not None, epilogue=ends, partial=plan.partial, out=out,
+        masked=mask_node is not None, epilogue=ends, wide_epilogue=wide, partial=plan.partial, out=out,
         operands=operands, everyone=everyone, kept_rank=plan.kept_rank,
         reduced_rank=plan.reduced_rank, params=[*inputs.params, *params, *sizes, *strides],
         pointers=[o for o in everyone if o.access != "index"], at_row=_at_row,
@@ -229,7 +260,7 @@ def combine_source(
     """Render the second launch, which combines the parts of a first one."""
     dialect = make_dialect(capabilities, 1)
     code = MonoidCode(monoid, dialect, monoid.entering, index_dtype)
-    ends = _EpilogueCode(epilogue, dialect)
+    ends = _EpilogueCode(epilogue, code.scalar)
     out = operand("y", epilogue.root.dtype, "zero", dialect, base="yb")
     states, kinds = _result_parameters(True, code, out)
     out_params, out_kinds = parameters(out, const=False)

@@ -209,15 +209,15 @@ def _settle(root: Node) -> Epilogue | None:
 def _pending_below(root: Node) -> list[Node]:
     """The pending nodes of a graph, operands before what uses them, `root` last."""
     order: list[Node] = []
-    seen: set[int] = set()
-
-    def visit(node: Node) -> None:
-        if id(node) in seen or node.memory is not None or not node.args:
-            return
-        seen.add(id(node))
-        for arg in node.args:
-            visit(arg)
-        order.append(node)
-
-    visit(root)
+    _visit(root, order, set())
     return order
+
+
+def _visit(node: Node, order: list[Node], seen: set[int]) -> None:
+    # not a closure: one that calls itself is a cycle, and would keep the nodes' memory from the pool
+    if id(node) in seen or node.memory is not None or not node.args:
+        return
+    seen.add(id(node))
+    for arg in node.args:
+        _visit(arg, order, seen)
+    order.append(node)

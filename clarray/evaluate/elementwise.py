@@ -22,7 +22,7 @@ from clarray.plan.elementwise import (
     index_type,
     vector_width,
 )
-from clarray.plan.layout import UNIT, ZERO, Space, access, aligned, collapse, reach
+from clarray.plan.layout import STEPPED, UNIT, ZERO, Space, access, aligned, collapse, reach
 from clarray.runtime import Kernel
 
 
@@ -192,7 +192,8 @@ def _prepare_strided(
     strides = [s or (0,) for s in space.strides]
     classes = {}
     for node, steps in zip((out, *placed), strides, strict=True):
-        kind = "index" if node.op is INDEX else access(steps[-1])
+        pairs = explicit and node is not out and node.dtype.itemsize > 2
+        kind = "index" if node.op is INDEX else access(steps[-1], pairs)
         classes[id(node) if node is not out else 0] = kind
     accesses = tuple("const" if n.op is CONST else classes[id(n)] for n in nodes)
     furthest = max([root.size, *(reach(shape, s) for s in strides)])
@@ -228,7 +229,7 @@ def _stride_arguments(
     found: list[int] = []
     for kind, steps in zip([*kinds, plan.out_access], [*strides[1:], strides[0]], strict=True):
         inward = list(reversed(steps))
-        found += inward if kind in ("strided", "index") else inward[1:]
+        found += inward if kind in STEPPED else inward[1:]
     return found
 
 

@@ -251,7 +251,7 @@ def _plan(
 ) -> ReducePlan:  # fmt: skip
     policy = state.policies.reduce
     classes = {
-        id(n): "index" if n.op is INDEX else access(s)
+        id(n): "index" if n.op is INDEX else access(s, explicit and n.dtype.itemsize > 2)
         for n, s in zip(placed, inner[1:], strict=True)
     }
     accesses = ["const" if n.op is CONST else classes[id(n)] for n in nodes]
@@ -271,7 +271,7 @@ def _plan(
         if shape
     )
     return ReducePlan(
-        space.form, tuple(accesses), "zero" if space.form != COLUMNS else "strided",
+        space.form, tuple(accesses), "zero" if space.form != COLUMNS else access(inner[0]),
         len(space.kept), len(space.reduced), vector, explicit, loads, lanes, strip,
         index_type(furthest, policy.chunked), whole, divided.parts > 1, policy,
     )  # fmt: skip

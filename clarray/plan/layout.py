@@ -17,7 +17,10 @@ Shape = tuple[int, ...]
 UNIT = "unit"  # one after the other: vector loads
 ZERO = "zero"  # always the same element
 STRIDED = "strided"  # a run-time stride
+PAIRS = "pairs"  # every second element: two vector loads, half of each kept (explicit vectors only)
 INDEX = "index"  # no memory: the position itself
+
+STEPPED = (STRIDED, INDEX)  # classes with a run-time stride along the innermost loop
 
 
 class Space(NamedTuple):
@@ -92,8 +95,10 @@ def reach(shape: Shape, strides: Shape) -> int:
     return max(-low, high)
 
 
-def access(stride: int) -> str:
-    """Class of an operand by its innermost stride."""
+def access(stride: int, pairs: bool = False) -> str:
+    """Class of an operand by its innermost stride; `pairs` if vector code reads it."""
     if stride == 1:
         return UNIT
+    if stride == 2 and pairs:
+        return PAIRS
     return ZERO if stride == 0 else STRIDED

@@ -9,6 +9,7 @@
 ${monoids.types(m)}
 ${monoids.identity(m)}
 ${getattr(monoids, m.algebra)(m)}
+${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void combine_parts(${', '.join(params)}) {
   yp += yo;

@@ -64,7 +64,7 @@ void elementwise(${', '.join(params)}) {
     ${I} row = u / segments;
     const ${I} first = (u - row * segments) * ${segment};
     const ${I} last = min((${I})(first + ${segment}), (${I})n0);
-% for s in strided:
+% for s in everyone:
     ${I} ${s.base} = ${s.start if s.access == 'index' else '0'};
 % endfor
 % for axis in range(1, rank):
@@ -74,7 +74,7 @@ void elementwise(${', '.join(params)}) {
 % else:
       const ${I} c = row;
 % endif
-% for s in strided:
+% for s in everyone:
 % if not s.constant:
       ${s.base} += c * ${s.name}s${axis};
 % endif
@@ -82,7 +82,7 @@ void elementwise(${', '.join(params)}) {
     }
 % endfor
     ${I} j = first;
-    for (; j + ${V} <= last; j += ${V}) {
+    for (; j + ${V} ${'<' if any(s.access == 'pairs' for s in everyone) else '<='} last; j += ${V}) {
 % for s in inputs.operands:
       ${access.load(s, s.base, 'j')}
 % endfor

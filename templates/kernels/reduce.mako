@@ -21,6 +21,8 @@
   side = wg // lanes
   columns = form == 'columns'
   # independent accumulators hide the latency of an addition; scalar code has one per element of a load already
+  pairs = any(s.access == 'pairs' for s in operands)
+  within = '<' if pairs else '<='
   chains = X if d.width > 1 and not m.block and not columns else 1
 %>
 <%def name="enter(acc, tag, w, position)" filter="trim">
@@ -32,6 +34,14 @@ ${acc} = accumulate_if(${mask.call(w, tag)}, ${acc}, ${value.call(w, tag)});
 ${acc} = accumulate(${acc}, ${value.call(w, tag)}, ${position}${tag}_${w});
 % else:
 ${acc} = accumulate(${acc}, ${value.call(w, tag)});
+% endif
+</%def>
+## Whether a whole vector may be loaded: pairs read one element past their last, so the end is not theirs.
+<%def name="whole(count, j, last)" filter="trim">
+% if pairs:
+${j} + ${V} < ${last}
+% else:
+${count} == ${V}
 % endif
 </%def>
 ## Only the first `count` of V elements enter.
@@ -100,6 +110,12 @@ q_${n}[part * outputs + ${output}] = ${state}.${n};
 ${monoids.types(m)}
 ${monoids.identity(m)}
 ${getattr(monoids, m.algebra)(m)}
+% if not partial:
+${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
+% if wide_epilogue is not None:
+${getattr(monoids, m.algebra + '_finish')(m, m.wide_result)}
+% endif
+% endif
 ${monoids.masked(m)}
 % if d.width > 1:
 ## The lanes of a vector accumulator, one after the other.
@@ -193,7 +209,7 @@ void reduce(${', '.join(params)}) {
       }
 % endif
       ${I} at = first;
-      for (; at + ${lanes * V * X} <= last; at += ${lanes * V * X}) {
+      for (; at + ${lanes * V * X} ${within} last; at += ${lanes * V * X}) {
 % for x in range(X):
         const ${I} j${x} = at + ${x * lanes * V} + lane * ${V};
 % for s in operands:
@@ -215,7 +231,14 @@ void reduce(${', '.join(params)}) {
       for (; at < last; at += ${lanes * V}) {
         const ${I} j = at + lane * ${V};
         const int count = max((${I})0, min((${I})${V}, (${I})(last - j)));
-        if (count > 0) {
+        if (${whole('count', 'j', 'last')}) {
+% for s in operands:
+          ${access.load(s, s.base, 'j')}
+% endfor
+% for w in range(parts):
+          ${enter(f'acc{w}_0', '', w, m.position)}
+% endfor
+        } else if (count > 0) {
 % for s in operands:
           ${access.load_partial(s, s.base, 'j', 'count')}
 % endfor
@@ -248,7 +271,7 @@ void reduce(${', '.join(params)}) {
     const ${I} row_first = part * rows_per_part;
     const ${I} row_last = min((${I})(row_first + rows_per_part), (${I})rows);
     const ${I} left = max((${I})0, min((${I})${V * strip}, (${I})(k0 - first)));
-    const int full = left / ${V}, rest = left % ${V};
+    const int full = max((${I})0, (${I})(left - ${1 if pairs else 0})) / ${V}, rest = left - full * ${V};
 % for s in everyone:
     ${I} ${s.name}kept = ${s.start if s.access == 'index' else '0'};
 % endfor
@@ -320,26 +343,44 @@ void reduce(${', '.join(params)}) {
         ${I} number = row;
         ${decode('r', 'number', reduced_rank, operands)}
       }
-      for (int v = 0; v * ${V} < left; ++v) {
+      for (int v = 0; v < full; ++v) {
         const ${I} j = first + v * ${V};
-        const int count = min((${I})${V}, (${I})(left - v * ${V}));
 % for s in operands:
-        ${access.load_partial(s, s.base, 'j', 'count')}
+        ${access.load(s, s.base, 'j')}
 % endfor
-        ${enter_partial(lambda w, c: f'acc[v * {parts} + {w}]', 'count', 0)}
+% for w in range(parts):
+        ${enter(f'acc[v * {parts} + {w}]', '', w, m.position)}
+% endfor
       }
+% if V > 1:
+      if (rest > 0) {
+        const ${I} j = first + full * ${V};
+% for s in operands:
+        ${access.load_partial(s, s.base, 'j', 'rest')}
+% endfor
+        ${enter_partial(lambda w, c: f'acc[full * {parts} + {w}]', 'rest', 0)}
+      }
+% endif
     }
 % if not partial:
     const ${I} ${out.base} = ${out.name}kept;
 % endif
 % if d.width > 1:
-    for (int v = 0; v * ${V} < left; ++v) {
-      const int count = min((${I})${V}, (${I})(left - v * ${V}));
-      for (int l = 0; l < count; ++l) {
-        const state_t state = take_lane(acc[v], l);
-        const ${I} column = first + v * ${V} + l;
-        ${write('state', 'outer * k0 + column', 'column')}
-      }
+    for (int v = 0; v * ${V} + ${V} <= left; ++v) {
+      const ${I} column = first + v * ${V};
+% if partial:
+% for n, dt in m.components:
+      vstore${V}(acc[v].${n}, 0, q_${n} + part * outputs + outer * k0 + column);
+% endfor
+% else:
+      const ${out.type} y_0 = ${wide_epilogue.call('finish_wide(acc[v])')};
+      ${access.store(out, out.base, 'column', 'y')}
+% endif
+    }
+    for (int l = left - left % ${V}; l < left; ++l) {
+      const state_t state = take_lane(acc[l / ${V}], l % ${V});
+      const ${I} column = first + l;
+      ${write('state', 'outer * k0 + column', 'column')}
     }
 % else:
     for (int v = 0; v < ${strip * parts}; ++v) {

@@ -4,7 +4,10 @@
 ## compute type, and an access class along the innermost loop:
 ##
 ##   unit     elements j, j+1, j+2 ...          strided  elements j*stride
-##   zero     the same element every time       index    no memory: the value is base + j*stride
+##   zero     the same element every time       pairs    elements 2*j: vector loads, the odd halves dropped
+##   index    no memory: the value is base + j*stride
+##
+## A full load of pairs reads one element past its last one: the caller keeps that inside the array.
 ##
 ## `V` elements are taken at a time. In the explicit dialect they are one OpenCL vector, x0_0 (W == V, one
 ## part); in the scalar dialect they are V scalars x0_0, x0_1 ... (W == 1, V parts).
@@ -26,6 +29,8 @@ ${s.p}[${position(s, base, j)}]
 ${base} + (${j})
 % elif s.access == 'zero':
 ${base}
+% elif s.access == 'pairs':
+${base} + 2 * (${j})
 % else:
 ${base} + (${j}) * ${s.step}
 % endif
@@ -43,8 +48,12 @@ const ${s.type} ${s.name}${tag}_0 = (vload${V}(0, ${s.p} + ${base} + (${j})) != 
 const ${s.type} ${s.name}${tag}_0 = vload_half${V}(0, ${s.p} + ${base} + (${j}));
 % elif s.access == 'unit':
 const ${s.type} ${s.name}${tag}_0 = vload${V}(0, ${s.p} + ${base} + (${j}));
+% elif s.access == 'pairs':
+const ${s.type} ${s.name}${tag}_0 = (${s.type})(vload${V}(0, ${s.p} + ${base} + 2 * (${j})).even, vload${V}(0, ${s.p} + ${base} + 2 * (${j}) + ${V}).even);
 % elif s.access == 'index':
 const ${s.type} ${s.name}${tag}_0 = (${s.type})(${base} + (${j}) * ${s.step}) + (${s.type})(${s.step}) * (${s.type})(${', '.join(map(str, range(V)))});
+% elif s.access == 'strided' and not s.half:
+const ${s.type} ${s.name}${tag}_0 = (${s.type})(${', '.join(capture(element, s, base, f'{j} + {l}') for l in range(V))});
 % else:
 ${gather(s, base, j, V, tag)}
 % endif

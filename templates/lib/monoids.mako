@@ -4,9 +4,10 @@
 ##   acc_identity()     an accumulator that has seen nothing
 ##   accumulate(a, x)   one value enters (with its position i where m.indexed)
 ##   combine(a, b)      two states become one; a is of earlier positions
-##   finish(s)          the result
 ##
-## `W` below is either the kernel's width (accumulate) or 1 (combine).
+## and in a def of its own, for a state of one lane or (Width.finish names it) of the kernel's width,
+##
+##   finish(s)          the result
 
 <%def name="types(m)">
 typedef struct { ${' '.join(f'{m.lane(d)} {n};' for n, d in m.components)} } state_t;
@@ -42,7 +43,9 @@ HELPER acc_t accumulate_if(const ${m.mask_type} mask, const acc_t a, const ${m.v
 <%def name="fold(m)">
 HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) { acc_t r; r.v = ${m.apply('a.v', 'x')}; return r; }
 HELPER state_t combine(const state_t a, const state_t b) { state_t r; r.v = ${m.apply_lane('a.v', 'b.v')}; return r; }
-HELPER ${m.result_type} finish(const state_t s) { return ${m.cast_result('s.v', m.components[0][1])}; }
+</%def>
+<%def name="fold_finish(m, t)">
+HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.cast('s.v', m.components[0][1])}; }
 </%def>
 
 ## One operation without an identity: the first value is taken as it is.
@@ -62,7 +65,9 @@ HELPER state_t combine(const state_t a, const state_t b) {
   r.has = -1;
   return r;
 }
-HELPER ${m.result_type} finish(const state_t s) { return ${m.cast_result('s.v', m.components[0][1])}; }
+</%def>
+<%def name="first_finish(m, t)">
+HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.cast('s.v', m.components[0][1])}; }
 </%def>
 
 ## Float sums with the rounding error of every addition kept beside the sum: Knuth, The Art of Computer
@@ -89,31 +94,39 @@ HELPER state_t combine(const state_t a, const state_t b) {
 % endif
   return r;
 }
-HELPER ${m.real_lane} corrected(const ${m.real_lane} s, const ${m.real_lane} e) {
-  const ${m.real_lane} v = s + e;
-  return (e == 0 || v != v) ? s : v;
+</%def>
+<%def name="total(m, t)">
+HELPER ${t.real} ${t.finish}_corrected(const ${t.real} s, const ${t.real} e) {
+  const ${t.real} v = s + e;
+  return ((e == 0) | (v != v)) ? s : v;
 }
-HELPER ${m.lane(m.components[0][1])} total(const state_t s) {
+HELPER ${t.type(m.components[0][1])} ${t.finish}_total(const ${t.state} s) {
 % if m.complex:
-  return (${m.lane(m.components[0][1])})(corrected(s.s.x, s.e.x), corrected(s.s.y, s.e.y));
+  return (${t.type(m.components[0][1])})(${t.finish}_corrected(s.s.x, s.e.x), ${t.finish}_corrected(s.s.y, s.e.y));
 % else:
-  return corrected(s.s, s.e);
+  return ${t.finish}_corrected(s.s, s.e);
 % endif
 }
 </%def>
 
 <%def name="compensated(m)">
 ${two_sum(m)}
-HELPER ${m.result_type} finish(const state_t s) {
-  const ${m.lane(m.components[0][1])} v = total(s);
-  return ${m.cast_result('v', m.components[0][1])};
+</%def>
+<%def name="compensated_finish(m, t)">
+${total(m, t)}
+HELPER ${t.result} ${t.finish}(const ${t.state} s) {
+  const ${t.type(m.components[0][1])} v = ${t.finish}_total(s);
+  return ${t.cast('v', m.components[0][1])};
 }
 </%def>
 
 ## The mean of what a mask lets through: a compensated sum and a count.
 <%def name="mean(m)">
 ${two_sum(m, counted=True)}
-HELPER ${m.result_type} finish(const state_t s) { return total(s) / (${m.real_lane})(s.n); }
+</%def>
+<%def name="mean_finish(m, t)">
+${total(m, t)}
+HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.finish}_total(s) / ${t.number('s.n')}; }
 </%def>
 
 ## Count, mean and sum of squared deviations (compensated). One value at a time: Welford, Technometrics 4(3),
@@ -171,20 +184,26 @@ HELPER state_t combine(const state_t a, const state_t b) {
   r.e = a.e + b.e;
   return r;
 }
-HELPER ${S} sum_of_squares(const state_t s) {
-  const ${S} v = s.m2 + s.e;
-  return v != v ? s.m2 : v;
+</%def>
+<%def name="sum_of_squares(m, t, divisor)">
+HELPER ${t.result} ${t.finish}(const ${t.state} s) {
+  const ${t.real} v = s.m2 + s.e;
+  return (v != v ? s.m2 : v)${divisor};
 }
 </%def>
 
 <%def name="moments(m)">
 ${deviations(m)}
-HELPER ${m.result_type} finish(const state_t s) { return sum_of_squares(s); }
+</%def>
+<%def name="moments_finish(m, t)">
+${sum_of_squares(m, t, '')}
 </%def>
 
 <%def name="variance(m)">
 ${deviations(m)}
-HELPER ${m.result_type} finish(const state_t s) { return sum_of_squares(s) / s.n; }
+</%def>
+<%def name="variance_finish(m, t)">
+${sum_of_squares(m, t, ' / s.n')}
 </%def>
 
 ## The position of the first extremum; NaN goes before everything. Position -1: nothing seen yet.
@@ -203,5 +222,7 @@ HELPER state_t combine(const state_t a, const state_t b) {
   const char a_first = ${m.precedes('a.v', 'b.v', 1)};
   return b_first || (!a_first && b.i < a.i) ? b : a;
 }
-HELPER ${m.result_type} finish(const state_t s) { return s.i; }
+</%def>
+<%def name="extremum_index_finish(m, t)">
+HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.cast('s.i', m.components[1][1])}; }
 </%def>
