@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mako import exceptions
 from mako.lookup import TemplateLookup
 
 from clarray.codegen.ctype import Dialect
-from clarray.ops.helpers import helpers_in
+from clarray.ops.helpers import helpers_in, template_directory
 
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities
@@ -37,8 +35,7 @@ def make_dialect(capabilities: Capabilities, width: int) -> Dialect:
 
 @lru_cache(maxsize=None)
 def _lookup() -> TemplateLookup:
-    directory = Path(str(resources.files("clarray.templates")))
-    return TemplateLookup([str(directory)], strict_undefined=True)
+    return TemplateLookup([str(template_directory())], strict_undefined=True)
 
 
 def render(template: str, **context: Any) -> str:

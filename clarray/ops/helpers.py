@@ -17,12 +17,13 @@ from mako.template import Template
 
 from clarray.codegen.ctype import CType, Dialect
 
-__all__ = ["helpers_in"]
+__all__ = ["helpers_in", "template_directory"]
 
 _CALL = re.compile(r"\bca_([a-z0-9_]+?)_((?:u?(?:char|short|int|long)|float|double))(\d*)\b")
 
 
-def _directory() -> Path:
+def template_directory() -> Path:
+    """Where the Mako templates are."""
     try:
         return Path(str(resources.files("clarray.templates")))
     except ModuleNotFoundError:  # a checkout that is not installed keeps templates/ beside the package
@@ -31,8 +32,8 @@ def _directory() -> Path:
 
 @lru_cache(maxsize=None)
 def _templates() -> tuple[Template, ...]:
-    lookup = TemplateLookup([str(_directory())], strict_undefined=True)
-    files = sorted((_directory() / "lib").glob("*.mako"))
+    lookup = TemplateLookup([str(template_directory())], strict_undefined=True)
+    files = sorted((template_directory() / "lib").glob("*.mako"))
     return tuple(lookup.get_template(f"lib/{path.name}") for path in files)
 
 
