@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from clarray.codegen.ctype import Dialect
     from clarray.ops.ufuncs import Loop
 
-__all__ = ["Form", "Row", "exact", "lane_int", "test", "value", "wrap"]
+__all__ = ["Form", "Row", "converted", "exact", "lane_int", "test", "value", "wrap"]
 
-Result = Literal["value", "exact", "wrap", "test", "int"]
+Result = Literal["value", "exact", "wrap", "test", "int", "converted"]
 Writer = Callable[["Loop", "list[str]", "Dialect"], str]
 
 
@@ -56,6 +56,11 @@ def test(text: str) -> Form:
 def lane_int(text: str) -> Form:
     """The result has type ``{I}`` and is converted to the output's type."""
     return Form(text, "int")
+
+
+def converted(text: str) -> Form:
+    """The result has the operands' C type and is converted to the output's type."""
+    return Form(text, "converted")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,9 +66,10 @@ def resolve(
     except KeyError:
         pass
     kinds = tuple(np.dtype(bool) if one is bool else one for one in operands)
+    wanted = _signature(ufunc, dtype, signature)
     found = ufunc.resolve_dtypes(
         kinds if reduction else kinds + (None,) * ufunc.nout,
-        signature=_signature(ufunc, dtype, signature),
+        **({} if wanted is None else {"signature": wanted}),  # NumPy takes no None here
         casting=casting,
         reduction=reduction,
     )

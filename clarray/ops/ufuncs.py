@@ -73,6 +73,11 @@ _loops: dict[tuple, Loop] = {}
 _codes = count()
 
 
+def next_code() -> int:
+    """A number no loop has yet."""
+    return next(_codes)
+
+
 def _no_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype, ...]) -> TypeError:
     types = ", ".join(str(d) for d in dtypes)
     reason = unsupported.get(ufunc.__name__)
@@ -104,7 +109,7 @@ def find_loop(
     form = row.form(kinds, out_index)
     if form is None:
         raise _no_loop(ufunc, in_dtypes)
-    made = Loop(row, ufunc, form, next(_codes))
+    made = Loop(row, ufunc, form, next_code())
     made.in_dtypes = tuple(DTYPES[d].dtype for d in in_dtypes)
     made.out_dtype = DTYPES[out_dtypes[out_index]].dtype
     made.out_index = out_index
@@ -138,6 +143,8 @@ def emit(loop: Loop, args: list[str], dialect: Dialect) -> str:
     out = compute_type(loop.out_dtype, dialect.width)
     if form.result == "int":
         return convert(f"({text})", ctype.int_, out, dialect)
+    if form.result == "converted":
+        return convert(f"({text})", ctype, out, dialect)
     if loop.out_dtype == np.float16 and form.result == "value":
         return f"ca_round_half_{out}({text})"
     if ctype.bits < 32 and ctype.width == 1:

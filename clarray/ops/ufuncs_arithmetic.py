@@ -1,4 +1,4 @@
-"""Rows: arithmetic."""
+"""Rows: arithmetic, division and its remainders."""
 
 from __future__ import annotations
 
@@ -6,8 +6,27 @@ from clarray.ops.forms import Row, exact, value, wrap
 
 __all__ = ["ROWS"]
 
+_FLOOR_DIVIDE = {
+    "i": exact("ca_ifloordiv_{T}({0}, {1})"),
+    "u": exact("ca_idiv_{T}({0}, {1})"),
+    "f": value("ca_floordiv_{T}({0}, {1})"),
+}
+_REMAINDER = {
+    "i": exact("ca_iremainder_{T}({0}, {1})"),
+    "u": exact("ca_ifmod_{T}({0}, {1})"),
+    "f": value("ca_remainder_{T}({0}, {1})"),
+}
+
 ROWS = (
-    Row("add", {"b": exact("{0} | {1}"), "i": wrap("{0} + {1}"), "f": value("{0} + {1}"), "c": value("{0} + {1}")}),
+    Row(
+        "add",
+        {
+            "b": exact("{0} | {1}"),
+            "i": wrap("{0} + {1}"),
+            "f": value("{0} + {1}"),
+            "c": value("{0} + {1}"),
+        },
+    ),
     Row("subtract", {"i": wrap("{0} - {1}"), "f": value("{0} - {1}"), "c": value("{0} - {1}")}),
     Row(
         "multiply",
@@ -19,8 +38,20 @@ ROWS = (
         },
     ),
     Row("divide", {"f": value("{0} / {1}"), "c": value("ca_cdiv_{T}({0}, {1})")}),
+    Row("floor_divide", _FLOOR_DIVIDE),
+    Row("remainder", _REMAINDER),
+    Row("divmod", _FLOOR_DIVIDE, _REMAINDER),
+    Row("fmod", {"i": exact("ca_ifmod_{T}({0}, {1})"), "f": exact("ca_fmod_{T}({0}, {1})")}),
     Row("negative", {"i": wrap("-{0}"), "f": exact("-{0}"), "c": exact("-{0}")}),
     Row("positive", {"i": exact("{0}"), "f": exact("{0}"), "c": exact("{0}")}),
+    Row(
+        "reciprocal",
+        {
+            "i": exact("ca_ireciprocal_{T}({0})"),
+            "f": value("({T})(1) / {0}"),
+            "c": value("ca_creciprocal_{T}({0})"),
+        },
+    ),
     Row(
         "square",
         {"i": wrap("{0} * {0}"), "f": value("{0} * {0}"), "c": value("ca_cmul_{T}({0}, {0})")},
@@ -36,4 +67,5 @@ ROWS = (
         },
     ),
     Row("fabs", {"f": exact("fabs({0})")}),
+    Row("conjugate", {"i": exact("{0}"), "f": exact("{0}"), "c": exact("({T})({0}.x, -{0}.y)")}),
 )

@@ -73,4 +73,40 @@ ROWS = (
             "ui": test("({1} < ({I})(0)) | ({0} >= as_{U}({1}))"),
         },
     ),
+    Row(
+        "logical_and",
+        {
+            "b": exact("{0} & {1}"),
+            "i": test("({0} != ({T})(0)) & ({1} != ({T})(0))"),
+            "f": test("({0} != ({T})(0)) & ({1} != ({T})(0))"),
+            "c": test("ca_cnonzero_{T}({0}) & ca_cnonzero_{T}({1})"),
+        },
+    ),
+    Row(
+        "logical_or",
+        {
+            "b": exact("{0} | {1}"),
+            "i": test("({0} != ({T})(0)) | ({1} != ({T})(0))"),
+            "f": test("({0} != ({T})(0)) | ({1} != ({T})(0))"),
+            "c": test("ca_cnonzero_{T}({0}) | ca_cnonzero_{T}({1})"),
+        },
+    ),
+    Row(
+        "logical_xor",
+        {
+            "b": exact("{0} ^ {1}"),
+            "i": test("({0} != ({T})(0)) ^ ({1} != ({T})(0))"),
+            "f": test("({0} != ({T})(0)) ^ ({1} != ({T})(0))"),
+            "c": test("ca_cnonzero_{T}({0}) ^ ca_cnonzero_{T}({1})"),
+        },
+    ),
+    Row(
+        "logical_not",
+        {
+            "b": exact("~{0}"),
+            "i": test("{0} == ({T})(0)"),
+            "f": test("{0} == ({T})(0)"),
+            "c": test("ca_cnonzero_{T}({0}) == 0"),
+        },
+    ),
 )

@@ -1,12 +1,71 @@
-"""Rows: the parts of a floating-point number."""
+"""Rows: the parts and the neighbours of a floating-point number, and what class it is of."""
 
 from __future__ import annotations
 
-from clarray.ops.forms import Row, exact, test
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clarray.codegen.ctype import CType, compute_type, convert
+from clarray.ops.forms import Row, exact, lane_int, test
+
+if TYPE_CHECKING:
+    from clarray.codegen.ctype import Dialect
+    from clarray.ops.ufuncs import Loop
 
 __all__ = ["ROWS"]
 
+
+def _ldexp(loop: Loop, args: list[str], dialect: Dialect) -> str:
+    """``ldexp`` wants int exponents, whatever the width of the other operand's lanes."""
+    number = compute_type(loop.in_dtypes[0], dialect.width)
+    given = compute_type(loop.in_dtypes[1], dialect.width)
+    wanted = CType("int", dialect.width)
+    exponent = convert(f"ca_exponent_{given}({args[1]})", given, wanted, dialect)
+    text = f"ldexp({args[0]}, {exponent})"
+    return f"ca_round_half_{number}({text})" if loop.out_dtype == np.float16 else text
+
+
 ROWS = (
-    Row("isnan", {"f": test("{0} != {0}")}),
+    Row(
+        "isnan",
+        {
+            "b": exact("({T})(0)"),
+            "i": test("{0} != {0}"),
+            "f": test("{0} != {0}"),
+            "c": test("({0}.x != {0}.x) | ({0}.y != {0}.y)"),
+        },
+    ),
+    Row(
+        "isinf",
+        {
+            "b": exact("({T})(0)"),
+            "i": test("{0} != {0}"),
+            "f": test("fabs({0}) == ({T})(INFINITY)"),
+            "c": test("(fabs({0}.x) == ({S})(INFINITY)) | (fabs({0}.y) == ({S})(INFINITY))"),
+        },
+    ),
+    Row(
+        "isfinite",
+        {
+            "b": exact("({T})(-1)"),
+            "i": test("{0} == {0}"),
+            "f": test("fabs({0}) < ({T})(INFINITY)"),
+            "c": test("(fabs({0}.x) < ({S})(INFINITY)) & (fabs({0}.y) < ({S})(INFINITY))"),
+        },
+    ),
+    Row("signbit", {"f": test("as_{I}({0}) < ({I})(0)")}),
     Row("copysign", {"f": exact("copysign({0}, {1})")}),
+    Row(
+        "nextafter",
+        {"e": exact("ca_nextafter_half_{T}({0}, {1})"), "f": exact("nextafter({0}, {1})")},
+    ),
+    Row("spacing", {"e": exact("ca_spacing_half_{T}({0})"), "f": exact("ca_spacing_{T}({0})")}),
+    Row("ldexp", {"fi": exact(_ldexp)}),
+    Row(
+        "frexp",
+        {"f": exact("ca_mantissa_{T}({0})")},
+        {"f": lane_int("ca_frexp_exponent_{T}({0})")},
+    ),
+    Row("modf", {"f": exact("ca_fraction_{T}({0})")}, {"f": exact("trunc({0})")}),
 )

@@ -1,0 +1,129 @@
+## Parts, neighbours and remainders of floating-point numbers.
+<%def name="sign(t)">
+HELPER ${t} ca_sign_${t}(${t} x) {
+  const ${t} r = x > ${t.lit(0)} ? ${t.lit(1)} : (x < ${t.lit(0)} ? ${t.lit(-1)} : x);
+  return x == ${t.lit(0)} ? ${t.lit(0)} : r;
+}
+</%def>
+<%def name="heaviside(t)">
+HELPER ${t} ca_heaviside_${t}(${t} x, ${t} h) {
+  const ${t} r = x < ${t.lit(0)} ? ${t.lit(0)} : (x > ${t.lit(0)} ? ${t.lit(1)} : h);
+  return x != x ? x : r;
+}
+</%def>
+<%def name="fmod(t)">
+<% limit = t.lit("16777216.0" if t.bits == 32 else "9007199254740992.0") %>\
+% if t.width == 1:
+HELPER ${t} ca_fmod_${t}(${t} x, ${t} y) { return fmod(x, y); }
+% else:
+/* While the quotient is a whole number of the type, x - q y is exact, and so is one step back. Lanes with a larger
+   quotient take the scalar built-in. */
+HELPER ${t} ca_fmod_${t}(${t} x, ${t} y) {
+  const ${t} a = fabs(x), b = fabs(y);
+  const ${t} q = trunc(a / b);
+  ${t} r = fma(-q, b, a);
+  r = r < ${t.lit(0)} ? r + b : r;
+  r = q == ${t.lit(0)} ? a : r;
+  const ${t.int_} slow = q >= ${limit};
+  if (any(slow)) {
+    ${t.scalar} rs[${t.width}], as[${t.width}], bs[${t.width}];
+    ${t.int_.scalar} which[${t.width}];
+    vstore${t.width}(r, 0, rs); vstore${t.width}(a, 0, as); vstore${t.width}(b, 0, bs); vstore${t.width}(slow, 0, which);
+    for (int k = 0; k < ${t.width}; k++) if (which[k]) rs[k] = fmod(as[k], bs[k]);
+    r = vload${t.width}(0, rs);
+  }
+  return copysign(r, x);
+}
+% endif
+</%def>
+<%def name="floordiv(t)">
+/* The quotient NumPy takes: from the remainder, so that q y + r = x as nearly as can be. */
+HELPER ${t} ca_floordiv_${t}(${t} x, ${t} y) {
+  const ${t} m = ca_fmod_${t}(x, y);
+  ${t} q = (x - m) / y;
+  q = (m != ${t.lit(0)}) & ((y < ${t.lit(0)}) != (m < ${t.lit(0)})) ? q - ${t.lit(1)} : q;
+  ${t} f = floor(q);
+  f = q - f > ${t.lit("0.5")} ? f + ${t.lit(1)} : f;
+  f = q == ${t.lit(0)} ? copysign(${t.lit(0)}, x / y) : f;
+  return y == ${t.lit(0)} ? x / y : f;
+}
+</%def>
+<%def name="remainder(t)">
+HELPER ${t} ca_remainder_${t}(${t} x, ${t} y) {
+  const ${t} m = ca_fmod_${t}(x, y);
+  const ${t} r = (y < ${t.lit(0)}) != (m < ${t.lit(0)}) ? m + y : m;
+  return m == ${t.lit(0)} ? copysign(${t.lit(0)}, y) : r;
+}
+</%def>
+<%def name="spacing(t)">
+HELPER ${t} ca_spacing_${t}(${t} x) {
+  const ${t} next = as_${t}(as_${t.uint}(x) + ${t.uint.lit(1)});
+  const ${t} r = next - x;
+  return fabs(x) < ${t.inf} ? (x == ${t.lit(0)} ? as_${t}(${t.uint.lit(1)}) : r) : ${t.nan};
+}
+</%def>
+<%def name="half_ulp(t)">
+<% u = t.uint %>\
+/* The gap above |x| among float16, x being one of them: 2^(e - 10), at least 2^-24. */
+HELPER ${t} ca_half_ulp_${t}(${t} x) {
+  const ${t} e = as_${t}(as_${u}(x) & ${u.lit("0x7f800000")});
+  const ${t} r = e * ${t.lit("0.0009765625")};
+  return r < ${t.lit("5.9604644775390625e-08")} ? ${t.lit("5.9604644775390625e-08")} : r;
+}
+</%def>
+<%def name="half_gap_below(t)">
+<% u = t.uint %>\
+/* The gap below |x| among float16: half as wide where a binade begins. */
+HELPER ${t} ca_half_gap_below_${t}(${t} x) {
+  const ${t} r = ca_half_ulp_${t}(x);
+  const ${t} narrow = r * ${t.lit("0.5")};
+  return ((as_${u}(x) & ${u.lit("0x7fffff")}) == ${u.lit(0)}) & (narrow >= ${t.lit("5.9604644775390625e-08")}) ? narrow : r;
+}
+</%def>
+<%def name="spacing_half(t)">
+HELPER ${t} ca_spacing_half_${t}(${t} x) {
+  ${t} r = x < ${t.lit(0)} ? ca_half_gap_below_${t}(x) : ca_half_ulp_${t}(x);
+  r = x == ${t.lit("65504.0")} ? ${t.inf} : r;
+  return fabs(x) < ${t.inf} ? r : ${t.nan};
+}
+</%def>
+<%def name="nextafter_half(t)">
+HELPER ${t} ca_nextafter_half_${t}(${t} x, ${t} y) {
+  const ${t} a = fabs(x);
+  const ${t} away = a == ${t.lit("65504.0")} ? ${t.inf} : a + ca_half_ulp_${t}(x);
+  const ${t} back = a == ${t.inf} ? ${t.lit("65504.0")} : a - ca_half_gap_below_${t}(x);
+  ${t} r = (x < y) == (x > ${t.lit(0)}) ? away : back;
+  r = copysign(r, x);
+  r = x == ${t.lit(0)} ? copysign(${t.lit("5.9604644775390625e-08")}, y) : r;
+  r = x == y ? x : r;
+  return (x != x) | (y != y) ? x + y : r;
+}
+</%def>
+<%def name="mantissa(t)">
+<% u = t.uint; field = 0xff << 23 if t.bits == 32 else 0x7ff << 52; half = 126 << 23 if t.bits == 32 else 1022 << 52
+up = "16777216.0" if t.bits == 32 else "18014398509481984.0"; tiny = "1.1754943508222875e-38" if t.bits == 32 else "2.2250738585072014e-308" %>\
+/* frexp's first part, in [0.5, 1) with the sign of x; 0, infinities and NaN are themselves. */
+HELPER ${t} ca_mantissa_${t}(${t} x) {
+  const ${t} a = fabs(x) < ${t.lit(tiny)} ? x * ${t.lit(up)} : x;
+  const ${t} r = as_${t}((as_${u}(a) & ~${u.lit(field)}) | ${u.lit(half)});
+  return (x == ${t.lit(0)}) | !(fabs(x) < ${t.inf}) ? x : r;
+}
+</%def>
+<%def name="frexp_exponent(t)">
+<% u = t.uint; i = t.int_; bits, bias, up = (23, 126, "16777216.0") if t.bits == 32 else (52, 1022, "18014398509481984.0")
+tiny = "1.1754943508222875e-38" if t.bits == 32 else "2.2250738585072014e-308" %>\
+/* frexp's second part; 0 for 0, infinities and NaN. */
+HELPER ${i} ca_frexp_exponent_${t}(${t} x) {
+  const ${i} low = fabs(x) < ${t.lit(tiny)};
+  const ${t} a = low ? x * ${t.lit(up)} : x;
+  const ${i} e = as_${i}((as_${u}(a) >> ${u.lit(bits)}) & ${u.lit(0xff if t.bits == 32 else 0x7ff)}) - ${i.lit(bias)};
+  const ${i} r = low ? e - ${i.lit(24 if t.bits == 32 else 54)} : e;
+  return (x == ${t.lit(0)}) | !(fabs(x) < ${t.inf}) ? ${i.lit(0)} : r;
+}
+</%def>
+<%def name="fraction(t)">
+HELPER ${t} ca_fraction_${t}(${t} x) {
+  const ${t} r = fabs(x) == ${t.inf} ? ${t.lit(0)} : x - trunc(x);
+  return copysign(r, x);
+}
+</%def>
