@@ -86,6 +86,8 @@ class Device:
         self.inherited = False
         self.noisy = self.compiles_at_launch = pocl.is_pocl(device)
         self.cl_device = device
+        # Now, since a process forked later must not ask OpenCL to describe its error.
+        self._name = f"<{device.name.strip()} on {device.platform.name.strip()}>"
         self._cl_inline = inline
         self._given_context = context
         self._programs: dict[str, Program] = {}
@@ -114,7 +116,7 @@ class Device:
         if self._cl_inline is not None:
             queue = cl.CommandQueue(context, self._cl_inline)
             self.inline = Lane("inline", self._cl_inline, queue)
-        self.pool = Pool(self, what.host_memory, what.global_bytes, what.max_alloc_bytes)
+        self.pool = Pool(self, what.host_memory, what.global_bytes)
         self.copier = transfer.copier(self, what.host_memory)
         self.capabilities = what
 
@@ -135,7 +137,7 @@ class Device:
         return "|".join(part.strip() for part in parts)
 
     def __repr__(self) -> str:
-        return f"<{self.cl_device.name.strip()} on {self.cl_device.platform.name.strip()}>"
+        return self._name
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a device cannot be pickled; send its name and use find_device")

@@ -51,7 +51,8 @@ def devices() -> list[Device]:
     global _found
     with _lock:
         if _found is None:
-            _found = _discover()
+            # In a forked process some drivers crash when they are so much as listed.
+            _found = [Device(device) for device in _surviving] if _forked else _discover()
         if not _found:
             raise RuntimeError(_NONE_AFTER_FORK if _forked else _NONE_FOUND)
         return list(_found)
@@ -152,7 +153,8 @@ def _discover() -> list[Device]:
                 listed = platform.get_devices()
             except cl.Error:  # a driver without its hardware
                 continue
-            found.extend(_surviving(listed) if _forked else _paired(listed))
+            found.extend(_paired(listed))
+            _surviving.extend(device for device in listed if _is_basic(device))
         return found
 
 
@@ -164,11 +166,6 @@ def _paired(listed: list[cl.Device]) -> list[Device]:
         return [Device(device) for device in listed]
     rest = [device for device in listed if device not in (*basic, *pool)]
     return [Device(pool[0], basic[0]), *(Device(device) for device in rest)]
-
-
-def _surviving(listed: list[cl.Device]) -> list[Device]:
-    """Make ours what works without the parent's threads: PoCL's device that has none."""
-    return [Device(device) for device in listed if _is_basic(device)]
 
 
 def _is_basic(device: cl.Device) -> bool:
@@ -226,6 +223,7 @@ def _after_fork_in_child() -> None:
     _found, _chosen, _adopted, _forked = None, None, [], True
 
 
+_surviving: list[cl.Device] = []  # those that work without threads that stayed in the parent
 _held: list[Device] = []
 _inherited: list[Device] = []
 _adopted: list[Device] = []

@@ -162,4 +162,4 @@ class Kernel:
         try:
             _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
         except cl.MemoryError:
-            raise device.pool.exhausted(0) from error
+            raise device.pool.exhausted() from error

@@ -221,17 +221,15 @@ class Pool:
         Whose memory.
     host_memory : bool
         Whether blocks are host memory wrapped by buffers.
-    global_bytes, max_alloc_bytes : int
-        The device's limits. On host memory the second is not one: larger buffers work.
+    global_bytes : int
+        The device's memory. What it calls its largest allocation is no limit: the runtimes tried
+        make and use larger ones, and where one will not there is a MemoryError.
     """
 
-    def __init__(
-        self, device: Device, host_memory: bool, global_bytes: int, max_alloc_bytes: int
-    ) -> None:
+    def __init__(self, device: Device, host_memory: bool, global_bytes: int) -> None:
         self._device = device
         self._host_memory = host_memory
         self._global_bytes = global_bytes
-        self._max_alloc_bytes = max_alloc_bytes
         self._kept = global_bytes // 4 if host_memory else global_bytes // 2
         self._bins: dict[int, list[Block]] = {}
         self.reserved = 0  # bytes of all blocks, in use or free
@@ -303,22 +301,19 @@ class Pool:
                     self.empty()
         raise self.exhausted(nbytes)
 
-    def exhausted(self, nbytes: int) -> MemoryError:
-        """Make the error for an allocation that cannot be had."""
-        used = self.reserved - self.free_bytes()
-        total = self._global_bytes
-        largest = (
-            "" if self._host_memory else f", {in_units(self._max_alloc_bytes)} at most at once"
-        )
+    def exhausted(self, nbytes: int = 0) -> MemoryError:
+        """Make the error for an allocation that cannot be had, or for a launch (no size)."""
+        what = in_units(nbytes) if nbytes else "what a launch needs"
+        used = in_units(self.reserved - self.free_bytes())
+        left = f", {in_units(available_host_bytes())} are left" if self._host_memory else ""
         return MemoryError(
-            f"cannot allocate {in_units(nbytes)} on {self._device}: {in_units(used)} of "
-            f"{in_units(total)} are in use by clarray{largest}"
-            + (f", {in_units(available_host_bytes())} are left" if self._host_memory else "")
-            + "; drop arrays that are no longer needed, or work in pieces"
+            f"cannot allocate {what} on {self._device}: {used} of {in_units(self._global_bytes)} "
+            f"are in use by clarray{left}; drop arrays that are no longer needed, or work in pieces"
         )
 
     def _fits(self, size: int) -> bool:
-        if size > self._global_bytes:
+        # Some drivers hand out more than there is and fail at the launch that uses it.
+        if self.reserved + size > self._global_bytes:
             return False
         # Linux promises memory it has not got and kills the process that touches it, so look first.
         return not self._host_memory or size < _CHECKED or size <= available_host_bytes()

@@ -27,12 +27,15 @@ Copy = Callable[["Memory", int, np.ndarray], None]
 
 # On an H200 with 16 cores, GB/s up / down for 1 GiB: slots of 1 MiB 22 / 20 (4 threads), of 4 MiB
 # 18, 35, 51, 51, 50, 44 / 15, 24, 28, 34, 27, 26 (2, 4, 6, 8, 12, 16 threads), of 16 MiB 37 / 34
-# (8 threads). The driver alone: 10 / 17; from pinned memory: 55. Below 16 MiB the driver is ahead.
+# (8 threads). The driver alone: 10 / 17; from pinned memory: 55. For small arrays it is ahead.
 _SLOT_BYTES = 4 << 20
 _THREADS = max(1, min(8, (os.cpu_count() or 1) // 2))
 _SLOTS_PER_THREAD = 2
-_STAGED = 16 << 20  # from this size on through pinned slots
+_STAGED_WRITE = 14 << 20  # from these sizes on through pinned slots
+_STAGED_READ = 36 << 20
 _SMALL = 4096  # up to this size read into pinned memory: 1 us less
+_ZEROS = np.zeros(4, np.uint32)  # wide patterns are filled in twice as fast as narrow ones
+_FILL_BYTES = 1 << 30  # one fill of 40 GiB never came back on one driver
 _SPLIT = 16 << 20  # copies by the processor from this size on are split over threads
 
 
@@ -93,7 +96,7 @@ class StagedCopier:
         device = self._device
         device.pending = True
         queue = device.main.queue
-        if data.size < _STAGED:
+        if data.size < _STAGED_WRITE:
             cl.enqueue_copy(queue, memory.buffer, data, dst_offset=at)
             return
 
@@ -113,7 +116,7 @@ class StagedCopier:
             part = self._small()[: data.size]
             cl.enqueue_copy(queue, part, memory.buffer, src_offset=at)
             data[...] = part
-        elif data.size < _STAGED:
+        elif data.size < _STAGED_READ:
             cl.enqueue_copy(queue, data, memory.buffer, src_offset=at)
         else:
 
@@ -133,10 +136,14 @@ class StagedCopier:
 
     def fill_zero(self, memory: Memory) -> None:
         queue = self._device.main.queue
-        # Whole words: byte patterns are slow, and blocks are longer than a multiple of four.
-        nbytes = -(-memory.nbytes // 4) * 4
         self._device.pending = True
-        cl.enqueue_fill_buffer(queue, memory.buffer, np.uint32(0), 0, nbytes)
+        whole = memory.nbytes // 16 * 16
+        for at in range(0, whole, _FILL_BYTES):
+            size = min(_FILL_BYTES, whole - at)
+            cl.enqueue_fill_buffer(queue, memory.buffer, _ZEROS, at, size)
+        if whole < memory.nbytes:
+            rest = memory.nbytes - whole
+            cl.enqueue_fill_buffer(queue, memory.buffer, np.uint8(0), whole, rest)
 
     def _in_pieces(
         self, nbytes: int, work: Callable[[np.ndarray, int, int], cl.Event | None]

@@ -64,7 +64,8 @@ def fresh(tmp_path: Path) -> Fresh:
     """Run code in a process of its own, with an empty cache; None takes a variable away."""
 
     def run(code: str, **environment: str | None) -> subprocess.CompletedProcess[str]:
-        wanted = {**os.environ, "CLARRAY_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+        paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        wanted = {**os.environ, "CLARRAY_CACHE_DIR": str(tmp_path), "PYTHONPATH": paths}
         for name, value in environment.items():
             wanted.pop(name, None)
             if value is not None:
