@@ -190,11 +190,12 @@ def _prepare_strided(
     explicit = explicit_width(dtypes, policy.explicit)
     shape = space.shape or (1,)
     strides = [s or (0,) for s in space.strides]
-    classes = {}
-    for node, steps in zip((out, *placed), strides, strict=True):
-        pairs = explicit and node is not out and node.dtype.itemsize > 2
-        kind = "index" if node.op is INDEX else access(steps[-1], pairs)
-        classes[id(node) if node is not out else 0] = kind
+    # one per operand, not per node: an in-place operation has the same node on both sides
+    kinds = [
+        "index" if n.op is INDEX else access(s[-1], explicit and k > 0 and n.dtype.itemsize > 2)
+        for k, (n, s) in enumerate(zip((out, *placed), strides, strict=True))
+    ]
+    classes = {id(n): kind for n, kind in zip(placed, kinds[1:], strict=True)}
     accesses = tuple("const" if n.op is CONST else classes[id(n)] for n in nodes)
     furthest = max([root.size, *(reach(shape, s) for s in strides)])
     index = index_type(furthest, policy.chunked)
@@ -205,7 +206,7 @@ def _prepare_strided(
         for step in steps[:-1]
     )
     plan = ElementwisePlan(
-        accesses, classes[0], len(shape), vector, explicit, index,
+        accesses, kinds[0], len(shape), vector, explicit, index,
         whole and not policy.explicit, False, policy,
     )  # fmt: skip
     kernel = state.kernel(elementwise_source(plan, root, nodes, state.capabilities))
