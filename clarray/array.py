@@ -97,6 +97,23 @@ def _unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
     return operator
 
 
+def _power() -> Callable[[DeviceArray, Any], Any]:
+    """``x ** y``: a few exponents are cheaper functions, as in NumPy."""
+    power = _binary(np.power)
+    special = {2: _unary(np.square), 1: _unary(np.positive), -1: _unary(np.reciprocal),
+               0.5: _unary(np.sqrt)}  # fmt: skip
+
+    def operator(self: DeviceArray, other: Any) -> Any:
+        kind = other.__class__
+        if (kind is int or kind is float) and other in special:
+            letter = self._node.dtype.kind
+            if letter in "fc" or (letter in "iu" and kind is int and other == 2):
+                return special[other](self)
+        return power(self, other)
+
+    return operator
+
+
 def _binary_pair(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
     def operator(self: DeviceArray, other: Any) -> Any:
         return ufunc(other, self) if reflected else ufunc(self, other)
@@ -217,7 +234,7 @@ class DeviceArray:
     __mod__ = _binary(np.remainder)
     __rmod__ = _binary(np.remainder, reflected=True)
     __imod__ = _in_place(np.remainder)
-    __pow__ = _binary(np.power)
+    __pow__ = _power()
     __rpow__ = _binary(np.power, reflected=True)
     __ipow__ = _in_place(np.power)
     __and__ = _binary(np.bitwise_and)

@@ -14,6 +14,8 @@ from clarray.runtime import Device
 if TYPE_CHECKING:
     from clarray.array import DeviceArray
 
+_LARGE = 65504.0  # the largest float16: what is below is finite in every float dtype
+
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 
 
@@ -27,8 +29,8 @@ def scalar_value(value: Any, dtype: np.dtype) -> Any:
     """
     kind = dtype.kind
     if kind == "f":
-        if dtype.itemsize == 8:
-            return float(value)
+        if value.__class__ is float and (dtype.itemsize == 8 or -_LARGE < value < _LARGE):
+            return value if dtype.itemsize > 2 else float(dtype.type(value))
         with np.errstate(over="ignore"):
             return float(dtype.type(value))
     if kind in "iu":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarray.codegen.ctype import CType, Dialect, cast, compute_type, convert, mask, select
+from clarray.codegen.ctype import CType, Dialect, cast, compute_type, convert, select
 from clarray.codegen.expression import Call, Inputs, Operand, operand, parameters, scalar_parameters
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
@@ -47,6 +47,10 @@ class ResultWidth:
     def cast(self, text: str, dtype: np.dtype) -> str:
         return cast(text, dtype, self.out_dtype, self.dialect)
 
+    def where(self, test: str, a: str, b: str, dtype: np.dtype) -> str:
+        """`a` where a native comparison of values of `dtype` holds, else `b`."""
+        return f"(({test}) ? ({self.type(dtype)})({a}) : {b})"
+
     def number(self, text: str) -> str:
         """A count as a real."""
         real = CType(self.real, 1) if self.dialect.width == 1 else None
@@ -77,6 +81,9 @@ class MonoidCode:
         self.indexed = monoid.indexed
         self.block = monoid.block
         self.algebra = monoid.algebra
+        # an accumulator of one value stays as it is when its identity enters
+        self.absorbs = monoid.algebra in ("fold", "compensated")
+        self.entering = monoid.entering
         self.complex = value_dtype.kind == "c"
         self.value_type = str(compute_type(value_dtype, self.width))
         self.index_type = str(compute_type(index_dtype, self.width))
@@ -102,7 +109,9 @@ class MonoidCode:
         elif self.algebra in ("compensated", "mean"):
             value = -0.0 if component == "s" and dtype.kind == "f" else 0
         elif component == "i":
-            value = -1
+            value = np.iinfo(dtype).max
+        elif self.algebra == "extremum_index":
+            value = self.monoid.identity
         return literal(value, dtype)
 
     def apply(self, a: str, b: str) -> str:
@@ -118,10 +127,6 @@ class MonoidCode:
 
     def select(self, mask_text: str, a: str, b: str, dtype: np.dtype) -> str:
         return select(mask_text, a, b, dtype, self.dialect)
-
-    def test_wide(self, text: str) -> str:
-        dtype = dict(self.components)["i"]
-        return mask(text, compute_type(dtype, self.width), self.dialect)
 
     def precedes(self, a: str, b: str, width: int) -> str:
         """Whether value `a` goes before `b` as an extremum: it is better, or it alone is NaN."""

@@ -23,6 +23,7 @@ from clarray.plan.elementwise import ALIGNMENT, explicit_width, index_type, vect
 from clarray.plan.layout import access, aligned, reach
 from clarray.plan.reduce import (
     COLUMNS,
+    ROWS,
     ReducePlan,
     ReduceSpace,
     Split,
@@ -189,9 +190,11 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
         reduced.args[0].shape, op.axes, operands, vector, policy.short, ordered
     )
     inner_strides = _inner_strides(space)
-    if not policy.explicit and space.form == COLUMNS and any(s not in (0, 1) for s in inner_strides[1:]):
-        vector = 1  # neighbouring work-items, not elements of one, take neighbouring outputs
     lanes, strip, loads = _shape(state, space, vector, ordered)
+    if not policy.explicit and any(s not in (0, 1) for s in inner_strides[1:]):
+        # neighbouring work-items, not elements of one, take neighbouring positions
+        loads, vector = (loads * vector if space.form == ROWS else loads), 1
+        lanes, strip, _ = _shape(state, space, vector, ordered)
     divided = split(
         space, space.form, vector, lanes, strip, loads, policy, state.units, ordered,
         reduced.dtype.itemsize,
@@ -240,8 +243,10 @@ def _shape(
         return 1, 1, 1
     inner = (space.kept if space.form == COLUMNS else space.reduced) or (1,)
     lanes = lanes_for(space.form, inner[-1], product(space.reduced), vector, policy)
-    strip = policy.strip if space.form == COLUMNS else 1
-    return lanes, strip, policy.loads
+    if space.form != COLUMNS:
+        return lanes, 1, policy.loads
+    rows = -(-product(space.reduced) // lanes)
+    return lanes, policy.strip, min(policy.loads, power_of_two(rows + 1) // 2)
 
 
 def _plan(
@@ -307,9 +312,9 @@ def _second(
     epilogue: Epilogue, space: ReduceSpace, outputs: int, parts: int,
 ) -> tuple[Kernel, int, tuple[int, ...]]:  # fmt: skip
     policy = state.policies.reduce
-    lanes = 1
-    if policy.work_group > 1 and outputs < policy.work_group * state.units:
-        lanes = min(policy.work_group, power_of_two(parts))
+    # neighbouring outputs side by side for whole memory transactions, the rest down the parts
+    side = min(policy.work_group, power_of_two(outputs), 32)
+    lanes = min(policy.work_group // side, power_of_two(parts))
     kernel = state.kernel(
         combine_source(
             plan, monoid, position.dtype if position is not None else _INT64, lanes, epilogue,

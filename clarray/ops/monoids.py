@@ -226,8 +226,9 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
         better = np.less if name == "argmin" else np.greater
         loop = find_loop(better, (dtype, dtype), (_BOOL,))
         components = (("v", dtype), ("i", _INT64))
+        worst = _IDENTITIES[np.minimum if name == "argmin" else np.maximum](dtype)
         return Monoid(
-            name, "extremum_index", dtype, _INT64, components, loop, indexed=True, code=code
+            name, "extremum_index", dtype, _INT64, components, loop, worst, indexed=True, code=code
         )
 
     if name not in ("argmin", "argmax", "mean", "moments", "variance"):

@@ -1,5 +1,8 @@
-## Combine: the second launch of a split reduction. States lie component by component, [part][output];
-## `lanes` work-items of a group share an output and meet in local memory. In the order of the parts, always.
+## Combine: the second launch of a split reduction. States lie component by component, [part][output].
+##
+##            |<- side outputs ->|
+##   part 0   item0 item1  ...         `lanes` work-items share an output: each takes a run of parts,
+##   part p   item(side)   ...         and they meet in local memory. The order is always the same.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="monoids" file="/lib/monoids.mako"/>
 <%
@@ -17,7 +20,7 @@ void combine_parts(${', '.join(params)}) {
   ${line}
 % endfor
 % if lanes > 1:
-  const int item = get_local_id(0), lane = item % ${lanes};
+  const int item = get_local_id(0), lane = item / ${side};
 % for n, dt in m.components:
   __local ${m.lane(dt)} local_${n}[${wg}];
 % endfor
@@ -30,7 +33,7 @@ void combine_parts(${', '.join(params)}) {
     const bool active = true;
 % else:
   for (long block = get_group_id(0); block * ${side} < outputs; block += get_num_groups(0)) {
-    const long output = block * ${side} + get_local_id(0) / ${lanes};
+    const long output = block * ${side} + get_local_id(0) % ${side};
     const bool active = output < outputs;
 % endif
     state_t state = state_identity();
@@ -52,7 +55,7 @@ void combine_parts(${', '.join(params)}) {
       if (lane < half_) {
         state_t o;
 % for n, dt in m.components:
-        o.${n} = local_${n}[item + half_];
+        o.${n} = local_${n}[item + half_ * ${side}];
 % endfor
         state = combine(state, o);
 % for n, dt in m.components:

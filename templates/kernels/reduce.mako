@@ -98,7 +98,7 @@ for (int half_ = ${lanes // 2}; half_ > 0; half_ >>= 1) {
 <%def name="write(state, output, column='0')">
 % if partial:
 % for n, dt in m.components:
-q_${n}[part * outputs + ${output}] = ${state}.${n};
+q_${n}[(long)part * outputs + ${output}] = ${state}.${n};
 % endfor
 % else:
 {
@@ -169,16 +169,24 @@ void reduce(${', '.join(params)}) {
   const long group = get_group_id(0), groups = get_num_groups(0);
   for (long task = tasks * group / groups, end = tasks * (group + 1) / groups; task < end; ++task) {
 % else:
-  for (long task = get_group_id(0); task < tasks; task += get_num_groups(0)) {
+  for (${I} task = get_group_id(0); task < tasks; task += get_num_groups(0)) {
 % endif
-    const long part = task % parts, block = task / parts;
+% if partial:
+    const ${I} part = task % (${I})parts, block = task / (${I})parts;
+% else:
+    const ${I} part = 0, block = task;
+% endif
 % if not columns:
-    const long row_part = part / inner_parts, inner_part = part % inner_parts;
+% if partial:
+    const ${I} row_part = part / (${I})inner_parts, inner_part = part % (${I})inner_parts;
+% else:
+    const ${I} row_part = 0, inner_part = 0;
+% endif
     const ${I} output = block * ${side} + beside;
     const bool active = output < outputs;
-    const ${I} row_first = row_part * rows_per_part;
+    const ${I} row_first = row_part * (${I})rows_per_part;
     const ${I} row_last = active ? min((${I})(row_first + rows_per_part), (${I})rows) : row_first;
-    const ${I} first = inner_part * inner_per_part;
+    const ${I} first = inner_part * (${I})inner_per_part;
     const ${I} last = min((${I})(first + inner_per_part), (${I})r0);
 % for s in everyone:
     ${I} ${s.name}kept = ${s.start if s.access == 'index' else '0'};
@@ -265,10 +273,10 @@ void reduce(${', '.join(params)}) {
       ${write('state', 'output')}
     }
 % else:
-    const ${I} across = (k0 + ${V * strip * side - 1}) / ${V * strip * side};
+    const ${I} across = ((${I})k0 + ${V * strip * side - 1}) / ${V * strip * side};
     const ${I} first = (block % across) * ${V * strip * side} + beside * ${V * strip};
     const ${I} outer = block / across;
-    const ${I} row_first = part * rows_per_part;
+    const ${I} row_first = part * (${I})rows_per_part;
     const ${I} row_last = min((${I})(row_first + rows_per_part), (${I})rows);
     const ${I} left = max((${I})0, min((${I})${V * strip}, (${I})(k0 - first)));
     const int full = max((${I})0, (${I})(left - ${1 if pairs else 0})) / ${V}, rest = left - full * ${V};
@@ -370,7 +378,7 @@ void reduce(${', '.join(params)}) {
       const ${I} column = first + v * ${V};
 % if partial:
 % for n, dt in m.components:
-      vstore${V}(acc[v].${n}, 0, q_${n} + part * outputs + outer * k0 + column);
+      vstore${V}(acc[v].${n}, 0, q_${n} + (long)part * outputs + outer * k0 + column);
 % endfor
 % else:
       const ${out.type} y_0 = ${wide_epilogue.call('finish_wide(acc[v])')};

@@ -26,7 +26,9 @@ HELPER state_t state_identity(void) { state_t r; ${' '.join(f'r.{n} = {m.initial
 ## Where `mask` (a bool value) is not set, the accumulator stays as it was.
 <%def name="masked(m)">
 HELPER acc_t accumulate_if(const ${m.mask_type} mask, const acc_t a, const ${m.value_type} x${m.index_param}) {
-% if m.width == 1:
+% if m.absorbs:
+  return accumulate(a, ${m.select('mask', 'x', f'({m.value_type})({m.initial(m.components[0][0])})', m.entering)});
+% elif m.width == 1:
   return mask ? accumulate(a, x${m.index_arg}) : a;
 % else:
   const acc_t n = accumulate(a, x${m.index_arg});
@@ -206,23 +208,26 @@ ${deviations(m)}
 ${sum_of_squares(m, t, ' / s.n')}
 </%def>
 
-## The position of the first extremum; NaN goes before everything. Position -1: nothing seen yet.
+## The position of the first extremum; NaN goes before everything. The accumulator starts with the worst value
+## there is, at no position (a number past all others): if it is still there at the end, every element is that
+## value, and the first of them is at 0.
 <%def name="extremum_index(m)">
 HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x, const ${m.index_type} i) {
-  const ${m.mask_type} better = ${m.precedes('x', 'a.v', m.width)} | ${m.test_wide('a.i < 0')};
+  const ${m.mask_type} better = ${m.precedes('x', 'a.v', m.width)};
   acc_t r;
   r.v = ${m.select('better', 'x', 'a.v', m.components[0][1])};
   r.i = ${m.select('better', 'i', 'a.i', m.components[1][1])};
   return r;
 }
 HELPER state_t combine(const state_t a, const state_t b) {
-  if (b.i < 0) return a;
-  if (a.i < 0) return b;
   const char b_first = ${m.precedes('b.v', 'a.v', 1)};
   const char a_first = ${m.precedes('a.v', 'b.v', 1)};
   return b_first || (!a_first && b.i < a.i) ? b : a;
 }
 </%def>
 <%def name="extremum_index_finish(m, t)">
-HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.cast('s.i', m.components[1][1])}; }
+HELPER ${t.result} ${t.finish}(const ${t.state} s) {
+  const ${t.type(m.components[1][1])} i = ${t.where(f's.i == {m.initial("i")}', '0', 's.i', m.components[1][1])};
+  return ${t.cast('i', m.components[1][1])};
+}
 </%def>
