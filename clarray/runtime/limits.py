@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 _NO_LIMIT = 1 << 62
-# (limit, current use) of the container, newer and older layout
-_CONTAINER = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+# A container's limit, what it uses, and its account: in the newer layout and in the older one.
+_CONTAINERS = (
+    (Path("/sys/fs/cgroup"), "memory.max", "memory.current"),
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes"),
 )
 
 
@@ -35,11 +35,21 @@ def available_host_bytes() -> int:
 
 
 def _container() -> list[tuple[int, int]]:
+    """Give limit and use of the container, where there is one with a limit."""
     found = []
-    for limit, used in _CONTAINER:
+    for folder, limit, used in _CONTAINERS:
         with contextlib.suppress(OSError, ValueError):  # "max" is no number: no limit
-            found.append((int(Path(limit).read_text()), int(Path(used).read_text())))
-    return [(limit, used) for limit, used in found if limit < _NO_LIMIT]
+            most = int((folder / limit).read_text())
+            if most < _NO_LIMIT:
+                found.append((most, int((folder / used).read_text()) - _file_cache(folder)))
+    return found
+
+
+def _file_cache(folder: Path) -> int:
+    """Give the bytes of files in a container's memory: they make way when it is needed."""
+    lines = (folder / "memory.stat").read_text().splitlines()
+    account = dict(line.split() for line in lines)
+    return int(account.get("inactive_file", 0)) + int(account.get("active_file", 0))
 
 
 def in_units(nbytes: int) -> str:

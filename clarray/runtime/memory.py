@@ -26,22 +26,23 @@ if TYPE_CHECKING:
     from clarray.runtime.device import Device
 
 _SMALLEST = 128  # the alignment too: a vector of 16 doubles, and Intel's threshold for zero-copy
+_FINE = 2048  # up to here every multiple of that is a size
 _HUGE_PAGE = 2 << 20
 _CHECKED = 64 << 20  # blocks from this size on are held against the memory that is left
 _FLAGS = cl.mem_flags.READ_WRITE
 
 
 def size_class(nbytes: int) -> int:
-    """Round up to one of eight sizes per power of two, at least the smallest block's.
+    """Round up to a multiple of the smallest block, and to one of eight sizes per power of two.
 
     Examples
     --------
-    >>> size_class(0), size_class(129), size_class(1000)
-    (128, 144, 1024)
+    >>> size_class(0), size_class(129), size_class(5000)
+    (128, 256, 5120)
     """
-    if nbytes <= _SMALLEST:
-        return _SMALLEST
-    step = 1 << max((nbytes - 1).bit_length() - 4, 4)
+    if nbytes <= _FINE:
+        return (nbytes + _SMALLEST - 1) & -_SMALLEST or _SMALLEST
+    step = 1 << ((nbytes - 1).bit_length() - 4)
     return -(-nbytes // step) * step
 
 
@@ -175,11 +176,18 @@ class _Extent:
 
 def wrap(device: Device, array: np.ndarray) -> Memory:
     """Make the bytes from an array's lowest to its highest element the memory of a device."""
-    low, high = np.lib.array_utils.byte_bounds(array) if array.size else (array.ctypes.data, 0)
-    nbytes = max(high - low, 0)
-    host = np.asarray(_Extent(low, nbytes, array)) if nbytes else np.zeros(1, np.uint8)
+    flags = array.flags
+    nbytes = array.nbytes
+    if not nbytes:
+        host = np.zeros(1, np.uint8)
+    elif flags.c_contiguous and flags.writeable:
+        host = array.reshape(-1).view(np.uint8)
+    else:
+        low, high = np.lib.array_utils.byte_bounds(array)
+        nbytes = high - low
+        host = np.asarray(_Extent(low, nbytes, array))
     buffer = cl.Buffer(device.context, _FLAGS | cl.mem_flags.USE_HOST_PTR, hostbuf=host)
-    return _foreign(device, buffer, nbytes, host, array.flags.writeable, array)
+    return _foreign(device, buffer, nbytes, host, flags.writeable, array)
 
 
 def adopt(device: Device, buffer: cl.Buffer) -> Memory:
