@@ -9,7 +9,7 @@ from clarray.codegen.expression import Call, Inputs, operand, parameters
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
 from clarray.plan.layout import STEPPED
-from clarray.plan.elementwise import ElementwisePlan
+from clarray.plan.elementwise import TILE, ElementwisePlan
 
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities
@@ -43,7 +43,7 @@ def elementwise_source(
         arg_types.append(f"int{32 if plan.index == 'int' else 64}")
     policy = plan.policy
     body = value.text + render(
-        "elementwise",
+        "tiled" if plan.tile_axis else "elementwise",
         d=dialect,
         V=plan.vector,
         I=plan.index,
@@ -56,6 +56,9 @@ def elementwise_source(
         everyone=everyone,
         flat=not strided,
         rank=plan.rank,
+        axis=plan.tile_axis,
+        T=TILE,
+        staged_names=[f"x{k}" for k, wanted in enumerate(plan.staged) if wanted],
         segment=policy.segment or plan.vector,
         stream=plan.stream and capabilities.clang_builtins,
         group_attribute=(

@@ -16,10 +16,13 @@ from clarray.expr.node import CONST, INDEX, Node
 from clarray.plan.elementwise import (
     ALIGNMENT,
     INT_LIMIT,
+    STAGED_LIMIT,
+    TILE,
     ElementwisePlan,
     explicit_width,
     groups,
     index_type,
+    tile_axis,
     vector_width,
 )
 from clarray.plan.layout import STEPPED, UNIT, ZERO, Space, access, aligned, collapse, reach
@@ -196,6 +199,9 @@ def _prepare_strided(
         for k, (n, s) in enumerate(zip((out, *placed), strides, strict=True))
     ]
     classes = {id(n): kind for n, kind in zip(placed, kinds[1:], strict=True)}
+    axis, staged = _tiles(state, nodes, placed, shape, strides)
+    if not explicit and (axis or "strided" in kinds):
+        vector = 1  # neighbouring work-items take neighbouring elements
     accesses = tuple("const" if n.op is CONST else classes[id(n)] for n in nodes)
     furthest = max([root.size, *(reach(shape, s) for s in strides)])
     index = index_type(furthest, policy.chunked)
@@ -207,7 +213,7 @@ def _prepare_strided(
     )
     plan = ElementwisePlan(
         accesses, kinds[0], len(shape), vector, explicit, index,
-        whole and not policy.explicit, False, policy,
+        whole and not policy.explicit, False, policy, axis, staged,
     )  # fmt: skip
     kernel = state.kernel(elementwise_source(plan, root, nodes, state.capabilities))
     rows = root.size // shape[-1]
@@ -217,8 +223,29 @@ def _prepare_strided(
         space.offsets[1:],
         space.offsets[0],
         (rows, *reversed(shape), *_stride_arguments(space, strides, accesses, nodes, plan)),
-        rows * -(-shape[-1] // segment),
+        _work(shape, rows, axis, segment, policy.work_group),
     )
+
+
+def _work(shape: tuple[int, ...], rows: int, axis: int, segment: int, work_group: int) -> int:
+    """Work units of a strided kernel: segments of rows, or work-items for all tiles."""
+    if not axis:
+        return rows * -(-shape[-1] // segment)
+    down, across = -(-shape[-1 - axis] // TILE), -(-shape[-1] // TILE)
+    return rows // shape[-1 - axis] * down * across * work_group
+
+
+def _tiles(
+    state: DeviceState, nodes: list[Node], placed: list[Node], shape: tuple[int, ...],
+    strides: list[tuple[int, ...]],
+) -> tuple[int, tuple[bool, ...]]:  # fmt: skip
+    """The axis of a tiled kernel, or 0, and which inputs are staged in local memory."""
+    if state.policies.elementwise.work_group < TILE:
+        return 0, ()
+    inside = [(n, s) for n, s in zip(placed, strides[1:], strict=True) if n.op is not INDEX]
+    axis = tile_axis(shape, [s for _, s in inside])
+    turned = [n for n, s in inside if axis and s[-1 - axis] == 1 and s[-1] not in (0, 1)]
+    return axis, tuple(n in turned[:STAGED_LIMIT] for n in nodes)
 
 
 def _stride_arguments(

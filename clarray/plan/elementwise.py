@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from clarray.plan.layout import Shape
+
 INT_LIMIT = 2**31 - 2**16  # 32-bit indices must not overflow within the last vector or grid stride
 ALIGNMENT = 16  # bytes a GPU's widest load wants
 
@@ -38,6 +40,11 @@ class ElementwisePlan:
         Whether all contiguous operands may be loaded by aligned vectors.
     stream : bool
         Whether the output bypasses the caches.
+    tile_axis : int
+        0, or the axis (1: next to the innermost) along which some operands are contiguous: the
+        kernel then works on tiles of it and the innermost axis.
+    staged : tuple of bool
+        Per distinct input: whether it goes through local memory in a tiled kernel.
     """
 
     accesses: tuple[str, ...]
@@ -49,6 +56,30 @@ class ElementwisePlan:
     aligned: bool
     stream: bool
     policy: ElementwisePolicy
+    tile_axis: int = 0
+    staged: tuple[bool, ...] = ()
+
+
+TILE = 32  # side of a tile: as many elements as neighbouring work-items load at once
+STAGED_LIMIT = 5  # tiles of 16-byte elements that fit the 48 KiB of local memory most GPUs have
+
+
+def tile_axis(shape: Shape, strides: Sequence[Shape]) -> int:
+    """The axis, counted from the innermost, that a transposed input is contiguous along, or 0.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Loops, outermost first.
+    strides : sequence of tuple of int
+        Of the inputs in memory.
+    """
+    last = len(shape) - 1
+    for axis in range(last):
+        if shape[axis] >= TILE // 2 and shape[last] >= TILE // 2:
+            if any(s[axis] == 1 and s[last] not in (0, 1) for s in strides):
+                return last - axis
+    return 0
 
 
 def vector_width(dtypes: Sequence[np.dtype], vector_bytes: int, max_width: int) -> int:
