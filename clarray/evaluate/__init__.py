@@ -141,8 +141,15 @@ def _prepare(
 ) -> tuple[Node, list[Launch]]:
     """Settle the graph below `node` and give the launches that compute it into `target`."""
     epilogue = None
-    if node.flags & (SHARED | REDUCES | MASKED):
-        epilogue = _settle(node)
+    flags = node.flags
+    if flags & (SHARED | REDUCES | MASKED):
+        below = flags & SHARED
+        for arg in node.args:
+            below |= arg.flags & (REDUCES | MASKED)
+        if not below and isinstance(node.op, Reduction):  # what most reductions are
+            epilogue = Epilogue(node, node, ())
+        else:
+            epilogue = _settle(node)
     if node.size == 0:
         return target or _new(state.device, node, contiguous(node.shape)), []
     if epilogue is not None:
