@@ -83,11 +83,13 @@ HELPER ${t} ca_cpow_${t}(${t} a, ${t} b) {
   if (b.x == 0 && b.y == 0) return (${t})(1, 0);
   if (a.x == 0 && a.y == 0) return b.x > 0 ? (${t})(0, 0) : (${t})(NAN, NAN);
   if (b.y == 0 && fabs(b.x) < 100 && floor(b.x) == b.x) {
-    int n = (int)fabs(b.x);
-    ${t} p = a, r = n & 1 ? a : (${t})(1, 0);
-    for (n >>= 1; n != 0; n >>= 1) {
-      p = ca_cmul_${t}(p, p);
+    if (b.x == 1) return a;
+    if (b.x == 2) return ca_cmul_${t}(a, a);
+    if (b.x == 3) return ca_cmul_${t}(a, ca_cmul_${t}(a, a));
+    ${t} p = a, r = (${t})(1, 0);
+    for (int n = (int)fabs(b.x); n != 0; n >>= 1) {
       if (n & 1) r = ca_cmul_${t}(r, p);
+      if (n > 1) p = ca_cmul_${t}(p, p);
     }
     return b.x < 0 ? ca_cdiv_${t}((${t})(1, 0), r) : r;
   }

@@ -52,7 +52,7 @@ HELPER ${t} ca_casinh_${t}(${t} z) {
   const ${t.scalar} x = z.x, y = z.y, ax = fabs(x), ay = fabs(y);
   if (isnan(x) || isnan(y)) {
     if (isinf(x)) return (${t})(x, y + y);
-    if (isinf(y)) return (${t})(y, x + x);
+    if (isinf(y)) return (${t})(INFINITY, x + x);
     return y == 0 ? (${t})(x + x, y) : (${t})(NAN, NAN);
   }
   if (ax > ${l.lit(1 / k["eps"])} || ay > ${l.lit(1 / k["eps"])}) {

@@ -13,7 +13,7 @@ HELPER ${t} ca_csinh_${t}(${t} z) {
   if (x == 0) return (${t})(x, NAN);
   if (y == 0) return (${t})(x, y);
   if (isinf(x) && isfinite(y)) return (${t})(x * cos(y), ${l.inf} * sin(y));
-  return isinf(x) ? (${t})(x, NAN) : (${t})(NAN, NAN);
+  return isinf(x) ? (${t})(INFINITY, NAN) : (${t})(NAN, NAN);
 }
 </%def>
 <%def name="ccosh(t)">
@@ -28,7 +28,7 @@ HELPER ${t} ca_ccosh_${t}(${t} z) {
     return (${t})(h * ${l.lit("0.5")} * c * h, copysign(h * ${l.lit("0.5")}, x) * s * h);
   }
   if (x == 0) return (${t})(NAN, 0);
-  if (y == 0) return (${t})(x * x, copysign(${l.lit(0)}, x) * y);
+  if (y == 0) return (${t})(x * x, isnan(x) ? y : copysign(${l.lit(0)}, x) * y);
   if (isinf(x) && isfinite(y)) return (${t})(${l.inf} * cos(y), x * sin(y));
   return isinf(x) ? (${t})(INFINITY, NAN) : (${t})(NAN, NAN);
 }
