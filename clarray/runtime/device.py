@@ -84,7 +84,7 @@ class Device:
         self.lock: Any = threading.RLock()
         self.pending = False
         self.inherited = False
-        self.noisy = self.compiles_at_launch = pocl.is_pocl(device)
+        self.is_pocl = pocl.is_pocl(device)
         self.cl_device = device
         # Now, since a process forked later must not ask OpenCL to describe its error.
         self._name = f"<{device.name.strip()} on {device.platform.name.strip()}>"

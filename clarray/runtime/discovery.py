@@ -219,7 +219,7 @@ def _after_fork_in_child() -> None:
     for device in _inherited:
         if not device.inherited:
             device.disown()
-    _default_lost = _chosen is not None and not pocl.is_pocl(_chosen.cl_device)
+    _default_lost = _chosen is not None and not _chosen.is_pocl
     _found, _chosen, _adopted, _forked = None, None, [], True
 
 

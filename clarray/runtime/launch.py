@@ -127,7 +127,7 @@ class Kernel:
     def _count(self, bound: Bound, local: tuple[int, ...]) -> None:
         """See to it that what this launch compiled is kept on disk."""
         launches = bound.launches[local] = bound.launches.get(local, 0) + 1
-        if not self._device.compiles_at_launch:
+        if not self._device.is_pocl:
             bound.seen.add(local)
         elif launches == 1:
             self._program.save_at_exit(bound.lane)

@@ -98,7 +98,7 @@ class Program:
         if program is None:
             program = self._load(lane) or self._from_other_lane(lane) or self._compile(lane)
             self._built[lane.name] = program
-            if not self._device.compiles_at_launch:
+            if not self._device.is_pocl:
                 self.save(lane)
         return program
 
@@ -127,7 +127,7 @@ class Program:
             wanted = device.compiled.binary_ids[lane is not device.main]
             binary = pocl.for_device(binary, wanted)
         try:
-            with quiet_build(device.noisy):
+            with quiet_build(device.is_pocl):
                 program = cl.Program(device.context, [lane.device], [binary])
                 return program.build(devices=[lane.device])
         except cl.Error:
@@ -135,7 +135,9 @@ class Program:
 
     def _compile(self, lane: Lane) -> cl.Program:
         start = time.perf_counter()
-        program = compile_source(self._device.context, lane.device, self.source, self._device.noisy)
+        program = compile_source(
+            self._device.context, lane.device, self.source, self._device.is_pocl
+        )
         profile.record("build", ", ".join(self._arg_types), 0, time.perf_counter() - start)
         return program
 

@@ -134,6 +134,7 @@ class TestHostMemory:
         for by in (3.0, 5.0):
             args = (source.buffer, 100, target.buffer, by)
             scale.kernel.launch((1,), (1,), args, True)
+            device.synchronize()
             np.testing.assert_array_equal(y, x * np.float32(by))
         assert source.shared
 
