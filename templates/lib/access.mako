@@ -10,7 +10,7 @@
 ## A full load of pairs reads one element past its last one: the caller keeps that inside the array.
 ##
 ## `V` elements are taken at a time. In the explicit dialect they are one OpenCL vector, x0_0 (W == V, one
-## part); in the scalar dialect they are V scalars x0_0, x0_1 ... (W == 1, V parts).
+## part); in the scalar dialect they are V scalars x0_0, x0_1 ... (W == 1, V parts), `spread` elements apart.
 
 <%def name="element(s, base, j)" filter="trim">
 % if s.access == 'index':
@@ -63,7 +63,7 @@ ${gather(s, base, j, V, tag)}
 <%def name="load_partial(s, base, j, m, tag='')">
 % if d.width == 1:
 % for w in range(V):
-const ${s.type} ${s.name}${tag}_${w} = (${w} < ${m}) ? ${element(s, base, f'{j} + {w}')} : (${s.type})(0);
+const ${s.type} ${s.name}${tag}_${w} = (${w} < ${m}) ? ${element(s, base, f'{j} + {w * spread}')} : (${s.type})(0);
 % endfor
 % elif s.access in ('zero', 'index'):
 ${load(s, base, j, tag)}
@@ -90,7 +90,7 @@ const ${s.type} ${s.name}${tag}_${w} = ${f'(char)(-({s.name}{tag}_v.s{w:x} != 0)
 % endfor
 % else:
 % for w in range(V):
-const ${s.type} ${s.name}${tag}_${w} = ${element(s, base, f'{j} + {w}')};
+const ${s.type} ${s.name}${tag}_${w} = ${element(s, base, f'{j} + {w * spread}')};
 % endfor
 % endif
 </%def>
@@ -105,14 +105,25 @@ ${o.p}[${position(o, base, j)}] = ${value};
 % endif
 </%def>
 
+## Whether the value stored in `o` is the same all along the innermost loop.
+<%def name="repeated(o)"><% return all(x.access == "zero" for x in context.get("everyone", ()) if x.name != o.name) %></%def>
+
 ## Store the parts named `value_0`, `value_1` ... at elements j .. j+V-1.
 <%def name="store(o, base, j, value, stream=False)">
 % if d.width == 1 and o.aligned and V > 1 and o.access == 'unit' and not o.half:
 *(__global ${o.storage}${V}*)(${o.p} + ${base} + (${j})) = (${o.storage}${V})(${', '.join(f'{value}_{w} & 1' if o.kind == 'b' else f'{value}_{w}' for w in range(V))});
 % elif d.width == 1:
 % for w in range(V):
-${store_element(o, base, f'{j} + {w}', f'{value}_{w}')}
+${store_element(o, base, f'{j} + {w * spread}', f'{value}_{w}')}
 % endfor
+% elif o.access == 'unit' and o.half and repeated(o):
+{
+  ## PoCL takes the pointer for aligned. The instruction that converts and stores at once does not mind,
+  ## but a constant is converted before the loop: so it is stored by way of an aligned variable.
+  ushort${V} ${o.name}_h;
+  vstore_half${V}_rte(${value}_0, 0, (half*)&${o.name}_h);
+  vstore${V}(${o.name}_h, 0, (__global ushort*)(${o.p} + ${base} + (${j})));
+}
 % elif o.access == 'unit' and o.half:
 vstore_half${V}_rte(${value}_0, 0, ${o.p} + ${base} + (${j}));
 % elif o.access == 'unit' and stream and o.kind != 'b':
@@ -127,7 +138,7 @@ ${store_partial(o, base, j, V, value)}
 <%def name="store_partial(o, base, j, m, value)">
 % if d.width == 1:
 % for w in range(V):
-if (${w} < ${m}) { ${store_element(o, base, f'{j} + {w}', f'{value}_{w}')} }
+if (${w} < ${m}) { ${store_element(o, base, f'{j} + {w * spread}', f'{value}_{w}')} }
 % endfor
 % else:
 {
