@@ -141,13 +141,14 @@ class Memory:
             "version": 3,
         }
 
-    def __del__(self) -> None:
+    # The default is bound early: while Python shuts down, names of the module are gone.
+    def __del__(self, large: int = _CHECKED) -> None:
         block = self._block
         if block.home is None:
             self.device.let_go(block, self._keep)
         else:
             block.home.append(block)
-            if block.size >= _CHECKED:
+            if block.size >= large:
                 self.device.pool.trim()
 
     def __repr__(self) -> str:

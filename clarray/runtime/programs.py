@@ -127,7 +127,7 @@ class Program:
             wanted = device.compiled.binary_ids[lane is not device.main]
             binary = pocl.for_device(binary, wanted)
         try:
-            with quiet_build(device.is_pocl):
+            with quiet_build():
                 program = cl.Program(device.context, [lane.device], [binary])
                 return program.build(devices=[lane.device])
         except cl.Error:
@@ -135,16 +135,12 @@ class Program:
 
     def _compile(self, lane: Lane) -> cl.Program:
         start = time.perf_counter()
-        program = compile_source(
-            self._device.context, lane.device, self.source, self._device.is_pocl
-        )
+        program = compile_source(self._device.context, lane.device, self.source)
         profile.record("build", ", ".join(self._arg_types), 0, time.perf_counter() - start)
         return program
 
 
-def compile_source(
-    context: cl.Context, device: cl.Device, source: str, noisy: bool = True
-) -> cl.Program:
+def compile_source(context: cl.Context, device: cl.Device, source: str) -> cl.Program:
     """Compile for one device of a context, without a word.
 
     Raises
@@ -155,7 +151,7 @@ def compile_source(
     # The one-argument form, since pyopencl would keep a second cache beside ours.
     program = cl.Program(cl._cl._Program(context, source))
     try:
-        with quiet_build(noisy):
+        with quiet_build():
             return program.build(devices=[device])
     except cl.Error as error:
         numbered = "\n".join(

@@ -13,19 +13,15 @@ _CHATTER = re.compile(rb"\d+ warnings? generated\.|error: unknown target CPU '[^
 
 
 @contextlib.contextmanager
-def quiet_build(redirect: bool) -> Iterator[None]:
-    """Silence pyopencl's compiler warnings and, with `redirect`, a runtime's lines on stderr.
+def quiet_build() -> Iterator[None]:
+    """Silence pyopencl's compiler warnings, and the runtime's lines on stderr.
 
-    PoCL lets its compiler print "1 warning generated." straight to file descriptor 2. Whatever else
-    was written there meanwhile is passed on afterwards.
+    PoCL and NVIDIA let their compilers print "1 warning generated." straight to file descriptor 2.
+    Whatever else was written there meanwhile is passed on afterwards.
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _held_stderr():
         warnings.simplefilter("ignore")
-        if not redirect:
-            yield
-            return
-        with _held_stderr():
-            yield
+        yield
 
 
 @contextlib.contextmanager
