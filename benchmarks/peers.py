@@ -51,7 +51,8 @@ class Clarray(Peer):
         self.xp = SimpleNamespace(asarray=self.module.asarray, exp=np.exp, log=np.log, sin=np.sin)
 
     def upload(self, host: np.ndarray) -> Any:
-        return self.module.asarray(host)
+        # Memory of its own: what shares NumPy's is evaluated at each call and does not fuse.
+        return self.module.array(host)
 
     def finish(self, result: Any) -> None:
         result.evaluate()
@@ -88,6 +89,9 @@ class Torch(Peer):
     def finish(self, result: Any) -> None:
         if self.on_gpu:
             self.module.cuda.synchronize()
+
+    def host(self, result: Any) -> np.ndarray:
+        return np.asarray(result.cpu() if hasattr(result, "cpu") else result)
 
 
 class Jax(Peer):
@@ -146,6 +150,9 @@ class Pyopencl(Peer):
     def finish(self, result: Any) -> None:
         self.queue.finish()
 
+    def host(self, result: Any) -> np.ndarray:
+        return np.asarray(result.get() if hasattr(result, "get") else result)
+
     def copy_seconds(self, host: np.ndarray) -> Callable[[], None]:
         """Give a copy from buffer to buffer by the driver itself."""
         source, target = self.upload(host), self.array.empty(self.queue, host.shape, host.dtype)
@@ -165,6 +172,9 @@ class Cupy(Peer):
 
     def finish(self, result: Any) -> None:
         self.module.cuda.get_current_stream().synchronize()
+
+    def host(self, result: Any) -> np.ndarray:
+        return self.module.asnumpy(result)
 
 
 KINDS = {kind.name: kind for kind in (Clarray, Peer, Numexpr, Torch, Jax, Pyopencl, Cupy)}

@@ -209,7 +209,7 @@ def show_devices(chosen: Any) -> None:
 
 def show_table(data: np.ndarray, bandwidth: float) -> bool:
     """Print the table for an array; whether every answer is NumPy's."""
-    x = clarray.asarray(data)
+    x = clarray.array(data)  # its own memory: what shares NumPy's is evaluated at each call
     print(f"Copy bandwidth of the device: {bandwidth / 1e9:.1f} GB/s (read and written)\n")
     print(COLUMNS.format(*HEADINGS))
     right = True
