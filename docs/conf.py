@@ -1,6 +1,8 @@
 """Sphinx: `python -m sphinx -W -b html docs docs/_build/html`."""
 
+import sys
 from importlib.metadata import version as installed
+from pathlib import Path
 
 project = "clarray"
 author = "clarray developers"
@@ -24,3 +26,9 @@ napoleon_use_ivar = True
 
 html_theme = "furo"
 html_title = f"clarray {release}"
+
+# Pages that are made from the package's own tables.
+sys.path.insert(0, str(Path(__file__).parent))
+import reference  # noqa: E402
+
+reference.write(Path(__file__).parent / "generated")
