@@ -46,6 +46,7 @@ def elementwise_source(
         "tiled" if plan.tile_axis else "elementwise",
         d=dialect,
         V=plan.vector,
+        spread=1,
         I=plan.index,
         policy=policy,
         inputs=inputs,

@@ -214,7 +214,9 @@ def reduce_source(
     if mask_node is not None:
         mask_call = Call("where", mask_node, inputs)
         text += mask_call.text
-    out = operand("y", epilogue.root.dtype, plan.out_access, dialect, base="yb")
+    out = operand(
+        "y", epilogue.root.dtype, plan.out_access, dialect, base="yb", aligned=plan.out_aligned
+    )
     out = _with_step(out, inner)
     ends = wide = None
     if not plan.partial:
@@ -247,7 +249,7 @@ def reduce_source(
     body = text + render(
         "reduce",
         d=dialect, V=plan.vector, X=plan.loads, I=plan.index, policy=plan.policy, m=code,
-        form=plan.form, lanes=plan.lanes, strip=plan.strip, value=call, mask=mask_call,
+        form=plan.form, spread=plan.spread, lanes=plan.lanes, strip=plan.strip, value=call, mask=mask_call,
         masked=mask_node is not None, epilogue=ends, wide_epilogue=wide, partial=plan.partial, out=out,
         operands=operands, everyone=everyone, kept_rank=plan.kept_rank,
         reduced_rank=plan.reduced_rank, params=[*inputs.params, *params, *sizes, *strides],
@@ -275,7 +277,7 @@ def combine_source(
     arg_types = [*ends.arg_types, *kinds, *out_kinds, *["int64"] * (2 + 2 * plan.kept_rank)]
     body = ends.text + render(
         "combine",
-        d=dialect, V=1, policy=plan.policy, m=code, lanes=lanes, epilogue=ends, out=out,
+        d=dialect, V=1, spread=1, policy=plan.policy, m=code, lanes=lanes, epilogue=ends, out=out,
         kept_rank=plan.kept_rank, params=params, prepare=ends.prepare,
     )  # fmt: skip
     attribute = capabilities.function_attribute

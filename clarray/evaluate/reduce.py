@@ -191,16 +191,20 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
     )
     inner_strides = _inner_strides(space)
     lanes, strip, loads = _shape(state, space, vector, ordered)
+    spread = 1
     if not policy.explicit and any(s not in (0, 1) for s in inner_strides[1:]):
         # neighbouring work-items, not elements of one, take neighbouring positions
-        loads, vector = (loads * vector if space.form == ROWS else loads), 1
-        lanes, strip, _ = _shape(state, space, vector, ordered)
+        if space.form == ROWS:
+            loads, vector = loads * vector, 1
+            lanes, strip, _ = _shape(state, space, vector, ordered)
+        else:
+            spread = policy.work_group // lanes
     divided = split(
         space, space.form, vector, lanes, strip, loads, policy, state.units, ordered,
         reduced.dtype.itemsize,
     )  # fmt: skip
     plan = _plan(state, space, nodes, placed, position, inner_strides, vector, explicit, loads,
-                 lanes, strip, divided)  # fmt: skip
+                 lanes, strip, spread, divided)  # fmt: skip
     everyone = [*nodes, position] if position is not None else nodes
     first = state.kernel(
         reduce_source(
@@ -252,7 +256,7 @@ def _shape(
 def _plan(
     state: DeviceState, space: ReduceSpace, nodes: list[Node], placed: list[Node],
     position: Node | None, inner: list[int], vector: int, explicit: bool, loads: int, lanes: int,
-    strip: int, divided: Split,
+    strip: int, spread: int, divided: Split,
 ) -> ReducePlan:  # fmt: skip
     policy = state.policies.reduce
     classes = {
@@ -278,7 +282,9 @@ def _plan(
     return ReducePlan(
         space.form, tuple(accesses), "zero" if space.form != COLUMNS else access(inner[0]),
         len(space.kept), len(space.reduced), vector, explicit, loads, lanes, strip,
-        index_type(furthest, policy.chunked), whole, divided.parts > 1, policy,
+        index_type(furthest, policy.chunked), whole,
+        spread == 1 and bool(space.kept) and space.kept[-1] % ALIGNMENT == 0, spread,
+        divided.parts > 1, policy,
     )  # fmt: skip
 
 

@@ -62,7 +62,10 @@ class ReducePlan:
         Vectors of outputs per work-item (columns).
     index : str
         C type of positions.
-    aligned : bool
+    aligned, out_aligned : bool
+        Whether contiguous inputs are loaded, and the output stored, by aligned vectors.
+    spread : int
+        Distance between the outputs of one work-item in scalar code (columns).
     partial : bool
         Whether states go to memory for a second launch.
     policy : ReducePolicy
@@ -80,6 +83,8 @@ class ReducePlan:
     strip: int
     index: str
     aligned: bool
+    out_aligned: bool
+    spread: int
     partial: bool
     policy: ReducePolicy
 
@@ -126,7 +131,8 @@ def reduce_space(
         if extent == 1:
             continue
         steps = [o[axis] for o in operands]
-        if not ordered and any(s < 0 for s in steps[1:]) and all(s <= 0 for s in steps[1:]):
+        backwards = any(s < 0 for s in steps) and all(s <= 0 for s in steps)
+        if axis in axes and not ordered and backwards:
             for k, step in enumerate(steps):
                 offsets[k] += step * (extent - 1)
             steps = [-s for s in steps]

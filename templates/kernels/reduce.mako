@@ -10,6 +10,8 @@
 ##            V outputs | V outputs | ...      (side work-items across, lanes work-items down)
 ##            V         | V
 ##            ...
+##            Where outputs are read with a stride, scalar code takes V outputs `spread` = side apart instead, so
+##            that neighbouring work-items still read neighbouring elements.
 ##
 ## What the lanes of an output hold is combined in local memory. A task is a block of outputs and a part of the
 ## reduced axes; with more than one part the states go to memory for a second launch (combine.mako).
@@ -274,11 +276,11 @@ void reduce(${', '.join(params)}) {
     }
 % else:
     const ${I} across = ((${I})k0 + ${V * strip * side - 1}) / ${V * strip * side};
-    const ${I} first = (block % across) * ${V * strip * side} + beside * ${V * strip};
+    const ${I} first = (block % across) * ${V * strip * side} + beside * ${V * strip if spread == 1 else 1};
     const ${I} outer = block / across;
     const ${I} row_first = part * (${I})rows_per_part;
     const ${I} row_last = min((${I})(row_first + rows_per_part), (${I})rows);
-    const ${I} left = max((${I})0, min((${I})${V * strip}, (${I})(k0 - first)));
+    const ${I} left = max((${I})0, min((${I})${V * strip}, (${I})((k0 - first + ${spread - 1}) / ${spread})));
     const int full = max((${I})0, (${I})(left - ${1 if pairs else 0})) / ${V}, rest = left - full * ${V};
 % for s in everyone:
     ${I} ${s.name}kept = ${s.start if s.access == 'index' else '0'};
@@ -391,14 +393,28 @@ void reduce(${', '.join(params)}) {
       ${write('state', 'outer * k0 + column', 'column')}
     }
 % else:
-    for (int v = 0; v < ${strip * parts}; ++v) {
-      state_t state = acc[v];
-      ${tree('state')}
-      if (lane == 0 && v < left) {
-        const ${I} column = first + v;
-        ${write('state', 'outer * k0 + column', 'column')}
-      }
+% for w in range(strip * parts):
+    state_t state_${w} = acc[${w}];
+    ${tree(f'state_{w}')}
+% endfor
+% if partial:
+    if (lane == 0) {
+% for w in range(strip * parts):
+      if (${w} < left) { ${write(f'state_{w}', f'outer * k0 + first + {w * spread}')} }
+% endfor
     }
+% else:
+    if (lane == 0 && left == ${strip * parts}) {
+% for w in range(strip * parts):
+      const ${out.lane} y_${w} = ${epilogue.call(f'finish(state_{w})')};
+% endfor
+      ${access.store(out, out.base, 'first', 'y')}
+    } else if (lane == 0) {
+% for w in range(strip * parts):
+      if (${w} < left) { ${write(f'state_{w}', '', f'first + {w * spread}')} }
+% endfor
+    }
+% endif
 % endif
 % endif
   }

@@ -44,9 +44,12 @@ void elementwise(${', '.join(params)}) {
 % endfor
     }
 % endfor
-    for (int r = y; r < ${T}; r += ${H}) {
+    const bool whole = p_first + ${T} <= n${axis} && j_first + ${T} <= n0;
+    #pragma unroll
+    for (int k = 0; k < ${T // H}; ++k) {
+      const int r = y + k * ${H};
       const ${I} p = p_first + x, j = j_first + r;
-      if (p < n${axis} && j < n0) {
+      if (whole || (p < n${axis} && j < n0)) {
 % for s in staged:
         const ${I} ${s.base} = ${s.name}o_ + p;
         ${s.name}t[r][x] = ${access.element(s, s.base, 'j')};
@@ -54,9 +57,11 @@ void elementwise(${', '.join(params)}) {
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int r = y; r < ${T}; r += ${H}) {
+    #pragma unroll
+    for (int k = 0; k < ${T // H}; ++k) {
+      const int r = y + k * ${H};
       const ${I} p = p_first + r, j = j_first + x;
-      if (p < n${axis} && j < n0) {
+      if (whole || (p < n${axis} && j < n0)) {
 % for s in staged:
         const ${s.type} ${s.name}_0 = ${s.name}t[x][r];
 % endfor
