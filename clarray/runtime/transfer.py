@@ -34,9 +34,22 @@ _SLOTS_PER_THREAD = 2
 _STAGED_WRITE = 14 << 20  # from these sizes on through pinned slots
 _STAGED_READ = 36 << 20
 _SMALL = 4096  # up to this size read into pinned memory: 1 us less
-_ZEROS = np.zeros(4, np.uint32)  # wide patterns are filled in twice as fast as narrow ones
-_FILL_BYTES = 1 << 30  # one fill of 40 GiB never came back on one driver
 _SPLIT = 16 << 20  # copies by the processor from this size on are split over threads
+
+
+# Not clEnqueueFillBuffer: with one driver it hung, or broke the queue, on a buffer larger than what
+# the driver calls its largest allocation; kernels work there.
+_ZERO_SOURCE = """
+kernel void zero(global uint4 *x, const ulong nbytes)
+{
+    const ulong n = nbytes / sizeof(uint4);
+    for (ulong i = get_global_id(0); i < n; i += get_global_size(0))
+        x[i] = (uint4)(0);
+    if (get_global_id(0) < nbytes % sizeof(uint4))
+        ((global uchar *)(x + n))[get_global_id(0)] = 0;
+}
+"""
+_ZERO_GROUP_BYTES = 64 * 16
 
 
 class Copier(Protocol):
@@ -135,15 +148,9 @@ class StagedCopier:
         return part.view(dtype)[0]
 
     def fill_zero(self, memory: Memory) -> None:
-        queue = self._device.main.queue
-        self._device.pending = True
-        whole = memory.nbytes // 16 * 16
-        for at in range(0, whole, _FILL_BYTES):
-            size = min(_FILL_BYTES, whole - at)
-            cl.enqueue_fill_buffer(queue, memory.buffer, _ZEROS, at, size)
-        if whole < memory.nbytes:
-            rest = memory.nbytes - whole
-            cl.enqueue_fill_buffer(queue, memory.buffer, np.uint8(0), whole, rest)
+        kernel = self._device.program(_ZERO_SOURCE, {"zero": ("buffer", "uint64")}).kernel("zero")
+        groups = min(-(-memory.nbytes // _ZERO_GROUP_BYTES), 8192)
+        kernel.launch((groups,), (64,), (memory.buffer, memory.nbytes), nbytes=memory.nbytes)
 
     def _in_pieces(
         self, nbytes: int, work: Callable[[np.ndarray, int, int], cl.Event | None]
