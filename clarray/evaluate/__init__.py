@@ -6,6 +6,8 @@ overwritten, and `finish` the one place that waits for the device.
 
 from __future__ import annotations
 
+from weakref import ref
+
 from clarray.codegen.reduce import Epilogue
 from clarray.evaluate.elementwise import flat_launch, strided_launch
 from clarray.evaluate.reduce import find_epilogue, reduction_launches
@@ -52,10 +54,20 @@ def evaluate(node: Node) -> Node:
         for launch in launches:
             launch.run()
         assert out.memory is not None
+        readers = node.readers
         node.become_leaf(out.memory, out.offset, out.strides, out.contiguous)
+        if readers:
+            _pass_on(readers, out.memory)
         if flags & EAGER:
             device.synchronize()
     return node
+
+
+def _pass_on(readers: list[ref[Node]], memory: Memory) -> None:
+    """Let what was grown on a pending node read the memory that it has become."""
+    memory.readers.extend(readers)
+    for reader in reversed(live_readers(readers)):  # operands before what uses them
+        regrow(reader)
 
 
 def write(target: Node, value: Node) -> None:

@@ -172,7 +172,7 @@ def reduction(op, args: tuple[Node, ...], shape: Shape) -> Node:
 
 def regrow(node: Node) -> None:
     """Recompute what a pending node keeps of its operands, after some of them became memory."""
-    flags = 0
+    flags = node.flags & SHARED
     key: tuple[int, ...]
     for a in node.args:
         flags |= a.flags
