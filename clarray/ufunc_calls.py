@@ -246,11 +246,11 @@ def packed(node: Node) -> Node:
 def in_place(ufunc: np.ufunc, array: Any, other: Any) -> Any:
     """``array op= other``: into the array's memory, or, while it has none, a new pending value."""
     node = array._node
-    if node.memory is None and array._base is None and not node.flags & MASKED:
+    if node.memory is None and array._base is None:
         result = call(ufunc, (array, other))
         if result is NotImplemented:
             return result
-        if result.shape != node.shape:
+        if not node.flags & MASKED and result.shape != node.shape:
             raise ValueError(
                 f"non-broadcastable output operand with shape {node.shape} doesn't match the "
                 f"broadcast shape {result.shape}"
