@@ -135,6 +135,8 @@ def _store(target: DeviceArray, value: Any) -> None:
     if node.memory is not None and node.memory is leaf.memory and _same_place(node, leaf):
         return  # what `a[key] += b` ends with
     node = _fitted(node, leaf.shape)
+    if node.dtype.kind == "c" and leaf.dtype.kind != "c":
+        np.empty(0, node.dtype).astype(leaf.dtype)  # warns that imaginary parts are lost
     if leaf.size:
         if node.args:
             # the user holds this node, and the one that is written is used up

@@ -132,9 +132,7 @@ def linspace(
     on = device_for(device)
     values, step = np.linspace(_to_host(start), _to_host(stop), num, endpoint, True, dtype, axis)
     made = wrap(upload(values, device_dtype(values.dtype, on), on))
-    if not retstep:
-        return made
-    return made, asarray(step, device=on)
+    return (made, step) if retstep else made
 
 
 def logspace(

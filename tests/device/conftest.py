@@ -1,0 +1,76 @@
+"""One body for NumPy and clarray: the fixture `same` runs it as both and compares the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray.runtime import current_device
+
+Body = Callable[[ModuleType], Any]
+
+DTYPES = [
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+]
+
+
+def assert_same(ours: Any, theirs: Any) -> None:
+    """Same value, dtype and shape; containers and plain Python objects have the same type too."""
+    if isinstance(theirs, np.ndarray | np.generic):
+        assert isinstance(ours, clarray.DeviceArray), f"{type(ours).__name__} is not on the device"
+        assert ours.dtype == theirs.dtype
+        assert ours.shape == theirs.shape
+        np.testing.assert_array_equal(clarray.asnumpy(ours), theirs)
+    elif isinstance(theirs, tuple | list):
+        assert type(ours) is type(theirs)
+        assert len(ours) == len(theirs)
+        for one, other in zip(ours, theirs, strict=True):
+            assert_same(one, other)
+    else:
+        assert type(ours) is type(theirs)
+        assert ours == theirs or (ours != ours and theirs != theirs)
+
+
+def outcome(body: Body, xp: ModuleType) -> tuple[Any, Exception | None]:
+    try:
+        return body(xp), None
+    except Exception as error:
+        return None, error
+
+
+def check_same(body: Body, message: bool = True) -> None:
+    """Run a body as NumPy and as clarray: the same result, or the same error with the same text."""
+    theirs, expected = outcome(body, np)
+    if expected is None:
+        assert_same(body(clarray), theirs)
+        return
+    ours, error = outcome(body, clarray)
+    assert error is not None, f"NumPy raised {expected!r}, clarray gave {ours!r}"
+    assert isinstance(error, type(expected)), f"{error!r} instead of {expected!r}"
+    if message:
+        assert str(error) == str(expected)
+
+
+@pytest.fixture
+def same() -> Callable[..., None]:
+    return check_same
+
+
+@pytest.fixture(params=DTYPES)
+def dtype(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    if name in ("float64", "complex128") and not current_device().capabilities.fp64:
+        pytest.skip("the device has no float64")
+    return name
+
+
+@pytest.fixture
+def host(dtype: str) -> np.ndarray:
+    """Sixty numbers that every dtype holds, in a 3-d array."""
+    return (np.arange(60) % 7).astype(dtype).reshape(3, 4, 5)
