@@ -21,6 +21,8 @@ from clarray.ops.ufuncs import supported_ufuncs
 # The search space: this many inputs of each family, for each argument.
 INPUTS = {np.float32: 1 << 18, np.float64: 1 << 16}
 LARGEST_EXPONENT = {np.float32: 100, np.float64: 900}
+# Their terms cancel where the result is near zero: there the unit is that of the larger operand.
+CANCELLING = {np.logaddexp, np.logaddexp2}
 WIDER = {np.float32: np.float64, np.float64: np.longdouble}
 
 
@@ -41,11 +43,10 @@ def inputs(dtype: type, arguments: int) -> list[np.ndarray]:
     return drawn
 
 
-def worst(got: np.ndarray, exact: np.ndarray) -> float:
-    """Largest error in units of the last place of the rounded exact value, where that is normal."""
+def worst(got: np.ndarray, exact: np.ndarray, size: np.ndarray) -> float:
+    """Largest error in units of the last place of `size`, where that is a normal number."""
     dtype = got.dtype
     limits = np.finfo(dtype)
-    size = np.abs(exact)
     usual = (size >= limits.tiny) & (size <= limits.max)
     unit = np.spacing(size[usual].astype(dtype)).astype(exact.dtype)
     error = np.abs(got[usual].astype(exact.dtype) - exact[usual]) / unit
@@ -60,7 +61,10 @@ def measured(ufunc: np.ufunc, dtype: type) -> tuple[float, float]:
         exact = ufunc(*(x.astype(WIDER[dtype]) for x in given))
         theirs = ufunc(*given)
         mine = clarray.asnumpy(ufunc(*map(clarray.asarray, given)))
-    return worst(mine, exact), worst(theirs, exact)
+        size = np.abs(exact)
+        if ufunc in CANCELLING:
+            size = np.maximum.reduce([size, *map(np.abs, given)])
+    return worst(mine, exact, size), worst(theirs, exact, size)
 
 
 def table(fp64: bool) -> list[list[str]]:
@@ -72,7 +76,8 @@ def table(fp64: bool) -> list[list[str]]:
             continue
         cells = [f"``{ufunc.__name__}``", f"{entry.ulp:g}"]
         for dtype in dtypes:
-            cells += [f"{error:.2f}" for error in measured(ufunc, dtype)]
+            mine, theirs = measured(ufunc, dtype)
+            cells += [f"{mine:.2f}{'!' if mine > entry.ulp else ''}", f"{theirs:.2f}"]
         rows.append(cells + ["-"] * (len(rows[0]) - len(cells)))
         print("  ".join(f"{cell:<14}" for cell in rows[-1]), flush=True)
     return rows
