@@ -118,7 +118,8 @@ class Monoid:
     @property
     def entering(self) -> np.dtype:
         """The dtype values have when they enter the accumulator."""
-        return dict(self.components)["mean" if self.block else self.components[0][0]]
+        found = dict(self.components)
+        return found.get("mean", self.components[0][1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,8 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
     if ufunc is np.add and acc.kind in "fc":
         components: tuple = (("s", acc), ("e", acc))
         return _intern(
-            key, lambda code: Monoid("add", "compensated", dtype, out, components, code=code)
+            key,
+            lambda code: Monoid("add", "compensated", dtype, out, components, block=True, code=code),
         )
     folded = acc if dtype == np.float16 and ufunc is np.multiply else dtype
     loop = find_loop(ufunc, (folded, folded), (folded,))

@@ -27,18 +27,27 @@ HELPER ${t} ca_creciprocal_${t}(${t} a) {
 }
 </%def>
 <%def name="cabs(t)">
+% if t.bits == 32 and dialect.fp64:
+/* In double neither square overflows or vanishes, and the root is correct to the float. */
+HELPER float ca_cabs_${t}(${t} a) {
+  const double x = a.x, y = a.y;
+  const float r = (float)sqrt(x * x + y * y);
+  return isinf(a.x) || isinf(a.y) ? INFINITY : r;
+}
+% else:
 HELPER ${t.scalar} ca_cabs_${t}(${t} a) { return hypot(a.x, a.y); }
+% endif
 </%def>
 <%def name="csign(t)">
 HELPER ${t} ca_csign_${t}(${t} a) {
-  const ${t.scalar} h = hypot(a.x, a.y);
+  const ${t.scalar} h = ca_cabs_${t}(a);
   if (isnan(h)) return (${t})(h, h);
   if (isinf(h)) {
     if (isinf(a.x) && isinf(a.y)) return (${t})(NAN, NAN);
     if (isinf(a.x)) return (${t})(copysign(${t.lane.lit(1)}, a.x), 0);
     if (isinf(a.y)) return (${t})(0, copysign(${t.lane.lit(1)}, a.y));
     /* only the modulus overflowed */
-    const ${t.scalar} half_h = hypot(a.x * ${t.lane.lit("0.5")}, a.y * ${t.lane.lit("0.5")});
+    const ${t.scalar} half_h = ca_cabs_${t}(a * ${t.lane.lit("0.5")});
     return (${t})(a.x * ${t.lane.lit("0.5")} / half_h, a.y * ${t.lane.lit("0.5")} / half_h);
   }
   return h == 0 ? (${t})(0, 0) : (${t})(a.x / h, a.y / h);

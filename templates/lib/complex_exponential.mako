@@ -26,12 +26,12 @@ HELPER ${t} ca_clog_${t}(${t} z) {
   if (isinf(ax) || isinf(ay)) return (${t})(INFINITY, angle);
   const ${t.scalar} a = ax > ay ? ax : ay, b = ax > ay ? ay : ax;
   if (a > ${l.lit(big)})
-    return (${t})(log(hypot(a * ${l.lit("0.25")}, b * ${l.lit("0.25")})) + ${l.lit(repr(2 * ln2))}, angle);
+    return (${t})(log(ca_cabs_${t}((${t})(a, b) * ${l.lit("0.25")})) + ${l.lit(repr(2 * ln2))}, angle);
   if (a < ${l.lit(small)} && a > 0)
-    return (${t})(log(hypot(a * ${l.lit(up)}, b * ${l.lit(up)})) - ${l.lit(repr(shift * ln2))}, angle);
+    return (${t})(log(ca_cabs_${t}((${t})(a, b) * ${l.lit(up)})) - ${l.lit(repr(shift * ln2))}, angle);
   if (a > ${l.lit("0.7")} && a < ${l.lit("1.5")})
     return (${t})(log1p((a - 1) * (a + 1) + b * b) * ${l.lit("0.5")}, angle);
-  return (${t})(log(hypot(a, b)), angle);
+  return (${t})(log(ca_cabs_${t}((${t})(a, b))), angle);
 }
 </%def>
 <%def name="cexp_two(t)">
@@ -72,7 +72,7 @@ HELPER ${t} ca_csqrt_${t}(${t} z) {
   } else if (fabs(a) < ${l.lit(small)} && fabs(b) < ${l.lit(small)}) {
     a *= ${l.lit(up)}; b *= ${l.lit(up)}; scale = ${l.lit(down)};
   }
-  const ${t.scalar} r = sqrt((fabs(a) + hypot(a, b)) * ${l.lit("0.5")});
+  const ${t.scalar} r = sqrt((fabs(a) + ca_cabs_${t}((${t})(a, b))) * ${l.lit("0.5")});
   if (a >= 0) return (${t})(r * scale, b / (2 * r) * scale);
   return (${t})(fabs(b) / (2 * r) * scale, copysign(r, b) * scale);
 }

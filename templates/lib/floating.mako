@@ -1,4 +1,14 @@
 ## Parts, neighbours and remainders of floating-point numbers.
+<%def name="muladd(t)">
+/* a b + c, fused where that is fast: for polynomials, whose last bits do not matter. PoCL never fuses mad. */
+HELPER ${t} ca_muladd_${t}(${t} a, ${t} b, ${t} c) {
+#ifdef __FMA__
+  return fma(a, b, c);
+#else
+  return mad(a, b, c);
+#endif
+}
+</%def>
 <%def name="sign(t)">
 HELPER ${t} ca_sign_${t}(${t} x) {
   const ${t} r = x > ${t.lit(0)} ? ${t.lit(1)} : (x < ${t.lit(0)} ? ${t.lit(-1)} : x);
@@ -25,7 +35,7 @@ HELPER ${t} ca_fmod_${t}(${t} x, ${t} y) {
   r = r < ${t.lit(0)} ? r + b : r;
   r = q == ${t.lit(0)} ? a : r;
   const ${t.int_} slow = q >= ${limit};
-  if (any(slow)) {
+  if (ca_some_${t.int_}(slow)) {
     ${t.scalar} rs[${t.width}], as[${t.width}], bs[${t.width}];
     ${t.int_.scalar} which[${t.width}];
     vstore${t.width}(r, 0, rs); vstore${t.width}(a, 0, as); vstore${t.width}(b, 0, bs); vstore${t.width}(slow, 0, which);

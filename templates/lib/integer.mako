@@ -23,37 +23,61 @@ HELPER ${t} ca_divisor_${t}(${t} x, ${t} y) {
 % endif
 }
 </%def>
+<%def name="quotient(t)">
+<%
+    from clarray.codegen.ctype import CType
+    wide = CType("float" if t.bits < 32 else "double", t.width)
+    x, d = dialect.convert("x", t, wide), dialect.convert("d", t, wide)
+%>\
+% if t.width > 1 and t.bits < 64 and dialect.own_math:
+/* x / d, d valid. CPUs divide vectors of floats only, and the type here has twice the bits, so the cut quotient is exact. */
+HELPER ${t} ca_quotient_${t}(${t} x, ${t} d) { return ${dialect.convert(f"trunc({x} / {d})", wide, t)}; }
+% else:
+HELPER ${t} ca_quotient_${t}(${t} x, ${t} d) { return x / d; }
+% endif
+</%def>
+<%def name="rest(t)">
+<% u = t.uint; wide = "ulong" if t.bits == 64 else "uint" %>\
+/* x - q d, without overflow on the way. */
+HELPER ${t} ca_rest_${t}(${t} x, ${t} q, ${t} d) {
+% if t.width == 1:
+  return (${t})((${wide})x - (${wide})q * (${wide})d);
+% elif t.is_unsigned:
+  return x - q * d;
+% else:
+  return as_${t}(as_${u}(x) - as_${u}(q) * as_${u}(d));
+% endif
+}
+</%def>
 <%def name="idiv(t)">
 /* x / y cut towards zero; x / 0 = 0. */
 HELPER ${t} ca_idiv_${t}(${t} x, ${t} y) {
-  const ${t} q = x / ca_divisor_${t}(x, y);
+  const ${t} q = ca_quotient_${t}(x, ca_divisor_${t}(x, y));
   return y == ${t.lit(0)} ? ${t.lit(0)} : q;
 }
 </%def>
 <%def name="ifmod(t)">
 /* The remainder with the sign of x; x % 0 = 0. */
 HELPER ${t} ca_ifmod_${t}(${t} x, ${t} y) {
-  const ${t} r = x % ca_divisor_${t}(x, y);
+  const ${t} d = ca_divisor_${t}(x, y);
+  const ${t} r = ca_rest_${t}(x, ca_quotient_${t}(x, d), d);
   return y == ${t.lit(0)} ? ${t.lit(0)} : r;
 }
 </%def>
 <%def name="ifloordiv(t)">
 /* x / y rounded down; x / 0 = 0, and the most negative number / -1 is itself. */
 HELPER ${t} ca_ifloordiv_${t}(${t} x, ${t} y) {
-  const ${t} d = ca_divisor_${t}(x, y);
-  ${t} q = x / d;
-  const ${t} r = x % d;
-  q = (r != ${t.lit(0)}) & ((r < ${t.lit(0)}) != (d < ${t.lit(0)})) ? q - ${t.lit(1)} : q;
-  return y == ${t.lit(0)} ? ${t.lit(0)} : q;
+  const ${t} d = ca_divisor_${t}(x, y), q = ca_quotient_${t}(x, d), r = ca_rest_${t}(x, q, d);
+  const ${t} f = q ${'-' if t.width == 1 else '+'} ((r != ${t.lit(0)}) & ((r < ${t.lit(0)}) != (d < ${t.lit(0)})));
+  return y == ${t.lit(0)} ? ${t.lit(0)} : f;
 }
 </%def>
 <%def name="iremainder(t)">
 /* The remainder with the sign of y; x % 0 = 0. */
 HELPER ${t} ca_iremainder_${t}(${t} x, ${t} y) {
-  const ${t} d = ca_divisor_${t}(x, y);
-  ${t} r = x % d;
-  r = (r != ${t.lit(0)}) & ((r < ${t.lit(0)}) != (d < ${t.lit(0)})) ? r + d : r;
-  return y == ${t.lit(0)} ? ${t.lit(0)} : r;
+  const ${t} d = ca_divisor_${t}(x, y), r = ca_rest_${t}(x, ca_quotient_${t}(x, d), d);
+  const ${t} s = (r != ${t.lit(0)}) & ((r < ${t.lit(0)}) != (d < ${t.lit(0)})) ? r + d : r;
+  return y == ${t.lit(0)} ? ${t.lit(0)} : s;
 }
 </%def>
 <%def name="ireciprocal(t)">
