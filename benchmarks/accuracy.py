@@ -1,7 +1,7 @@
 """Measure the error of every rounded ufunc in ulp, and write the table in docs/accuracy.rst.
 
     python benchmarks/accuracy.py                                  # print
-    python benchmarks/accuracy.py docs/accuracy_table.rst          # and write
+    python benchmarks/accuracy.py docs/accuracy_pocl.rst           # and write
 
 float32 is judged against NumPy in float64, float64 against NumPy in long double.
 """
@@ -97,7 +97,7 @@ def main() -> None:
         what = device.capabilities
         rows = table(what.fp64)
     if len(sys.argv) > 1:
-        where = f"{what.name}, {what.platform_version}, {datetime.date.today().isoformat()}"
+        where = f"{what.name}, {what.platform_version.split('  ')[0]}, {datetime.date.today().isoformat()}"
         note = f"Measured on {where}, beside NumPy {np.__version__}:\n\n"
         Path(sys.argv[1]).write_text(note + as_rst(rows))
 
