@@ -79,7 +79,8 @@ class MonoidCode:
         self.loads = loads
         self.position = position
         self.indexed = monoid.indexed
-        self.block = monoid.block
+        # vector code has the time to compensate every addition while it waits for memory
+        self.block = monoid.block and not (monoid.algebra == "compensated" and dialect.width > 1)
         self.algebra = monoid.algebra
         # an accumulator of one value stays as it is when its identity enters
         self.absorbs = monoid.algebra in ("fold", "compensated")
@@ -127,6 +128,11 @@ class MonoidCode:
 
     def select(self, mask_text: str, a: str, b: str, dtype: np.dtype) -> str:
         return select(mask_text, a, b, dtype, self.dialect)
+
+    def where_set(self, mask_text: str, x: str) -> str:
+        """`x` where the mask is set, else the identity, which changes nothing when it enters."""
+        identity = f"({self.value_type})({self.initial(self.components[0][0])})"
+        return self.select(mask_text, x, identity, self.entering)
 
     def precedes(self, a: str, b: str, width: int) -> str:
         """Whether value `a` goes before `b` as an extremum: it is better, or it alone is NaN."""

@@ -250,7 +250,7 @@ def _shape(
     if space.form != COLUMNS:
         return lanes, 1, policy.loads
     rows = -(-product(space.reduced) // lanes)
-    return lanes, policy.strip, min(policy.loads, power_of_two(rows + 1) // 2)
+    return lanes, policy.strip, min(policy.column_loads, power_of_two(rows + 1) // 2)
 
 
 def _plan(

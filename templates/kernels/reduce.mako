@@ -26,6 +26,11 @@
   pairs = any(s.access == 'pairs' for s in operands)
   within = '<' if pairs else '<='
   chains = X if d.width > 1 and not m.block and not columns else 1
+  # several values enter at once, those a mask leaves out as the identity
+  block = m.block and (not masked or m.absorbs)
+  def entering(w, tag):
+      x = value.call(w, tag)
+      return m.where_set(mask.call(w, tag), x) if masked else x
 %>
 <%def name="enter(acc, tag, w, position)" filter="trim">
 % if masked and m.indexed:
@@ -226,9 +231,9 @@ void reduce(${', '.join(params)}) {
         ${access.load(s, s.base, f'j{x}', f'_{x}')}
 % endfor
 % endfor
-% if m.block and not masked:
+% if block:
 % for w in range(parts):
-        acc${w}_0 = accumulate_block(acc${w}_0, ${', '.join(value.call(w, f'_{x}') for x in range(X))});
+        acc${w}_0 = accumulate_block(acc${w}_0, ${', '.join(entering(w, f'_{x}') for x in range(X))});
 % endfor
 % else:
 % for x in range(X):
@@ -315,9 +320,9 @@ void reduce(${', '.join(params)}) {
         ${access.load(s, f'{s.base}_{x}', 'j', f'_{x}')}
 % endfor
 % endfor
-% if m.block and not masked:
+% if block:
 % for w in range(parts):
-        acc[v * ${parts} + ${w}] = accumulate_block(acc[v * ${parts} + ${w}], ${', '.join(value.call(w, f'_{x}') for x in range(X))});
+        acc[v * ${parts} + ${w}] = accumulate_block(acc[v * ${parts} + ${w}], ${', '.join(entering(w, f'_{x}') for x in range(X))});
 % endfor
 % else:
 % for w in range(parts):

@@ -1,3 +1,11 @@
+<%!
+def sum_tree(names):
+    """The balanced sum of some variables, as text."""
+    if len(names) == 1:
+        return names[0]
+    half = (len(names) + 1) // 2
+    return f"({sum_tree(names[:half])} + {sum_tree(names[half:])})"
+%>
 ## Algebras: how values are accumulated. Each def writes, for the monoid `m` (codegen.reduce.MonoidCode):
 ##
 ##   acc_t, state_t     the accumulator at the kernel's width, and of one lane (one type at width 1)
@@ -27,7 +35,7 @@ HELPER state_t state_identity(void) { state_t r; ${' '.join(f'r.{n} = {m.initial
 <%def name="masked(m)">
 HELPER acc_t accumulate_if(const ${m.mask_type} mask, const acc_t a, const ${m.value_type} x${m.index_param}) {
 % if m.absorbs:
-  return accumulate(a, ${m.select('mask', 'x', f'({m.value_type})({m.initial(m.components[0][0])})', m.entering)});
+  return accumulate(a, ${m.where_set('mask', 'x')});
 % elif m.width == 1:
   return mask ? accumulate(a, x${m.index_arg}) : a;
 % else:
@@ -111,8 +119,14 @@ HELPER ${t.type(m.components[0][1])} ${t.finish}_total(const ${t.state} s) {
 }
 </%def>
 
+## Several values are added as a tree first, three levels of rounding for eight, against NumPy's nineteen and more.
 <%def name="compensated(m)">
 ${two_sum(m)}
+% if m.block:
+HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {m.value_type} x{k}' for k in range(m.loads))}) {
+  return accumulate(a, ${sum_tree([f'x{k}' for k in range(m.loads)])});
+}
+% endif
 </%def>
 <%def name="compensated_finish(m, t)">
 ${total(m, t)}

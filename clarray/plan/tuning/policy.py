@@ -54,8 +54,8 @@ class ReducePolicy:
     ----------
     vector_bytes, max_width, explicit, chunked, inline_bytes
         As in `ElementwisePolicy`.
-    loads : int
-        Loads in flight per work-item before they are accumulated.
+    loads, column_loads : int
+        Loads in flight per work-item before they are accumulated, in rows and down columns.
     work_group : int
         Work-items per work-group; they combine through local memory.
     groups_per_unit : int
@@ -76,6 +76,7 @@ class ReducePolicy:
     chunked: bool
     inline_bytes: int
     loads: int
+    column_loads: int
     work_group: int
     groups_per_unit: int
     strip: int
