@@ -97,8 +97,8 @@ def main() -> None:
         what = device.capabilities
         rows = table(what.fp64)
     if len(sys.argv) > 1:
-        where = f"{what.name}, {what.platform_version.split('  ')[0]}, {datetime.date.today().isoformat()}"
-        note = f"Measured on {where}, beside NumPy {np.__version__}:\n\n"
+        runtime = what.platform_version.split("  ")[0]
+        note = f"Measured on {what.name}, {runtime}, {datetime.date.today()}, beside NumPy {np.__version__}:\n\n"
         Path(sys.argv[1]).write_text(note + as_rst(rows))
 
 

@@ -14,7 +14,11 @@ from typing import Any
 
 import numpy as np
 
-import clarray
+from clarray.conversion import asnumpy
+from clarray.creation import array, asarray, zeros
+from clarray.runtime import devices, use_device
+from clarray.settings import synchronize
+from clarray.version import __version__
 
 SAMPLE_ELEMENTS = {"gpu": 1 << 28, "accelerator": 1 << 26, "cpu": 1 << 25}
 SAMPLE_COLUMNS = 4096
@@ -91,14 +95,14 @@ def finished(call: Callable[[], Any]) -> Callable[[], None]:
 
     def run() -> None:
         call().evaluate()
-        clarray.synchronize()
+        synchronize()
 
     return run
 
 
 def copy_bandwidth(elements: int) -> float:
     """Measure bytes read and written per second by a copy of float32 numbers on the device."""
-    x = clarray.zeros(elements, np.float32)
+    x = zeros(elements, np.float32)
     call = finished(x.copy)
     call()
     return 2 * x.nbytes / min(seconds(call) for _ in range(ROUNDS))
@@ -108,9 +112,9 @@ def row(case: Case, host: np.ndarray, device: Any, bandwidth: float) -> tuple[li
     """Run one case on both sides in turn; give the table's cells and whether the answers agree."""
 
     def ours() -> Any:
-        return case.compute(clarray.asarray(host) if case.uploads else device)
+        return case.compute(asarray(host) if case.uploads else device)
 
-    got = clarray.asnumpy(ours())
+    got = asnumpy(ours())
     run = finished(ours)
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS):
@@ -198,7 +202,7 @@ def sample(elements: int) -> tuple[str, np.ndarray]:
 def show_devices(chosen: Any) -> None:
     """Print the devices found, the chosen one marked."""
     print("Devices (choose with --device or CLARRAY_DEVICE)")
-    for index, device in enumerate(clarray.devices()):
+    for index, device in enumerate(devices()):
         mark = "*" if device == chosen else " "
         what = device.capabilities
         print(
@@ -209,7 +213,7 @@ def show_devices(chosen: Any) -> None:
 
 def show_table(data: np.ndarray, bandwidth: float) -> bool:
     """Print the table for an array; whether every answer is NumPy's."""
-    x = clarray.array(data)  # its own memory: what shares NumPy's is evaluated at each call
+    x = array(data)  # its own memory: what shares NumPy's is evaluated at each call
     print(f"Copy bandwidth of the device: {bandwidth / 1e9:.1f} GB/s (read and written)\n")
     print(COLUMNS.format(*HEADINGS))
     right = True
@@ -233,8 +237,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 1 where there is no device or no usable file, 2 where an answer differs."""
     asked = arguments(argv)
     try:
-        with clarray.device(asked.device) as chosen:
-            print(f"clarray {clarray.__version__}, NumPy {np.__version__}")
+        with use_device(asked.device) as chosen:
+            print(f"clarray {__version__}, NumPy {np.__version__}")
             show_devices(chosen)
             default = SAMPLE_ELEMENTS[chosen.capabilities.kind]
             label, data = load(asked.file) if asked.file else sample(asked.size or default)
