@@ -98,7 +98,8 @@ def main() -> None:
         rows = table(what.fp64)
     if len(sys.argv) > 1:
         runtime = what.platform_version.split("  ")[0]
-        note = f"Measured on {what.name}, {runtime}, {datetime.date.today()}, beside NumPy {np.__version__}:\n\n"
+        where = f"{what.name}, {runtime}, {datetime.date.today()}"
+        note = f"Measured on {where}, beside NumPy {np.__version__}:\n\n"
         Path(sys.argv[1]).write_text(note + as_rst(rows))
 
 
