@@ -1,7 +1,9 @@
 """Rows: powers, roots, exponentials and logarithms.
 
-``ulp`` is the largest error in units in the last place, over PoCL and Intel's runtime, measured with
-random bit patterns and dense ranges and rounded up; complex results are bounded by norm.
+``ulp`` bounds the error of float32 and float64 results in units in the last place: the largest seen
+on PoCL, Intel's runtime and NVIDIA's, with random bit patterns and dense ranges, rounded up.
+logaddexp and logaddexp2 cancel where the result is near 0; there the bound holds in ulp of the
+operands, as NumPy's.
 """
 
 from __future__ import annotations
@@ -23,17 +25,17 @@ def _function(real: str, complex_: str) -> dict[str, Form]:
 
 ROWS = (
     Row("exp", _function("exp", "cexp"), ulp=1),
-    Row("exp2", _function("exp2", "cexp_two"), ulp=1),
+    Row("exp2", _function("exp2", "cexp_two"), ulp=2),
     Row("expm1", _function("expm1", "cexp_minus_one"), ulp=1),
     Row("log", _function("log", "clog"), ulp=1),
-    Row("log2", _function("log2", "clog_two"), ulp=1),
-    Row("log10", _function("log10", "clog_ten"), ulp=1),
+    Row("log2", _function("log2", "clog_two"), ulp=1.5),
+    Row("log10", _function("log10", "clog_ten"), ulp=1.5),
     Row("log1p", _function("log1p", "clog_one_plus"), ulp=1.5),
     Row("sqrt", _function("sqrt", "csqrt")),
     Row("cbrt", {"f": value("cbrt({0})")}, ulp=1),
-    Row("power", _POWER, ulp=1),
-    Row("float_power", _POWER, ulp=1),
-    Row("hypot", {"f": value("hypot({0}, {1})")}, ulp=1.5),
+    Row("power", _POWER, ulp=2),
+    Row("float_power", _POWER, ulp=2),
+    Row("hypot", {"f": value("hypot({0}, {1})")}, ulp=2),
     Row("logaddexp", {"f": value("ca_logaddexp_{T}({0}, {1})")}, ulp=2),
     Row("logaddexp2", {"f": value("ca_logaddexp_two_{T}({0}, {1})")}, ulp=2),
 )

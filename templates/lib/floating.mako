@@ -22,18 +22,18 @@ HELPER ${t} ca_heaviside_${t}(${t} x, ${t} h) {
 }
 </%def>
 <%def name="fmod(t)">
-<% limit = t.lit("16777216.0" if t.bits == 32 else "9007199254740992.0") %>\
+<% limit = t.lit("4194304.0" if t.bits == 32 else "2251799813685248.0") %>\
 % if t.width == 1:
 HELPER ${t} ca_fmod_${t}(${t} x, ${t} y) { return fmod(x, y); }
 % else:
-/* While the quotient is a whole number of the type, x - q y is exact, and so is one step back. Lanes with a larger
-   quotient take the scalar built-in. */
+/* While the quotient is well below the type's whole numbers, it is one off at most (GPUs may divide inexactly), and
+   x - q y as well as one step from there are exact. Lanes with a larger quotient take the scalar built-in. */
 HELPER ${t} ca_fmod_${t}(${t} x, ${t} y) {
   const ${t} a = fabs(x), b = fabs(y);
   const ${t} q = trunc(a / b);
   ${t} r = fma(-q, b, a);
-  r = r < ${t.lit(0)} ? r + b : r;
   r = q == ${t.lit(0)} ? a : r;
+  r = r < ${t.lit(0)} ? r + b : (r >= b ? r - b : r);
   const ${t.int_} slow = q >= ${limit};
   if (ca_some_${t.int_}(slow)) {
     ${t.scalar} rs[${t.width}], as[${t.width}], bs[${t.width}];
