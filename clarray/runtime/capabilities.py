@@ -116,8 +116,8 @@ def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None)
         return Compiled()
     if not pocl.is_mendable(device):
         return Compiled(clang_builtins=_compiles(context, device, _CLANG_BUILTINS))
-    mended = False
-    if not _compiles(context, device, _PLAIN):
+    mended = pocl.is_named(device)
+    if not mended and not _compiles(context, device, _PLAIN):
         mended = bool([each for each in devices if pocl.name_cpu(each)])
     attribute = "" if mended else pocl.function_attribute()
     if not _compiles(context, device, _WITH_ATTRIBUTE.format(attribute=attribute)):

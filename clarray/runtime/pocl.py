@@ -34,6 +34,7 @@ _GENERIC = b"generic\0"
 _MAGIC = b"poclbin\0"
 _ID = slice(8, 16)
 _kept: list[ctypes.Array[ctypes.c_char]] = []  # the structure points into these for good
+_named: set[int] = set()  # addresses of the devices mended in this process
 
 # (feature, CPU the kernel library with it was compiled for), the library PoCL prefers first
 _LIBRARIES = (
@@ -73,6 +74,11 @@ def function_attribute() -> str:
     return f'__attribute__((target("arch={library_cpu()}")))'
 
 
+def is_named(device: cl.Device) -> bool:
+    """Whether `name_cpu` has already mended a device, for another context of this process, say."""
+    return device.int_ptr in _named
+
+
 def name_cpu(device: cl.Device) -> bool:
     """Turn a device's 'generic' CPU into the kernel library's; say whether it was found.
 
@@ -89,6 +95,7 @@ def name_cpu(device: cl.Device) -> bool:
         if slot is None:
             return False
         _kept.append(name)
+        _named.add(device.int_ptr)
         return os.pwrite(memory, struct.pack("<Q", ctypes.addressof(name)), slot) == 8
     except OSError:
         return False
