@@ -168,11 +168,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     if axis is None:
         return reshape(roll(ravel(array), shift, 0), array.shape)
     axes = axis if isinstance(axis, tuple | list) else (axis,)
-    shifts, axes = np.broadcast_arrays(shift, axes)
+    shifts, places = np.broadcast_arrays(shift, axes)
     if shifts.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     total: dict[int, int] = {}
-    for by, one in zip(shifts.flat, axes.flat, strict=True):
+    for by, one in zip(shifts.flat, places.flat, strict=True):
         at = normalize_axis(int(one), array.ndim)
         total[at] = total.get(at, 0) + operator.index(by)
     # every piece of the source between two cuts goes to one place

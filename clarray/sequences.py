@@ -130,7 +130,8 @@ def linspace(
     DeviceArray, or (DeviceArray, step)
     """
     on = device_for(device)
-    values, step = np.linspace(_to_host(start), _to_host(stop), num, endpoint, True, dtype, axis)
+    ends = (_to_host(start), _to_host(stop))
+    values, step = np.linspace(*ends, num, endpoint, retstep=True, dtype=dtype, axis=axis)
     made = wrap(upload(values, device_dtype(values.dtype, on), on))
     return (made, step) if retstep else made
 
