@@ -1,12 +1,13 @@
 """C types of values inside kernels, and conversions between them as text.
 
-The expressions given to these functions should be plain variable names (or calls): some are repeated.
+The expressions given to these functions should be plain variable names (or calls): some are
+repeated.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -27,7 +28,8 @@ class Dialect:
     width : int
         Elements per variable: 1, 2, 4, 8 or 16. Complex values need width 1.
     clang : bool
-        Whether ``__builtin_convertvector`` may be used (PoCL calls, rather than inlines, ``convert_T``).
+        Whether ``__builtin_convertvector`` may be used (PoCL calls, rather than inlines,
+        ``convert_T``).
     fp64, fp16 : bool
         Whether the device has double and half arithmetic.
     """
@@ -115,7 +117,7 @@ class CType:
         return f"({self.name})({text})"
 
 
-@lru_cache(maxsize=None)
+@cache
 def compute_type(dtype: np.dtype, width: int = 1) -> CType:
     """The C type that holds ``width`` elements of ``dtype`` inside a kernel."""
     row = dtype_row(dtype)
@@ -127,7 +129,7 @@ def compute_type(dtype: np.dtype, width: int = 1) -> CType:
 
 
 def convert(expr: str, src: CType, dst: CType, dialect: Dialect) -> str:
-    """C conversion of every lane, without NumPy's rules for bool, half or out-of-range floats."""
+    """C conversion of every lane, without NumPy's rules for bool, half and overflow."""
     if src == dst:
         return expr
     if dst.width == 1:
@@ -152,8 +154,9 @@ def _to_bool(expr: str, src: np.dtype, dialect: Dialect) -> str:
 
 
 def _float_to_int(expr: str, src: CType, dst: CType, dialect: Dialect) -> str:
-    # Out of range C leaves the result open. NumPy on x86 gives what the machine's conversion to the next wider
-    # signed type gives, cut back, so that -1.0 becomes 255 as uint8; doing the same keeps the bits alike.
+    # Out of range C leaves the result open. NumPy on x86 gives what the machine's conversion to
+    # the next wider signed type gives, cut back, so that -1.0 becomes 255 as uint8; doing the
+    # same keeps the bits alike.
     if dst.scalar == "ulong":
         return f"ca_to_ulong_{src}({expr})"
     through = CType("long" if dst.scalar == "uint" else "int", dst.width)

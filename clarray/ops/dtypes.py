@@ -2,11 +2,11 @@
 
 Memory and kernels hold a value differently, so each row names both sides:
 
-- bool is a 0/1 byte in memory and a ``char`` mask (0 or -1) in a kernel, scalar and vector alike, so that
-  and/or/xor/not are ``& | ^ ~`` and a vector comparison needs no conversion but a narrowing.
-- float16 is a ``half`` in memory and a ``float`` in a kernel, every result rounded back to half precision:
+- bool is a 0/1 byte in memory and a ``char`` mask (0 or -1) in a kernel, scalar and vector alike:
+  and/or/xor/not are ``& | ^ ~``, and a vector comparison needs no conversion but a narrowing.
+- float16 is a ``half`` in memory and a ``float`` in a kernel, every result rounded back to half:
   arithmetic in half is optional in OpenCL, and NumPy computes the same way.
-- complex numbers are ``float2``/``double2`` (real, imaginary) on both sides, one element per work-item.
+- complex numbers are ``float2``/``double2`` (real, imaginary) on both sides, at width 1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Kind = Literal["b", "i", "u", "f", "c"]
 
 @dataclass(frozen=True, slots=True)
 class DTypeRow:
-    """One supported dtype: ``storage`` is its C type in memory, ``compute`` its lane type in a kernel."""
+    """One supported dtype: its C type in memory and that of a lane in a kernel."""
 
     dtype: np.dtype
     kind: Kind

@@ -1,12 +1,12 @@
 """What a row of the ufunc table is made of.
 
-A form is the C text of one operation for one kind of operand. Its operands are variable names, already cast to the
-loop's input dtypes, so a text may repeat them. Fields a text may use:
+A form is the C text of one operation for one kind of operand. Its operands are variable names,
+already cast to the loop's input dtypes, so a text may repeat them. Fields a text may use:
 
 ``{0} {1}``   the operands
-``{T}``       their C type, ``{I}`` and ``{U}`` the signed and unsigned integer types of the same lanes
+``{T}``       their C type, ``{I}`` and ``{U}`` the signed and unsigned integers of as many bits
 ``{S}``       the type of one lane
-``ca_name_{T}(...)``   a helper, defined once for any type by ``<%def name="name(t)">`` in templates/lib
+``ca_name_{T}(...)``   a helper, defined for any type by ``<%def name="name(t)">`` in templates/lib
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def exact(text: str | Writer) -> Form:
 
 
 def wrap(text: str) -> Form:
-    """Integer arithmetic that wraps around: operands arrive unsigned, the result is cut back to the dtype."""
+    """Integer arithmetic that wraps around: unsigned operands, the result cut back."""
     return Form(text, "wrap")
 
 
 def test(text: str) -> Form:
-    """A native comparison, 0/1 in scalars and 0/-1 in vectors; combine with ``& | !``, never ``&& || ~``."""
+    """A native comparison, 0/1 in scalars, 0/-1 in vectors: join with ``& |``, not ``&& || ~``."""
     return Form(text, "test")
 
 
@@ -65,11 +65,12 @@ def converted(text: str) -> Form:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One ufunc: its forms by kind of operand, ``more`` for the second output of a two-output ufunc.
+    """One ufunc: its forms by kind of operand, and ``more`` for a second output.
 
-    Kinds are ``b i u e f c`` (``e`` is float16); ``u`` falls back to ``i`` and ``e`` to ``f``. Operands of unlike
-    kinds are looked up by all letters, such as ``fi``. ``ulp`` bounds the error of float32 and float64 results
-    in units in the last place, 0.5 meaning correctly rounded.
+    Kinds are ``b i u e f c`` (``e`` is float16); ``u`` falls back to ``i`` and ``e`` to ``f``.
+    Operands of unlike kinds are looked up by all letters, such as ``fi``. ``ulp`` bounds the
+    error of float32 and float64 results in units in the last place, 0.5 meaning correctly
+    rounded.
     """
 
     name: str

@@ -1,14 +1,15 @@
 """Helper functions of the generated code, found by the names a source calls.
 
-A helper is a Mako def ``name(t)`` in ``templates/lib/*.mako`` that writes the C function ``ca_name_T`` for a `CType`.
-Which helpers a source needs is read from its text, so no list of dependencies can fall out of step with the code.
-Definitions start with the macro ``HELPER``, which the kernel's preamble defines.
+A helper is a Mako def ``name(t)`` in ``templates/lib/*.mako`` that writes the C function
+``ca_name_T`` for a `CType`. Which helpers a source needs is read from its text, so no list of
+dependencies can fall out of step with the code. Definitions start with the macro ``HELPER``,
+which the kernel's preamble defines.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -26,18 +27,18 @@ def template_directory() -> Path:
     """Where the Mako templates are."""
     try:
         return Path(str(resources.files("clarray.templates")))
-    except ModuleNotFoundError:  # a checkout that is not installed keeps templates/ beside the package
+    except ModuleNotFoundError:  # not installed: a checkout keeps templates/ beside the package
         return Path(__file__).resolve().parents[2] / "templates"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _templates() -> tuple[Template, ...]:
     lookup = TemplateLookup([str(template_directory())], strict_undefined=True)
     files = sorted((template_directory() / "lib").glob("*.mako"))
     return tuple(lookup.get_template(f"lib/{path.name}") for path in files)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _definition(name: str, ctype: CType, dialect: Dialect) -> str:
     for template in _templates():
         if template.has_def(name):
@@ -46,7 +47,7 @@ def _definition(name: str, ctype: CType, dialect: Dialect) -> str:
 
 
 def helpers_in(source: str, dialect: Dialect) -> list[tuple[str, str]]:
-    """The helper functions that ``source`` calls, directly or not, in the order they must be defined.
+    """The helper functions that ``source`` calls, directly or not, in the order to define them.
 
     Returns
     -------

@@ -36,7 +36,7 @@ def resolve(
     operands: tuple[Operand, ...],
     dtype: Any = None,
     signature: Any = None,
-    casting: str = "same_kind",
+    casting: Any = "same_kind",
     reduction: bool = False,
 ) -> tuple[tuple[np.dtype, ...], tuple[np.dtype, ...]]:
     """The dtypes a ufunc computes with and returns, as NumPy (NEP 50) chooses them.
@@ -45,7 +45,8 @@ def resolve(
     ----------
     ufunc : numpy.ufunc
     operands : tuple
-        One per input: a dtype, or the Python type ``bool``, ``int``, ``float`` or ``complex`` for a weak scalar.
+        One per input: a dtype, or the Python type ``bool``, ``int``, ``float`` or ``complex`` for
+        a weak scalar.
     dtype, signature, casting
         As in a ufunc call.
     reduction : bool

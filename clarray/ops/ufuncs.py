@@ -1,6 +1,7 @@
 """The ufunc table put together, and how a loop becomes C.
 
-The rows are in ``ufuncs_<chapter>.py``. A loop is one ufunc at given dtypes; the same loop is always the same object.
+The rows are in ``ufuncs_<chapter>.py``. A loop is one ufunc at given dtypes; the same loop is
+always the same object.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ unsupported: dict[str, str] = {
 
 
 class Loop:
-    """One ufunc at given dtypes, and which of its outputs; made by `find_loop`, compared by identity."""
+    """One ufunc at given dtypes and one of its outputs; made by `find_loop`, one object each."""
 
     __slots__ = ("code", "form", "in_dtypes", "name", "out_dtype", "out_index", "row", "ufunc")
 
@@ -82,7 +83,8 @@ def _no_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype, ...]) -> TypeError:
     types = ", ".join(str(d) for d in dtypes)
     reason = unsupported.get(ufunc.__name__)
     tail = f": {reason}" if reason else ""
-    return TypeError(f"clarray's ufunc '{ufunc.__name__}' did not contain a loop for ({types}){tail}")
+    name = ufunc.__name__
+    return TypeError(f"ufunc '{name}' did not contain a loop for types ({types}) in clarray{tail}")
 
 
 def find_loop(
@@ -91,7 +93,7 @@ def find_loop(
     out_dtypes: tuple[np.dtype, ...],
     out_index: int = 0,
 ) -> Loop:
-    """The loop of ``ufunc`` for these dtypes (as `resolve` gives them); the same arguments give the same object.
+    """The one loop of ``ufunc`` for these dtypes, which are as `resolve` gives them.
 
     Raises
     ------
@@ -117,7 +119,8 @@ def find_loop(
 
 
 def _wrapped(text: str, args: list[str], ctype: CType, fields: dict[str, str]) -> str:
-    # A scalar narrower than int would be promoted to signed int, where a product of two ushorts overflows.
+    # A scalar narrower than int would be promoted to signed int, where a product of two ushorts
+    # overflows.
     if ctype.width > 1:
         operands = [a if ctype.is_unsigned else f"as_{ctype.uint}({a})" for a in args]
         inner = text.format(*operands, **fields)
@@ -153,6 +156,6 @@ def emit(loop: Loop, args: list[str], dialect: Dialect) -> str:
 
 
 def helpers(loop: Loop, dialect: Dialect) -> list[tuple[str, str]]:
-    """The helper functions that `emit` relies on for ``loop``, as (key, C text) in dependency order."""
+    """The helper functions that ``loop`` needs, as (key, C text) in the order to define them."""
     names = [f"x{i}" for i in range(len(loop.in_dtypes))]
     return helpers_in(emit(loop, names, dialect), dialect)
