@@ -140,7 +140,7 @@ def convert(expr: str, src: CType, dst: CType, dialect: Dialect) -> str:
 
 
 def mask(comparison: str, lanes: CType, dialect: Dialect) -> str:
-    """Turn a native comparison of values of type ``lanes`` into the bool representation, 0 or -1."""
+    """Turn a native comparison of values of type ``lanes`` into a bool value, 0 or -1."""
     if lanes.width == 1:
         return f"((char)(-({comparison})))"
     return convert(f"({comparison})", lanes.int_, CType("char", lanes.width), dialect)
