@@ -31,8 +31,10 @@ def child(cache: str) -> dict[str, float]:
         capture_output=True,
         text=True,
         timeout=300,
-        check=True,
+        check=False,
     )
+    if done.returncode:
+        raise RuntimeError(f"a fresh interpreter failed:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -103,11 +103,11 @@ def main() -> int:
         report.header()
         for operation in bench.progress(wanted):
             report.add(operation, bench.measure(operation))
+    report.footer()
     if not asked.no_process and not asked.operations:
         from process import first_results
 
         report.add_process(first_results(PROCESSES))
-    report.footer()
     report.write(asked.output)
     return 0 if report.right else 1
 
