@@ -16,7 +16,7 @@ from clarray import ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate
 from clarray.expr import build
-from clarray.expr.node import COMPRESS, Node
+from clarray.expr.node import COMPRESS, EAGER, Node
 from clarray.expr.overlap import repeats_elements, same_elements
 from clarray.expr.view import View, index, is_basic
 from clarray.operands import array_node, scalar_node
@@ -50,6 +50,11 @@ def getitem(array: DeviceArray, key: Any) -> DeviceArray:
             "a mask with fewer axes than the array selects whole rows, which clarray cannot store "
             "yet: use a mask of the array's shape, or where="
         )
+    if array._node.flags & EAGER:
+        # the selection stays pending, so it must not read memory that the user may change
+        array = array.copy("K")
+    if mask.flags & EAGER:
+        mask = wrap(mask).copy()._node
     return ufunc_calls.settled(build.compress(array._node, mask))
 
 

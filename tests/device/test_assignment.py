@@ -125,6 +125,14 @@ def test_errors(same: Any, wrong: Any) -> None:
     same(body)
 
 
+def test_repeated_elements_cannot_be_written(same: Any) -> None:
+    def body(xp: Any) -> Any:
+        a = xp.broadcast_to(xp.arange(4), (3, 4))
+        a[0] = 1
+
+    same(body)
+
+
 OVERLAPS = {
     "shift up": lambda a: (a[1:], a[:-1]),
     "shift down": lambda a: (a[:-1], a[1:]),

@@ -151,7 +151,9 @@ def test_array_arguments(same: Any) -> None:
     same(lambda xp: xp.asarray([300], dtype=np.uint8))
 
 
-@pytest.mark.parametrize("value", [object(), "text", [None], np.array(["a"]), b"x"], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize(
+    "value", [object(), "text", [None], np.array(["a"]), b"x"], ids=lambda v: type(v).__name__
+)
 def test_refused_objects(value: Any) -> None:
     with pytest.raises(TypeError, match="dtype"):
         clarray.asarray(value)
@@ -191,6 +193,28 @@ def test_asarray_shares_host_memory(key: Any, dtype: str) -> None:
         np.testing.assert_array_equal(host, np.zeros_like(host))
     # what was computed before the write holds the old values
     np.testing.assert_array_equal(clarray.asnumpy(first), wanted)
+
+
+def test_one_host_array_shared_twice() -> None:
+    host, expected = np.arange(1000.0, dtype=np.float32), np.arange(1000.0, dtype=np.float32)
+    a, b = clarray.asarray(host), clarray.asarray(host[:-1])
+    a[1:] = b
+    expected[1:] = expected[:-1].copy()
+    np.testing.assert_array_equal(clarray.asnumpy(a), expected)
+    clarray.add(b, b, out=a[1:])
+    if shares_host_memory():
+        expected[1:] = 2 * expected[:-1]
+        np.testing.assert_array_equal(host, expected)
+
+
+def test_a_selection_holds_the_values_of_its_time() -> None:
+    host = np.arange(10, dtype=np.float32)
+    mask = host > 3
+    a = clarray.asarray(host)
+    first, second = a[a > 3], a[mask]
+    host[...] = 0
+    mask[...] = True
+    assert float(first.sum()) == float(second.sum()) == 39
 
 
 def test_read_only_host_arrays_cannot_be_written() -> None:
