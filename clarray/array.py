@@ -23,6 +23,10 @@ __all__ = ["DeviceArray", "wrap"]
 
 _NO = np._NoValue
 
+ufuncs_with_int_rules = (
+    np.power, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
+)  # fmt: skip
+
 
 def wrap(node: Node, base: Any = None) -> DeviceArray:
     """Make an array of a node."""
@@ -51,6 +55,10 @@ def _binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, 
     """An operator: the loop is looked up by the operands' dtypes, everything rare goes to the ufunc."""
     loops: dict[Any, tuple[Loop, np.dtype]] = {}
     grow = build.binary
+    limit = build.COST_LIMIT
+    blank = object.__new__
+    # a Python int may be one that no integer dtype holds: comparisons then have an answer
+    of_int = "fc" if ufunc in ufuncs_with_int_rules else "biufc"
 
     def find(a: np.dtype, b: Any) -> tuple[Loop, np.dtype]:
         operands = (b, a) if reflected else (a, b)
@@ -65,18 +73,18 @@ def _binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, 
         if kind is DeviceArray:
             b = other._node
             if ufunc is np.power and b.dtype.kind in "iu":
-                return ufunc(self, other)
+                return ufunc_calls.call(ufunc, (self, other))
             found = loops.get((a.dtype, b.dtype)) or find(a.dtype, b.dtype)
-        elif kind is float or (kind is int and a.dtype.kind in "fc"):
+        elif kind is float or (kind is int and a.dtype.kind in of_int):
             found = loops.get((a.dtype, kind)) or find(a.dtype, kind)
             b = constant(scalar_value(other, found[1]), found[1])
         else:
-            return ufunc(other, self) if reflected else ufunc(self, other)
+            operands = (other, self) if reflected else (self, other)
+            return ufunc_calls.operate(ufunc, *operands, other)
         node = grow(found[0], b, a) if reflected else grow(found[0], a, b)
-        if node.flags & EAGER or node.cost > build.COST_LIMIT:
-            if not node.flags & MASKED:
-                evaluate(node)
-        array = object.__new__(DeviceArray)
+        if node.flags & EAGER or node.cost > limit:
+            ufunc_calls.settle(node)
+        array = blank(DeviceArray)
         array._node = node
         array._base = None
         return array
@@ -114,9 +122,12 @@ def _power() -> Callable[[DeviceArray, Any], Any]:
     return operator
 
 
-def _binary_pair(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
+def _binary_any(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
+    """An operator that is rarely used: it goes to the ufunc."""
+
     def operator(self: DeviceArray, other: Any) -> Any:
-        return ufunc(other, self) if reflected else ufunc(self, other)
+        operands = (other, self) if reflected else (self, other)
+        return ufunc_calls.operate(ufunc, *operands, other)
 
     return operator
 
@@ -208,11 +219,11 @@ class DeviceArray:
             raise TypeError("len() of unsized object")
         return shape[0]
 
-    def check_writeable(self) -> None:
+    def check_writeable(self, message: str = "assignment destination is read-only") -> None:
         """Raise ValueError for a read-only array (a broadcast view, a read-only host array)."""
         node = self._node
         if node.memory is not None and not indexing.is_writeable(self):
-            raise ValueError("assignment destination is read-only")
+            raise ValueError(message)
 
     # Operators ----------------------------------------------------------------------------------
 
@@ -252,8 +263,10 @@ class DeviceArray:
     __rshift__ = _binary(np.right_shift)
     __rrshift__ = _binary(np.right_shift, reflected=True)
     __irshift__ = _in_place(np.right_shift)
-    __divmod__ = _binary_pair(np.divmod)
-    __rdivmod__ = _binary_pair(np.divmod, reflected=True)
+    __divmod__ = _binary_any(np.divmod)
+    __rdivmod__ = _binary_any(np.divmod, reflected=True)
+    __matmul__ = _binary_any(np.matmul)
+    __rmatmul__ = _binary_any(np.matmul, reflected=True)
     __lt__ = _binary(np.less)
     __le__ = _binary(np.less_equal)
     __gt__ = _binary(np.greater)

@@ -57,14 +57,20 @@ def array_node(value: Any, device: Device) -> Node:
     """
     array = np.asarray(value)
     if array.dtype not in DTYPES and array.dtype.newbyteorder("=") not in DTYPES:
-        raise TypeError(
-            f"clarray has no dtype {array.dtype}: operands must be numbers or bools"
-        )
+        raise NotNumbers(array.dtype)
     dtype = device_dtype(array.dtype, device)
     if array.ndim == 0:
         return scalar_node(array[()], dtype)
     shared = share(array, device) if isinstance(value, np.ndarray) else None
     return shared if shared is not None else upload(array, dtype, device)
+
+
+class NotNumbers(TypeError):
+    """An operand of a dtype that no device has."""
+
+    def __init__(self, dtype: np.dtype) -> None:
+        super().__init__(f"clarray has no dtype {dtype}: operands must be numbers or bools")
+        self.dtype = dtype
 
 
 def weak_type(value: Any) -> type | None:
@@ -81,8 +87,14 @@ def is_foreign(value: Any) -> bool:
     )
 
 
+def defers(value: Any) -> bool:
+    """Whether an operator leaves the operation to the other operand, as ndarray's do."""
+    kind = value.__class__
+    return not (kind in PYTHON_SCALARS or kind is np.ndarray) and is_foreign(value)
+
+
 _ABSENT = object()
 
 __all__ = [
-    "DeviceArray", "array_node", "is_foreign", "scalar_node", "scalar_value", "weak_type",
+    "DeviceArray", "NotNumbers", "array_node", "defers", "is_foreign", "scalar_node", "scalar_value", "weak_type",
 ]  # fmt: skip

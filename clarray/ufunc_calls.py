@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from clarray import array as arrays
-from clarray.evaluate import evaluate, write
+from clarray.evaluate import detach, evaluate, write
 from clarray.expr import build
 from clarray.expr.node import EAGER, MASKED, Node
 from clarray.expr.view import broadcast_shapes
-from clarray.operands import array_node, is_foreign, scalar_node, weak_type
+from clarray.hostdata import device_dtype
+from clarray.operands import NotNumbers, array_node, defers, is_foreign, scalar_node, weak_type
 from clarray.ops.promotion import resolve
 from clarray.ops.special import cast_loop, select_loop
 from clarray.ops.ufuncs import find_loop
@@ -45,30 +46,56 @@ def call(
     """
     if any(is_foreign(x) for x in inputs):
         return NotImplemented
+    inputs, out = _positional(ufunc, inputs, out)
     device = device_of_operands((*inputs, *(out if isinstance(out, tuple) else (out,))))
     nodes, kinds = _operands(inputs, device)
-    in_dtypes, out_dtypes = resolve(
-        ufunc, kinds, dtype, signature if signature is not None else sig, casting
-    )
+    signature = signature if signature is not None else sig
+    in_dtypes, out_dtypes = resolve(ufunc, kinds, dtype, signature, casting)
+    for each in (*in_dtypes, *out_dtypes):
+        device_dtype(each, device)
     targets = _targets(ufunc, out)
     if any(t is not None for t in targets):
-        _check_out(ufunc, kinds, in_dtypes, targets, casting)
+        _check_out(ufunc, kinds, in_dtypes, targets, casting, dtype, signature)
     _check_power(ufunc, inputs, nodes, in_dtypes)
-    results = []
+    # all are grown before one is written: an output may be an input too
+    results = _results(ufunc, inputs, nodes, in_dtypes, out_dtypes)
+    made = [_deliver(n, t, where, device) for n, t in zip(results, targets, strict=True)]
+    return made[0] if ufunc.nout == 1 else tuple(made)
+
+
+def _results(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], nodes: list[Node | None],
+    in_dtypes: tuple[np.dtype, ...], out_dtypes: tuple[np.dtype, ...],
+) -> list[Node]:  # fmt: skip
     constant = _out_of_range(ufunc, inputs, in_dtypes)
-    for number in range(ufunc.nout):
-        if constant is not None:
-            shape = broadcast_shapes([n.shape for n in nodes if n is not None])
-            node = filled(scalar_node(constant, _BOOL), shape)
-        else:
-            loop = find_loop(ufunc, in_dtypes, out_dtypes, number)
-            args = tuple(
-                scalar_node(x, d) if n is None else n
-                for n, x, d in zip(nodes, inputs, in_dtypes, strict=True)
-            )
-            node = build.nary(loop, args)
-        results.append(_deliver(node, targets[number], where, device))
-    return results[0] if ufunc.nout == 1 else tuple(results)
+    if constant is not None:
+        shape = broadcast_shapes([n.shape for n in nodes if n is not None])
+        return [filled(scalar_node(constant, _BOOL), shape)]
+    args = tuple(
+        scalar_node(x, d) if n is None else n
+        for n, x, d in zip(nodes, inputs, in_dtypes, strict=True)
+    )
+    return [
+        build.nary(find_loop(ufunc, in_dtypes, out_dtypes, number), args)
+        for number in range(ufunc.nout)
+    ]
+
+
+def _positional(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any
+) -> tuple[tuple[Any, ...], Any]:
+    """Inputs and outputs, where outputs may have been given after the inputs."""
+    nin, nargs = ufunc.nin, ufunc.nin + ufunc.nout
+    if len(inputs) == nin:
+        return inputs, out
+    if not nin <= len(inputs) <= nargs:
+        raise TypeError(
+            f"{ufunc.__name__}() takes from {nin} to {nargs} positional arguments but "
+            f"{len(inputs)} {'was' if len(inputs) == 1 else 'were'} given"
+        )
+    if out is not None:
+        raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+    return inputs[:nin], inputs[nin:] + (None,) * (nargs - len(inputs))
 
 
 def _operands(
@@ -89,6 +116,8 @@ def _operands(
         assert node is not None
         nodes.append(node)
         kinds.append(node.dtype)
+    if not any(nodes):
+        return nodes, tuple(np.asarray(x).dtype for x in inputs)
     return nodes, tuple(kinds)
 
 
@@ -96,13 +125,11 @@ def _targets(ufunc: np.ufunc, out: Any) -> tuple[Any, ...]:
     if out is None:
         return (None,) * ufunc.nout
     if not isinstance(out, tuple):
+        if ufunc.nout > 1:
+            raise TypeError("'out' must be a tuple of arrays")
         out = (out,)
     if len(out) != ufunc.nout:
-        raise ValueError(
-            "The 'out' tuple must have exactly one entry per ufunc output"
-            if ufunc.nout > 1
-            else "The 'out' argument must be a single array"
-        )
+        raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
     for target in out:
         if target is not None and not isinstance(target, arrays.DeviceArray):
             raise TypeError(
@@ -114,13 +141,17 @@ def _targets(ufunc: np.ufunc, out: Any) -> tuple[Any, ...]:
 
 def _check_out(
     ufunc: np.ufunc, kinds: tuple[Any, ...], in_dtypes: tuple[np.dtype, ...],
-    targets: tuple[Any, ...], casting: str,
+    targets: tuple[Any, ...], casting: str, dtype: Any = None, signature: Any = None,
 ) -> None:  # fmt: skip
     """Let NumPy judge whether the results may be cast to the outputs' dtypes."""
-    empty = [np.empty(0, k if isinstance(k, np.dtype) else d)
-             for k, d in zip(kinds, in_dtypes, strict=True)]  # fmt: skip
+    empty = [
+        np.empty(0, k if isinstance(k, np.dtype) else in_dtypes[n]) for n, k in enumerate(kinds)
+    ]
     outs = tuple(None if t is None else np.empty(0, t.dtype) for t in targets)
-    ufunc(*empty, out=outs, casting=casting)
+    given = {"dtype": dtype, "signature": signature}
+    ufunc(
+        *empty, out=outs, casting=casting, **{k: v for k, v in given.items() if v is not None}
+    )
 
 
 def _check_power(
@@ -176,30 +207,51 @@ def _deliver(node: Node, target: Any, where: Any, device: Device) -> Any:
         return settled(node)
     mask = None
     if where is not True:
-        mask = cast(
-            where._node if isinstance(where, arrays.DeviceArray) else array_node(where, device),
-            _BOOL,
-        )
-        shape = broadcast_shapes((node.shape, mask.shape))
+        mask = _where(where, device)
         if target is None:
-            target = arrays.empty(shape, node.dtype, device)
+            target = arrays.creation.zeros(
+                broadcast_shapes((node.shape, mask.shape)), node.dtype, device=device
+            )
     shape = node.shape if mask is None else broadcast_shapes((node.shape, mask.shape))
-    target.check_writeable()
-    if broadcast_shapes((shape, target.shape)) != target.shape:
-        raise ValueError(
-            f"non-broadcastable output operand with shape {target.shape} doesn't match the "
-            f"broadcast shape {broadcast_shapes((shape, target.shape))}"
-        )
+    target.check_writeable("output array is read-only")
+    _check_fits(shape, target.shape)
     assign(target, node, mask)
     return target
+
+
+def _where(where: Any, device: Device) -> Node:
+    mask = where._node if isinstance(where, arrays.DeviceArray) else array_node(where, device)
+    if mask.dtype != _BOOL:
+        raise TypeError(
+            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule "
+            "'safe'"
+        )
+    return mask
+
+
+def _check_fits(shape: tuple[int, ...], into: tuple[int, ...]) -> None:
+    whole = broadcast_shapes((shape, into))
+    if whole != into:
+        have, need = (str(s).replace(" ", "") for s in (into, whole))
+        raise ValueError(
+            f"non-broadcastable output operand with shape {have} doesn't match the "
+            f"broadcast shape {need}"
+        )
 
 
 def settled(node: Node) -> Any:
     """A new array of a node; what may not stay pending is evaluated."""
     if node.flags & EAGER or node.cost > build.COST_LIMIT:
-        if not node.flags & MASKED:
-            evaluate(node)
+        settle(node)
     return arrays.wrap(node)
+
+
+def settle(node: Node) -> None:
+    """Evaluate a node that may not stay pending; a selection by a mask can be no memory yet."""
+    if node.flags & MASKED:
+        detach(node)
+    else:
+        evaluate(node)
 
 
 def assign(target: Any, node: Node, mask: Node | None = None) -> None:
@@ -215,16 +267,7 @@ def assign(target: Any, node: Node, mask: Node | None = None) -> None:
 
 def spread(value: Node, shape: tuple[int, ...]) -> Node:
     """A node broadcast to a larger shape, as an expression."""
-    made = Node(
-        cast_loop(value.dtype), (value,), shape, value.dtype, 1, value.cost + 1, value.flags,
-        0, value.inputs or (value,),
-    )  # fmt: skip
-    size = 1
-    for extent in shape:
-        size *= extent
-    made.size = size
-    build.regrow(made)
-    return made
+    return build.broadcast(cast_loop(value.dtype), value, shape)
 
 
 def outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
@@ -243,22 +286,38 @@ def packed(node: Node) -> Node:
     return target
 
 
+def operate(ufunc: np.ufunc, a: Any, b: Any, other: Any) -> Any:
+    """``a op b``, one of which is `other`, where an operator has no short way."""
+    if defers(other):
+        return NotImplemented
+    try:
+        return call(ufunc, (a, b))
+    except NotNumbers as error:
+        answer = {np.equal: False, np.not_equal: True}.get(ufunc)
+        if answer is None or error.dtype.kind not in "OSU" or np.asarray(other).ndim > (
+            0 if error.dtype.kind == "O" else 64
+        ):
+            raise
+        # no number equals None or a text
+        mine = a if other is b else b
+        shape = broadcast_shapes((mine.shape, np.shape(other)))
+        return arrays.wrap(filled(scalar_node(answer, _BOOL), shape))
+
+
 def in_place(ufunc: np.ufunc, array: Any, other: Any) -> Any:
     """``array op= other``: into the array's memory, or, while it has none, a new pending value."""
+    if defers(other):
+        return NotImplemented
     node = array._node
-    if node.memory is None and array._base is None:
-        result = call(ufunc, (array, other))
-        if result is NotImplemented:
-            return result
-        if not node.flags & MASKED and result.shape != node.shape:
-            raise ValueError(
-                f"non-broadcastable output operand with shape {node.shape} doesn't match the "
-                f"broadcast shape {result.shape}"
-            )
-        if result.dtype != node.dtype:
+    if node.memory is not None or array._base is not None:
+        return call(ufunc, (array, other), out=(array,))
+    result = call(ufunc, (array, other))
+    if not node.flags & MASKED:  # `a[mask] += 1` ends with a write through the mask
+        _check_fits(result.shape, node.shape)
+    if result.dtype != node.dtype:
+        if not np.can_cast(result.dtype, node.dtype, "same_kind"):
+            # the error is NumPy's, whichever operand it comes from
             _check_out(ufunc, (node.dtype, result.dtype), (), (array,), "same_kind")
-            result = arrays.wrap(cast(result._node, node.dtype))
-        array._node = result._node
-        return array
-    call(ufunc, (array, other), out=(array,))
+        result = arrays.wrap(cast(result._node, node.dtype))
+    array._node = result._node
     return array

@@ -6,13 +6,14 @@ overwritten, and `finish` the one place that waits for the device.
 
 from __future__ import annotations
 
-from weakref import ref
+from collections.abc import Callable
+from typing import Any
 
 from clarray.codegen.reduce import Epilogue
 from clarray.evaluate.elementwise import flat_launch, strided_launch
 from clarray.evaluate.reduce import find_epilogue, reduction_launches
 from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
-from clarray.expr.build import live_readers, regrow
+from clarray.expr.build import Selecting, live_readers, pass_on, prune, replace_args
 from clarray.expr.node import (
     COMPRESS,
     EAGER,
@@ -23,12 +24,17 @@ from clarray.expr.node import (
     contiguous_leaf,
     leaf,
 )
-from clarray.expr.overlap import k_order_strides, may_overlap, same_elements
+from clarray.expr.overlap import extent, k_order_strides, may_overlap, same_elements
 from clarray.expr.view import View, contiguous
 from clarray.ops.monoids import Reduction
-from clarray.runtime import Device, Memory
+from clarray.runtime import Memory
 
-__all__ = ["device_of", "evaluate", "finish", "flush_readers", "overlaps", "state_of", "write"]
+__all__ = [
+    "detach", "device_of", "evaluate", "finish", "flush_readers", "overlaps", "prepare",
+    "state_of", "write",
+]  # fmt: skip
+
+Allocate = Callable[[int], Memory]
 
 
 def evaluate(node: Node) -> Node:
@@ -49,25 +55,18 @@ def evaluate(node: Node) -> Node:
         if node.memory is not None:
             return node
         flags = node.flags
-        state = state_of(device)
-        out, launches = _prepare(state, node, None)
+        out, launches = prepare(state_of(device), node, None)
         for launch in launches:
             launch.run()
-        assert out.memory is not None
+        memory = out.memory
+        assert memory is not None
         readers = node.readers
-        node.become_leaf(out.memory, out.offset, out.strides, out.contiguous)
+        node.become_leaf(memory, out.offset, out.strides, out.contiguous)
         if readers:
-            _pass_on(readers, out.memory)
+            pass_on(readers, memory)
         if flags & EAGER:
             device.synchronize()
     return node
-
-
-def _pass_on(readers: list[ref[Node]], memory: Memory) -> None:
-    """Let what was grown on a pending node read the memory that it has become."""
-    memory.readers.extend(readers)
-    for reader in reversed(live_readers(readers)):  # operands before what uses them
-        regrow(reader)
 
 
 def write(target: Node, value: Node) -> None:
@@ -75,6 +74,8 @@ def write(target: Node, value: Node) -> None:
 
     Pending expressions that read that memory are evaluated before; operands that overlap the target
     otherwise than element for element are computed into memory of their own first.
+
+    A pending `value` must be nobody else's: it is used up.
     """
     memory = target.memory
     assert memory is not None
@@ -86,9 +87,8 @@ def write(target: Node, value: Node) -> None:
             evaluate(value)
         elif evaluated and overlaps(value, target):
             value = _copy(value)
-        state = state_of(memory.device)
         eager = (value.flags & EAGER) or memory.shared
-        _, launches = _prepare(state, value, target)
+        _, launches = prepare(state_of(memory.device), value, target)
         if not evaluated:
             # Whatever is still alive of the tree is held by someone else, and must be kept as it was.
             value.args = ()
@@ -104,23 +104,63 @@ def flush_readers(memory: Memory, but: Node | None = None) -> None:
     readers = memory.readers
     if readers:
         while True:
-            pending = [n for n in live_readers(readers) if n is not but]
+            pending = [
+                n
+                for n in live_readers(readers)
+                if n is not but and any(i.memory is memory for i in n.inputs)
+            ]
             if not pending:
                 break
             node = pending[0]
             del pending
-            evaluate(node)
-        readers.clear()
+            if node.flags & MASKED:
+                detach(node)
+            else:
+                evaluate(node)
+        prune(readers)
+
+
+def detach(node: Node) -> None:
+    """Make a selection by a mask, which stays pending, independent of what is written later.
+
+    The value it selects from and the mask are computed; memory that others can write is copied.
+    """
+    with device_of(node.inputs).lock:
+        if node.memory is not None:
+            return
+        if node.op is not COMPRESS:  # operations on a selection are moved below it
+            raise AssertionError(f"{node} is masked and no selection")
+        value, mask = (_copy(a) if a.memory is not None else evaluate(a) for a in node.args)
+        replace_args(node, (value, mask))
 
 
 def overlaps(operand: Node, target: Node) -> bool:
     """Whether an operand shares memory with the target other than element for element."""
-    if operand.memory is None or operand.memory is not target.memory:
+    memory, other = operand.memory, target.memory
+    if memory is None:
         return False
     a, b = view_of(operand), view_of(target)
+    if memory is not other:
+        # one ndarray may have been shared twice, or two views of it
+        assert other is not None
+        return memory.shared and other.shared and _share_bytes(operand, target)
     if operand.dtype == target.dtype and same_elements(a, b):
         return False
     return may_overlap(a, b, operand.dtype.itemsize, target.dtype.itemsize)
+
+
+def _share_bytes(one: Node, other: Node) -> bool:
+    """Whether two leaves of the user's memory lie in the same bytes; their extents are compared."""
+    spans = []
+    for node in (one, other):
+        memory = node.memory
+        if memory is None or memory.host is None or not node.size:
+            return False
+        low, high = extent(view_of(node))
+        itemsize = node.dtype.itemsize
+        spans.append((memory.address + low * itemsize, memory.address + (high + 1) * itemsize))
+    (a_low, a_high), (b_low, b_high) = spans
+    return a_low < b_high and b_low < a_high
 
 
 def view_of(node: Node) -> View:
@@ -137,6 +177,7 @@ def finish(node: Node) -> Node:
 
 
 def _copy(value: Node) -> Node:
+    """A leaf of its own with a leaf's elements."""
     memory = value.memory
     assert memory is not None
     out = contiguous_leaf(
@@ -148,12 +189,22 @@ def _copy(value: Node) -> Node:
     return out
 
 
-def _prepare(
-    state: DeviceState, node: Node, target: Node | None
-) -> tuple[Node, list[Launch]]:
-    """Settle the graph below `node` and give the launches that compute it into `target`."""
+def prepare(
+    state: DeviceState, node: Node, target: Node | None, compute: Callable[[Node], Any] = evaluate,
+    allocate: Allocate | None = None,
+) -> tuple[Node, list[Launch]]:  # fmt: skip
+    """Settle the graph below `node` and give the launches that compute it into `target`.
+
+    Parameters
+    ----------
+    compute : callable
+        Makes a node memory that must be computed before; `explain` only pretends to.
+    allocate : callable
+        Gives the memory of the result, from the number of bytes.
+    """
     epilogue = None
     flags = node.flags
+    allocate = allocate or state.device.allocate
     if flags & (SHARED | REDUCES | MASKED):
         below = flags & SHARED
         for arg in node.args:
@@ -161,20 +212,20 @@ def _prepare(
         if not below and isinstance(node.op, Reduction):  # what most reductions are
             epilogue = Epilogue(node, node, ())
         else:
-            epilogue = _settle(node)
+            epilogue = _settle(node, compute)
     if node.size == 0:
-        return target or _new(state.device, node, contiguous(node.shape)), []
+        return target or _new(allocate, node, contiguous(node.shape)), []
     if epilogue is not None:
         out = target
         if out is None or not out.contiguous:
-            out = _new(state.device, node, contiguous(node.shape))
+            out = _new(allocate, node, contiguous(node.shape))
         launches = reduction_launches(state, epilogue, out)
         if target is not None and out is not target:
-            launches.append(strided_launch(state, out, target))
+            last = strided_launch(state, out, target)
+            launches.append(last._replace(keep=out))
         return target or out, launches
     if target is None:
-        strides = contiguous(node.shape)
-        out = _new(state.device, node, strides)
+        out = _new(allocate, node, contiguous(node.shape))
         launch = flat_launch(state, node, out)
         if launch is None:
             strides = _result_strides(node)
@@ -185,9 +236,8 @@ def _prepare(
     return target, [launch or strided_launch(state, node, target)]
 
 
-def _new(device: Device, node: Node, strides: tuple[int, ...]) -> Node:
-    memory = device.allocate(node.size * node.dtype.itemsize)
-    return leaf(memory, node.shape, strides, 0, node.dtype)
+def _new(allocate: Allocate, node: Node, strides: tuple[int, ...]) -> Node:
+    return leaf(allocate(node.size * node.dtype.itemsize), node.shape, strides, 0, node.dtype)
 
 
 def _result_strides(node: Node) -> tuple[int, ...]:
@@ -196,36 +246,39 @@ def _result_strides(node: Node) -> tuple[int, ...]:
     return k_order_strides(views, node.shape)
 
 
-def _settle(root: Node) -> Epilogue | None:
-    """Evaluate what must be memory before `root` can be one pass; give the reduction it fuses."""
-    order = _pending_below(root)
-    epilogue = find_epilogue(root)
-    fused = epilogue.reduced if epilogue is not None else None
-    inside = {id(n) for n in order}
-    changed = False
+def _settle(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:
+    """Compute what must be memory before `root` can be one pass; give the reduction it fuses.
+
+    That is: the other reductions, and every node that was grown from elsewhere too, so that no
+    consumer computes it again.
+    """
+    order = pending_below(root)
     if any(node.op is COMPRESS for node in order):
         raise NotImplementedError(
             "the elements a mask selects cannot be stored yet, only reduced: "
             "use x[mask].sum() and the like, or where="
         )
+    epilogue = find_epilogue(root)
+    fused = epilogue.reduced if epilogue is not None else None
+    inside = {id(n) for n in order}
+    changed = False
     for node in order[:-1]:
-        shared = any(
-            (n := r()) is not None and n.memory is None and id(n) not in inside
-            for r in node.readers or ()
-        )
-        if (isinstance(node.op, Reduction) and node is not fused) or shared:
-            if node.memory is None:
-                evaluate(node)
-                changed = True
-    if changed:
-        for node in order:
-            if node.memory is None:
-                regrow(node)
-        epilogue = find_epilogue(root)
-    return epilogue
+        if node.memory is None and (
+            (isinstance(node.op, Reduction) and node is not fused)
+            or any(_is_outside(r, inside) for r in list(node.readers))
+        ):
+            compute(node)
+            changed = True
+    return find_epilogue(root) if changed else epilogue
 
 
-def _pending_below(root: Node) -> list[Node]:
+def _is_outside(reader: Any, inside: set[int]) -> bool:
+    """Whether a reader is another consumer than the graph in hand: one before it, perhaps."""
+    node = reader()
+    return (node is None or id(node) not in inside) and type(reader) is not Selecting
+
+
+def pending_below(root: Node) -> list[Node]:
     """The pending nodes of a graph, operands before what uses them, `root` last."""
     order: list[Node] = []
     _visit(root, order, set())

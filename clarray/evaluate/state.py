@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from clarray.codegen.render import Source
 from clarray.expr.node import CONST, INDEX, Node
+from clarray.plan.reduce import COUNTERS
 from clarray.plan.tuning import Policies, select
-from clarray.runtime import Device, Kernel, current_device
+from clarray.runtime import Device, Kernel, Memory, current_device
 
 CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are more
 
 
 class Launch(NamedTuple):
-    """One kernel with all its arguments."""
+    """One kernel with all its arguments; `keep` is what must live until it has been launched."""
 
     kernel: Kernel
     groups: tuple[int, ...]
@@ -22,6 +24,7 @@ class Launch(NamedTuple):
     args: list[Any]
     inline: bool
     nbytes: int
+    keep: Any = None
 
     def run(self) -> None:
         self.kernel.launch(self.groups, self.local, self.args, self.inline, self.nbytes)
@@ -36,6 +39,13 @@ class DeviceState:
         self.policies: Policies = select(self.capabilities)
         self.units = self.capabilities.compute_units
         self.prepared: dict[Any, Any] = {}
+
+    @cached_property
+    def counters(self) -> Memory:
+        """Zeros that work-groups count themselves with; every launch leaves them zero."""
+        memory = self.device.allocate(4 * COUNTERS)
+        self.device.fill_zero(memory)
+        return memory
 
     def kernel(self, source: Source) -> Kernel:
         """The kernel of a source; equal sources share one program."""

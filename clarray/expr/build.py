@@ -8,6 +8,7 @@ about a microsecond. So nodes are built without helpers where that matters, and 
 from __future__ import annotations
 
 import math
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -20,6 +21,8 @@ from clarray.expr.node import (
     SHARED,
     Node,
     Shape,
+    Blank,
+    graph_lock,
     intern_structure,
 )
 from clarray.expr.view import broadcast_shapes
@@ -33,33 +36,9 @@ PRUNE_AT = 64  # readers kept per node before dead ones are dropped
 _map_signatures: dict[tuple[int, ...], int] = {}
 
 
-def _register(child: Node, parent: Node) -> None:
-    """Note that `parent` reads `child`, so that a write to its memory evaluates the parent."""
-    readers = child.readers
-    if readers is None:
-        if child.op is not None and (child.inputs or child.memory is not None):
-            child.readers = [ref(parent)]
-        return
-    readers.append(ref(parent))
-    if child.memory is None:
-        _mark_shared(child)
-    elif len(readers) % PRUNE_AT == 0:
-        readers[:] = [r for r in readers if (n := r()) is not None and n.memory is None]
-
-
-def _mark_shared(child: Node) -> None:
-    """`child` has several consumers: whoever is evaluated above it must look at the graph."""
-    pending = [child]
-    while pending:
-        for r in pending.pop().readers or ():
-            node = r()
-            if node is not None and node.memory is None and not node.flags & SHARED:
-                node.flags |= SHARED
-                pending.append(node)
-
-
 def unary(loop, a: Node) -> Node:
     """Grow ``loop(a)``."""
+    readers = a.readers
     key = (loop.code, a.sig)
     sig = _map_signatures.get(key)
     if sig is None:
@@ -67,12 +46,19 @@ def unary(loop, a: Node) -> Node:
     node = Node(
         loop, (a,), a.shape, loop.out_dtype, a.size, a.cost + 1, a.flags, sig, a.inputs or (a,)
     )
-    _register(a, node)
+    readers.append(ref(node))
+    count = len(readers)
+    if a.readers is not readers:
+        _grow_again(node)
+    elif count > 1 and (a.memory is None or not count % PRUNE_AT):
+        _crowded(a)
     return node
 
 
 def binary(loop, a: Node, b: Node) -> Node:
     """Grow ``loop(a, b)``, broadcasting the shapes."""
+    readers_a = a.readers
+    readers_b = b.readers
     shape = a.shape
     size = a.size
     if shape != b.shape:
@@ -90,14 +76,112 @@ def binary(loop, a: Node, b: Node) -> Node:
     sig = _map_signatures.get(key)
     if sig is None:
         sig = _map_signatures[key] = intern_structure(key)
-    node = Node(
-        loop, (a, b), shape, loop.out_dtype, size, a.cost + b.cost + 1, flags, sig,
-        (a.inputs or (a,)) + (b.inputs or (b,)),
-    )  # fmt: skip
-    _register(a, node)
-    if b is not a:
-        _register(b, node)
+    node = Blank()
+    node.op = loop
+    node.args = (a, b)
+    node.shape = shape
+    node.dtype = loop.out_dtype
+    node.size = size
+    node.cost = a.cost + b.cost + 1
+    node.flags = flags
+    node.sig = sig
+    node.inputs = (a.inputs or (a,)) + (b.inputs or (b,))
+    node.memory = None
+    node.readers = []
+    reader = ref(node)
+    readers_a.append(reader)
+    if readers_b is not readers_a:
+        readers_b.append(reader)
+    if a.readers is not readers_a or b.readers is not readers_b:
+        _grow_again(node)
+    else:
+        count = len(readers_a)
+        if count > 1 and (a.memory is None or not count % PRUNE_AT):
+            _crowded(a)
+        count = len(readers_b)
+        if count > 1 and (b.memory is None or not count % PRUNE_AT) and b is not a:
+            _crowded(b)
     return node
+
+
+# Readers ------------------------------------------------------------------------------------------
+
+
+def _grow_again(node: Node) -> None:
+    """An operand became memory, in another thread, while `node` was grown from it."""
+    with graph_lock:
+        regrow(node)
+        _register(node)
+
+
+def _register(node: Node) -> None:
+    """Note that `node` reads its operands, so that a write to their memory evaluates it first."""
+    reader = Selecting(node) if node.op is COMPRESS else ref(node)
+    for child in dict.fromkeys(node.args):
+        child.readers.append(reader)
+        count = len(child.readers)
+        if count > 1 and (child.memory is None or not count % PRUNE_AT):
+            _crowded(child)
+
+
+def _crowded(child: Node) -> None:
+    """See to an operand that is used again, or often."""
+    with graph_lock:
+        if child.memory is not None or not len(child.readers) % PRUNE_AT:
+            prune(child.readers, keep=child.memory is None)
+        if child.memory is None:
+            _mark_shared(child)
+
+
+def prune(readers: list, keep: bool = False) -> None:
+    """Drop readers that are dead or have been computed; `keep` one of them, to be counted."""
+    with graph_lock:
+        count = len(readers)  # others may append meanwhile
+        kept = [r for r in readers[:count] if (n := r()) is not None and n.memory is None]
+        if keep and len(kept) < count:
+            kept.append(_GONE)
+        readers[:count] = kept
+
+
+class Selecting(ref):
+    """A reader that is no consumer: what is computed are the reductions of a selection."""
+
+    __slots__ = ()
+
+
+class _Gone:
+    """What a reader that is dead looks like."""
+
+    __slots__ = ("__weakref__",)
+
+
+_GONE: Any = ref(_Gone())
+
+
+def _mark_shared(child: Node) -> None:
+    """`child` has several consumers: whoever is evaluated above it must look at the graph."""
+    pending = [child]
+    while pending:
+        for r in list(pending.pop().readers):
+            node = r()
+            if node is not None and node.memory is None and not node.flags & SHARED:
+                node.flags |= SHARED
+                pending.append(node)
+
+
+def pass_on(readers: list, memory: Any) -> None:
+    """Let what was grown from a pending node, its readers, read the memory it has become."""
+    with graph_lock:
+        memory.readers.extend(r for r in list(readers) if r() is not None)
+        done: dict[int, Node] = {}
+        # Another thread may grow from a reader before that is regrown, so look again.
+        while new := [n for n in reversed(live_readers(readers)) if id(n) not in done]:
+            for node in new:  # operands before what uses them
+                regrow(node)
+                done[id(node)] = node
+
+
+# Growing the rest ---------------------------------------------------------------------------------
 
 
 def nary(loop, args: tuple[Node, ...]) -> Node:
@@ -120,14 +204,21 @@ def nary(loop, args: tuple[Node, ...]) -> Node:
 
 
 def _node(op, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags: int, key) -> Node:
+    before = [a.readers for a in args]
     inputs = tuple(i for a in args for i in (a.inputs or (a,)))
     cost = 1 + sum(a.cost for a in args)
     node = Node(
         op, args, shape, dtype, math.prod(shape), cost, flags, intern_structure(key), inputs
     )
-    for a in dict.fromkeys(args):
-        _register(a, node)
+    _register(node)
+    if any(a.readers is not readers for a, readers in zip(args, before, strict=True)):
+        _grow_again(node)
     return node
+
+
+def broadcast(loop, value: Node, shape: Shape) -> Node:
+    """Grow ``loop(value)`` repeated over a larger shape."""
+    return _node(loop, (value,), shape, loop.out_dtype, value.flags, (loop.code, value.sig))
 
 
 def compress(value: Node, mask: Node) -> Node:
@@ -148,7 +239,7 @@ def _masked(loop, args: tuple[Node, ...]) -> Node:
                 raise MaskMismatch
             mask = m
             inner.append(value)
-        elif a.size == 1 and not a.flags & MASKED:
+        elif a.shape in ((), (1,)) and not a.flags & MASKED:
             inner.append(a)
         else:
             raise MaskMismatch
@@ -156,8 +247,14 @@ def _masked(loop, args: tuple[Node, ...]) -> Node:
     return compress(nary(loop, tuple(inner)), mask)
 
 
-class MaskMismatch(Exception):
-    """The operands are not compressed by one mask: the caller must evaluate them first."""
+class MaskMismatch(NotImplementedError):
+    """The operands are not selected by one mask."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the elements that different masks select cannot be combined yet, as they cannot be "
+            "stored: use clarray.where, or where="
+        )
 
 
 def reduction(op, args: tuple[Node, ...], shape: Shape) -> Node:
@@ -172,10 +269,12 @@ def reduction(op, args: tuple[Node, ...], shape: Shape) -> Node:
 
 def regrow(node: Node) -> None:
     """Recompute what a pending node keeps of its operands, after some of them became memory."""
-    flags = node.flags & SHARED
-    key: tuple[int, ...]
+    flags = 0
+    key: tuple[Any, ...]
     for a in node.args:
         flags |= a.flags
+        if a.memory is None and len(a.readers) > 1:
+            flags |= SHARED
     if node.op is COMPRESS:
         key = (-1, *(a.sig for a in node.args))
         flags |= MASKED
@@ -188,19 +287,28 @@ def regrow(node: Node) -> None:
     node.inputs = tuple(i for a in node.args for i in (a.inputs or (a,)))
     node.cost = 1 + sum(a.cost for a in node.args)
     node.flags = flags
+    node.readers = list(node.readers)  # tells whoever is growing from the node
+
+
+def replace_args(node: Node, args: tuple[Node, ...]) -> None:
+    """Give a pending node other operands, of the same values."""
+    with graph_lock:
+        node.args = args
+        regrow(node)
+        _register(node)
 
 
 def live_readers(readers: list) -> list[Node]:
     """Pending nodes that read this memory or node, directly or through others, outermost first."""
     found: dict[int, Node] = {}
-    level = [n for r in readers if (n := r()) is not None and n.memory is None]
+    level = [n for r in list(readers) if (n := r()) is not None and n.memory is None]
     while level:
         following: dict[int, Node] = {}
         for node in level:
             # a later sight moves it outward: its own readers come after it
             found.pop(id(node), None)
             found[id(node)] = node
-            for r in node.readers or ():
+            for r in list(node.readers):
                 if (n := r()) is not None and n.memory is None:
                     following[id(n)] = n
         level = list(following.values())
@@ -208,6 +316,6 @@ def live_readers(readers: list) -> list[Node]:
 
 
 __all__ = [
-    "COST_LIMIT", "EAGER", "MaskMismatch", "binary", "compress", "live_readers", "nary",
-    "reduction", "regrow", "unary",
+    "COST_LIMIT", "EAGER", "MaskMismatch", "Selecting", "binary", "broadcast", "compress", "live_readers", "nary",
+    "pass_on", "prune", "reduction", "regrow", "replace_args", "unary",
 ]  # fmt: skip

@@ -7,12 +7,17 @@ sees the memory.
 
 Two values are kept per pending node so that evaluation need not walk the tree: ``sig``, the
 interned structure (equal structures share one integer), and ``inputs``, the leaves and constants
-in the order in which the structure names them.
+in the order in which the structure names them. Both follow from the operands, and change when one
+of them becomes memory: whatever changes them holds `graph_lock` and gives the node a new list of
+readers afterwards. Growing an expression takes no lock; it looks at the list of readers before and
+after, and starts again if that is another one now.
 """
 
 from __future__ import annotations
 
 import math
+import threading
+from collections import deque
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -31,6 +36,8 @@ REDUCES = 4  # a reduction stands somewhere below: it is a pass of its own
 MASKED = 8  # the value is compressed by a mask, its size is not known yet
 
 Shape = tuple[int, ...]
+
+graph_lock = threading.RLock()  # taken after a device's lock, never before it
 
 
 class Interner:
@@ -72,8 +79,8 @@ class Node:
         Of a pending node: leaves, constants and indices in structural order, repeated where the
         structure repeats them. Empty for those themselves (a node naming itself would be a
         reference cycle, and its memory would wait for the garbage collector).
-    readers : list of weakref or None
-        Pending nodes that read this node directly. Leaves share the list of their memory.
+    readers : list of weakref
+        Nodes grown from this one directly, dead ones included. Leaves share the list of their memory.
     memory, offset, strides, contiguous
         Of a leaf: where its elements are (offset and strides in elements), and whether they follow
         each other in C order.
@@ -95,7 +102,7 @@ class Node:
     flags: int
     sig: int
     inputs: tuple[Node, ...]
-    readers: list[ref[Node]] | None
+    readers: Any
     memory: Memory | None
     offset: int
     strides: Shape
@@ -112,7 +119,7 @@ class Node:
         self.flags = flags
         self.sig = sig
         self.inputs = inputs
-        self.readers = None
+        self.readers = []
         self.memory = None
 
     def __repr__(self) -> str:
@@ -120,11 +127,12 @@ class Node:
         return f"<Node {what} {self.dtype} {self.shape}>"
 
     def become_leaf(self, memory: Memory, offset: int, strides: Shape, contiguous: bool) -> None:
-        """Turn a pending node into memory; its operands are let go."""
-        # `memory` last: other threads test it to see whether the rest may be read
+        """Turn a node that nothing was grown from into memory; see `build.settle` for others."""
         self.offset = offset
         self.strides = strides
         self.contiguous = contiguous
+        # From here on others may take it for memory; its operands are let go.
+        self.memory = memory
         self.op = None
         self.args = ()
         self.cost = memory.cost
@@ -132,7 +140,13 @@ class Node:
         self.sig = leaf_signature(self.dtype)
         self.inputs = ()
         self.readers = memory.readers
-        self.memory = memory
+
+
+class Blank(Node):
+    """A node without values yet: the operators fill it in place, in half the time of a call."""
+
+    __slots__ = ()
+    __init__ = object.__init__  # type: ignore[assignment]
 
 
 _leaf_signatures: dict[np.dtype, int] = {}
@@ -173,12 +187,26 @@ INDEX = Marker("index")
 COMPRESS = Marker("compress")
 
 
+_UNREAD: Any = deque(maxlen=0)  # takes readers and keeps none: nothing overwrites a constant
+
+
 def constant(value: Any, dtype: np.dtype) -> Node:
     """A scalar that is passed to the kernel at run time, broadcast to any shape."""
     found = _const_signatures.get(dtype)
     if found is None:
         found = _const_signatures[dtype] = intern_structure(("const", dtype.char))
-    node = Node(CONST, (), (), dtype, 1, 1, 0, found, ())
+    node = Blank()
+    node.op = CONST
+    node.args = ()
+    node.shape = ()
+    node.dtype = dtype
+    node.size = 1
+    node.cost = 1
+    node.flags = 0
+    node.sig = found
+    node.inputs = ()
+    node.readers = _UNREAD
+    node.memory = None
     node.value = value
     return node
 
