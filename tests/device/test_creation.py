@@ -302,7 +302,12 @@ def test_scalars(same: Any) -> None:
 
 @pytest.mark.parametrize("text", [repr, str])
 def test_text(same: Any, dtype: str, text: Any) -> None:
-    for a in (np.arange(5) % 2, np.zeros((2, 0)), np.ones((2, 2)), np.arange(3000), np.array(1)):
+    large = (
+        np.arange(3000),
+        np.arange(2400).reshape(2, 3, 400),
+        np.arange(8000).reshape(20, 20, 20),
+    )
+    for a in (np.arange(5) % 2, np.zeros((2, 0)), np.ones((2, 2)), np.array(1), *large):
         assert text(clarray.asarray(a.astype(dtype))) == text(a.astype(dtype))
 
 
