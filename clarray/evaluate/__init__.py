@@ -89,12 +89,15 @@ def write(target: Node, value: Node) -> None:
             value = _copy(value)
         eager = (value.flags & EAGER) or memory.shared
         _, launches = prepare(state_of(memory.device), value, target)
+        # What the launches read must not return to the pool, and be taken, while readers are flushed.
+        held = value.inputs or value
         if not evaluated:
             # Whatever is still alive of the tree is held by someone else, and must be kept as it was.
             value.args = ()
         flush_readers(memory, value)
         for launch in launches:
             launch.run()
+        del held
         if eager:
             memory.device.synchronize()
 
