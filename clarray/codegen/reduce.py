@@ -225,14 +225,15 @@ def reduce_source(
     )
     out = _with_step(out, inner)
     ends = wide = None
-    if not plan.partial:
+    final = plan.last or not plan.partial
+    if final:
         ends = _EpilogueCode(epilogue, code.scalar)
         text += ends.text
         if plan.form == COLUMNS and dialect.width > 1:
             wide = _EpilogueCode(epilogue, dialect, "epilogue_wide")
             text += wide.text
-    params, kinds = _result_parameters(plan.partial, code, out)
-    everyone = operands if plan.partial else [*operands, out]
+    params, kinds = _result_parameters(plan, code, out)
+    everyone = [*operands, out] if final else operands
     integer = "int32" if plan.index == "int" else "int64"
     if ends is not None:
         params, kinds = ends.params + params, ends.arg_types + kinds
@@ -256,7 +257,8 @@ def reduce_source(
         "reduce",
         d=dialect, V=plan.vector, X=plan.loads, I=plan.index, policy=plan.policy, m=code,
         form=plan.form, spread=plan.spread, lanes=plan.lanes, strip=plan.strip, value=call, mask=mask_call,
-        masked=mask_node is not None, epilogue=ends, wide_epilogue=wide, partial=plan.partial, out=out,
+        masked=mask_node is not None, epilogue=ends, wide_epilogue=wide, partial=plan.partial, last=plan.last,
+        out=out,
         operands=operands, everyone=everyone, kept_rank=plan.kept_rank,
         reduced_rank=plan.reduced_rank, params=[*inputs.params, *params, *sizes, *strides],
         pointers=[o for o in everyone if o.access != "index"], at_row=_at_row,
@@ -275,7 +277,7 @@ def combine_source(
     code = MonoidCode(monoid, dialect, monoid.entering, index_dtype)
     ends = _EpilogueCode(epilogue, code.scalar)
     out = operand("y", epilogue.root.dtype, "zero", dialect, base="yb")
-    states, kinds = _result_parameters(True, code, out)
+    states, kinds = _state_parameters(code)
     out_params, out_kinds = parameters(out, const=False)
     params = [*ends.params, *states, *out_params, "const long outputs", "const long parts"]
     params += [f"const long k{a}" for a in range(plan.kept_rank)]
@@ -291,10 +293,23 @@ def combine_source(
 
 
 def _result_parameters(
-    partial: bool, code: MonoidCode, out: Operand
+    plan: ReducePlan, code: MonoidCode, out: Operand
 ) -> tuple[list[str], list[str]]:
-    if not partial:
+    """Where the first launch puts what it finds: states, the output, or both and the counters."""
+    if not plan.partial:
         return parameters(out, const=False)
+    states, kinds = _state_parameters(code)
+    if not plan.last:
+        return states, kinds
+    place, place_kinds = parameters(out, const=False)
+    return (
+        [*(p.replace("__global", "volatile __global") for p in states),
+         "volatile __global int *counters", *place],
+        [*kinds, "buffer", *place_kinds],
+    )  # fmt: skip
+
+
+def _state_parameters(code: MonoidCode) -> tuple[list[str], list[str]]:
     names = [f"__global {code.lane(d)} *q_{n}" for n, d in code.components]
     return names, ["buffer"] * len(names)
 

@@ -23,6 +23,7 @@ from clarray.plan.elementwise import ALIGNMENT, explicit_width, index_type, vect
 from clarray.plan.layout import access, aligned, reach
 from clarray.plan.reduce import (
     COLUMNS,
+    COUNTERS,
     ROWS,
     ReducePlan,
     ReduceSpace,
@@ -33,7 +34,8 @@ from clarray.plan.reduce import (
     reduce_space,
     split,
 )
-from clarray.runtime import Kernel
+from clarray.plan.tuning import ReducePolicy
+from clarray.runtime import Kernel, Memory
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
@@ -124,25 +126,30 @@ def _launches(
         append_scalar(ends, node)
     place = [out.memory.buffer, out.offset]  # type: ignore[union-attr]
     local = (found.work_group,)
+    states: list[Memory] = []
+    if found.parts > 1:
+        states = [
+            state.device.allocate(found.outputs * found.parts * d.itemsize) for d in found.states
+        ]
+    held = sum(m.nbytes for m in states)
     if found.second is None:
         args += ends
+        if states:
+            args += [m.buffer for m in states]
+            args.append(state.counters.buffer)
         args += place
         args += found.sizes
         nbytes += out.size * out.dtype.itemsize
-        return [Launch(found.first, (found.groups,), local, args, inline, nbytes)]
-    states = [
-        state.device.allocate(found.outputs * found.parts * d.itemsize) for d in found.states
-    ]
+        return [Launch(found.first, (found.groups,), local, args, inline, nbytes, states)]
     buffers = [m.buffer for m in states]
-    held = sum(m.nbytes for m in states)
     args += buffers
     args += found.sizes
     second = [*ends, *buffers, *place, found.outputs, found.parts, *found.second_sizes]
     return [
-        Launch(found.first, (found.groups,), local, args, inline, nbytes + held),
+        Launch(found.first, (found.groups,), local, args, inline, nbytes + held, states),
         Launch(
             found.second, (found.second_groups,), local, second, inline,
-            held + out.size * out.dtype.itemsize,
+            held + out.size * out.dtype.itemsize, states,
         ),
     ]  # fmt: skip
 
@@ -214,7 +221,7 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
     )  # fmt: skip
     second, second_groups, second_sizes = None, 0, ()
     outputs = product(space.kept)
-    if plan.partial:
+    if plan.partial and not plan.last:
         second, second_groups, second_sizes = _second(
             state, plan, monoid, position, epilogue, space, outputs, divided.parts
         )
@@ -284,8 +291,13 @@ def _plan(
         len(space.kept), len(space.reduced), vector, explicit, loads, lanes, strip,
         index_type(furthest, policy.chunked), whole,
         spread == 1 and bool(space.kept) and space.kept[-1] % ALIGNMENT == 0, spread,
-        divided.parts > 1, policy,
+        divided.parts > 1, _counted(policy, explicit, divided), policy,
     )  # fmt: skip
+
+
+def _counted(policy: ReducePolicy, explicit: bool, divided: Split) -> bool:
+    """Whether the last work-group of each block combines its parts, in the same launch."""
+    return bool(policy.fence) and not explicit and 1 < divided.parts and divided.blocks <= COUNTERS
 
 
 def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]:
@@ -308,7 +320,7 @@ def _sizes(
     ]  # fmt: skip
     for k, r in zip(space.kept_strides[1:], space.reduced_strides[1:], strict=True):
         found += [*reversed(k), *reversed(r)]
-    if not plan.partial:
+    if plan.last or not plan.partial:
         found += reversed(space.kept_strides[0])
     return tuple(found)
 

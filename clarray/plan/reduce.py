@@ -67,7 +67,9 @@ class ReducePlan:
     spread : int
         Distance between the outputs of one work-item in scalar code (columns).
     partial : bool
-        Whether states go to memory for a second launch.
+        Whether states go to memory, the reduced axes being split.
+    last : bool
+        Whether the last work-group of a block combines them; otherwise a second launch does.
     policy : ReducePolicy
     """
 
@@ -86,6 +88,7 @@ class ReducePlan:
     out_aligned: bool
     spread: int
     partial: bool
+    last: bool
     policy: ReducePolicy
 
 
@@ -98,6 +101,7 @@ class Split(NamedTuple):
     inner_per_part: int
     tasks: int  # per output block: row_parts * inner_parts, times the number of blocks
     groups: int
+    blocks: int
 
     @property
     def parts(self) -> int:
@@ -173,6 +177,9 @@ def _form(
     return COLUMNS if rows < short and kept[-1][0] >= vector else ROWS
 
 
+COUNTERS = 1 << 16  # blocks of outputs whose work-groups can be counted at once
+
+
 def power_of_two(n: int) -> int:
     """The smallest power of two that is at least `n`."""
     return 1 << max(0, n - 1).bit_length()
@@ -232,7 +239,7 @@ def split(
         groups = max(1, min(target, tasks, useful))
     else:
         groups = min(tasks, 2**31 // policy.work_group - 1)
-    return Split(row_parts, rows_per_part, inner_parts, inner_per_part, tasks, groups)
+    return Split(row_parts, rows_per_part, inner_parts, inner_per_part, tasks, groups, blocks)
 
 
 def inner_access(stride: int, indexed: bool) -> str:

@@ -14,7 +14,8 @@
 ##            that neighbouring work-items still read neighbouring elements.
 ##
 ## What the lanes of an output hold is combined in local memory. A task is a block of outputs and a part of the
-## reduced axes; with more than one part the states go to memory for a second launch (combine.mako).
+## reduced axes; with more than one part the states go to memory, and are combined by the block's last group where
+## the policy has a fence, else by a second launch (combine.mako).
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="monoids" file="/lib/monoids.mako"/>
 <%
@@ -25,6 +26,7 @@
   # independent accumulators hide the latency of an addition; scalar code has one per element of a load already
   pairs = any(s.access == 'pairs' for s in operands)
   within = '<' if pairs else '<='
+  final = last or not partial  # this launch stores results
   chains = X if d.width > 1 and not m.block and not columns else 1
   # several values enter at once, those a mask leaves out as the identity
   block = m.block and (not masked or m.absorbs)
@@ -102,11 +104,40 @@ for (int half_ = ${lanes // 2}; half_ > 0; half_ >>= 1) {
 }
 % endif
 </%def>
-<%def name="write(state, output, column='0')">
-% if partial:
+## The state of an output goes to memory, for whoever combines the parts.
+<%def name="keep(state, output)">
 % for n, dt in m.components:
 q_${n}[(long)part * outputs + ${output}] = ${state}.${n};
 % endfor
+</%def>
+## The parts of an output, this lane's share of them, in order.
+## No work-group skips the barriers that follow: the others combine nothing and store nothing.
+<%def name="gather_parts(state, output, wanted)">
+${state} = state_identity();
+for (${I} p = last_group && ${wanted} ? lane : parts; p < parts; p += ${lanes}) {
+  state_t s;
+% for n, dt in m.components:
+  s.${n} = q_${n}[(long)p * outputs + ${output}];
+% endfor
+  ${state} = combine(${state}, s);
+}
+</%def>
+## Whether this work-group is the last of its block to have kept its states, as a ticket counter tells: it
+## combines them, and no second launch is needed. It waits for nobody, so no progress between groups is assumed;
+## `fence` makes a group's states visible to the others before its ticket is.
+<%def name="last_of_block()">
+${policy.fence}
+barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+if (get_local_id(0) == 0) {
+  last_group = atomic_inc(counters + block) == (int)parts - 1;
+  if (last_group) counters[block] = 0;
+}
+barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+${policy.fence}
+</%def>
+<%def name="write(state, output, column='0')">
+% if partial and not last:
+${keep(state, output)}
 % else:
 {
   const ${out.lane} y_0 = ${epilogue.call(f'finish({state})')};
@@ -117,7 +148,7 @@ q_${n}[(long)part * outputs + ${output}] = ${state}.${n};
 ${monoids.types(m)}
 ${monoids.identity(m)}
 ${getattr(monoids, m.algebra)(m)}
-% if not partial:
+% if final:
 ${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
 % if wide_epilogue is not None:
 ${getattr(monoids, m.algebra + '_finish')(m, m.wide_result)}
@@ -164,6 +195,9 @@ void reduce(${', '.join(params)}) {
 % for n, dt in m.components:
   __local ${m.lane(dt)} local_${n}[${wg}];
 % endfor
+% endif
+% if last:
+  __local int last_group;
 % endif
 % if wg > 1 and columns:
   const int side = ${side}, lane = get_local_id(0) / ${side}, beside = get_local_id(0) % ${side};
@@ -273,8 +307,14 @@ void reduce(${', '.join(params)}) {
 % endfor
 % endif
     ${tree('state')}
-    if (lane == 0 && active) {
-% if not partial:
+% if last:
+    if (lane == 0 && active) { ${keep('state', 'output')} }
+    ${last_of_block()}
+    ${gather_parts('state', 'output', 'active')}
+    ${tree('state')}
+% endif
+    if (lane == 0 && active${' && last_group' if last else ''}) {
+% if final:
       const ${I} ${out.base} = ${out.name}kept;
 % endif
       ${write('state', 'output')}
@@ -377,7 +417,7 @@ void reduce(${', '.join(params)}) {
       }
 % endif
     }
-% if not partial:
+% if final:
     const ${I} ${out.base} = ${out.name}kept;
 % endif
 % if d.width > 1:
@@ -402,19 +442,31 @@ void reduce(${', '.join(params)}) {
     state_t state_${w} = acc[${w}];
     ${tree(f'state_{w}')}
 % endfor
-% if partial:
+% if last:
+    if (lane == 0) {
+% for w in range(strip * parts):
+      if (${w} < left) { ${keep(f'state_{w}', f'outer * k0 + first + {w * spread}')} }
+% endfor
+    }
+    ${last_of_block()}
+% for w in range(strip * parts):
+    ${gather_parts(f'state_{w}', f'outer * k0 + first + {w * spread}', f'{w} < left')}
+    ${tree(f'state_{w}')}
+% endfor
+% endif
+% if not final:
     if (lane == 0) {
 % for w in range(strip * parts):
       if (${w} < left) { ${write(f'state_{w}', f'outer * k0 + first + {w * spread}')} }
 % endfor
     }
 % else:
-    if (lane == 0 && left == ${strip * parts}) {
+    if (lane == 0${' && last_group' if last else ''} && left == ${strip * parts}) {
 % for w in range(strip * parts):
       const ${out.lane} y_${w} = ${epilogue.call(f'finish(state_{w})')};
 % endfor
       ${access.store(out, out.base, 'first', 'y')}
-    } else if (lane == 0) {
+    } else if (lane == 0${' && last_group' if last else ''}) {
 % for w in range(strip * parts):
       if (${w} < left) { ${write(f'state_{w}', '', f'first + {w * spread}')} }
 % endfor

@@ -68,6 +68,10 @@ class ReducePolicy:
     short : int
         Inner reduced axes shorter than this are looped over inside a work-item, with
         neighbouring outputs side by side.
+    fence : str
+        C statement after which a work-group's writes are visible to the whole device, or '':
+        with one, the last work-group of a split reduction combines the parts; without, a
+        second launch does.
     """
 
     vector_bytes: int
@@ -82,6 +86,7 @@ class ReducePolicy:
     strip: int
     min_split: int
     short: int
+    fence: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from clarray.plan.tuning.policy import ElementwisePolicy, Policies, ReducePolicy
 
 CPU = Policies(
@@ -64,6 +66,11 @@ GPU = Policies(
         min_split=1 << 12,
         short=32,
     ),
+)
+
+# OpenCL C 1.2 has no fence for the whole device; PTX has.
+NVIDIA = replace(
+    GPU, name="nvidia", reduce=replace(GPU.reduce, fence='asm volatile("membar.gl;" ::: "memory");')
 )
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
@@ -129,4 +136,9 @@ TINY_GPU = Policies(
     ),
 )
 
-ROWS = {row.name: row for row in (CPU, GPU, TINY_CPU, TINY_GPU)}
+TINY_FENCED = replace(
+    TINY_GPU, name="tiny-fenced",
+    reduce=replace(TINY_GPU.reduce, fence="mem_fence(CLK_GLOBAL_MEM_FENCE);"),
+)  # fmt: skip
+
+ROWS = {row.name: row for row in (CPU, GPU, NVIDIA, TINY_CPU, TINY_GPU, TINY_FENCED)}

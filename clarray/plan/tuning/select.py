@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from clarray.plan.tuning.policy import Policies
-from clarray.plan.tuning.rows import CPU, GPU, ROWS
+from clarray.plan.tuning.rows import CPU, GPU, NVIDIA, ROWS
 
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities
@@ -22,4 +22,6 @@ def select(capabilities: Capabilities) -> Policies:
             raise ValueError(
                 f"CLARRAY_POLICY={forced!r} names no row; there are {', '.join(ROWS)}"
             ) from None
-    return CPU if capabilities.kind == "cpu" else GPU
+    if capabilities.kind == "cpu":
+        return CPU
+    return NVIDIA if "nvidia" in capabilities.vendor.lower() else GPU
