@@ -138,7 +138,9 @@ def _fold(ufunc: np.ufunc, dtype: np.dtype, wanted: Any) -> Monoid:
     if found is None:
         if ufunc.nin != 2 or ufunc.nout != 1:
             raise ValueError("reduce only supported for binary functions")
-        ins, _ = resolve(ufunc, (None, dtype, None), wanted, reduction=True)  # type: ignore[arg-type]
+        operands: Any = (None, dtype, None)
+        # NumPy converts to a reduction's dtype= whatever may get lost
+        ins, _ = resolve(ufunc, operands, wanted, casting="unsafe", reduction=True)
         found = _monoids[key] = fold_monoid(ufunc, ins[1])
     return found
 

@@ -31,6 +31,11 @@ def _signature(ufunc: np.ufunc, dtype: Any, signature: Any) -> tuple[Any, ...] |
     return tuple(None if one is None else np.dtype(one) for one in signature)
 
 
+def _reduction(dtype: Any) -> tuple[Any, ...] | None:
+    """What ``ufunc.reduce(..., dtype=)`` fixes: the dtype of the running result."""
+    return None if dtype is None else (np.dtype(dtype), None, None)
+
+
 def resolve(
     ufunc: np.ufunc,
     operands: tuple[Operand, ...],
@@ -67,7 +72,7 @@ def resolve(
     except KeyError:
         pass
     kinds = tuple(np.dtype(bool) if one is bool else one for one in operands)
-    wanted = _signature(ufunc, dtype, signature)
+    wanted = _reduction(dtype) if reduction else _signature(ufunc, dtype, signature)
     found = ufunc.resolve_dtypes(
         kinds if reduction else kinds + (None,) * ufunc.nout,
         **({} if wanted is None else {"signature": wanted}),  # NumPy takes no None here
