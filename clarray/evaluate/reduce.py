@@ -291,13 +291,17 @@ def _plan(
         len(space.kept), len(space.reduced), vector, explicit, loads, lanes, strip,
         index_type(furthest, policy.chunked), whole,
         spread == 1 and bool(space.kept) and space.kept[-1] % ALIGNMENT == 0, spread,
-        divided.parts > 1, _counted(policy, explicit, divided), policy,
+        divided.parts > 1, _counted(policy, space.form, explicit, divided), policy,
     )  # fmt: skip
 
 
-def _counted(policy: ReducePolicy, explicit: bool, divided: Split) -> bool:
-    """Whether the last work-group of each block combines its parts, in the same launch."""
-    return bool(policy.fence) and not explicit and 1 < divided.parts and divided.blocks <= COUNTERS
+def _counted(policy: ReducePolicy, form: str, explicit: bool, divided: Split) -> bool:
+    """Whether the last work-group of each block combines its parts, in the same launch.
+
+    Not for columns: their states are many, and a second launch reads them with the whole device.
+    """
+    possible = bool(policy.fence) and form == ROWS and not explicit
+    return possible and 1 < divided.parts and divided.blocks <= COUNTERS
 
 
 def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]:

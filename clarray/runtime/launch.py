@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
+from clarray.runtime import pocl
 from clarray.runtime.profile import record, state
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ class Kernel:
         if not self._device.is_pocl:
             bound.seen.add(local)
         elif launches == 1:
+            bound.queue.finish()
+            pocl.touch_constants()
             self._program.save_at_exit(bound.lane)
         elif launches == _LAUNCHES_BEFORE_SAVING:
             bound.seen.add(local)

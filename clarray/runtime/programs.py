@@ -91,7 +91,8 @@ class Program:
 
     def _key(self, lane: Lane) -> str:
         shared = bool(self._device.compiled.binary_ids)
-        return key_of(self._device.identity, "" if shared else lane.name, self.source)
+        options = " ".join(build_options(lane.device))
+        return key_of(self._device.identity, "" if shared else lane.name, options, self.source)
 
     def _program(self, lane: Lane) -> cl.Program:
         program = self._built.get(lane.name)
@@ -152,7 +153,7 @@ def compile_source(context: cl.Context, device: cl.Device, source: str) -> cl.Pr
     program = cl.Program(cl._cl._Program(context, source))
     try:
         with quiet_build():
-            return program.build(devices=[device])
+            return program.build(build_options(device), devices=[device])
     except cl.Error as error:
         numbered = "\n".join(
             f"{number:4} {line}" for number, line in enumerate(source.splitlines(), 1)
@@ -160,6 +161,14 @@ def compile_source(context: cl.Context, device: cl.Device, source: str) -> cl.Pr
         raise RuntimeError(
             f"{device.name.strip()} cannot compile this program:\n{error}\n{numbered}"
         ) from None
+
+
+def build_options(device: cl.Device) -> list[str]:
+    """Give the compiler's options: division and square root rounded as IEEE 754 says, where it is a choice."""
+    rounded = cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
+    if device.type & cl.device_type.CPU or not device.single_fp_config & rounded:
+        return []
+    return ["-cl-fp32-correctly-rounded-divide-sqrt"]
 
 
 def binary_of(program: cl.Program) -> bytes:
