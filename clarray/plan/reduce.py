@@ -144,6 +144,8 @@ def reduce_space(
     kept = _in_memory_order(kept)
     if not ordered:
         reduced = _in_memory_order(reduced)
+    if not kept and not reduced:  # one element; the loops want an axis
+        reduced = [(1, (0,) * len(operands))]
     form = _form(kept, reduced, vector, short)
     return ReduceSpace(
         tuple(a[0] for a in kept),
