@@ -43,7 +43,7 @@ def elementwise_source(
         arg_types.append(f"int{32 if plan.index == 'int' else 64}")
     policy = plan.policy
     body = value.text + render(
-        "tiled" if plan.tile_axis else "elementwise",
+        _template(plan),
         d=dialect,
         V=plan.vector,
         spread=1,
@@ -69,3 +69,10 @@ def elementwise_source(
     return Source(
         "elementwise", source(body, dialect, capabilities.function_attribute), tuple(arg_types)
     )
+
+
+def _template(plan: ElementwisePlan) -> str:
+    """Plain loops, or, where operands lie transposed, tiles in local memory or blocks in the cache."""
+    if not plan.tile_axis:
+        return "elementwise"
+    return "blocked" if plan.policy.chunked else "tiled"

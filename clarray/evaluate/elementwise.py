@@ -240,7 +240,8 @@ def _tiles(
     strides: list[tuple[int, ...]],
 ) -> tuple[int, tuple[bool, ...]]:  # fmt: skip
     """The axis of a tiled kernel, or 0, and which inputs are staged in local memory."""
-    if state.policies.elementwise.work_group < TILE:
+    policy = state.policies.elementwise
+    if not policy.chunked and policy.work_group < TILE:
         return 0, ()
     inside = [(n, s) for n, s in zip(placed, strides[1:], strict=True) if n.op is not INDEX]
     axis = tile_axis(shape, [s for _, s in inside])
