@@ -17,6 +17,7 @@ CHAPTERS = {
     "indexing": "Reading and writing elements",
     "manipulation": "Shapes and views",
     "joining": "Joining and repeating",
+    "selecting": "Choosing between values",
     "reductions": "Reductions",
     "nanfunctions": "Reductions that skip NaN",
 }
