@@ -1,0 +1,64 @@
+"""The source of updates at positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clarray.codegen.expression import Call, Inputs, operand, parameters
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.expr.node import Node
+from clarray.ops.special import cast_loop
+from clarray.ops.ufuncs import Loop
+from clarray.plan.at import AtPlan
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from clarray.runtime import Capabilities
+
+
+def at_source(
+    plan: AtPlan, loop: Loop, dtype: np.dtype, value: Node | None, nodes: Sequence[Node],
+    capabilities: Capabilities,
+) -> Source:  # fmt: skip
+    """Render the update of elements of `dtype` by ``loop(element, value)``.
+
+    Parameters
+    ----------
+    value : Node or None
+        The second operand, over its distinct inputs `nodes`; None for a unary operation.
+    """
+    dialect = make_dialect(capabilities, 1)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True)
+    inputs.operands = [replace(o, step="0") for o in inputs.operands]
+    current = Node(None, (), (), dtype, 1, 0, 0, 0, ())
+    inputs.slots[id(current)] = "y"
+    inputs.types.append(("y", dtype, False))
+    args = (current,) if value is None else (current, value)
+    applied = Node(loop, args, (), loop.out_dtype, 1, 0, 0, 0, ())
+    updated = Node(cast_loop(dtype), (applied,), (), dtype, 1, 0, 0, 0, ())
+    call = Call("value", updated, inputs)
+    target = operand("y", dtype, "zero", dialect)
+    target_params, target_types = parameters(target, const=False)
+    names = [*(o.name for o in inputs.operands), "y"]
+    sizes = ["count", "targets", "per_part", "columns", "per_block", "blocks", "units"]
+    sizes += [f"m{a}" for a in range(plan.list_rank)]
+    sizes += [f"e{a}" for a in range(plan.chosen_rank)]
+    sizes += [f"r{a}" for a in range(plan.rest_rank)]
+    sizes += [f"{n}m{a}" for n in names[:-1] for a in range(plan.list_rank)]
+    sizes += [f"ye{a}" for a in range(plan.chosen_rank)]
+    sizes += [f"{n}r{a}" for n in names for a in range(plan.rest_rank)]
+    body = render(
+        "at",
+        d=dialect, V=1, spread=1, policy=plan.policy, inputs=inputs, value=call, target=target,
+        pointers=[*(o for o in inputs.operands if o.access != "index"), target],
+        list_rank=plan.list_rank, chosen_rank=plan.chosen_rank, rest_rank=plan.rest_rank,
+        params=[
+            *inputs.params, "__global const long *restrict numbers", *target_params,
+            *(f"const long {size}" for size in sizes),
+        ],
+    )  # fmt: skip
+    arg_types = (*inputs.arg_types, "buffer", *target_types, *["int64"] * len(sizes))
+    return Source("update", source(body, dialect, capabilities.function_attribute), arg_types)

@@ -1,0 +1,121 @@
+"""Launches of updates at positions, made and run at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clarray.codegen.at import at_source
+from clarray.codegen.expression import distinct
+from clarray.evaluate import flush_readers
+from clarray.evaluate.scan import access_of, settle, shifted_arguments
+from clarray.evaluate.state import DeviceState, Launch, bytes_of, state_of
+from clarray.expr.node import CONST, EAGER, Node
+from clarray.expr.view import Shape, View
+from clarray.ops.ufuncs import Loop
+from clarray.plan.at import AtPlan, at_space, split
+from clarray.plan.elementwise import groups
+from clarray.plan.layout import aligned
+
+
+class Targets(NamedTuple):
+    """The elements to update.
+
+    Parameters
+    ----------
+    numbers : Node
+        Of the chosen elements, in order: a contiguous int64 leaf in memory of its own.
+    shape : tuple of int
+        Of the list of positions.
+    extents, strides : tuple of int
+        Of the chosen axes.
+    rest : View
+        The other axes.
+    place : int
+        Where, among the axes of `rest`, those of the list stand in the shape of the operand.
+    """
+
+    numbers: Node
+    shape: Shape
+    extents: Shape
+    strides: Shape
+    rest: View
+    place: int
+
+
+def update(array: Node, targets: Targets, loop: Loop, value: Node | None) -> None:
+    """Apply ``element = loop(element, value)`` at each position, one after the other.
+
+    Parameters
+    ----------
+    array : Node
+        A leaf.
+    value : Node or None
+        Broadcast to the shape of the elements named; not a leaf in the array's memory.
+    """
+    memory = array.memory
+    assert memory is not None
+    device = memory.device
+    with device.lock:
+        flush_readers(memory)
+        if value is not None:
+            settle(value)
+        state = state_of(device)
+        _launch(state, array, targets, loop, value).run()
+        if memory.shared or (value is not None and value.flags & EAGER):
+            device.synchronize()
+
+
+def _launch(
+    state: DeviceState, array: Node, targets: Targets, loop: Loop, value: Node | None
+) -> Launch:
+    policy = state.policies.elementwise
+    pattern, nodes = distinct((value.inputs or (value,)) if value is not None else ())
+    placed = [n for n in nodes if n.op is not CONST]
+    rest, place, listed = targets.rest, targets.place, targets.shape
+    ndim = len(rest.shape) + len(listed)
+    inner = slice(place, place + len(listed))
+    strides = [aligned(n.shape, n.strides, ndim) for n in placed]
+    space = at_space(
+        listed,
+        [s[inner] for s in strides],
+        rest.shape,
+        [rest.strides, *(s[: inner.start] + s[inner.stop :] for s in strides)],
+    )
+    accesses = tuple("zero" if access_of(n) == "strided" else access_of(n) for n in nodes)
+    plan = AtPlan(accesses, len(space.listed), len(targets.extents), len(space.rest), policy)
+    key = ("at", loop.code, array.dtype, value.sig if value is not None else None, pattern, plan)
+    kernel = state.prepared.get(key)
+    if kernel is None:
+        made = at_source(plan, loop, array.dtype, value, nodes, state.capabilities)
+        kernel = state.keep(key, state.kernel(made))
+    updates, named, columns = _product(listed), _product(targets.extents), _product(rest.shape)
+    divided = split(updates, named, columns, policy, state.units)
+    units = divided.parts * divided.blocks
+    numbers = targets.numbers.memory
+    assert array.memory is not None
+    assert numbers is not None
+    args = shifted_arguments(nodes, space.offsets[1:])
+    args += [numbers.buffer, array.memory.buffer, rest.offset + space.offsets[0]]
+    args += [updates, named, divided.per_part, columns, divided.columns_per_block]
+    args += [divided.blocks, units]
+    args += [*reversed(space.listed), *reversed(targets.extents), *reversed(space.rest)]
+    for steps in space.list_strides:
+        args += reversed(steps)
+    args += reversed(targets.strides)
+    for steps in (*space.rest_strides[1:], space.rest_strides[0]):
+        args += reversed(steps)
+    nbytes = bytes_of(nodes) + updates * (8 + 2 * columns * array.dtype.itemsize)
+    # units, not bytes, say how many work-groups: each has a part of its own
+    count = min(units, state.units)
+    if not policy.chunked:
+        count = groups(units, nbytes, state.units, policy)
+    return Launch(
+        kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes
+    )
+
+
+def _product(extents: Shape) -> int:
+    found = 1
+    for extent in extents:
+        found *= extent
+    return found

@@ -1,0 +1,195 @@
+"""Launches of scans along an axis and of the reductions of segments: made and run at once.
+
+A scan is an algorithm of its own, so its result is memory; its operand may be pending, and is then
+computed while it is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clarray.codegen.expression import distinct
+from clarray.codegen.scan import scan_source
+from clarray.evaluate import evaluate, flush_readers, overlaps, view_of
+from clarray.evaluate.state import (
+    DeviceState,
+    Launch,
+    bytes_of,
+    data_arguments,
+    device_of,
+    state_of,
+)
+from clarray.expr.node import COMPRESS, CONST, EAGER, INDEX, Node, contiguous_leaf, leaf
+from clarray.expr.overlap import k_order_strides
+from clarray.ops.monoids import Monoid, Reduction
+from clarray.plan.elementwise import groups
+from clarray.plan.layout import aligned
+from clarray.plan.scan import Lines, ScanPlan, line_blocks, line_space, scan_plan
+
+
+def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None) -> Node:
+    """Combine the elements along an axis and keep every state.
+
+    Parameters
+    ----------
+    value : Node
+        What is scanned, of at least one axis.
+    target : Node, optional
+        A leaf of the result's dtype and shape. It is written where that is safe; its pending
+        readers are evaluated before.
+
+    Returns
+    -------
+    Node
+        `target`, or a new leaf.
+    """
+    device = device_of([*(value.inputs or (value,)), *([target] if target is not None else [])])
+    with device.lock:
+        if target is not None:
+            assert target.memory is not None
+            flush_readers(target.memory)
+        settle(value)
+        if target is None or any(overlaps(n, target) for n in value.inputs or (value,)):
+            target = _new_leaf(value, monoid)
+        _run(state_of(device), value, monoid, axis, target, None)
+    return target
+
+
+def reduce_segments(value: Node, monoid: Monoid, axis: int, positions: Node) -> Node:
+    """Combine the elements between positions along an axis, as ``ufunc.reduceat`` does.
+
+    Parameters
+    ----------
+    value : Node
+    positions : Node
+        A contiguous int64 leaf, every element a position along the axis.
+
+    Returns
+    -------
+    Node
+        A new leaf.
+    """
+    device = device_of((*(value.inputs or (value,)), positions))
+    with device.lock:
+        settle(value)
+        shape = (*value.shape[:axis], positions.size, *value.shape[axis + 1 :])
+        size = positions.size
+        for extent in value.shape[:axis] + value.shape[axis + 1 :]:
+            size *= extent
+        memory = device.allocate(size * monoid.out_dtype.itemsize)
+        target = contiguous_leaf(memory, shape, monoid.out_dtype)
+        _run(state_of(device), value, monoid, axis, target, positions)
+    return target
+
+
+def settle(root: Node) -> None:
+    """Compute what must be memory before `root` can be computed while it is read.
+
+    That is: reductions, selections by a mask, and what other pending expressions read as well.
+    """
+    order: list[Node] = []
+    _visit(root, order, set())
+    inside = {id(n) for n in order}
+    if any(node.op is COMPRESS for node in order):
+        evaluate(root)
+        return
+    for node in order:
+        if node.memory is None and (
+            isinstance(node.op, Reduction)
+            or any(
+                (n := r()) is not None and n.memory is None and id(n) not in inside
+                for r in list(node.readers or ())
+            )
+        ):
+            evaluate(node)
+
+
+def _visit(node: Node, order: list[Node], seen: set[int]) -> None:
+    if id(node) in seen or node.memory is not None or not node.args:
+        return
+    seen.add(id(node))
+    for arg in node.args:
+        _visit(arg, order, seen)
+    order.append(node)
+
+
+def _new_leaf(value: Node, monoid: Monoid) -> Node:
+    """Memory for a result of the value's shape, in the order NumPy gives it."""
+    inputs = value.inputs or (value,)
+    dtype = monoid.out_dtype
+    strides = k_order_strides([view_of(n) for n in inputs if n.memory is not None], value.shape)
+    memory = device_of(inputs).allocate(value.size * dtype.itemsize)
+    return leaf(memory, value.shape, strides, 0, dtype)
+
+
+def access_of(node: Node) -> str:
+    """Access class of an input in kernels that take one element at a time."""
+    return "const" if node.op is CONST else "index" if node.op is INDEX else "strided"
+
+
+def shifted_arguments(nodes: list[Node], shifts: tuple[int, ...]) -> list[Any]:
+    """The arguments that place the inputs, each input in memory moved by its shift."""
+    args = data_arguments(nodes)
+    moves = iter(shifts)
+    position = 0
+    for node in nodes:
+        if node.op is CONST:
+            position += 2 if node.dtype.kind == "c" else 1
+            continue
+        position += 1 if node.op is INDEX else 2
+        args[position - 1] += next(moves)
+    return args
+
+
+def _run(
+    state: DeviceState, value: Node, monoid: Monoid, axis: int, target: Node,
+    positions: Node | None,
+) -> None:  # fmt: skip
+    if target.size:
+        pattern, nodes = distinct(value.inputs or (value,))
+        placed = [n for n in nodes if n.op is not CONST]
+        ndim = len(value.shape)
+        strides = (target.strides, *(aligned(n.shape, n.strides, ndim) for n in placed))
+        lines = line_space(value.shape, axis, strides)
+        plan = scan_plan(
+            lines, value.shape[axis], target.shape[axis], tuple(map(access_of, nodes)),
+            positions is not None, state.policies.elementwise,
+        )  # fmt: skip
+        key = ("scan", value.sig, pattern, monoid.code, plan)
+        kernel = state.prepared.get(key)
+        if kernel is None:
+            kernel = state.keep(
+                key, state.kernel(scan_source(plan, monoid, value, nodes, state.capabilities))
+            )
+        _launch(state, kernel, plan, lines, value, nodes, target, axis, positions).run()
+    assert target.memory is not None
+    if value.flags & EAGER or target.memory.shared:
+        state.device.synchronize()
+
+
+def _launch(
+    state: DeviceState, kernel: Any, plan: ScanPlan, lines: Lines, value: Node, nodes: list[Node],
+    target: Node, axis: int, positions: Node | None,
+) -> Launch:  # fmt: skip
+    assert target.memory is not None
+    args = shifted_arguments(nodes, lines.offsets[1:])
+    blocks = line_blocks(lines.kept, plan.block)
+    units = blocks
+    counts = []
+    if positions is not None:
+        assert positions.memory is not None
+        assert positions.offset == 0
+        args.append(positions.memory.buffer)
+        units *= positions.size
+        counts = [positions.size]
+    args += [target.memory.buffer, target.offset + lines.offsets[0], units, blocks, *counts]
+    args += [value.shape[axis], *reversed(lines.kept)]
+    order = [*range(1, len(lines.steps)), 0]
+    for k in order:
+        args += [lines.steps[k], *reversed(lines.strides[k])]
+    nbytes = bytes_of(nodes) + target.size * target.dtype.itemsize
+    policy = plan.policy
+    return Launch(
+        kernel, (groups(units, nbytes, state.units, policy),), (policy.work_group,), args,
+        nbytes <= policy.inline_bytes, nbytes,
+    )  # fmt: skip

@@ -1,0 +1,354 @@
+"""``ufunc.accumulate``, ``ufunc.reduceat`` and ``ufunc.at``.
+
+All three take the elements in order, so they work for any ufunc, also for one that is not
+associative. Float sums along an axis are compensated, as those of a reduction are.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from clarray import creation, ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.evaluate import evaluate
+from clarray.evaluate.at import Targets, update
+from clarray.evaluate.scan import reduce_segments, scan
+from clarray.expr.node import MASKED, Node
+from clarray.expr.view import broadcast_shapes, index, is_basic, normalize_axis
+from clarray.hostdata import device_dtype
+from clarray.operands import array_node
+from clarray.ops.monoids import Monoid, fold_monoid
+from clarray.ops.promotion import resolve
+from clarray.ops.ufuncs import Loop, find_loop
+from clarray.positions import select
+from clarray.windows import view_of, window
+
+_INT64 = np.dtype(np.int64)
+_NONE = np._NoValue
+
+# What all methods check ---------------------------------------------------------------------------
+
+
+def _check_binary(ufunc: np.ufunc, method: str) -> None:
+    if ufunc.signature is not None:
+        raise RuntimeError("Reduction not defined on ufunc with signature")
+    if ufunc.nin != 2:
+        raise ValueError(f"{method} only supported for binary functions")
+    if ufunc.nout != 1:
+        raise ValueError(f"{method} only supported for functions returning a single value")
+
+
+def _operand(ufunc: np.ufunc, method: str, array: Any, out: Any) -> Node:
+    device = ufunc_calls.device_of_operands((array, out))
+    node = as_array(array, device)._node
+    if node.flags & MASKED:
+        node = evaluate(node)
+    if not node.shape:
+        raise TypeError(f"cannot {method} on a scalar")
+    return node
+
+
+def _axis(axis: Any, ndim: int, method: str) -> int:
+    if axis is None:
+        axis = tuple(range(ndim))
+    if isinstance(axis, tuple):
+        if len(axis) != 1:
+            raise ValueError(f"{method} does not allow multiple axes")
+        axis = axis[0]
+    return normalize_axis(axis, ndim)
+
+
+def _target(out: Any) -> DeviceArray | None:
+    if isinstance(out, tuple):
+        if len(out) != 1:
+            raise ValueError("The 'out' tuple must have exactly one entry")
+        out = out[0]
+    if out is not None and not isinstance(out, DeviceArray):
+        raise TypeError(
+            f"return arrays must be of DeviceArray type, not {type(out).__name__}: "
+            "copy the result with clarray.asnumpy instead"
+        )
+    if out is not None:
+        out.check_writeable()
+    return out
+
+
+def _monoid(ufunc: np.ufunc, method: str, node: Node, dtype: Any, out: Any) -> Monoid:
+    """The operation in the dtype NumPy chooses: that of `out` takes part in the choice."""
+    dtype = None if dtype is None else np.dtype(dtype)
+    kinds = (None if out is None else out.dtype, node.dtype, None)
+    ins, outs = resolve(ufunc, kinds, dtype, None, "unsafe", reduction=True)  # type: ignore[arg-type]
+    if not ins[0] == ins[1] == outs[0]:
+        raise TypeError(
+            f"the resolved dtypes are not compatible with {ufunc.__name__}.{method}. "
+            f"Resolved {(*ins, *outs)}"
+        )
+    wanted = device_dtype(ins[0], wrap(node).device)
+    if node.dtype.kind == "c" and wanted.kind not in "bc":
+        np.empty(0, node.dtype).astype(wanted)  # warns that imaginary parts are lost
+    return fold_monoid(ufunc, wanted)
+
+
+def _raise_negative(negative: DeviceArray) -> None:
+    if negative.size and bool(negative.any()):
+        raise ValueError("Integers to negative integer powers are not allowed.")
+
+
+# accumulate ---------------------------------------------------------------------------------------
+
+
+def accumulate(
+    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> DeviceArray:
+    """The running result of a binary ufunc along an axis; see `numpy.ufunc.accumulate`.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        Of two operands and one result.
+    array : array_like
+    axis : int
+    dtype : dtype, optional
+        Of the computation; by default NumPy's choice: 64-bit for sums and products of smaller
+        integers.
+    out : DeviceArray, optional
+        Where the result goes, converted.
+
+    Returns
+    -------
+    DeviceArray
+        `out` if given. Sums and products of float16 are accumulated in float32.
+    """
+    _check_binary(ufunc, "accumulate")
+    target = _target(out)
+    node = _operand(ufunc, "accumulate", array, target)
+    axis = _axis(axis, len(node.shape), "accumulate")
+    monoid = _monoid(ufunc, "accumulate", node, dtype, target)
+    if target is not None and target.shape != node.shape:
+        raise ValueError("provided out is the wrong size for the accumulation.")
+    if ufunc is np.power and monoid.in_dtype.kind == "i":
+        exponents = wrap(node)[(slice(None),) * axis + (slice(1, None),)]
+        _raise_negative(exponents < 0)
+    if target is None:
+        return wrap(scan(node, monoid, axis))
+    place = evaluate(target._node)
+    found = scan(node, monoid, axis, place if place.dtype == monoid.out_dtype else None)
+    if found is not place:
+        ufunc_calls.assign(target, found)
+    return target
+
+
+# reduceat -----------------------------------------------------------------------------------------
+
+
+def reduceat(
+    ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> DeviceArray:
+    """The reductions of a binary ufunc over slices of an axis; see `numpy.ufunc.reduceat`.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        Of two operands and one result.
+    array : array_like
+    indices : array_like of int
+        Result `i` is over the elements from ``indices[i]`` to before ``indices[i + 1]`` (the end,
+        for the last), or ``indices[i]`` alone where there are none.
+    axis, dtype, out
+        As in `accumulate`.
+
+    Returns
+    -------
+    DeviceArray
+        `out` if given.
+    """
+    _check_binary(ufunc, "reduceat")
+    target = _target(out)
+    node = _operand(ufunc, "reduceat", array, target)
+    device = wrap(node).device
+    positions = _positions(indices)
+    axis = _axis(axis, len(node.shape), "reduceat")
+    monoid = _monoid(ufunc, "reduceat", node, dtype, target)
+    _check_positions(ufunc, positions, node.shape[axis])
+    shape = (*node.shape[:axis], positions.size, *node.shape[axis + 1 :])
+    if target is not None and target.shape != shape:
+        raise ValueError(
+            f"operands could not be broadcast together: out has the shape {target.shape}, and the "
+            f"result {shape}"
+        )
+    if ufunc is np.power and monoid.in_dtype.kind == "i" and node.size:
+        exponents = _later_in_segment(positions, node.shape[axis]).reshape(
+            (-1,) + (1,) * (len(node.shape) - axis - 1)
+        )
+        _raise_negative((wrap(node) < 0) & creation.asarray(exponents, device=device))
+    place = creation.array(positions, dtype=_INT64, device=device)._node
+    if not place.contiguous or place.offset:
+        place = ufunc_calls.packed(place)
+    found = reduce_segments(node, monoid, axis, evaluate(place))
+    if target is None:
+        return wrap(found)
+    ufunc_calls.assign(target, found)
+    return target
+
+
+def _positions(indices: Any) -> Any:
+    """Indices as a one-dimensional array of integers, where they are: on the host or the device."""
+    if not isinstance(indices, DeviceArray):
+        # lists are converted whatever is in them, arrays are not
+        indices = np.asarray(indices, np.intp if isinstance(indices, list | tuple) else None)
+    if indices.ndim == 0:
+        raise ValueError("object of too small depth for desired array")
+    if indices.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    if not np.can_cast(indices.dtype, _INT64, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {indices.dtype!r} to {_INT64!r} according to the rule "
+            "'safe'"
+        )
+    return indices
+
+
+def _check_positions(ufunc: np.ufunc, positions: Any, extent: int) -> None:
+    wide = positions.astype(_INT64)
+    wrong = (wide < 0) | (wide >= extent)
+    if not positions.size or not bool(wrong.any()):
+        return
+    found = int(wide[wrong.argmax()])
+    raise IndexError(f"index {found} out-of-bounds in {ufunc.__name__}.reduceat [0, {extent})")
+
+
+def _later_in_segment(positions: Any, extent: int) -> np.ndarray:
+    """Which elements are an operation's second operand; copies positions to the host."""
+    host = np.asarray(positions.get() if isinstance(positions, DeviceArray) else positions)
+    found = np.zeros(extent, bool)
+    for start, stop in zip(host, [*host[1:], extent], strict=True):
+        found[start + 1 : stop] = True
+    return found
+
+
+# at -----------------------------------------------------------------------------------------------
+
+
+def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
+    """Apply a ufunc in place to elements, once for each time an index names them.
+
+    Updates are done in the order of the indices, and nothing is written if one is out of bounds.
+    See `numpy.ufunc.at`.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+        Of one or two operands and one result.
+    a : DeviceArray
+        Changed in place.
+    indices : int, slice, array_like or tuple
+        Any key that indexing takes.
+    b : array_like, optional
+        The second operand, broadcast to the shape of ``a[indices]``.
+    """
+    loop, value = _update_loop(ufunc, a, b)
+    a.check_writeable()
+    if is_basic(indices) or indices is True:
+        view = view_of(a)
+        found = view if indices is True else index(view, indices)
+        assert found is not None
+        _update_all(ufunc, window(a, found), value, True)
+        return
+    if _is_whole_mask(a, indices) and (value is None or not value.shape):
+        _update_all(ufunc, a, value, indices)
+        return
+    chosen = select(a, indices)
+    if value is not None:
+        _check_fits(value, chosen.result_shape)
+        value = _independent(value, a)
+        _check_exponents(ufunc, loop, value)
+    if not prod(chosen.result_shape):
+        return
+    numbers = evaluate(chosen.numbers._node)
+    if not numbers.contiguous or numbers.offset or numbers.shape != chosen.shape:
+        numbers = ufunc_calls.packed(ufunc_calls.spread(numbers, chosen.shape))
+    targets = Targets(
+        numbers, chosen.shape, chosen.extents, chosen.strides, chosen.rest, chosen.place
+    )
+    update(evaluate(a._node), targets, loop, value)
+
+
+def _update_loop(ufunc: np.ufunc, a: Any, b: Any) -> tuple[Loop, Node | None]:
+    """The loop for a call, and its second operand; no scalar is weak here, as in NumPy."""
+    if ufunc.signature is not None:
+        raise TypeError(
+            f"{ufunc.__name__}.at does not support ufunc with non-trivial signature: "
+            f"{ufunc.__name__} has signature {ufunc.signature}."
+        )
+    if ufunc.nin > 2:
+        raise ValueError("Only unary and binary ufuncs supported at this time")
+    if ufunc.nout != 1:
+        raise ValueError("Only single output ufuncs supported at this time")
+    if not isinstance(a, DeviceArray):
+        raise TypeError(f"first operand must be array: a clarray array, not {type(a).__name__}")
+    if (b is _NONE) != (ufunc.nin == 1):
+        raise ValueError(
+            "second operand needed for ufunc"
+            if b is _NONE
+            else "second operand provided when ufunc is unary"
+        )
+    value = None if b is _NONE else _value(b, a)
+    kinds = (a.dtype,) if value is None else (a.dtype, value.dtype)
+    in_dtypes, out_dtypes = resolve(ufunc, kinds, None, None, "unsafe")
+    for dtype in (*in_dtypes, *out_dtypes):
+        device_dtype(dtype, a.device)
+    return find_loop(ufunc, in_dtypes, out_dtypes), value
+
+
+def _value(b: Any, a: DeviceArray) -> Node:
+    if isinstance(b, DeviceArray):
+        return evaluate(b._node) if b._node.flags & MASKED else b._node
+    if not a.device.capabilities.fp64 and type(b) in (float, complex):
+        b = np.asarray(b, np.result_type(a.dtype, b))  # NumPy computes these in float64
+    return array_node(b, a.device)
+
+
+def _update_all(ufunc: np.ufunc, view: DeviceArray, value: Node | None, where: Any) -> None:
+    """Update every element once, or every one that a mask selects."""
+    operands = [view]
+    if value is not None:
+        _check_fits(value, view.shape)
+        operands.append(wrap(value))
+    ufunc_calls.call(ufunc, tuple(operands), out=(view,), where=where, casting="unsafe")
+
+
+def _is_whole_mask(a: DeviceArray, key: Any) -> bool:
+    return (
+        isinstance(key, DeviceArray | np.ndarray)
+        and key.dtype == bool
+        and key.ndim > 0
+        and key.shape == a.shape
+    )
+
+
+def _check_fits(value: Node, shape: tuple[int, ...]) -> None:
+    try:
+        fits = broadcast_shapes((value.shape, shape)) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError("array is not broadcastable to correct shape")
+
+
+def _independent(value: Node, a: DeviceArray) -> Node:
+    """The operand's values as they are before the update."""
+    memory = evaluate(a._node).memory
+    if value.memory is None:
+        if any(n.memory is memory for n in value.inputs):
+            evaluate(value)
+    elif value.memory is memory:
+        value = ufunc_calls.packed(value)
+    return value
+
+
+def _check_exponents(ufunc: np.ufunc, loop: Loop, value: Node) -> None:
+    if ufunc is np.power and loop.in_dtypes[1].kind == "i":
+        _raise_negative(wrap(value) < 0)

@@ -1,0 +1,98 @@
+"""The plan of updates at positions (``ufunc.at``): in order, without sorting and without atomics.
+
+Every work-item owns a range of target positions and a block of the other axes, goes through the
+whole list of positions and applies those updates that are its own. So duplicates are applied in
+their order, no two work-items write one element, and the result is the same each time.
+
+                 positions   7  2  7  0  5  2 ...
+    item 0 owns  0 .. 3         2     0     2         each item reads all of them
+    item 1 owns  4 .. 7      7     7     5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from clarray.plan.layout import Shape, collapse, merge
+from clarray.plan.tuning.policy import ElementwisePolicy
+
+ITEMS = 1 << 16  # work-items of a GPU that read the list of positions: enough to fill it
+WORTH = 1 << 12  # updates that are worth a second work-item of a CPU
+
+
+@dataclass(frozen=True, slots=True)
+class AtPlan:
+    """What the source of an update is specialised on.
+
+    Parameters
+    ----------
+    accesses : tuple of str
+        Per distinct input: ``'const'``, ``'index'`` or ``'zero'``.
+    list_rank, chosen_rank, rest_rank : int
+        Axes of the list of positions, of the positions themselves and of the rest.
+    policy : ElementwisePolicy
+    """
+
+    accesses: tuple[str, ...]
+    list_rank: int
+    chosen_rank: int
+    rest_rank: int
+    policy: ElementwisePolicy
+
+
+class AtSpace(NamedTuple):
+    """The loops of an update: extents outermost first, and the strides of the inputs.
+
+    The target comes first among the operands of the rest.
+    """
+
+    listed: Shape
+    list_strides: tuple[Shape, ...]
+    rest: Shape
+    rest_strides: tuple[Shape, ...]
+    offsets: Shape
+
+
+class AtSplit(NamedTuple):
+    """How the work is divided: parts of the targets times blocks of columns.
+
+    A column is an element of the rest.
+    """
+
+    parts: int
+    per_part: int
+    blocks: int
+    columns_per_block: int
+
+
+def at_space(
+    listed: Shape, list_strides: Sequence[Shape], rest: Shape, rest_strides: Sequence[Shape]
+) -> AtSpace:
+    """Merge the axes of the list of positions, in their order, and of the rest, in any."""
+    axes = [(n, tuple(s[a] for s in list_strides)) for a, n in enumerate(listed) if n != 1]
+    merged = merge(axes)
+    space = collapse(rest, tuple(rest_strides))
+    return AtSpace(
+        tuple(a[0] for a in merged),
+        tuple(tuple(a[1][k] for a in merged) for k in range(len(list_strides))),
+        space.shape,
+        space.strides,
+        space.offsets,
+    )
+
+
+def split(
+    updates: int, targets: int, columns: int, policy: ElementwisePolicy, units: int
+) -> AtSplit:
+    """Divide the targets and the columns between work-items."""
+    if policy.chunked:
+        wanted = min(units, 1 + updates * columns // WORTH)
+        parts = min(wanted, targets)
+        per_block = -(-columns // max(1, wanted // parts))
+    else:
+        parts = min(targets, max(1, ITEMS // columns))
+        per_block = 1
+    per_part = -(-targets // parts)
+    return AtSplit(-(-targets // per_part), per_part, -(-columns // per_block), per_block)

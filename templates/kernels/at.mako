@@ -1,0 +1,60 @@
+## At: y[numbers[m]] = VALUE(y[numbers[m]], LOAD(m)) for m = 0, 1, 2 ... in this order; see plan/at.py.
+##
+## A target's number counts the chosen axes in C order. `columns` are the elements of the rest axes: each
+## update is done for a block of them.
+<%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%namespace name="lines" file="/lib/lines.mako"/>
+<% sources = [s.name for s in inputs.operands] %>
+${value.text}
+ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
+void update(${', '.join(params)}) {
+% for s in pointers:
+  ${s.p} += ${s.start};
+% endfor
+% for line in inputs.prepare:
+  ${line}
+% endfor
+  ${lines.units('u', 'units', policy)}
+    const long part = u / blocks, block = u - part * blocks;
+    const long low = part * per_part, high = min(low + per_part, targets);
+    const long first = block * per_block, last = min(first + per_block, columns);
+    for (long some = 0; some < count; some += 8) {
+      if (some + 8 <= count) {
+        const long8 eight = vload8(0, numbers + some);
+        if (!ca_some_long8((eight >= low) & (eight < high))) continue;
+      }
+      const long end = min(some + 8, count);
+      for (long m = some; m < end; ++m) {
+        long target = numbers[m];
+        if (target < low || target >= high) continue;
+        long yb = 0;
+        ${lines.move('long', ['y'], 'e', 'target', chosen_rank)}
+        const long y_start = yb;
+% for s in inputs.operands:
+        long ${s.name}b = ${s.start if s.access == 'index' else '0'};
+% endfor
+        {
+          long position = m;
+          ${lines.move('long', sources, 'm', 'position', list_rank)}
+        }
+% for name in sources:
+        const long ${name}_start = ${name}b;
+% endfor
+        for (long c = first; c < last; ++c) {
+          long column = c;
+          yb = y_start;
+% for name in sources:
+          ${name}b = ${name}_start;
+% endfor
+          ${lines.move('long', [*sources, 'y'], 'r', 'column', rest_rank)}
+% for s in inputs.operands:
+          ${access.load(s, s.base, '0')}
+% endfor
+          const ${target.lane} y_0 = ${access.element(target, 'yb', '0')};
+          const ${target.lane} z_0 = ${value.call(0)};
+          ${access.store_element(target, 'yb', '0', 'z_0')}
+        }
+      }
+    }
+  }
+}

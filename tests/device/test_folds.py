@@ -1,0 +1,456 @@
+"""``ufunc.accumulate``, ``ufunc.reduceat`` and ``ufunc.at``, under NumPy's names and clarray's."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import clarray
+from clarray.evaluate import state_of
+from clarray.plan.tuning.rows import ROWS
+from clarray.runtime import current_device
+
+FEW_DTYPES = ["bool", "int8", "uint16", "int64", "float16", "float32", "complex64"]
+
+
+@pytest.fixture(params=["own", "tiny-cpu", "gpu", "tiny-gpu"])
+def policy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The kernels of every kind of device, whichever is under test."""
+    state = state_of(current_device())
+    if request.param != "own":
+        monkeypatch.setattr(state, "policies", ROWS[request.param])
+        monkeypatch.setattr(state, "prepared", {})
+    return request.param
+
+
+# accumulate ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_accumulate(same: Any, host: np.ndarray, axis: int) -> None:
+    same(lambda xp: xp.add.accumulate(xp.asarray(host), axis))
+    if axis == 0 or host.dtype.name in FEW_DTYPES:
+        same(lambda xp: xp.maximum.accumulate(xp.asarray(host), axis=axis))
+        same(lambda xp: xp.multiply.accumulate(xp.asarray(host)[..., :3] + 1, axis))
+
+
+def test_numpys_own_function(same: Any) -> None:
+    same(lambda xp: np.add.accumulate(xp.asarray([[1.0, 2], [3, 4]]), 1))
+
+
+ORDERED = {
+    "subtract": FEW_DTYPES, "floor_divide": ["int8", "uint16", "float16", "float32"],
+    "remainder": ["int64"], "power": ["uint16", "int64"], "left_shift": ["int8"], "gcd": ["int64"],
+    "logical_xor": ["bool", "float32", "complex64"], "less": ["bool", "int64"],
+    "copysign": ["float32"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "dtype"), [(n, d) for n in ORDERED for d in ORDERED[n]])
+def test_order_matters(same: Any, name: str, dtype: str) -> None:
+    host = (np.arange(24) * 5 % 11).astype(dtype).reshape(4, 6)
+
+    def body(xp: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return getattr(xp, name).accumulate(xp.asarray(host), axis=1)
+
+    same(body, message=False)
+
+
+def test_any_policy(same: Any, policy: str) -> None:
+    host = np.arange(3 * 37 * 5, dtype=np.int32).reshape(3, 37, 5)
+    index = [0, 5, 5, 2, 36]
+
+    def fold(xp: Any) -> Any:
+        a = xp.asarray(host)
+        values = [a * 2, a[::-1, ::2, ::-2]]
+        running = [xp.subtract.accumulate(v, axis) for v in values for axis in range(3)]
+        return [*running, xp.subtract.reduceat(a + 1, index, 1)]
+
+    def update(xp: Any) -> Any:
+        a, b = xp.array(host), xp.array(host[0])
+        xp.subtract.at(a, (slice(None), xp.asarray([3, 3, -1]), 2), xp.asarray([[1], [2], [5]]))
+        xp.multiply.at(b, xp.asarray([[0, -1], [0, 9]]), xp.asarray([2, 3, 1, 0, 5]))
+        xp.add.at(b, xp.asarray(np.arange(9000) * 7 % 37), 1)
+        return a, b
+
+    same(fold)
+    same(update)
+
+
+def test_views_and_pending_values(same: Any) -> None:
+    host = (np.arange(60, dtype=np.int32) * 17 % 13).reshape(3, 4, 5)
+
+    def body(xp: Any) -> Any:
+        a = xp.asarray(host)
+        b = a + 1
+        c = b * b  # b has a second consumer
+        views = [a.T, a[::-1, 1:, ::2], xp.broadcast_to(a[0], (2, 4, 5)), b, c, b.sum(0), a[1]]
+        views += [xp.broadcast_to(a[:1, :, :1], (3, 4, 5)), a - a.max(1, keepdims=True)]
+        views += [xp.arange(12), xp.arange(3, 90, 7) * 2, xp.full((2, 3), 5)]
+        return [xp.subtract.accumulate(v, -1) for v in views]
+
+    same(body)
+
+
+@pytest.mark.parametrize("given_", [None, "bool", "int8", "float32", "complex64"])
+@pytest.mark.parametrize("out", [None, "int8", "uint64", "float32"])
+def test_dtypes_of_result(same: Any, given_: str | None, out: str | None) -> None:
+    host = np.arange(12, dtype=np.int16).reshape(3, 4) * 50
+
+    def body(xp: Any) -> Any:
+        results = []
+        for name in ("add", "logical_or", "subtract", "hypot"):
+            if name == "hypot" and (out == "int8" or given_ == "int8"):
+                continue  # 600 as float16 as int8
+            if name == "logical_or" and given_ not in (None, "bool"):
+                continue
+            if (name, given_) in (("subtract", "bool"), ("hypot", "bool"), ("hypot", "complex64")):
+                continue
+            target = None if out is None else xp.zeros((3, 4), out)
+            x = xp.asarray(host[:, :1] if name == "hypot" else host)
+            if target is not None and name == "hypot":
+                target = target[:, 2:3]
+            found = getattr(xp, name).accumulate(x, 0, given_, target)
+            assert target is None or found is target
+            if given_ is None and target is None and name == "hypot":
+                found = found.astype("int32")
+            results.append(found)
+        return results
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        same(body, message=False)
+
+
+def test_complex_to_real_warns() -> None:
+    with pytest.warns(np.exceptions.ComplexWarning):
+        found = clarray.add.accumulate(clarray.asarray([1j, 2]), dtype=np.float32)
+    assert found.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (1, 1)])
+def test_empty_and_single(same: Any, shape: tuple[int, ...]) -> None:
+    def body(xp: Any) -> Any:
+        a, axes = xp.ones(shape, np.float32), range(len(shape))
+        return [f.accumulate(a, axis) for axis in axes for f in (xp.add, xp.minimum)]
+
+    same(body)
+
+
+def test_special_values_stay(same: Any) -> None:
+    host = np.array([-0.0, -0.0, 1, -np.inf, 2, np.inf, 3, np.nan, 1], np.float32)
+    for name in ("add", "maximum", "fmin", "multiply"):
+
+        def body(xp: Any, name: str = name) -> Any:
+            with np.errstate(all="ignore"):
+                found = getattr(xp, name).accumulate(xp.asarray(host))
+            return found, xp.signbit(found[:7])
+
+        same(body)
+
+
+def test_integers_wrap_around(same: Any) -> None:
+    host = np.array([100, 100, 100, -100], np.int8)
+    same(lambda xp: xp.add.accumulate(xp.asarray(host), dtype=np.int8))
+    same(lambda xp: xp.multiply.accumulate(xp.asarray(host) // 3, dtype=np.int8))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+def test_sums_are_accurate(dtype: str) -> None:
+    rng = np.random.default_rng(7)
+    size = 1500 if dtype == "float16" else 40000
+    host = (rng.standard_normal(size) * (1 if dtype == "float16" else 1e3) + 0.5).astype(dtype)
+    ours = clarray.asnumpy(clarray.add.accumulate(clarray.asarray(host)))
+    theirs = np.add.accumulate(host)
+    sections = np.add.reduceat(host, [0, 3, 700])
+    parts = clarray.asnumpy(clarray.add.reduceat(clarray.asarray(host), [0, 3, 700]))
+    for end in [2, 700, size // 2, size]:
+        exact = math.fsum(host.real[:end].astype(float))
+        error = abs(float(ours.real[end - 1]) - exact)
+        assert error <= abs(float(theirs.real[end - 1]) - exact)
+        assert error <= np.spacing(np.asarray(abs(exact), host.real.dtype))
+    exact = math.fsum(host.real[700:].astype(float))
+    assert abs(float(parts.real[2]) - exact) <= abs(float(sections.real[2]) - exact)
+
+
+def test_out(same: Any) -> None:
+    host = np.arange(24, dtype=np.float32).reshape(4, 6)
+
+    def body(xp: Any) -> Any:
+        a = xp.array(host)
+        before = a * 2
+        xp.add.accumulate(a, axis=0, out=a)  # in place
+        later = a + 1
+        xp.add.accumulate(later, axis=1, out=a)  # pending on what is overwritten
+        kept = later * 1
+        b = xp.array(host)
+        xp.add.accumulate(b[::-1, ::-1], axis=1, out=b)  # other elements of the same memory
+        c = xp.zeros((4, 12), np.float32)
+        xp.add.accumulate(xp.asarray(host), axis=1, out=c[:, ::2])
+        d = xp.zeros((6, 4))
+        xp.add.accumulate(xp.asarray(host), axis=1, out=d.T)
+        return before, later, kept, a, b, c, d
+
+    same(body)
+
+
+def test_users_memory_is_read_and_written_at_once() -> None:
+    mine = np.arange(6, dtype=np.float32)
+    shared = clarray.asarray(mine)
+    found = clarray.add.accumulate(shared)
+    mine[:] = 0
+    assert found.tolist() == [0, 1, 3, 6, 10, 15]
+    clarray.add.at(shared, [0, 0], 2)
+    assert shared.tolist() == [4, 0, 0, 0, 0, 0]
+    if shared.device.capabilities.host_memory:
+        assert mine[0] == 4
+
+
+@pytest.mark.parametrize("method", ["accumulate", "reduceat"])
+def test_errors(same: Any, method: str) -> None:
+    more = ([0, 1],) if method == "reduceat" else ()
+
+    def call(xp: Any, name: str = "add", x: Any = ((1, 2, 3), (4, 5, 6)), **kwargs: Any) -> Any:
+        ufunc = getattr(np if name == "matmul" else xp, name)
+        return getattr(ufunc, method)(xp.asarray(x), *more, **kwargs)
+
+    for name in ("negative", "divmod", "matmul"):
+        same(partial(call, name=name))
+    for axis in (2, -3, (0, 1), None, (), 1.0, "a"):
+        same(partial(call, axis=axis))
+    same(lambda xp: call(xp, "add", 5.0))
+    same(lambda xp: call(xp, "subtract", [True, False]), message=False)
+    same(lambda xp: call(xp, "less", [1, 2]), message=False)
+    same(lambda xp: call(xp, "ldexp", [1.0, 2]), message=False)
+    same(lambda xp: call(xp, "logical_or", [1, 2], dtype=int), message=False)
+    same(lambda xp: call(xp, "right_shift", [1.0, 2]), message=False)
+    same(lambda xp: call(xp, keepdims=True), message=False)
+    same(lambda xp: call(xp, out=3), message=False)
+    same(lambda xp: call(xp, out=xp.zeros((7, 7))), message=False)
+    same(lambda xp: call(xp, "power", [[2, 2, 2], [1, -1, 3]]))
+    same(lambda xp: call(xp, "power", [[-2, -2, 2], [3, 0, 3]]))
+
+
+# reduceat -----------------------------------------------------------------------------------------
+
+INDICES = [[0, 3, 1], [], [2], [1, 1, 1, 4], [4, 0, 4, 0], [True, False], [0.0]]
+
+
+@pytest.mark.parametrize("indices", INDICES, ids=str)
+def test_reduceat(same: Any, indices: list[Any]) -> None:
+    host = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+
+    def body(xp: Any) -> Any:
+        a = xp.asarray(host)
+        return [
+            xp.add.reduceat(a, indices, axis=-1),
+            xp.subtract.reduceat(a[:, ::-1, ::-1] * 2, indices, 2),
+            xp.add.reduceat(a.T, np.array(indices, np.int32), axis=0),
+            xp.maximum.reduceat(a, xp.asarray(np.array(indices, np.int64)), (2,)),
+        ]
+
+    same(body)
+
+
+def test_reduceat_dtypes(same: Any, host: np.ndarray) -> None:
+    same(lambda xp: xp.add.reduceat(xp.asarray(host), [0, 2, 1], 1))
+    same(lambda xp: xp.maximum.reduceat(xp.asarray(host), [0, 2, 1]))
+
+
+def test_reduceat_out(same: Any) -> None:
+    host = np.arange(12, dtype=np.int16).reshape(3, 4)
+
+    def body(xp: Any) -> Any:
+        a, b, c = xp.array(host), xp.zeros((3, 2), np.float32), xp.zeros((3, 4))
+        xp.add.reduceat(a, [1, 3], 1, None, b)
+        xp.add.reduceat(a, [0, 2], 1, np.int16, out=c[:, ::2])
+        found = xp.subtract.reduceat(a, [3, 2, 1, 0], 1, out=a)
+        assert found is a
+        return a, b, c
+
+    same(body)
+
+
+@pytest.mark.parametrize("indices", [[0, 6], [-1], [0, -1, 2], [2**40], [[0, 1]], 0, None, "a",
+                                     np.zeros(1), np.zeros(1, np.uint64)], ids=repr)  # fmt: skip
+def test_reduceat_errors(same: Any, indices: Any) -> None:
+    message = not isinstance(indices, list) or not isinstance(indices[0], list)
+    same(lambda xp: xp.add.reduceat(xp.arange(6.0), indices), message)
+    if isinstance(indices, list) and message:
+        same(lambda xp: xp.add.reduceat(xp.arange(6.0), xp.asarray(indices)))
+
+
+def test_reduceat_of_nothing(same: Any) -> None:
+    same(lambda xp: xp.add.reduceat(xp.zeros((0, 3)), []))
+    same(lambda xp: xp.add.reduceat(xp.zeros((0, 3)), [0]))
+    same(lambda xp: xp.add.reduceat(xp.zeros((0, 3)), [0], 1))
+
+
+@given(st.data())
+def test_any_segments(data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, 40))
+    host = np.arange(size, dtype=np.int32) * 3 + 1
+    indices = data.draw(st.lists(st.integers(0, size - 1), max_size=60))
+    found = clarray.subtract.reduceat(clarray.asarray(host), indices)
+    np.testing.assert_array_equal(found.get(), np.subtract.reduceat(host, indices))
+
+
+# at -----------------------------------------------------------------------------------------------
+
+
+def updated(ufunc: str, host: Any, key: Any, *operand: Any, device: bool = False) -> Any:
+    """A body that gives an updated copy of `host`; `device`: other arrays are on the device."""
+
+    def place(xp: Any, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(place(xp, v) for v in value)
+        return xp.asarray(value) if device and isinstance(value, np.ndarray) else value
+
+    def body(xp: Any) -> Any:
+        a = xp.array(host)
+        function = getattr(np if ufunc == "matmul" else xp, ufunc)
+        assert function.at(a, place(xp, key), *(place(xp, b) for b in operand)) is None
+        return a
+
+    return body
+
+
+def test_at_dtypes(same: Any, host: np.ndarray) -> None:
+    flat = host.reshape(-1)[:7]
+    same(updated("add", flat, [0, 3, 0, -1], flat[:4]))
+    same(updated("maximum", flat, np.array([0, 3, 0, -1]), flat[:4], device=True))
+    if host.dtype.name in FEW_DTYPES:
+        same(updated("multiply", host, (0, [1, 1, 2]), 3))
+
+
+FLAT = np.arange(5.0)
+FLAT_KEYS = [
+    ([0, 0, 1], 1), ([0, 0, -1], [1, 2, 3]), ([[0, 1], [1, 1]], [10, 1]), (2, 1), (-2, 1),
+    (slice(1, 3), [1, 2]), (..., 1), (None, 1), ((), 1), (True, 2), ([], 1),
+    (np.array([0, 4, 0, 4], np.uint8), np.arange(4)), (np.array([-5, -5], np.int8), 2.5),
+    (FLAT % 2 == 0, 7), (FLAT % 2 == 0, np.array([1, 2, 3])), (FLAT > 9, np.zeros(0)),
+]  # fmt: skip
+FLAT_ERRORS = [
+    ([0, 5], 1), ([0, -6], 1), (np.array([0, 5]), 1), (7, 1), ([0, 1], [1, 2, 3]), ([0.0], 1),
+    (np.array([0.0]), 1), ("a", 1), (1.0, 1), ([], [1, 2]), (np.array([True, False]), 1),
+    (slice(1, 3), [1, 2, 3]), ([0, 1], np.ones((2, 2))), (([0], [0]), 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", [False, True])
+def test_at_keys(same: Any, device: bool) -> None:
+    for key, value in FLAT_KEYS:
+        same(updated("subtract", FLAT, key, value, device=device))
+
+
+@pytest.mark.parametrize("device", [False, True])
+def test_at_errors_change_nothing(same: Any, device: bool) -> None:
+    for key, value in FLAT_ERRORS:
+        same(updated("subtract", FLAT, key, value, device=device))
+    a = clarray.array(FLAT)
+    for key, value in FLAT_ERRORS:
+        with pytest.raises((IndexError, ValueError)):
+            clarray.add.at(a, key, value)
+    assert a.tolist() == FLAT.tolist()
+
+
+BOX = np.arange(120.0).reshape(2, 3, 4, 5)
+ODD = BOX % 2 == 1
+BOX_KEYS = [
+    ([0, 0, 1], 1), ([0, 0], np.arange(5)), (([0, 0, 1], [1, 1, 2]), np.arange(4)[:, None]),
+    (([[0], [1]], [1, 1]), 1), ((0, [1, 1]), 2), (([0, 1], None), 5),
+    (np.s_[:, [0, 0, 2], :, [1, 1, 3]], np.arange(3).reshape(3, 1, 1)),
+    (np.s_[:, [0, 0, 2], [1, 1, 3]], np.arange(5)), (np.s_[::-1, [0, 2], ..., [1, 3]], 4),
+    (np.s_[:, [0], ..., [1], :], np.arange(10).reshape(2, 5)),
+    (np.s_[:, [0], [1], ...], np.arange(10).reshape(2, 1, 5)),
+    (ODD, np.arange(60)), ((slice(None), ODD[0, :, :, 0]), 3), (np.s_[:, ODD[0, 0]], np.arange(10)),
+    (np.s_[1, np.array([True, False, True]), [0, 1]], np.arange(5)), (np.s_[..., [1, 1]], [1, 2]),
+    (np.s_[:0, [1, 1]], 1), (([1, 1], slice(None, None, 2), -1), 1),
+]  # fmt: skip
+BOX_ERRORS = [
+    ([2], 1), (([0, 1], [1, 3]), 1), (([0, 1], [0, 1, 2]), 1), (([0],) * 5, 1),
+    (np.s_[:, [0, 1], 9], 1), ((ODD[:, :2],), 1), (np.s_[..., [0], ...], 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", [False, True])
+def test_at_several_axes(same: Any, device: bool) -> None:
+    def arrays(key: Any) -> Any:
+        if isinstance(key, tuple):
+            return tuple(map(arrays, key))
+        return np.array(key) if device and isinstance(key, list) else key
+
+    for key, value in [*BOX_KEYS, *BOX_ERRORS]:
+        same(updated("subtract", BOX, arrays(key), value, device=device))
+
+
+def test_at_ufuncs(same: Any) -> None:
+    ones, ints = np.ones(4), np.array([2, 9, 4])
+    with np.errstate(all="ignore"):
+        same(updated("negative", ones, [0, 0, 1]))
+        same(updated("sqrt", ints, [1]))
+        same(updated("square", ints, np.s_[1:]))
+        same(updated("ldexp", ones, [0, 0], 3))
+        same(updated("less", ones, [0, 0], 5))
+        same(updated("true_divide", ints, [0, 2], 2))
+        same(updated("add", ints.astype(np.int8), [0, 0], 300))
+        same(updated("add", ints.astype(np.int32), [0, 0], 1.5))
+        same(updated("add", ones.astype(np.float16), [0, 0, 0], 1e-3))
+        same(updated("add", ones.astype(np.float32), [0, 0, 0], np.float64(1e-8)))
+        same(updated("power", ints, [0, 0], 2))
+        same(updated("power", ints, [0, 0], -1))
+        same(updated("power", ints, 0, np.array(-1)))
+    same(updated("modf", ones, [0]))
+    same(updated("divmod", ones, [0], 1))
+    same(updated("matmul", ones, [0], 1))
+    same(updated("negative", ones, [0], 1))
+    same(updated("add", ones, [0]))
+    with pytest.raises(TypeError):
+        clarray.add.at(clarray.asarray(ones), [0], "a")
+    same(lambda xp: xp.add.at([1, 2], [0], 1), message=False)
+    with pytest.raises(ValueError, match="read-only"):
+        clarray.add.at(clarray.broadcast_to(clarray.asarray([1, 2]), (3, 2)), [0], 1)
+
+
+def test_at_overlap_and_order(same: Any) -> None:
+    host = np.arange(6)
+
+    def body(xp: Any) -> Any:
+        a, b, c, d = (xp.array(host) for _ in range(4))
+        before, later = a * 2, a + 1
+        np.add.at(a, [0, 1, 2, 2], a[2:])
+        np.add.at(b, b, b)
+        np.add.at(c[::2], [0, 0, 2], c[3:] * c[:3])
+        np.subtract.at(d, d[::-1] // 2, later)  # pending on an array written in between
+        return a, b, c, d, before, later
+
+    same(body)
+
+
+@given(st.data())
+def test_any_key(data: st.DataObject) -> None:
+    shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, max_side=5))
+    key: Any = data.draw(
+        st.one_of(
+            hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(min_side=0, max_dims=2)),
+            hnp.arrays(bool, shape),
+        )
+    )
+    theirs = np.arange(math.prod(shape), dtype=np.int32).reshape(shape)
+    ours = clarray.array(theirs)
+    value = np.arange(theirs[key].size, dtype=np.int32).reshape(theirs[key].shape)
+    np.subtract.at(theirs, key, value)
+    if data.draw(st.booleans()):
+        key = tuple(map(clarray.asarray, key)) if isinstance(key, tuple) else clarray.asarray(key)
+    clarray.subtract.at(ours, key, clarray.asarray(value))
+    np.testing.assert_array_equal(ours.get(), theirs)
