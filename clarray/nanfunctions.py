@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from clarray.operands import scalar_node
 from clarray.ops.promotion import resolve
 from clarray.ops.special import select_loop
 from clarray.ops.ufuncs import find_loop
+from clarray.reduce_calls import applied, finished, ufunc_reduce
 
 __all__ = [
     "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum",
@@ -76,7 +76,7 @@ def nanmax(
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
     """Largest element over axes, NaN left out; NaN where there is nothing else."""
-    return reductions.ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where)
+    return ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where)
 
 
 def nanmin(
@@ -84,7 +84,7 @@ def nanmin(
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
     """Smallest element over axes, NaN left out; NaN where there is nothing else."""
-    return reductions.ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where)
+    return ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where)
 
 
 def nanmean(
@@ -95,15 +95,21 @@ def nanmean(
     return reductions.mean(a, axis, dtype, out, keepdims, where=_counted(a, where))
 
 
+def _variance(a: Any, *args: Any) -> tuple[Node, np.dtype]:
+    return reductions.variance(a, *args, undefined=_has_nan(as_array(a)._node))
+
+
 def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
     keepdims: Any = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO,
 ) -> DeviceArray:  # fmt: skip
     """Variance over axes of what is not NaN; see `clarray.var`."""
-    return reductions.var(
-        a, axis, dtype, out, ddof, keepdims, where=_counted(a, where), mean=mean,
-        correction=correction,
-    )  # fmt: skip
+    return finished(
+        ufunc_calls.cast(
+            *_variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction)
+        ),
+        out,
+    )
 
 
 def nanstd(
@@ -111,15 +117,13 @@ def nanstd(
     keepdims: Any = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO,
 ) -> DeviceArray:  # fmt: skip
     """Standard deviation over axes of what is not NaN; see `clarray.std`."""
-    return reductions.std(
-        a, axis, dtype, out, ddof, keepdims, where=_counted(a, where), mean=mean,
-        correction=correction,
-    )  # fmt: skip
+    node, result = _variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction)
+    return finished(ufunc_calls.cast(applied(np.sqrt, node), result), out)
 
 
 def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float) -> DeviceArray:
     array = as_array(a)
-    if _has_nan(array._node) and math.prod(array.shape):
+    if _has_nan(array._node) and array.size:
         missing = reductions.all(wrap(_is_nan(array._node)), axis)
         if bool(missing.any()):
             raise ValueError("All-NaN slice encountered")

@@ -10,21 +10,32 @@ from typing import Any
 import numpy as np
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate
 from clarray.expr import build
-from clarray.expr.node import COMPRESS, MASKED, Node
-from clarray.expr.view import normalize_axes
+from clarray.expr.node import MASKED, Node
 from clarray.hostdata import device_dtype
-from clarray.operands import array_node, scalar_node
-from clarray.ops.monoids import Monoid, fold_monoid, reduction_op, statistic_monoid
-from clarray.ops.promotion import resolve
-from clarray.ops.ufuncs import find_loop
+from clarray.operands import scalar_node
+from clarray.ops.monoids import fold_monoid, statistic_monoid
+from clarray.ops.special import select_loop
+from clarray.reduce_calls import (
+    applied,
+    axes_of,
+    finished,
+    full_node,
+    kept_shape,
+    narrowed,
+    operand,
+    reduced,
+    split_mask,
+    ufunc_reduce,
+)
 
 _NO = np._NoValue
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
 _HALF = np.dtype(np.float16)
+_FLOAT64 = np.dtype(np.float64)
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min",
@@ -32,171 +43,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# The common path ----------------------------------------------------------------------------------
-
-
-def _operand(a: Any) -> Node:
-    return (a if isinstance(a, DeviceArray) else as_array(a))._node
-
-
-def _axes(node: Node, axis: Any) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(len(node.shape)))
-    return tuple(sorted(normalize_axes(axis, len(node.shape))))
-
-
-def _kept_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> tuple[int, ...]:
-    if keepdims is _NO or not keepdims:
-        return tuple(n for a, n in enumerate(shape) if a not in axes)
-    return tuple(1 if a in axes else n for a, n in enumerate(shape))
-
-
-def _mask(where: Any, node: Node) -> Node | None:
-    if where is True or where is _NO:
-        return None
-    found = where._node if isinstance(where, DeviceArray) else array_node(where, wrap(node).device)
-    if found.dtype != _BOOL:
-        raise TypeError(
-            f"Cannot cast array data from {found.dtype!r} to dtype('bool') according to the rule "
-            "'safe'"
-        )
-    return found
-
-
-def _split_mask(node: Node, axis: Any, where: Any) -> tuple[Node, Node | None, Any]:
-    """Value, mask and axis; a compressed operand is reduced where its mask is set."""
-    mask = _mask(where, node)
-    if node.op is COMPRESS:
-        if mask is not None:
-            raise NotImplementedError("where= on elements selected by a mask is not there yet")
-        if axis not in (None, 0, -1, (0,), (-1,)):
-            normalize_axes(axis, 1)
-        value, mask = node.args
-        if value.shape != node.shape:
-            value = ufunc_calls.spread(value, node.shape)
-        return value, mask, None
-    if mask is not None and len(mask.shape) > len(node.shape):
-        raise ValueError(
-            "operands could not be broadcast together: where has more dimensions than the array"
-        )
-    return node, mask, axis
-
-
-def _reduce(
-    monoid: Monoid, node: Node, mask: Node | None, axes: tuple[int, ...], keepdims: Any
-) -> Node:
-    op = reduction_op(monoid, axes, len(node.shape), mask is not None)
-    shape = _kept_shape(node.shape, axes, keepdims)
-    if mask is None:
-        return build.reduction(op, (node,), shape)
-    if mask.shape != node.shape and node.shape != np.broadcast_shapes(mask.shape, node.shape):
-        node = ufunc_calls.spread(node, np.broadcast_shapes(mask.shape, node.shape))
-    return build.reduction(op, (node, mask), shape)
-
-
-def _finish(node: Node, out: Any) -> DeviceArray:
-    """The result as a new array, or in `out`."""
-    if out is None:
-        return ufunc_calls.settled(node)
-    if isinstance(out, tuple):
-        out = out[0]
-    if not isinstance(out, DeviceArray):
-        raise TypeError("output must be an array")
-    if out.shape != node.shape:
-        raise ValueError(
-            f"output parameter for reduction operation has the wrong shape: {out.shape} where "
-            f"{node.shape} is needed"
-        )
-    if not np.can_cast(node.dtype, out.dtype, "same_kind"):
-        raise TypeError(
-            f"Cannot cast the result from {node.dtype!r} to {out.dtype!r} with casting rule "
-            "'same_kind'"
-        )
-    out.check_writeable()
-    ufunc_calls.assign(out, node)
-    return out
-
-
-def _full(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
-    return ufunc_calls.filled(scalar_node(value, dtype), shape)
-
-
-def _apply(ufunc: np.ufunc, *args: Node, dtype: np.dtype | None = None) -> Node:
-    """Grow ``ufunc(*args)`` in the dtypes NumPy chooses."""
-    in_dtypes, out_dtypes = resolve(ufunc, tuple(a.dtype for a in args), dtype)
-    return build.nary(find_loop(ufunc, in_dtypes, out_dtypes), args)
-
-
-# Reductions of ufuncs -----------------------------------------------------------------------------
-
-_monoids: dict[tuple[np.ufunc, np.dtype, Any], Monoid] = {}
-
-
-def _fold(ufunc: np.ufunc, dtype: np.dtype, wanted: Any) -> Monoid:
-    key = (ufunc, dtype, wanted)
-    found = _monoids.get(key)
-    if found is None:
-        if ufunc.nin != 2 or ufunc.nout != 1:
-            raise ValueError("reduce only supported for binary functions")
-        operands: Any = (None, dtype, None)
-        # NumPy converts to a reduction's dtype= whatever may get lost
-        ins, _ = resolve(ufunc, operands, wanted, casting="unsafe", reduction=True)
-        found = _monoids[key] = fold_monoid(ufunc, ins[1])
-    return found
-
-
-def ufunc_reduce(
-    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None,
-    keepdims: Any = False, initial: Any = _NO, where: Any = True,
-) -> DeviceArray:  # fmt: skip
-    """``ufunc.reduce`` with NumPy's keywords and rules."""
-    node = _operand(array)
-    if axis is None and where is True and initial is _NO and out is None and not keepdims:
-        if not node.flags and node.size and node.shape:  # what most calls are
-            monoid = _fold(ufunc, node.dtype, dtype)
-            if monoid.associative:
-                op = reduction_op(monoid, tuple(range(len(node.shape))), len(node.shape), False)
-                return wrap(build.reduction(op, (node,), ()))
-    monoid = _fold(ufunc, node.dtype, dtype if dtype is None else np.dtype(dtype))
-    device_dtype(monoid.out_dtype, wrap(node).device)
-    node, mask, axis = _split_mask(node, axis, where)
-    axes = _axes(node, axis)
-    if not monoid.associative and len(axes) > 1:
-        raise ValueError(
-            f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be "
-            "specified"
-        )
-    identity = ufunc.identity
-    if identity is None and initial is _NO and where is not True:
-        raise ValueError(
-            f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where "
-            "mask one has to specify 'initial'"
-        )
-    shape = _kept_shape(node.shape, axes, keepdims)
-    if math.prod(node.shape[a] for a in axes) == 0 and math.prod(shape):
-        if initial is _NO or initial is None:
-            if identity is None or initial is None:
-                raise ValueError(
-                    f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
-                )
-            return _finish(_full(identity, monoid.out_dtype, shape), out)
-        return _finish(_full(initial, monoid.out_dtype, shape), out)
-    if not axes:
-        result = ufunc_calls.cast(node, monoid.out_dtype)
-    else:
-        result = _reduce(monoid, node, mask, axes, keepdims)
-    if initial is not _NO and initial is not None:
-        if not monoid.associative:
-            raise NotImplementedError(
-                f"initial= with '{ufunc.__name__}', whose order of evaluation matters, is not there yet"
-            )
-        start = scalar_node(np.asarray(initial)[()], monoid.out_dtype)
-        loop = find_loop(ufunc, (result.dtype, start.dtype), (monoid.out_dtype,))
-        result = build.binary(loop, result, start)
-    return _finish(result, out)
-
-
-def sum(  # noqa: A001 - NumPy's name
+def sum(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
     initial: Any = _NO, where: Any = True,
 ) -> DeviceArray:  # fmt: skip
@@ -228,7 +75,7 @@ def sum(  # noqa: A001 - NumPy's name
     return ufunc_reduce(np.add, a, axis, dtype, out, keepdims, initial, where)
 
 
-def prod(  # noqa: D103
+def prod(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
     initial: Any = _NO, where: Any = True,
 ) -> DeviceArray:  # fmt: skip
@@ -236,7 +83,7 @@ def prod(  # noqa: D103
     return ufunc_reduce(np.multiply, a, axis, dtype, out, keepdims, initial, where)
 
 
-def max(  # noqa: A001
+def max(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
@@ -244,7 +91,7 @@ def max(  # noqa: A001
     return ufunc_reduce(np.maximum, a, axis, None, out, keepdims, initial, where)
 
 
-def min(  # noqa: A001
+def min(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
@@ -255,14 +102,14 @@ def min(  # noqa: A001
 amax, amin = max, min
 
 
-def any(  # noqa: A001
+def any(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> DeviceArray:
     """Whether any element is true over axes. See `sum` for the parameters."""
     return ufunc_reduce(np.logical_or, a, axis, None, out, keepdims, _NO, where)
 
 
-def all(  # noqa: A001
+def all(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> DeviceArray:
     """Whether all elements are true over axes. See `sum` for the parameters."""
@@ -271,7 +118,7 @@ def all(  # noqa: A001
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> DeviceArray:
     """Number of elements that are not zero, over axes."""
-    node = _operand(a)
+    node = operand(a)
     flag = node if node.dtype == _BOOL else ufunc_calls.cast(node, _BOOL)
     return ufunc_reduce(np.add, wrap(flag), axis, _INT64, None, keepdims)
 
@@ -304,82 +151,118 @@ def mean(
     Integers are averaged in float64, float16 in float32. The mean of no elements is NaN, with a
     RuntimeWarning.
     """
-    node = _operand(a)
+    node = operand(a)
     work, result = _float_dtypes(node.dtype, dtype)
     device_dtype(work, wrap(node).device)
-    node, mask, axis = _split_mask(node, axis, where)
-    axes = _axes(node, axis)
+    node, mask, axis = split_mask(node, axis, where)
+    axes = axes_of(node, axis)
     count = math.prod(node.shape[i] for i in axes)
-    shape = _kept_shape(node.shape, axes, keepdims)
-    if count == 0 and math.prod(shape):
+    if count == 0:
         warnings.warn("Mean of empty slice.", RuntimeWarning, stacklevel=2)
-        return _finish(_full(np.nan, result, shape), out)
-    if mask is None:
-        total = _reduce(fold_monoid(np.add, work), node, None, axes, keepdims) if axes else (
-            ufunc_calls.cast(node, work)
-        )  # fmt: skip
-        found = _apply(np.true_divide, total, scalar_node(count, work))
+        found = full_node(np.nan, _FLOAT64, kept_shape(node.shape, axes, keepdims))
+        return finished(ufunc_calls.cast(found, result), out)
+    if node.dtype != work and (node.dtype.kind == "c" or work == _HALF):
+        node = narrowed(node, work)
+    exact = work if work.kind in "fc" else _FLOAT64
+    if mask is not None and axes and work.kind in "fc":
+        found = reduced(statistic_monoid("mean", work), node, mask, axes, keepdims)
+    elif mask is not None:
+        summed = ufunc_reduce(np.add, wrap(node), axis, work, None, keepdims, _NO, wrap(mask))
+        number = _counted(mask, node.shape, axes, keepdims)
+        found = applied(np.true_divide, ufunc_calls.cast(summed._node, exact), number)
+    elif axes:
+        total = reduced(fold_monoid(np.add, work), node, None, axes, keepdims)
+        found = applied(np.true_divide, total, scalar_node(count, exact))
     else:
-        found = _reduce(statistic_monoid("mean", work), node, mask, axes, keepdims)
-    return _finish(ufunc_calls.cast(found, result), out)
+        found = node
+    return finished(ufunc_calls.cast(found, result), out)
 
 
-def _variance(
-    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, given_mean: Any,
-    correction: Any,
-) -> tuple[Node, np.dtype]:  # fmt: skip
-    if correction is not _NO:
-        if ddof != 0:
-            raise ValueError("ddof and correction can't be provided simultaneously.")
-        ddof = correction
-    node = _operand(a)
+def _counted(mask: Node, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Node:
+    """How many elements a mask lets through, along the axes of what it masks."""
+    spread = ufunc_calls.cast(ufunc_calls.spread(mask, shape), _INT64)
+    return reduced(fold_monoid(np.add, _INT64), spread, None, axes, keepdims) if axes else spread
+
+
+def _squares(
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, given_mean: Any
+) -> tuple[Node, int | Node | None, np.dtype]:
+    """Sum of squared deviations, how many there are, and the dtype of the variance.
+
+    The number is a node where a mask decides it, and None where the sum has been divided by it.
+    """
+    node = operand(a)
     work, result = _float_dtypes(node.dtype, dtype)
     if work == _HALF:
         work = np.dtype(np.float32)
     device_dtype(work, wrap(node).device)
+    if given_mean is _NO:
+        given_mean = None
+    if given_mean is None and work.kind not in "fc":  # sums in integers, as NumPy's
+        given_mean = mean(a, axis, dtype, keepdims=True, where=where)
+    elif node.dtype.kind == "c" and work.kind == "f":
+        node = narrowed(node, work)
     real = np.dtype(work.char.lower()) if work.kind == "c" else work
     result = np.dtype(result.char.lower()) if result.kind == "c" else result
-    node, mask, axis = _split_mask(node, axis, where)
-    axes = _axes(node, axis)
+    node, mask, axis = split_mask(node, axis, where)
+    axes = axes_of(node, axis)
     count = math.prod(node.shape[i] for i in axes)
-    shape = _kept_shape(node.shape, axes, keepdims)
-    if mask is None and count - ddof <= 0 and math.prod(shape):
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
-    if count == 0 and math.prod(shape):
-        return _full(np.nan, real, shape), result
-    value = ufunc_calls.cast(node, work)
-    if given_mean is not _NO and given_mean is not None:
-        about = given_mean._node if isinstance(given_mean, DeviceArray) else array_node(
-            given_mean, wrap(node).device
-        )  # fmt: skip
-        away = _apply(np.absolute, _apply(np.subtract, value, about))
-        value = _apply(np.square, away)
-        total = _reduce(fold_monoid(np.add, real), value, mask, axes, keepdims)
-        if mask is None:
-            return _divide_by(total, builtins.max(count - ddof, 0), real), result
-        number = ufunc_reduce(np.add, wrap(mask), axis, _INT64, None, keepdims)._node
-        return _divide_by_count(total, number, ddof, real), result
-    if not axes:
-        value = _apply(np.multiply, _apply(np.absolute, value), scalar_node(0, real))
-        return _divide_by(value, builtins.max(count - ddof, 0), real), result
-    if mask is None:
-        total = _reduce(statistic_monoid("moments", work), value, None, axes, keepdims)
-        return _divide_by(total, builtins.max(count - ddof, 0), real), result
-    if ddof == 0:
-        return _reduce(statistic_monoid("variance", work), value, mask, axes, keepdims), result
-    total = _reduce(statistic_monoid("moments", work), value, mask, axes, keepdims)
-    spread_mask = mask if mask.shape == value.shape else ufunc_calls.spread(mask, value.shape)
-    number = ufunc_reduce(np.add, wrap(spread_mask), axis, _INT64, None, keepdims)._node
-    return _divide_by_count(total, number, ddof, real), result
+    if count == 0:
+        return full_node(0, real, kept_shape(node.shape, axes, keepdims)), 0, result
+    if given_mean is None and axes:
+        divided = mask is not None and ddof == 0
+        monoid = statistic_monoid("variance" if divided else "moments", work)
+        total = reduced(monoid, node, mask, axes, keepdims)
+        if divided:
+            return total, None, result
+    else:
+        about = node if given_mean is None else operand(given_mean)
+        value = wrap(_squared_distance(node, about, work, real))
+        chosen = True if mask is None else wrap(mask)
+        total = ufunc_reduce(np.add, value, axis, real, None, keepdims, _NO, chosen)._node
+    number = count if mask is None else _counted(mask, node.shape, axes, keepdims)
+    return total, number, result
 
 
-def _divide_by(total: Node, divisor: Any, dtype: np.dtype) -> Node:
-    return _apply(np.true_divide, total, scalar_node(divisor, dtype))
+def _squared_distance(node: Node, about: Node, work: np.dtype, real: np.dtype) -> Node:
+    if work.kind in "fc":
+        node = ufunc_calls.cast(node, work)
+    away = applied(np.subtract, node, about)
+    if away.dtype.kind != "c":
+        return applied(np.square, away)
+    return ufunc_calls.cast(applied(np.multiply, away, applied(np.conjugate, away)), real)
 
 
-def _divide_by_count(total: Node, number: Node, ddof: Any, dtype: np.dtype) -> Node:
-    freedom = _apply(np.subtract, ufunc_calls.cast(number, dtype), scalar_node(ddof, dtype))
-    return _apply(np.true_divide, total, _apply(np.maximum, freedom, scalar_node(0, dtype)))
+def variance(
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, given_mean: Any,
+    correction: Any, *, undefined: bool = False,
+) -> tuple[Node, np.dtype]:  # fmt: skip
+    """The variance before its last cast, and the dtype to cast it to.
+
+    Without degrees of freedom it is NumPy's quotient by zero or, if `undefined`, NaN.
+    """
+    if correction is not _NO:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    total, number, result = _squares(a, axis, dtype, ddof, keepdims, where, given_mean)
+    if number is None:
+        return total, result
+    exact = total.dtype if total.dtype.kind == "f" else _FLOAT64
+    total = ufunc_calls.cast(total, exact)
+    zero = scalar_node(0, exact)
+    if not isinstance(number, Node):
+        if number - ddof <= 0:
+            warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
+        divisor = scalar_node(builtins.max(number - ddof, 0), exact)
+        return applied(np.true_divide, total, divisor), result
+    freedom = applied(np.subtract, ufunc_calls.cast(number, exact), scalar_node(ddof, exact))
+    freedom = applied(np.maximum, freedom, zero)
+    found = applied(np.true_divide, total, freedom)
+    if undefined:
+        some = applied(np.greater, freedom, zero)
+        found = build.nary(select_loop(exact), (some, found, scalar_node(np.nan, exact)))
+    return found, result
 
 
 def var(
@@ -407,8 +290,8 @@ def var(
     T. Chan, G. Golub, R. LeVeque, "Updating formulae and a pairwise algorithm for computing sample
     variances", Stanford STAN-CS-79-773, 1979.
     """
-    node, result = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return _finish(ufunc_calls.cast(node, result), out)
+    node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return finished(ufunc_calls.cast(node, result), out)
 
 
 def std(
@@ -416,26 +299,27 @@ def std(
     keepdims: Any = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO,
 ) -> DeviceArray:  # fmt: skip
     """Standard deviation over axes: the square root of `var`, in the same pass."""
-    node, result = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return _finish(ufunc_calls.cast(_apply(np.sqrt, node), result), out)
+    node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return finished(ufunc_calls.cast(applied(np.sqrt, node), result), out)
 
 
 def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
-    node = _operand(a)
+    node = operand(a)
     if node.flags & MASKED:
         node = evaluate(node)
     if axis is not None and not isinstance(axis, tuple):
-        axes = _axes(node, axis)
+        axes = axes_of(node, axis)
     elif axis is None:
         axes = tuple(range(len(node.shape)))
     else:
         raise TypeError("'tuple' object cannot be interpreted as an integer")
-    shape = _kept_shape(node.shape, axes, keepdims)
+    shape = kept_shape(node.shape, axes, keepdims)
     if math.prod(node.shape[i] for i in axes) == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if not axes:
-        return _finish(_full(0, _INT64, shape), out)
-    return _finish(_reduce(statistic_monoid(name, node.dtype), node, None, axes, keepdims), out)
+        return finished(full_node(0, _INT64, shape), out, "safe")
+    found = reduced(statistic_monoid(name, node.dtype), node, None, axes, keepdims)
+    return finished(found, out, "safe")
 
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:

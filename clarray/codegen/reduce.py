@@ -107,8 +107,6 @@ class MonoidCode:
         value: Any = 0
         if self.algebra == "fold":
             value = self.monoid.identity
-        elif self.algebra in ("compensated", "mean"):
-            value = -0.0 if component == "s" and dtype.kind == "f" else 0
         elif component == "i":
             value = np.iinfo(dtype).max
         elif self.algebra == "extremum_index":

@@ -39,6 +39,7 @@ from clarray.runtime import Kernel, Memory
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
+_NONE: tuple[int, ...] = ()
 
 
 class Prepared(NamedTuple):
@@ -208,7 +209,7 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
             spread = policy.work_group // lanes
     divided = split(
         space, space.form, vector, lanes, strip, loads, policy, state.units, ordered,
-        reduced.dtype.itemsize,
+        monoid.longest,
     )  # fmt: skip
     plan = _plan(state, space, nodes, placed, position, inner_strides, vector, explicit, loads,
                  lanes, strip, spread, divided)  # fmt: skip
@@ -219,7 +220,8 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
             everyone, epilogue, state.capabilities,
         )
     )  # fmt: skip
-    second, second_groups, second_sizes = None, 0, ()
+    second: Kernel | None = None
+    second_groups, second_sizes = 0, _NONE
     outputs = product(space.kept)
     if plan.partial and not plan.last:
         second, second_groups, second_sizes = _second(

@@ -56,7 +56,7 @@ Identity = Callable[[np.dtype], Any]
 
 # The ufuncs whose reduction may be regrouped and reordered, with their identities.
 _IDENTITIES: dict[np.ufunc, Identity] = {
-    np.add: lambda d: -0.0 if d.kind == "f" else 0,
+    np.add: lambda d: 0,
     np.multiply: lambda d: 1,
     np.maximum: _lowest,
     np.minimum: _highest,
@@ -120,6 +120,13 @@ class Monoid:
         """The dtype values have when they enter the accumulator."""
         found = dict(self.components)
         return found.get("mean", self.components[0][1])
+
+    @property
+    def longest(self) -> int:
+        """Elements that may enter before states must be combined: a float counts only so far."""
+        counter = dict(self.components).get("n")
+        exact = counter is None or counter.kind in "iu" or counter.itemsize > 4
+        return 2**53 if exact else 2**24
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +227,9 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
 
     def make(code: int) -> Monoid:
         if name in ("moments", "variance"):
-            components: tuple = (("n", real), ("mean", acc), ("m2", real), ("e", real))
+            components: tuple = (
+                ("n", real), ("mean", acc), ("low", acc), ("m2", real), ("e", real),
+            )  # fmt: skip
             return Monoid(name, name, dtype, real, components, block=True, code=code)
         if name == "mean":
             components = (("s", acc), ("e", acc), ("n", _INT64))

@@ -205,9 +205,9 @@ def lanes_for(form: str, inner: int, reduced: int, vector: int, policy: ReducePo
 
 def split(
     space: ReduceSpace, plan_form: str, vector: int, lanes: int, strip: int, loads: int,
-    policy: ReducePolicy, units: int, sequential: bool, itemsize: int,
+    policy: ReducePolicy, units: int, sequential: bool, most: int,
 ) -> Split:  # fmt: skip
-    """Divide a reduction between work-groups.
+    """Divide a reduction between work-groups; no part has more than `most` elements.
 
     The result depends on sizes and policy only, never on timing, so that the order of
     combination, and with it every bit of a float sum, is the same each time.
@@ -224,6 +224,8 @@ def split(
     target = units * policy.groups_per_unit
     per_block = max(1, outputs * reduced // max(1, blocks))
     parts = 1 if sequential else max(1, min(-(-target // blocks), per_block // policy.min_split))
+    if not sequential:
+        parts = max(parts, -(-reduced // most))
     rows = reduced if plan_form == COLUMNS else reduced // inner
     if plan_form == COLUMNS or rows >= parts:
         row_parts, inner_parts = min(parts, max(1, rows)), 1

@@ -437,6 +437,12 @@ void reduce(${', '.join(params)}) {
       const ${I} column = first + l;
       ${write('state', 'outer * k0 + column', 'column')}
     }
+% elif strip > 1:
+    for (int l = 0; l < left; ++l) {
+      const state_t state = acc[l];
+      const ${I} column = first + l;
+      ${write('state', 'outer * k0 + column', 'column')}
+    }
 % else:
 % for w in range(strip * parts):
     state_t state_${w} = acc[${w}];

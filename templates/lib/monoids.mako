@@ -81,8 +81,8 @@ HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.cast('s.v', m.co
 </%def>
 
 ## Float sums with the rounding error of every addition kept beside the sum: Knuth, The Art of Computer
-## Programming 2, 4.2.2, theorem B (TwoSum). The error term is NaN once the sum is not finite, and is then
-## ignored, as it is when it is zero, so that a sum of -0.0 stays -0.0.
+## Programming 2, 4.2.2, theorem B (TwoSum). The error term is of no use once the sum is not finite, or so near
+## the largest number that the error's own computation overflows: it is then ignored.
 <%def name="two_sum(m, counted=False)">
 HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) {
   acc_t r;
@@ -108,7 +108,7 @@ HELPER state_t combine(const state_t a, const state_t b) {
 <%def name="total(m, t)">
 HELPER ${t.real} ${t.finish}_corrected(const ${t.real} s, const ${t.real} e) {
   const ${t.real} v = s + e;
-  return ((e == 0) | (v != v)) ? s : v;
+  return v - v == 0 ? v : s;
 }
 HELPER ${t.type(m.components[0][1])} ${t.finish}_total(const ${t.state} s) {
 % if m.complex:
@@ -145,66 +145,76 @@ ${total(m, t)}
 HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.finish}_total(s) / ${t.number('s.n')}; }
 </%def>
 
-## Count, mean and sum of squared deviations (compensated). One value at a time: Welford, Technometrics 4(3),
-## 1962. Several at once: their own mean and deviations first, then merged as in Chan, Golub and LeVeque, 1979.
+## Count, mean and sum of squared deviations. One value at a time: Welford, Technometrics 4(3), 1962. Several at
+## once: their own mean and deviations first, then merged as in Chan, Golub and LeVeque, 1979. The mean has a
+## low part, else it would stop moving once its steps are shorter than half its spacing, far from where it
+## should be when values are large against their deviations. Both sums keep the error of every addition.
+<%def name="moment_steps(m, acc, suffix, T, R)">
+% if m.complex:
+HELPER ${R} product${suffix}(const ${T} a, const ${T} b) { return a.x * b.x + a.y * b.y; }
+% else:
+HELPER ${R} product${suffix}(const ${T} a, const ${T} b) { return a * b; }
+% endif
+HELPER void move_mean${suffix}(${acc} *r, const ${T} x) {
+  const ${T} s = r->mean + x, z = s - r->mean;
+  r->low += (r->mean - (s - z)) + (x - z);
+  r->mean = s;
+}
+HELPER void add_deviation${suffix}(${acc} *r, const ${R} x) {
+  const ${R} s = r->m2 + x, z = s - r->m2;
+  r->e += (r->m2 - (s - z)) + (x - z);
+  r->m2 = s;
+}
+</%def>
 <%def name="deviations(m)">
 <% T, L = m.value_type, m.lane(m.components[1][1]) %>
 <% R, S = m.wide(m.components[0][1]), m.real_lane %>
-% if m.complex:
-HELPER ${S} product(const ${L} a, const ${L} b) { return a.x * b.x + a.y * b.y; }
-% else:
-HELPER ${T} product(const ${T} a, const ${T} b) { return a * b; }
-% endif
-HELPER void add_deviation(acc_t *r, const ${R} m2, const ${R} e, const ${R} x) {
-  r->m2 = m2 + x;
-  const ${R} z = r->m2 - m2;
-  r->e = e + ((m2 - (r->m2 - z)) + (x - z));
-}
+${moment_steps(m, 'acc_t', '', T, R)}
+${moment_steps(m, 'state_t', '_lane', L, S)}
 HELPER acc_t accumulate(const acc_t a, const ${T} x) {
-  acc_t r;
+  acc_t r = a;
   r.n = a.n + (${R})(1);
-  const ${T} d = x - a.mean;
-  r.mean = a.mean + d / r.n;
-  add_deviation(&r, a.m2, a.e, product(d, x - r.mean));
+  const ${T} d = (x - a.mean) - a.low, step = d / r.n;
+  move_mean(&r, step);
+  add_deviation(&r, product(d, d - step));
   return r;
 }
+## The rounded mean of the values leaves deviations that do not quite add up to zero: what they add up to is its
+## low part, and the sum of squares about it is corrected.
 HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {T} x{k}' for k in range(m.loads))}) {
-  acc_t r;
-  const ${T} mean = x0 + (${' + '.join(f'(x{k} - x0)' for k in range(1, m.loads)) or f'({T})(0)'}) * (${S})(${repr(1.0 / m.loads)});
+  acc_t r = a;
+  const ${T} mean = ${sum_tree([f'x{k}' for k in range(m.loads)])} * (${S})(${repr(1.0 / m.loads)});
 % for k in range(m.loads):
   const ${T} d${k} = x${k} - mean;
 % endfor
-  const ${R} m2 = ${' + '.join(f'product(d{k}, d{k})' for k in range(m.loads))};
+  const ${T} rest = ${sum_tree([f'd{k}' for k in range(m.loads)])}, low = rest * (${S})(${repr(1.0 / m.loads)});
+  const ${R} m2 = ${sum_tree([f'product(d{k}, d{k})' for k in range(m.loads)])} - product(rest, low);
   r.n = a.n + (${R})(${m.loads});
-  const ${T} d = mean - a.mean;
+  const ${T} far = mean - a.mean, near = low - a.low, d = far + near;
   const ${R} share = (${R})(${m.loads}) / r.n;
-  r.mean = a.mean + d * share;
-  add_deviation(&r, a.m2, a.e, m2 + product(d * (a.n * share), d));
+  move_mean(&r, far * share);
+  r.low += near * share;  // apart: the first block is far from 0, and its low part would be lost
+  add_deviation(&r, m2 + product(d * (a.n * share), d));
   return r;
 }
 HELPER state_t combine(const state_t a, const state_t b) {
   if (b.n == 0) return a;
   if (a.n == 0) return b;
-  state_t r;
+  state_t r = a;
   r.n = a.n + b.n;
-  const ${L} d = b.mean - a.mean;
+  const ${L} d = (b.mean - a.mean) + (b.low - a.low);
   const ${S} share = b.n / r.n;
-  r.mean = a.mean + d * share;
-% if m.complex:
-  const ${L} q = d * (a.n * share);
-  const ${S} between = q.x * d.x + q.y * d.y;
-% else:
-  const ${S} between = (d * (a.n * share)) * d;
-% endif
-  r.m2 = (a.m2 + b.m2) + between;
-  r.e = a.e + b.e;
+  move_mean_lane(&r, d * share);
+  add_deviation_lane(&r, b.m2);
+  add_deviation_lane(&r, product_lane(d * (a.n * share), d));
+  r.e += b.e;
   return r;
 }
 </%def>
 <%def name="sum_of_squares(m, t, divisor)">
 HELPER ${t.result} ${t.finish}(const ${t.state} s) {
   const ${t.real} v = s.m2 + s.e;
-  return (v != v ? s.m2 : v)${divisor};
+  return (v - v == 0 ? v : s.m2)${divisor};
 }
 </%def>
 

@@ -1,0 +1,264 @@
+"""How reductions are called: the axes, masks, outputs, initial values of ``ufunc.reduce``."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import ComplexWarning
+
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.expr import build
+from clarray.expr.node import COMPRESS, Node
+from clarray.expr.view import broadcast_shapes, normalize_axes
+from clarray.hostdata import device_dtype
+from clarray.operands import array_node, scalar_node
+from clarray.ops.monoids import Monoid, accumulator, fold_monoid, reduction_op
+from clarray.ops.promotion import resolve
+from clarray.ops.special import select_loop
+from clarray.ops.ufuncs import find_loop
+
+_NO = np._NoValue
+_BOOL = np.dtype(bool)
+_HALF = np.dtype(np.float16)
+
+
+def operand(a: Any) -> Node:
+    """The node of what is reduced."""
+    return (a if isinstance(a, DeviceArray) else as_array(a))._node
+
+
+def axes_of(node: Node, axis: Any) -> tuple[int, ...]:
+    """The axes that ``axis=`` means, ascending."""
+    return normalize_axes(axis, len(node.shape))
+
+
+def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> tuple[int, ...]:
+    """Shape of the result."""
+    if keepdims is _NO or not keepdims:
+        return tuple(n for a, n in enumerate(shape) if a not in axes)
+    return tuple(1 if a in axes else n for a, n in enumerate(shape))
+
+
+def _mask(where: Any, node: Node) -> Node | None:
+    if where is True or where is _NO:
+        return None
+    found = where._node if isinstance(where, DeviceArray) else array_node(where, wrap(node).device)
+    if found.dtype != _BOOL:
+        raise TypeError(
+            f"Cannot cast array data from {found.dtype!r} to dtype('bool') according to the rule "
+            "'safe'"
+        )
+    return found
+
+
+def split_mask(node: Node, axis: Any, where: Any) -> tuple[Node, Node | None, Any]:
+    """Value, mask and axis; a compressed operand is reduced where its mask is set."""
+    mask = _mask(where, node)
+    if node.op is COMPRESS:
+        if mask is not None:
+            raise NotImplementedError("where= on elements selected by a mask is not there yet")
+        if axis not in (None, 0, -1, (0,), (-1,)):
+            normalize_axes(axis, 1)
+        value, mask = node.args
+        if value.shape != node.shape:
+            value = ufunc_calls.spread(value, node.shape)
+        return value, mask, None
+    if mask is not None and broadcast_shapes((mask.shape, node.shape)) != node.shape:
+        raise ValueError(
+            f"where of shape {mask.shape} cannot be broadcast to the array's shape {node.shape}"
+        )
+    return node, mask, axis
+
+
+def reduced(
+    monoid: Monoid, node: Node, mask: Node | None, axes: tuple[int, ...], keepdims: Any
+) -> Node:
+    """Grow a reduction, of the elements that `mask` selects if there is one."""
+    op = reduction_op(monoid, axes, len(node.shape), mask is not None)
+    shape = kept_shape(node.shape, axes, keepdims)
+    return build.reduction(op, (node,) if mask is None else (node, mask), shape)
+
+
+def finished(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
+    """The result as a new array, or in `out`, to which NumPy casts what is summed as it likes."""
+    if out is None:
+        return ufunc_calls.settled(node)
+    if isinstance(out, tuple):
+        out = out[0]
+    if not isinstance(out, DeviceArray):
+        raise TypeError("output must be an array")
+    if out.shape != node.shape:
+        raise ValueError(
+            f"output parameter for reduction operation has the wrong shape: {out.shape} where "
+            f"{node.shape} is needed"
+        )
+    if not np.can_cast(node.dtype, out.dtype, casting):
+        raise TypeError(
+            f"Cannot cast the result from {node.dtype!r} to {out.dtype!r} with casting rule "
+            f"{casting!r}"
+        )
+    out.check_writeable()
+    ufunc_calls.assign(out, node)
+    return out
+
+
+def full_node(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
+    """A scalar repeated over a shape."""
+    return ufunc_calls.filled(scalar_node(value, dtype), shape)
+
+
+def applied(ufunc: np.ufunc, *args: Node, dtype: np.dtype | None = None) -> Node:
+    """Grow ``ufunc(*args)`` in the dtypes NumPy chooses."""
+    in_dtypes, out_dtypes = resolve(ufunc, tuple(a.dtype for a in args), dtype)
+    return build.nary(find_loop(ufunc, in_dtypes, out_dtypes), args)
+
+
+_monoids: dict[tuple[np.ufunc, np.dtype, Any, Any], Monoid] = {}
+
+
+def _reorderable(ufunc: np.ufunc) -> bool:
+    """Whether NumPy reduces several axes at once: with an identity, and a few without."""
+    return ufunc.identity is not None or ufunc in (np.maximum, np.minimum, np.fmax, np.fmin)
+
+
+def _fold(ufunc: np.ufunc, dtype: np.dtype, wanted: Any, out_dtype: Any = None) -> Monoid:
+    """The monoid for the loop that NumPy chooses; the output's dtype, if there is one, counts."""
+    key = (ufunc, dtype, wanted, out_dtype)
+    found = _monoids.get(key)
+    if found is None:
+        if ufunc.nin != 2:
+            raise ValueError("reduce only supported for binary functions")
+        if ufunc.nout != 1:
+            raise ValueError("reduce only supported for functions returning a single value")
+        signature = None if wanted is None else (wanted, None, None)
+        kinds: tuple[Any, ...] = (out_dtype, dtype, None)
+        ins, _ = resolve(ufunc, kinds, None, signature, "unsafe", reduction=True)
+        found = _monoids[key] = fold_monoid(ufunc, ins[1])
+    return found
+
+
+def ufunc_reduce(
+    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None,
+    keepdims: Any = False, initial: Any = _NO, where: Any = True,
+) -> DeviceArray:  # fmt: skip
+    """``ufunc.reduce`` with NumPy's keywords and rules."""
+    node = operand(array)
+    plain = axis is None and where is True and initial is _NO and out is None and not keepdims
+    if plain and not node.flags and node.size and node.shape and dtype is None:
+        monoid = _fold(ufunc, node.dtype, None)  # what most calls are
+        if _reorderable(ufunc):
+            op = reduction_op(monoid, tuple(range(len(node.shape))), len(node.shape), False)
+            return wrap(build.reduction(op, (node,), ()))
+    monoid = _fold(
+        ufunc, node.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None)
+    )
+    device_dtype(monoid.out_dtype, wrap(node).device)
+    selected = node.op is COMPRESS
+    node, mask, axis = split_mask(node, axis, where)
+    axes = axes_of(node, axis)
+    if len(axes) > 1 and not selected and not _reorderable(ufunc):
+        raise ValueError(
+            f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may "
+            "be specified"
+        )
+    given = initial is not _NO and initial is not None
+    start = initial if given else (None if initial is None else ufunc.identity)
+    if start is None and mask is not None and not selected:
+        raise ValueError(
+            f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where "
+            "mask one has to specify 'initial'"
+        )
+    shape = kept_shape(node.shape, axes, keepdims)
+    first = None if start is None else _initial(start, monoid.out_dtype, given)
+    empty = math.prod(node.shape[a] for a in axes) == 0
+    if empty or (selected and first is None):
+        if first is None and 0 not in shape and not (selected and _any(mask)):
+            raise ValueError(
+                f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
+            )
+        if empty:
+            found = ufunc_calls.filled(first, shape) if first is not None else (
+                full_node(0, monoid.out_dtype, shape)
+            )  # fmt: skip
+            return finished(found, out)
+    if node.dtype != monoid.in_dtype and (node.dtype.kind == "c" or monoid.in_dtype == _HALF):
+        node = narrowed(node, monoid.in_dtype)
+    if not axes:
+        return finished(_each(ufunc, monoid, node, mask, first, given), out)
+    if not given:
+        return finished(reduced(monoid, node, mask, axes, keepdims), out)
+    assert first is not None
+    return finished(_reduce_from(ufunc, monoid, first, node, mask, axes, keepdims), out)
+
+
+def _any(mask: Node | None) -> bool:
+    """Whether a mask selects anything: what has no identity must know, and waits for it."""
+    return mask is not None and bool(ufunc_reduce(np.logical_or, wrap(mask), None))
+
+
+def _initial(value: Any, dtype: np.dtype, given: bool) -> Node:
+    """The value a reduction starts with, as NumPy converts it."""
+    if isinstance(value, DeviceArray):
+        value = value.item()
+    if given or dtype.kind != "u":
+        holder = np.zeros((), dtype)
+        holder[()] = value
+        return scalar_node(holder[()], dtype)
+    return scalar_node(value & np.iinfo(dtype).max, dtype)  # the identity of bitwise_and is -1
+
+
+def narrowed(node: Node, dtype: np.dtype) -> Node:
+    """`node` in the dtype of the sum, where accumulating wider would not give the same."""
+    if node.dtype.kind == "c" and dtype.kind not in "cb":
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part", ComplexWarning,
+            stacklevel=4,
+        )  # fmt: skip
+    return ufunc_calls.cast(node, dtype)
+
+
+def _each(
+    ufunc: np.ufunc, monoid: Monoid, node: Node, mask: Node | None, first: Node | None, given: bool
+) -> Node:
+    """The reduction over no axes: of every element by itself."""
+    dtype = monoid.out_dtype
+    value = ufunc_calls.cast(node, dtype)
+    if given:
+        assert first is not None
+        value = build.binary(find_loop(ufunc, (dtype, dtype), (dtype,)), first, value)
+    if mask is None:
+        return value
+    assert first is not None
+    return build.nary(select_loop(dtype), (mask, value, first))
+
+
+def _reduce_from(
+    ufunc: np.ufunc, monoid: Monoid, first: Node, node: Node, mask: Node | None,
+    axes: tuple[int, ...], keepdims: Any,
+) -> Node:  # fmt: skip
+    """A reduction that starts with `first`."""
+    dtype = monoid.out_dtype
+    if monoid.algebra == "first":  # no identity: `first` becomes the first element
+        at = axes[0]
+        line = tuple(1 if a == at else n for a, n in enumerate(node.shape))
+        node = _joined(ufunc_calls.filled(first, line), ufunc_calls.cast(node, dtype), at)
+        if mask is not None:
+            every = (*node.shape[:at], node.shape[at] - 1, *node.shape[at + 1 :])
+            mask = _joined(full_node(True, _BOOL, line), ufunc_calls.spread(mask, every), at)
+        return reduced(monoid, node, mask, axes, keepdims)
+    wide = accumulator(dtype) if ufunc in (np.add, np.multiply) else dtype
+    total = reduced(fold_monoid(ufunc, dtype, wide), node, mask, axes, keepdims)
+    result = build.binary(
+        find_loop(ufunc, (wide, wide), (wide,)), ufunc_calls.cast(first, wide), total
+    )
+    return ufunc_calls.cast(result, dtype)
+
+
+def _joined(first: Node, rest: Node, axis: int) -> Node:
+    from clarray.joining import concatenate  # a chapter that builds on this one
+
+    return concatenate((wrap(first), wrap(rest)), axis)._node
