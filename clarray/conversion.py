@@ -11,7 +11,7 @@ import numpy as np
 from clarray import creation, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate, finish
-from clarray.expr.node import Node
+from clarray.expr.node import MASKED, Node
 from clarray.expr.view import check_order
 from clarray.hostdata import device_dtype, host_window
 from clarray.runtime import find_device
@@ -30,17 +30,19 @@ def _read(node: Node) -> Any:
 
 
 def scalar(array: DeviceArray, kind: str) -> Any:
-    """The value of a 0-d array; NumPy's errors for any other."""
+    """The value of a 0-d array as a Python number; NumPy's errors for any other."""
     node = array._node
-    if node.shape == () and not node.flags:
-        return _read(node)
+    if node.shape == () and not node.flags & MASKED:
+        return _read(node).item()
     if array.ndim:
         # NumPy's own answer: an error, or a deprecated conversion
         return {"float": float, "int": int, "complex": complex}[kind](array.get())
-    return _read(node)
+    return _read(node).item()
 
 
 def item(array: DeviceArray, *args: Any) -> Any:
+    if args == ((),):
+        args = ()
     if not args and array.size == 1:
         return _read(array._node).item() if not array.ndim else array.reshape(()).item()
     if not args:
