@@ -15,14 +15,20 @@ from numpy import (  # noqa: F401
 )  # fmt: skip
 
 from clarray.array import DeviceArray
+from clarray.config import HostFallbackWarning, config
 from clarray.conversion import asnumpy
 from clarray.creation import *  # noqa: F403
 from clarray.functions import ufuncs_by_name as _ufuncs_by_name
+from clarray.indexing import *  # noqa: F403
+from clarray.joining import *  # noqa: F403
 from clarray.manipulation import *  # noqa: F403
 from clarray.nanfunctions import *  # noqa: F403
 from clarray.reductions import *  # noqa: F403
-from clarray.runtime import devices, profile
+from clarray.runtime import devices
 from clarray.runtime import use_device as device
+from clarray.runtime.profile import profile
+from clarray.selecting import *  # noqa: F403
+from clarray.sequences import *  # noqa: F403
 from clarray.settings import show_config, synchronize
 from clarray.version import __version__
 

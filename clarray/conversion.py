@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import time
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from clarray.evaluate import evaluate, finish
 from clarray.expr.node import MASKED, Node
 from clarray.expr.view import check_order
 from clarray.hostdata import device_dtype, host_window
-from clarray.runtime import find_device
+from clarray.runtime import find_device, profile
 
 # Scalars ------------------------------------------------------------------------------------------
 
@@ -147,9 +148,12 @@ def asnumpy(a: Any) -> np.ndarray:
     device = memory.device
     if device.capabilities.host_memory:
         device.synchronize()
+        start = time.perf_counter()
         found = host_window(node)
         assert found is not None
-        return found.copy(order="K")
+        copied = found.copy(order="K")
+        profile.record("transfer", "to host", copied.nbytes, time.perf_counter() - start)
+        return copied
     if not node.contiguous:
         node = ufunc_calls.packed(node)
         assert node.memory is not None

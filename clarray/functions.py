@@ -13,7 +13,6 @@ from clarray.ops.ufuncs import supported_ufuncs
 class UFunc:
     """One of NumPy's ufuncs, with its methods, on device arrays; see `numpy.ufunc`."""
 
-    __slots__ = ("__name__", "ufunc", "__doc__")
 
     def __init__(self, ufunc: np.ufunc) -> None:
         self.ufunc = ufunc

@@ -6,6 +6,7 @@ whatever its strides, and an array is read back through its host pointer.
 
 from __future__ import annotations
 
+import time
 from math import prod
 from typing import Any
 
@@ -15,7 +16,7 @@ from clarray import runtime
 from clarray.expr.node import Node, leaf
 from clarray.expr.view import Shape, View, check_order, contiguous, memory_order
 from clarray.ops.dtypes import DTYPES, dtype_row
-from clarray.runtime import Device
+from clarray.runtime import Device, profile
 
 
 def device_dtype(dtype: Any, device: Device) -> np.dtype:
@@ -107,7 +108,9 @@ def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None
     else:
         # one pass converts byte order, dtype and layout
         device.synchronize()
+        start = time.perf_counter()
         np.copyto(host.view(dtype).reshape(arranged.shape), arranged, casting="unsafe")
+        profile.record("transfer", "to device", host.nbytes, time.perf_counter() - start)
     return leaf(memory, array.shape, ordered_strides(array.shape, axes), 0, dtype)
 
 

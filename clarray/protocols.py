@@ -8,12 +8,18 @@ import numpy as np
 
 from clarray import creation, folds, reductions, ufunc_calls
 from clarray.array import DeviceArray
+from clarray.fallback import on_host
+from clarray.ops.ufuncs import supported_ufuncs
 
 
 def array_ufunc(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """``__array_ufunc__``: every method of a ufunc."""
+    if ufunc not in supported_ufuncs:
+        tail = "" if method == "__call__" else f".{method}"
+        name = f"numpy.{ufunc.__name__}{tail}"
+        return on_host(name, getattr(ufunc, method), inputs, kwargs)
     if method == "__call__":
         return ufunc_calls.call(ufunc, inputs, **kwargs)
     if method == "outer":
@@ -27,19 +33,19 @@ def array_ufunc(
 
 
 def array_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """``__array_function__``: clarray's function of the same name, or an error that names it."""
+    """``__array_function__``: clarray's function of the same name, else the host's if allowed."""
     import clarray
 
+    if not all(issubclass(kind, DeviceArray | np.ndarray) for kind in types):
+        return NotImplemented
     module = func.__module__.removeprefix("numpy").lstrip(".")
     scope: Any = clarray
     if module and not module.startswith("lib"):
         scope = getattr(clarray, module, None)
     ours = getattr(scope, func.__name__, None)
-    if ours is None or isinstance(ours, np.ufunc):
-        raise TypeError(
-            f"numpy.{func.__name__} has no device implementation in clarray yet: "
-            "convert the arrays with clarray.asnumpy to use NumPy on the host"
-        )
+    if ours is None:
+        name = ".".join(part for part in ("numpy", module, func.__name__) if part)
+        return on_host(name, func, args, kwargs)
     return ours(*args, **kwargs)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from clarray.config import config
 from clarray.evaluate import state_of
 from clarray.runtime import current_device, devices, find_device
 
@@ -20,7 +21,7 @@ def synchronize(device: Any = None) -> None:
 
 
 def show_config() -> None:
-    """Print the devices found, the one in use, what it can do, and the tuning in force."""
+    """Print the devices found, the one in use, what it can do, and the settings in force."""
     chosen = current_device()
     for number, device in enumerate(devices()):
         mark = "*" if device is chosen else " "
@@ -31,3 +32,6 @@ def show_config() -> None:
     policies = state.policies
     print(f"  tuning row {policies.name!r}: {policies.measured or 'untuned'}")
     print(f"    {policies.elementwise}\n    {policies.reduce}")
+    print(f"  {'program_cache':20} {chosen.program_cache.folder}")
+    print(f"  {'memory pool':20} {chosen.pool.reserved:,} bytes, {chosen.pool.free_bytes():,} free")
+    print(f"  {'host_fallback':20} {config.host_fallback!r}")

@@ -291,7 +291,7 @@ def operate(ufunc: np.ufunc, a: Any, b: Any, other: Any) -> Any:
     if defers(other):
         return NotImplemented
     try:
-        return call(ufunc, (a, b))
+        return arrays.protocols.array_ufunc(ufunc, "__call__", (a, b), {})
     except NotNumbers as error:
         answer = {np.equal: False, np.not_equal: True}.get(ufunc)
         if answer is None or error.dtype.kind not in "OSU" or np.asarray(other).ndim > (

@@ -49,6 +49,11 @@ class Kernel:
         self._main: Bound | None = None
         self._inline: Bound | None = None
 
+    @property
+    def source(self) -> str:
+        """The OpenCL C of the kernel's program."""
+        return self._program.source
+
     def launch(
         self,
         groups: tuple[int, ...],

@@ -1,0 +1,202 @@
+"""The plan of an evaluation, as text: what would run, and nothing does.
+
+The pending graph is copied, and the copy goes through the planning that an evaluation goes through, with
+memory that is only pretended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+from weakref import ref
+
+from clarray.array import DeviceArray
+from clarray.evaluate import device_of, prepare, state_of
+from clarray.evaluate.state import DeviceState, Launch
+from clarray.expr.build import Selecting, pass_on
+from clarray.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
+
+__all__ = ["explain"]
+
+
+def explain(array: DeviceArray) -> str:
+    """The expression as a tree, its passes over memory, the policies, and the OpenCL source.
+
+    Parameters
+    ----------
+    array : DeviceArray
+        It is left as it is: what is pending stays pending.
+
+    Returns
+    -------
+    str
+    """
+    node = array._node
+    device = device_of(node.inputs or (node,))
+    with device.lock:
+        lines = [f"{_what(node)} on {device}", "", "expression", *_tree(node)]
+        if node.memory is not None:
+            return "\n".join([*lines, "", "in memory: nothing is left to run"])
+        if node.flags & MASKED:
+            return "\n".join(
+                [*lines, "", "a selection by a mask: its reductions are one masked pass each"]
+            )
+        state = state_of(device)
+        passes = _Rehearsal(state).run(node)
+    launches = [launch for _, group in passes for launch in group]
+    number = 0
+    for result, group in passes:
+        lines += ["", f"pass over memory for {_what(result)}"]
+        for launch in group:
+            number += 1
+            lines.append(f"  {number}. {_launch(launch)}")
+    lines += ["", f"policies ({state.policies.name})", *_policies(state)]
+    seen: dict[str, list[str]] = {}
+    for number, launch in enumerate(launches, 1):
+        seen.setdefault(launch.kernel.source, []).append(f"{number}")
+    for source, numbers in seen.items():
+        lines += ["", f"OpenCL source of launch {', '.join(numbers)}", source.rstrip()]
+    return "\n".join(lines)
+
+
+# The expression -----------------------------------------------------------------------------------
+
+
+def _what(node: Node) -> str:
+    shape = "x".join(map(str, node.shape)) if node.shape else "0-d"
+    return f"{node.dtype.name} {shape}"
+
+
+def _tree(root: Node) -> list[str]:
+    """One line per node, operands below what uses them; what is used again is named."""
+    uses: dict[int, int] = {}
+    _count(root, uses)
+    names: dict[int, str] = {}
+    lines: list[str] = []
+    _draw(root, 1, uses, names, lines)
+    return lines
+
+
+def _count(node: Node, uses: dict[int, int]) -> None:
+    uses[id(node)] = uses.get(id(node), 0) + 1
+    if uses[id(node)] == 1:
+        for arg in node.args:
+            _count(arg, uses)
+
+
+def _draw(
+    node: Node, depth: int, uses: dict[int, int], names: dict[int, str], lines: list[str]
+) -> None:
+    indent = "  " * depth
+    if id(node) in names:
+        lines.append(f"{indent}{names[id(node)]}, again")
+        return
+    name = names[id(node)] = f"#{len(names) + 1}"
+    label = f"  {name}" if uses[id(node)] > 1 else ""
+    lines.append(f"{indent}{_line(node)}{label}")
+    for arg in node.args:
+        _draw(arg, depth + 1, uses, names, lines)
+
+
+def _line(node: Node) -> str:
+    if node.memory is not None:
+        shared = ", shared with the host" if node.flags & EAGER else ""
+        order = "contiguous" if node.contiguous else f"strides {node.strides}"
+        return f"array {_what(node)}, {order} from element {node.offset}{shared}"
+    if node.op is CONST:
+        return f"scalar {node.dtype.name} {node.value}"
+    if node.op is INDEX:
+        return f"position {_what(node)}, steps {node.strides} from {node.offset}"
+    if node.op is COMPRESS:
+        return f"selection by a mask: {node.dtype.name}, of {_what(node)}"
+    axes = f" over axes {node.op.axes}" if hasattr(node.op, "axes") else ""
+    return f"{node.op.name}{axes} -> {_what(node)}"
+
+
+# The passes ---------------------------------------------------------------------------------------
+
+
+class _Pretended:
+    """Stands for memory that an evaluation would allocate."""
+
+    shared = False
+    writeable = True
+    buffer = None
+    cost = 1
+
+    def __init__(self, device: Any, nbytes: int) -> None:
+        self.device = device
+        self.nbytes = nbytes
+        self.readers: list[Any] = []
+
+
+class _Rehearsal:
+    """Goes through the evaluation of a graph's copy."""
+
+    def __init__(self, state: DeviceState) -> None:
+        self._state = state
+        self._copies: dict[int, Node] = {}
+        self._passes: list[tuple[Node, list[Launch]]] = []
+
+    def run(self, root: Node) -> list[tuple[Node, list[Launch]]]:
+        """Each value that would be computed, in order, with its launches."""
+        copied = self._copied(root, True)
+        originals: list[Node] = []
+        _gather(root, originals, set())
+        for node in originals:
+            self._copies[id(node)].readers = [self._reader(r) for r in list(node.readers)]
+        self._compute(copied)
+        return self._passes
+
+    def _copied(self, node: Node, root: bool = False) -> Node:
+        if node.memory is not None or not node.args:
+            return index(node.shape, node.strides, node.dtype, node.offset) if root else node
+        found = self._copies.get(id(node))
+        if found is None:
+            args = tuple(self._copied(a) for a in node.args)
+            found = self._copies[id(node)] = Node(
+                node.op, args, node.shape, node.dtype, node.size, node.cost, node.flags, node.sig,
+                node.inputs,
+            )  # fmt: skip
+        return found
+
+    def _reader(self, reader: Any) -> Any:
+        """The copy of a reader; one that is not in the graph counts as it does in an evaluation."""
+        copied = self._copies.get(id(reader()))
+        if copied is not None:
+            return ref(copied)
+        return (Selecting if type(reader) is Selecting else ref)(_Pretended(None, 0))  # dead
+
+    def _compute(self, node: Node) -> None:
+        if node.memory is not None:
+            return
+        out, launches = prepare(self._state, node, None, self._compute, self._pretend)
+        self._passes.append((node, launches))
+        assert out.memory is not None
+        readers = node.readers
+        node.become_leaf(out.memory, out.offset, out.strides, out.contiguous)
+        pass_on(readers, out.memory)
+
+    def _pretend(self, nbytes: int) -> Any:
+        return _Pretended(self._state.device, nbytes)
+
+
+def _gather(node: Node, found: list[Node], seen: set[int]) -> None:
+    if id(node) not in seen and node.memory is None and node.args:
+        seen.add(id(node))
+        found.append(node)
+        for arg in node.args:
+            _gather(arg, found, seen)
+
+
+def _launch(launch: Launch) -> str:
+    groups = "x".join(map(str, launch.groups))
+    local = "x".join(map(str, launch.local))
+    where = "on the calling thread" if launch.inline else "on the device's threads"
+    return (
+        f"{launch.kernel.name}: {groups} groups of {local}, {launch.nbytes:,} bytes, {where}"
+    )
+
+
+def _policies(state: DeviceState) -> list[str]:
+    return [f"  {field.name}: {getattr(state.policies, field.name)}" for field in fields(state.policies)]

@@ -1,0 +1,123 @@
+"""What the user can see of an evaluation: `explain`, `profile`, `show_config`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+
+
+def array(n: int = 1000) -> clarray.DeviceArray:
+    return clarray.array(np.arange(n, dtype=np.float32))
+
+
+def test_explaining_runs_nothing() -> None:
+    a, b = array(), array() + 1
+    value = ((a - b) ** 2).sum()
+    with clarray.profile() as p:
+        text = value.explain()
+    assert (p.launches, p.transfers, p.builds) == (0, 0, 0)
+    assert value._node.memory is None
+    for wanted in ("add over axes (0,) -> float32 0-d", "square", "subtract", "array float32 1000",
+                   "1. reduce:", "ReducePolicy(", "__kernel", "void reduce("):  # fmt: skip
+        assert wanted in text, wanted
+    assert text == value.explain()
+    assert float(value) == 1000
+
+
+def test_the_launches_are_those_that_run() -> None:
+    x = array()
+    shared = x * 2
+    cases = {
+        "one": x + 1,
+        "sum": (x * x).sum(),
+        "centred": (x - x.mean()) * 2,
+        "shared": shared + shared.sum(),
+        "large": clarray.ones(1 << 20, np.float32).sum(axis=0) + 1,
+        "transposed": x.reshape(10, 100).T + x.reshape(100, 10),
+        "index": clarray.arange(5000, dtype=np.int64),
+        "index below": clarray.arange(5000, dtype=np.float32) * 2,
+        "masked": x[x > 5].sum(),
+    }
+    other = shared - 1  # so that `shared` is a pass of its own
+    for name, value in cases.items():
+        text = value.explain()
+        with clarray.profile() as p:
+            value.evaluate()
+        explained = re.findall(r"^  \d+\. (\w+): .* ([\d,]+) bytes", text, re.M)
+        ran = [(r.name, f"{r.nbytes:,}") for r in p.records if r.kind == "launch"]
+        assert explained == ran, name
+    np.testing.assert_array_equal(other, np.arange(1000, dtype=np.float32) * 2 - 1)
+
+
+def test_explaining_memory_and_selections() -> None:
+    x = array()
+    assert "nothing is left to run" in x.explain()
+    assert "strides (-2,)" in x[::-2].explain()
+    assert "selection" in x[x > 3].explain()
+    host = np.ones(3, np.float32)
+    if x.device.capabilities.host_memory:
+        assert "shared with the host" in clarray.asarray(host).explain()
+
+
+def test_profile_tells_who_asked() -> None:
+    x = array(1 << 16)
+    (x + 1).evaluate()
+    with clarray.profile() as p:
+        y = (x + 1).evaluate()
+        line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+        np.sum(y).item()
+        clarray.asnumpy(y)
+    here = f"test_explain.py:{line}"
+    launch = next(r for r in p.records if r.kind == "launch")
+    assert launch.where == here
+    assert launch.nbytes == 2 * y.nbytes
+    assert launch.gigabytes_per_second > 0
+    assert {r.where for r in p.records} <= {f"test_explain.py:{line + k}" for k in (0, 2, 3)}
+    assert p.transfers == 2
+    assert p.bytes == y.nbytes + 4
+    text = str(p)
+    assert "GB/s" in text.splitlines()[0]
+    assert here in text
+    assert f"{p.launches} launches, 2 transfers" in text.splitlines()[-1]
+
+
+def test_uploads_are_transfers() -> None:
+    host = np.arange(24, dtype=np.float32).reshape(4, 6)
+    with clarray.profile() as p:
+        clarray.array(host)
+        clarray.array(host.T[::-1])
+        clarray.array(host, np.float16)
+        clarray.array(host.astype(">f4"))
+    assert p.transfers == 4
+    assert p.bytes == 24 * (4 + 4 + 2 + 4)
+
+
+def test_show_config(capsys: pytest.CaptureFixture[str]) -> None:
+    clarray.show_config()
+    text = capsys.readouterr().out
+    assert sum(line.startswith("*") for line in text.splitlines()) == 1
+    for wanted in ("compute_units", "fp64", "ReducePolicy", "host_fallback", "program_cache"):
+        assert wanted in text, wanted
+
+
+def test_attributes_of_pending_values(same: Any) -> None:
+    """Shape, dtype and layout are known, or found out, without the value being asked for."""
+
+    def body(xp: Any) -> Any:
+        x = xp.arange(24, dtype=np.float32).reshape(4, 6)
+        y = (x.T * 2)[::-1]
+        flags = y.flags
+        names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE")
+        return [y.shape, y.ndim, y.size, y.nbytes, y.itemsize, y.strides, *(flags[n] for n in names)]
+
+    same(body)
+    x = array() + 1
+    assert (x.shape, x.dtype, x.size, x.ndim, len(x), x.nbytes) == ((1000,), "float32", 1000, 1, 1000,
+                                                                   4000)  # fmt: skip
+    assert x._node.memory is None
