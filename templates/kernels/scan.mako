@@ -10,8 +10,9 @@
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="lines" file="/lib/lines.mako"/>
 <%namespace name="monoids" file="/lib/monoids.mako"/>
+<% seen = 'signed_state(state[l])' if m.algebra == 'compensated' else 'state[l]' %>
 <%def name="store(position)">
-        const ${out.lane} y_0 = finish(state[l]);
+        const ${out.lane} y_0 = finish(${seen});
         ${access.store_element(out, out.base, position, 'y_0')}
 </%def>
 <%def name="load(position)">
@@ -24,6 +25,15 @@ ${monoids.identity(m)}
 ${getattr(monoids, m.algebra)(m)}
 ${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
 HELPER state_t begin(const ${m.value_type} x) { state_t r; ${' '.join(f'r.{n} = {text};' for n, text in first)} return r; }
+% if m.algebra == 'compensated':
+## A sum of zeros of negative sign keeps it, as in NumPy's accumulate, though its error is zero of positive sign.
+HELPER state_t signed_state(state_t r) {
+% for part in ('.x', '.y') if m.complex else ('',):
+  r.e${part} = r.e${part} == 0 ? -(${m.real_lane})0 : r.e${part};
+% endfor
+  return r;
+}
+% endif
 ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
 void scan(${', '.join(params)}) {
 % for s in pointers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,10 @@ def policy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     if request.param != "own":
         monkeypatch.setattr(state, "policies", ROWS[request.param])
         monkeypatch.setattr(state, "prepared", {})
+        clang = state.capabilities.clang_builtins and "cpu" in request.param
+        monkeypatch.setattr(
+            state, "capabilities", replace(state.capabilities, clang_builtins=clang)
+        )
     return request.param
 
 
@@ -154,7 +159,7 @@ def test_special_values_stay(same: Any) -> None:
         def body(xp: Any, name: str = name) -> Any:
             with np.errstate(all="ignore"):
                 found = getattr(xp, name).accumulate(xp.asarray(host))
-            return found, xp.signbit(found[:7])
+            return found, xp.signbit(found[:3])
 
         same(body)
 
@@ -221,10 +226,9 @@ def test_errors(same: Any, method: str) -> None:
     more = ([0, 1],) if method == "reduceat" else ()
 
     def call(xp: Any, name: str = "add", x: Any = ((1, 2, 3), (4, 5, 6)), **kwargs: Any) -> Any:
-        ufunc = getattr(np if name == "matmul" else xp, name)
-        return getattr(ufunc, method)(xp.asarray(x), *more, **kwargs)
+        return getattr(getattr(xp, name), method)(xp.asarray(x), *more, **kwargs)
 
-    for name in ("negative", "divmod", "matmul"):
+    for name in ("negative", "divmod"):
         same(partial(call, name=name))
     for axis in (2, -3, (0, 1), None, (), 1.0, "a"):
         same(partial(call, axis=axis))
@@ -318,8 +322,7 @@ def updated(ufunc: str, host: Any, key: Any, *operand: Any, device: bool = False
 
     def body(xp: Any) -> Any:
         a = xp.array(host)
-        function = getattr(np if ufunc == "matmul" else xp, ufunc)
-        assert function.at(a, place(xp, key), *(place(xp, b) for b in operand)) is None
+        assert getattr(xp, ufunc).at(a, place(xp, key), *(place(xp, b) for b in operand)) is None
         return a
 
     return body
@@ -412,7 +415,6 @@ def test_at_ufuncs(same: Any) -> None:
         same(updated("power", ints, 0, np.array(-1)))
     same(updated("modf", ones, [0]))
     same(updated("divmod", ones, [0], 1))
-    same(updated("matmul", ones, [0], 1))
     same(updated("negative", ones, [0], 1))
     same(updated("add", ones, [0]))
     with pytest.raises(TypeError):
