@@ -14,6 +14,7 @@ import numpy as np
 from clarray.evaluate import device_of, evaluate
 from clarray.expr import build
 from clarray.expr.node import EAGER, MASKED, Node, constant, contiguous_leaf
+from clarray.hostdata import device_dtype
 from clarray.operands import scalar_value
 from clarray.ops.promotion import resolve
 from clarray.ops.ufuncs import Loop, find_loop
@@ -60,9 +61,12 @@ def _binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, 
     # a Python int may be one that no integer dtype holds: comparisons then have an answer
     of_int = "fc" if ufunc in ufuncs_with_int_rules else "biufc"
 
-    def find(a: np.dtype, b: Any) -> tuple[Loop, np.dtype]:
+    def find(array: DeviceArray, b: Any) -> tuple[Loop, np.dtype]:
+        a = array._node.dtype
         operands = (b, a) if reflected else (a, b)
         in_dtypes, out_dtypes = resolve(ufunc, operands)
+        for dtype in (*in_dtypes, *out_dtypes):
+            device_dtype(dtype, array.device)
         found = find_loop(ufunc, in_dtypes, out_dtypes), in_dtypes[0 if reflected else 1]
         loops[a, b] = found
         return found
@@ -74,9 +78,9 @@ def _binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, 
             b = other._node
             if ufunc is np.power and b.dtype.kind in "iu":
                 return ufunc_calls.call(ufunc, (self, other))
-            found = loops.get((a.dtype, b.dtype)) or find(a.dtype, b.dtype)
+            found = loops.get((a.dtype, b.dtype)) or find(self, b.dtype)
         elif kind is float or (kind is int and a.dtype.kind in of_int):
-            found = loops.get((a.dtype, kind)) or find(a.dtype, kind)
+            found = loops.get((a.dtype, kind)) or find(self, kind)
             b = constant(scalar_value(other, found[1]), found[1])
         else:
             operands = (other, self) if reflected else (self, other)

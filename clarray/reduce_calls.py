@@ -16,7 +16,7 @@ from clarray.expr.node import COMPRESS, Node
 from clarray.expr.view import broadcast_shapes, normalize_axes
 from clarray.hostdata import device_dtype
 from clarray.operands import array_node, scalar_node
-from clarray.ops.monoids import Monoid, accumulator, fold_monoid, reduction_op
+from clarray.ops.monoids import Monoid, Reduction, accumulator, fold_monoid, reduction_op
 from clarray.ops.promotion import resolve
 from clarray.ops.special import select_loop
 from clarray.ops.ufuncs import find_loop
@@ -134,11 +134,13 @@ def _fold(ufunc: np.ufunc, dtype: np.dtype, wanted: Any, out_dtype: Any = None) 
             raise ValueError("reduce only supported for binary functions")
         if ufunc.nout != 1:
             raise ValueError("reduce only supported for functions returning a single value")
-        signature = None if wanted is None else (wanted, None, None)
         kinds: tuple[Any, ...] = (out_dtype, dtype, None)
-        ins, _ = resolve(ufunc, kinds, None, signature, "unsafe", reduction=True)
+        ins, _ = resolve(ufunc, kinds, wanted, None, "unsafe", reduction=True)
         found = _monoids[key] = fold_monoid(ufunc, ins[1])
     return found
+
+
+_full: dict[tuple[np.ufunc, np.dtype, int], Reduction] = {}  # reductions over all axes
 
 
 def ufunc_reduce(
@@ -149,9 +151,12 @@ def ufunc_reduce(
     node = operand(array)
     plain = axis is None and where is True and initial is _NO and out is None and not keepdims
     if plain and not node.flags and node.size and node.shape and dtype is None:
-        monoid = _fold(ufunc, node.dtype, None)  # what most calls are
-        if _reorderable(ufunc):
-            op = reduction_op(monoid, tuple(range(len(node.shape))), len(node.shape), False)
+        key = ufunc, node.dtype, len(node.shape)
+        op = _full.get(key)  # what most calls are
+        if op is None and _reorderable(ufunc):
+            axes = tuple(range(len(node.shape)))
+            op = _full[key] = reduction_op(_fold(ufunc, node.dtype, None), axes, len(axes), False)
+        if op is not None:
             return wrap(build.reduction(op, (node,), ()))
     monoid = _fold(
         ufunc, node.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None)

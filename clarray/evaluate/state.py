@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from clarray.codegen.render import Source
-from clarray.expr.node import CONST, INDEX, Node
+from clarray.expr.node import CONST, Node
 from clarray.plan.reduce import COUNTERS
 from clarray.plan.tuning import Policies, select
 from clarray.runtime import Device, Kernel, Memory, current_device
 
+_DOUBLE = re.compile(r"\bdouble\d*\b")
 CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are more
 
 
@@ -49,6 +51,12 @@ class DeviceState:
 
     def kernel(self, source: Source) -> Kernel:
         """The kernel of a source; equal sources share one program."""
+        if not self.capabilities.fp64 and _DOUBLE.search(source.text):
+            # a loop that another device has used, found without asking this one
+            raise TypeError(
+                f"{self.capabilities.name} has no float64: it lacks cl_khr_fp64; convert the "
+                "operands to float32, or use another device"
+            )
         program = self.device.program(source.text, {source.name: source.arg_types})
         return program.kernel(source.name)
 
@@ -92,19 +100,27 @@ def device_of(inputs: Sequence[Node]) -> Device:
     return found if found is not None else current_device()
 
 
-def data_arguments(nodes: Sequence[Node]) -> list[Any]:
-    """The kernel arguments that place the distinct inputs, in order."""
+def data_arguments(nodes: Sequence[Node], shifts: Sequence[int] = ()) -> list[Any]:
+    """The kernel arguments that place the distinct inputs, in order.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        Leaves, constants and indices.
+    shifts : sequence of int
+        Added to the offsets of the leaves and indices, where axes were turned round; empty for none.
+    """
     args: list[Any] = []
+    number = 0
     for node in nodes:
         memory = node.memory
+        if memory is None and node.op is CONST:
+            append_scalar(args, node)
+            continue
         if memory is not None:
             args.append(memory.buffer)
-            args.append(node.offset)
-        elif node.op is CONST:
-            append_scalar(args, node)
-        else:
-            assert node.op is INDEX
-            args.append(node.offset)
+        args.append(node.offset + shifts[number] if shifts else node.offset)
+        number += 1
     return args
 
 
