@@ -23,9 +23,10 @@ from clarray.expr.node import (
     Node,
     contiguous_leaf,
     leaf,
+    result_leaf,
 )
 from clarray.expr.overlap import extent, k_order_strides, may_overlap, same_elements
-from clarray.expr.view import View, contiguous
+from clarray.expr.view import View
 from clarray.ops.monoids import Reduction
 from clarray.runtime import Memory
 
@@ -217,18 +218,18 @@ def prepare(
         else:
             epilogue = _settle(node, compute)
     if node.size == 0:
-        return target or _new(allocate, node, contiguous(node.shape)), []
+        return target or _new(allocate, node), []
     if epilogue is not None:
         out = target
         if out is None or not out.contiguous:
-            out = _new(allocate, node, contiguous(node.shape))
+            out = _new(allocate, node)
         launches = reduction_launches(state, epilogue, out)
         if target is not None and out is not target:
             last = strided_launch(state, out, target)
             launches.append(last._replace(keep=out))
         return target or out, launches
     if target is None:
-        out = _new(allocate, node, contiguous(node.shape))
+        out = _new(allocate, node)
         launch = flat_launch(state, node, out)
         if launch is None:
             strides = _result_strides(node)
@@ -239,8 +240,8 @@ def prepare(
     return target, [launch or strided_launch(state, node, target)]
 
 
-def _new(allocate: Allocate, node: Node, strides: tuple[int, ...]) -> Node:
-    return leaf(allocate(node.size * node.dtype.itemsize), node.shape, strides, 0, node.dtype)
+def _new(allocate: Allocate, node: Node) -> Node:
+    return result_leaf(allocate(node.size * node.dtype.itemsize), node)
 
 
 def _result_strides(node: Node) -> tuple[int, ...]:

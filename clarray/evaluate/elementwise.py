@@ -159,15 +159,7 @@ def strided_launch(state: DeviceState, root: Node, out: Node) -> Launch:
         found = state.keep(
             key, _prepare_strided(state, root, out, nodes, placed, operands, not loose)
         )
-    args = data_arguments(nodes)
-    shifts = iter(found.shifts)
-    position = 0
-    for node in nodes:  # where an axis was turned round, the first element is another one
-        if node.op is CONST:
-            position += 2 if node.dtype.kind == "c" else 1
-            continue
-        position += 1 if node.op is INDEX else 2
-        args[position - 1] += next(shifts)
+    args = data_arguments(nodes, found.shifts)
     args.append(out.memory.buffer)  # type: ignore[union-attr]
     args.append(out.offset + found.out_shift)
     args += found.sizes
@@ -220,7 +212,7 @@ def _prepare_strided(
     segment = policy.segment or vector
     return Strided(
         kernel,
-        space.offsets[1:],
+        space.offsets[1:] if any(space.offsets) else (),
         space.offsets[0],
         (rows, *reversed(shape), *_stride_arguments(space, strides, accesses, nodes, plan)),
         _work(shape, rows, axis, segment, policy.work_group),

@@ -57,6 +57,7 @@ class Prepared(NamedTuple):
     states: tuple[np.dtype, ...]
     second_groups: int
     second_sizes: tuple[int, ...]
+    nbytes: int
 
 
 def find_epilogue(root: Node) -> Epilogue | None:
@@ -108,31 +109,22 @@ def reduction_launches(state: DeviceState, epilogue: Epilogue, out: Node) -> lis
 def _launches(
     state: DeviceState, found: Prepared, epilogue: Epilogue, nodes: list[Node], out: Node
 ) -> list[Launch]:
-    policy = state.policies.reduce
-    args = data_arguments(nodes)
-    position = 0
-    shifts = iter(found.shifts)
-    for node in nodes:
-        if node.op is CONST:
-            position += 2 if node.dtype.kind == "c" else 1
-            continue
-        position += 1 if node.op is INDEX else 2
-        args[position - 1] += next(shifts)
-    if found.position is not None:
-        args.append(found.position.offset + next(shifts))
-    nbytes = bytes_of(nodes)
-    inline = nbytes <= policy.inline_bytes
+    everyone = nodes if found.position is None else [*nodes, found.position]
+    args = data_arguments(everyone, found.shifts)
+    nbytes = found.nbytes
+    inline = nbytes <= state.policies.reduce.inline_bytes
     ends: list[Any] = []
     for node in epilogue.constants:
         append_scalar(ends, node)
     place = [out.memory.buffer, out.offset]  # type: ignore[union-attr]
     local = (found.work_group,)
     states: list[Memory] = []
+    held = 0
     if found.parts > 1:
         states = [
             state.device.allocate(found.outputs * found.parts * d.itemsize) for d in found.states
         ]
-    held = sum(m.nbytes for m in states)
+        held = sum(m.nbytes for m in states)
     if found.second is None:
         args += ends
         if states:
@@ -140,7 +132,6 @@ def _launches(
             args.append(state.counters.buffer)
         args += place
         args += found.sizes
-        nbytes += out.size * out.dtype.itemsize
         return [Launch(found.first, (found.groups,), local, args, inline, nbytes, states)]
     buffers = [m.buffer for m in states]
     args += buffers
@@ -228,9 +219,10 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
             state, plan, monoid, position, epilogue, space, outputs, divided.parts
         )
     return Prepared(
-        first, second, position, space.offsets[1:],
+        first, second, position, space.offsets[1:] if any(space.offsets) else (),
         _sizes(space, plan, divided, outputs), divided.groups, policy.work_group, outputs,
         divided.parts, _state_dtypes(monoid, position), second_groups, second_sizes,
+        bytes_of(nodes) + out.size * out.dtype.itemsize,
     )  # fmt: skip
 
 

@@ -259,6 +259,17 @@ class MaskMismatch(NotImplementedError):
 
 def reduction(op, args: tuple[Node, ...], shape: Shape) -> Node:
     """Grow a reduction; `op` is a ``Reduction``, `args` its value and, perhaps, its mask."""
+    if len(args) == 1 and not shape:  # the common case, on the path of small arrays
+        (a,) = args
+        before = a.readers
+        node = Node(
+            op, args, shape, op.monoid.out_dtype, 1, a.cost + 1, (a.flags | REDUCES) & ~MASKED,
+            intern_structure((-2, op.code, a.sig)), a.inputs or args,
+        )  # fmt: skip
+        _register(node)
+        if a.readers is not before:
+            _grow_again(node)
+        return node
     flags = REDUCES
     for a in args:
         flags |= a.flags

@@ -167,6 +167,13 @@ def leaf(memory: Memory, shape: Shape, strides: Shape, offset: int, dtype: np.dt
     return node
 
 
+def result_leaf(memory: Memory, like: Node) -> Node:
+    """A C-contiguous leaf of the shape and dtype of `like`, at the start of memory."""
+    node = Node(None, (), like.shape, like.dtype, like.size, 0, 0, 0, ())
+    node.become_leaf(memory, 0, contiguous_strides(like.shape), True)
+    return node
+
+
 def contiguous_leaf(memory: Memory, shape: Shape, dtype: np.dtype) -> Node:
     """A C-contiguous leaf at the start of memory."""
     return leaf(memory, shape, contiguous_strides(shape), 0, dtype)
