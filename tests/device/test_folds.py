@@ -42,8 +42,10 @@ def policy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_accumulate(same: Any, host: np.ndarray, axis: int) -> None:
+    if axis and host.dtype.name not in FEW_DTYPES:
+        return  # a kernel each, which differ in nothing but the type's name
     same(lambda xp: xp.add.accumulate(xp.asarray(host), axis))
-    if axis == 0 or host.dtype.name in FEW_DTYPES:
+    if host.dtype.name in FEW_DTYPES:
         same(lambda xp: xp.maximum.accumulate(xp.asarray(host), axis=axis))
         same(lambda xp: xp.multiply.accumulate(xp.asarray(host)[..., :3] + 1, axis))
 
@@ -108,7 +110,7 @@ def test_views_and_pending_values(same: Any) -> None:
 
 
 @pytest.mark.parametrize("given_", [None, "bool", "int8", "float32", "complex64"])
-@pytest.mark.parametrize("out", [None, "int8", "uint64", "float32"])
+@pytest.mark.parametrize("out", [None, "int8", "float32"])
 def test_dtypes_of_result(same: Any, given_: str | None, out: str | None) -> None:
     host = np.arange(12, dtype=np.int16).reshape(3, 4) * 50
 
