@@ -202,7 +202,11 @@ def ufunc_reduce(
 
 def _any(mask: Node | None) -> bool:
     """Whether a mask selects anything: what has no identity must know, and waits for it."""
-    return mask is not None and bool(ufunc_reduce(np.logical_or, wrap(mask), None))
+    if mask is None:
+        return False
+    # A mask still pending is asked through a twin: two consumers of one node would store it.
+    twin = build.nary(mask.op, mask.args) if mask.args else mask
+    return bool(ufunc_reduce(np.logical_or, wrap(twin), None))
 
 
 def _initial(value: Any, dtype: np.dtype, given: bool) -> Node:
