@@ -92,6 +92,7 @@ class Device:
         self._given_context = context
         self._programs: dict[str, Program] = {}
         self._kept_forever: list[Any] = []
+        self._dropped: list[Any] = []  # until the main lane has finished
         self.program_cache = DiskCache(cache_folder() / "programs")
         Device.alive.add(self)
 
@@ -246,14 +247,23 @@ class Device:
         if self.pending:
             self.main.queue.finish()
             self.pending = False
+            self._dropped.clear()
 
     def let_go(self, *dropped: Any) -> None:
-        """Wait for whatever may still use memory that is not the pool's before it goes."""
+        """See to it that memory which is not the pool's goes after whatever may still use it.
+
+        As it is called where memory is dropped, with whatever locks held, it waits for no thread.
+        """
         if self.inherited:  # this process must not call into OpenCL for it
             self._kept_forever.extend(dropped)
         elif self.pending:
-            with self.lock:
-                self.finish()
+            if self.lock.acquire(blocking=False):
+                try:
+                    self.finish()
+                finally:
+                    self.lock.release()
+            else:
+                self._dropped.extend(dropped)
 
     def disown(self) -> None:
         """Make this device, inherited through a fork, raise wherever it is used."""

@@ -269,9 +269,19 @@ class Pool:
         self._drop(0)
 
     def trim(self) -> None:
-        """Give free blocks back beyond the share of memory that may be kept for reuse."""
-        if not self._device.inherited and self.free_bytes() > self._kept:
-            self._drop(self._kept)
+        """Give free blocks back beyond the share of memory that may be kept for reuse.
+
+        It is called where memory is dropped, in whatever thread and with whatever locks held, so it
+        waits for nobody: if the device is busy, a later call will do.
+        """
+        device = self._device
+        if device.inherited or self.free_bytes() <= self._kept:
+            return
+        if device.lock.acquire(blocking=False):
+            try:
+                self._drop(self._kept)
+            finally:
+                device.lock.release()
 
     def free_bytes(self) -> int:
         """Bytes of the blocks that wait for reuse."""
