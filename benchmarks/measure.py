@@ -48,12 +48,14 @@ class Bench:
         rounds: int,
         budget: float,
         least_sample: float,
+        warm_up: float,
     ) -> None:
         self.device = device
         self.shapes = shapes
         self.rounds = max(rounds, LEAST_ROUNDS)
         self.budget = budget
         self.least_sample = least_sample
+        self.warm_up = warm_up
         # clarray first: what it does for a runtime must be done before others look at it.
         self.peers, self.missing = importable(peers, device)
         self._host: dict[str, np.ndarray] = {}
@@ -140,6 +142,7 @@ class Bench:
             if done >= LEAST_ROUNDS and time.perf_counter() - started > self.budget:
                 break
             for name, (call, repeats) in ready.items():
+                warm_up(call, self.warm_up)
                 found.seconds.setdefault(name, []).append(clock(call, repeats))
 
     def prepare(
@@ -193,6 +196,13 @@ def plain_progress(operations: Sequence[Operation], width: int = 30) -> Iterator
         print(f"\r{line:<100}", end="", file=sys.stderr, flush=True)
         yield operation
         print(f"\r{'':<100}\r", end="", file=sys.stderr, flush=True)
+
+
+def warm_up(call: Callable[[], Any], seconds: float) -> None:
+    """Call for a while: a GPU that waited for NumPy or served another context has clocked down."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        call()
 
 
 def clock(call: Callable[[], Any], repeats: int) -> float:

@@ -22,6 +22,7 @@ PEERS = ("clarray", "numpy", "numexpr", "torch", "jax", "pyopencl", "cupy")
 ROUNDS = 9  # at most; fewer where the budget ends first, but never fewer than three
 BUDGET = 12.0  # seconds that one operation may take, all peers together
 LEAST_SAMPLE = 0.002  # seconds; shorter calls are repeated until one sample lasts this long
+WARM_UP = {"cpu": 0.0, "gpu": 0.02}  # seconds of calls before each sample
 PROCESSES = 5  # fresh interpreters for the first result
 
 # JAX would otherwise take three quarters of the GPU's memory before the others come to run.
@@ -98,6 +99,7 @@ def main() -> int:
             rounds=asked.rounds,
             budget=asked.budget,
             least_sample=LEAST_SAMPLE,
+            warm_up=WARM_UP["cpu" if kind == "cpu" else "gpu"],
         )
         report = Report(bench, kind)
         report.header()
