@@ -109,21 +109,35 @@ def _unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
     return operator
 
 
-def _power() -> Callable[[DeviceArray, Any], Any]:
-    """``x ** y``: a few exponents are cheaper functions, as in NumPy."""
+_POWERS = {2: np.square, 1: np.positive, -1: np.reciprocal, 0.5: np.sqrt}
+
+
+def _short_power(dtype: np.dtype, exponent: Any) -> np.ufunc | None:
+    """A cheaper function for a power, where NumPy takes one."""
+    kind = exponent.__class__
+    if (kind is int or kind is float) and exponent in _POWERS:
+        letter = dtype.kind
+        if letter in "fc" or (letter in "biu" and kind is int and exponent == 2):
+            return _POWERS[exponent]
+    return None
+
+
+def _power() -> tuple[Callable[[DeviceArray, Any], Any], Callable[[DeviceArray, Any], Any]]:
+    """``x ** y`` and ``x **= y``."""
     power = _binary(np.power)
-    special = {2: _unary(np.square), 1: _unary(np.positive), -1: _unary(np.reciprocal),
-               0.5: _unary(np.sqrt)}  # fmt: skip
+    special = {ufunc: _unary(ufunc) for ufunc in _POWERS.values()}
 
     def operator(self: DeviceArray, other: Any) -> Any:
-        kind = other.__class__
-        if (kind is int or kind is float) and other in special:
-            letter = self._node.dtype.kind
-            if letter in "fc" or (letter in "iu" and kind is int and other == 2):
-                return special[other](self)
-        return power(self, other)
+        short = _short_power(self._node.dtype, other)
+        return power(self, other) if short is None else special[short](self)
 
-    return operator
+    def in_place(self: DeviceArray, other: Any) -> DeviceArray:
+        short = _short_power(self._node.dtype, other)
+        if short is None:
+            return ufunc_calls.in_place(np.power, self, other)
+        return ufunc_calls.in_place(short, self)
+
+    return operator, in_place
 
 
 def _binary_any(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
@@ -249,9 +263,8 @@ class DeviceArray:
     __mod__ = _binary(np.remainder)
     __rmod__ = _binary(np.remainder, reflected=True)
     __imod__ = _in_place(np.remainder)
-    __pow__ = _power()
+    __pow__, __ipow__ = _power()
     __rpow__ = _binary(np.power, reflected=True)
-    __ipow__ = _in_place(np.power)
     __and__ = _binary(np.bitwise_and)
     __rand__ = _binary(np.bitwise_and, reflected=True)
     __iand__ = _in_place(np.bitwise_and)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from clarray import array as arrays
-from clarray.evaluate import detach, evaluate, write
+from clarray.evaluate import detach, evaluate
+from clarray.evaluate import write as write_leaf
 from clarray.expr import build
 from clarray.expr.node import EAGER, MASKED, Node
 from clarray.expr.view import broadcast_shapes
@@ -36,9 +37,11 @@ def device_of_operands(operands: tuple[Any, ...]) -> Device:
 def call(
     ufunc: np.ufunc, inputs: tuple[Any, ...], *, out: Any = None, where: Any = True,
     dtype: Any = None, signature: Any = None, sig: Any = None, casting: str = "same_kind",
-    order: str = "K", subok: bool = True,
+    order: str = "K", subok: bool = True, _write: bool = True,
 ) -> Any:  # fmt: skip
     """``ufunc(*inputs)`` with NumPy's keywords; the results are pending.
+
+    With ``_write=False`` the one output is no memory yet, and stays so: its value is replaced.
 
     Returns
     -------
@@ -56,9 +59,13 @@ def call(
     targets = _targets(ufunc, out)
     if any(t is not None for t in targets):
         _check_out(ufunc, kinds, in_dtypes, targets, casting, dtype, signature)
+        shapes = [() if n is None else n.shape for n in nodes]
+        broadcast_shapes([*shapes, *(t._node.shape for t in targets if t is not None)])
     _check_power(ufunc, inputs, nodes, in_dtypes)
     # all are grown before one is written: an output may be an input too
     results = _results(ufunc, inputs, nodes, in_dtypes, out_dtypes)
+    if not _write:
+        return _replace(targets[0], results[0])
     made = [_deliver(n, t, where, device) for n, t in zip(results, targets, strict=True)]
     return made[0] if ufunc.nout == 1 else tuple(made)
 
@@ -262,7 +269,7 @@ def assign(target: Any, node: Node, mask: Node | None = None) -> None:
         value = build.nary(select_loop(leaf.dtype), (mask, value, leaf))
     if value.shape != leaf.shape or value.op is not None and not value.args:
         value = spread(value, leaf.shape)
-    write(leaf, value)
+    write_leaf(leaf, value)
 
 
 def spread(value: Node, shape: tuple[int, ...]) -> Node:
@@ -282,7 +289,7 @@ def packed(node: Node) -> Node:
     memory = node.memory
     assert memory is not None
     target = arrays.empty(node.shape, node.dtype, memory.device)._node
-    write(target, node)
+    write_leaf(target, node)
     return target
 
 
@@ -304,20 +311,19 @@ def operate(ufunc: np.ufunc, a: Any, b: Any, other: Any) -> Any:
         return arrays.wrap(filled(scalar_node(answer, _BOOL), shape))
 
 
-def in_place(ufunc: np.ufunc, array: Any, other: Any) -> Any:
+def in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
     """``array op= other``: into the array's memory, or, while it has none, a new pending value."""
-    if defers(other):
+    if any(defers(x) for x in others):
         return NotImplemented
-    node = array._node
-    if node.memory is not None or array._base is not None:
-        return call(ufunc, (array, other), out=(array,))
-    result = call(ufunc, (array, other))
-    if not node.flags & MASKED:  # `a[mask] += 1` ends with a write through the mask
-        _check_fits(result.shape, node.shape)
-    if result.dtype != node.dtype:
-        if not np.can_cast(result.dtype, node.dtype, "same_kind"):
-            # the error is NumPy's, whichever operand it comes from
-            _check_out(ufunc, (node.dtype, result.dtype), (), (array,), "same_kind")
-        result = arrays.wrap(cast(result._node, node.dtype))
-    array._node = result._node
+    pending = array._node.memory is None and array._base is None
+    return call(ufunc, (array, *others), out=(array,), _write=not pending)
+
+
+def _replace(array: Any, node: Node) -> Any:
+    """Give an array that is no memory yet another value, of its own dtype and shape."""
+    _check_fits(node.shape, array._node.shape)
+    made = cast(node, array.dtype)
+    if made.flags & EAGER or made.cost > build.COST_LIMIT:
+        settle(made)
+    array._node = made
     return array
