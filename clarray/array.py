@@ -17,16 +17,14 @@ from clarray.expr.node import EAGER, MASKED, Node, constant, contiguous_leaf
 from clarray.hostdata import device_dtype
 from clarray.operands import scalar_value
 from clarray.ops.promotion import resolve
-from clarray.ops.ufuncs import Loop, find_loop
+from clarray.ops.ufuncs import Loop, find_loop, supported_ufuncs
 from clarray.runtime import Device
 
 __all__ = ["DeviceArray", "wrap"]
 
 _NO = np._NoValue
 
-ufuncs_with_int_rules = (
-    np.power, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
-)  # fmt: skip
+_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
 
 def wrap(node: Node, base: Any = None) -> DeviceArray:
@@ -57,9 +55,10 @@ def _binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, 
     loops: dict[Any, tuple[Loop, np.dtype]] = {}
     grow = build.binary
     limit = build.COST_LIMIT
-    blank = object.__new__
-    # a Python int may be one that no integer dtype holds: comparisons then have an answer
-    of_int = "fc" if ufunc in ufuncs_with_int_rules else "biufc"
+    new = object.__new__
+    integers_apart = ufunc is np.power  # negative exponents have to be looked for
+    compares = ufunc in _COMPARISONS  # they have an answer for ints that no dtype holds
+    of_int = "fc" if integers_apart else "biufc"
 
     def find(array: DeviceArray, b: Any) -> tuple[Loop, np.dtype]:
         a = array._node.dtype
@@ -76,19 +75,26 @@ def _binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, 
         kind = other.__class__
         if kind is DeviceArray:
             b = other._node
-            if ufunc is np.power and b.dtype.kind in "iu":
+            if integers_apart and b.dtype.kind in "iu":
                 return ufunc_calls.call(ufunc, (self, other))
             found = loops.get((a.dtype, b.dtype)) or find(self, b.dtype)
         elif kind is float or (kind is int and a.dtype.kind in of_int):
             found = loops.get((a.dtype, kind)) or find(self, kind)
-            b = constant(scalar_value(other, found[1]), found[1])
+            dtype = found[1]
+            try:
+                b = constant(scalar_value(other, dtype), dtype)
+            except OverflowError:
+                if not compares:
+                    raise
+                operands = (other, self) if reflected else (self, other)
+                return ufunc_calls.operate(ufunc, *operands, other)
         else:
             operands = (other, self) if reflected else (self, other)
             return ufunc_calls.operate(ufunc, *operands, other)
         node = grow(found[0], b, a) if reflected else grow(found[0], a, b)
         if node.flags & EAGER or node.cost > limit:
             ufunc_calls.settle(node)
-        array = blank(DeviceArray)
+        array = new(DeviceArray)
         array._node = node
         array._base = None
         return array
@@ -96,17 +102,23 @@ def _binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, 
     return operator
 
 
-def _unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
-    loops: dict[np.dtype, Loop] = {}
+_unary_loops: dict[tuple[np.ufunc, np.dtype], Loop] = {}  # filled by `ufunc_calls.call`
 
+
+def _unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
     def operator(self: DeviceArray) -> Any:
         node = self._node
-        loop = loops.get(node.dtype)
+        loop = _unary_loops.get((ufunc, node.dtype))
         if loop is None:
-            loop = loops[node.dtype] = find_loop(ufunc, *resolve(ufunc, (node.dtype,)))
+            return ufunc_calls.call(ufunc, (self,))
         return ufunc_calls.settled(build.nary(loop, (node,)))
 
     return operator
+
+
+def remember(ufunc: np.ufunc, dtype: np.dtype, loop: Loop) -> None:
+    """Let later calls of a ufunc of one operand find their loop at once."""
+    _unary_loops[ufunc, dtype] = loop
 
 
 _POWERS = {2: np.square, 1: np.positive, -1: np.reciprocal, 0.5: np.sqrt}
@@ -494,6 +506,13 @@ class DeviceArray:
     # Protocols ----------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not kwargs and method == "__call__":  # what most calls are
+            short = _short_calls.get(ufunc)
+            if short is not None and len(inputs) == ufunc.nin:
+                if len(inputs) == 1:
+                    return short[0](inputs[0])
+                a, b = inputs
+                return short[0](a, b) if a.__class__ is DeviceArray else short[1](b, a)
         return protocols.array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -502,6 +521,12 @@ class DeviceArray:
     def __reduce__(self) -> Any:
         return protocols.rebuild, (self.get(),)
 
+
+_short_calls: dict[np.ufunc, tuple[Callable[..., Any], ...]] = {
+    ufunc: (_unary(ufunc),) if ufunc.nin == 1 else (_binary(ufunc), _binary(ufunc, reflected=True))
+    for ufunc in supported_ufuncs
+    if ufunc.nout == 1
+}
 
 # The chapters build on DeviceArray and its methods on them: they are imported once it exists.
 from clarray import (  # noqa: E402

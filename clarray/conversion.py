@@ -33,12 +33,15 @@ def _read(node: Node) -> Any:
 def scalar(array: DeviceArray, kind: str) -> Any:
     """The value of a 0-d array as a Python number; NumPy's errors for any other."""
     node = array._node
-    if node.shape == () and not node.flags & MASKED:
-        return _read(node).item()
-    if array.ndim:
+    if node.shape or node.flags & MASKED:
         # NumPy's own answer: an error, or a deprecated conversion
         return {"float": float, "int": int, "complex": complex}[kind](array.get())
-    return _read(node).item()
+    memory = node.memory
+    if memory is None:
+        memory = evaluate(node).memory
+        assert memory is not None
+    dtype = node.dtype
+    return memory.device.read_number(memory, node.offset * dtype.itemsize, dtype)
 
 
 def item(array: DeviceArray, *args: Any) -> Any:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from clarray import protocols
+from clarray.array import DeviceArray
 from clarray.ops.ufuncs import supported_ufuncs
 
 
 class UFunc:
     """One of NumPy's ufuncs, with its methods, on device arrays; see `numpy.ufunc`."""
-
 
     def __init__(self, ufunc: np.ufunc) -> None:
         self.ufunc = ufunc
@@ -33,6 +33,10 @@ class UFunc:
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and args and isinstance(args[0], DeviceArray):
+            found = args[0].__array_ufunc__(self.ufunc, "__call__", *args)
+            if found is not NotImplemented:
+                return found
         return self._apply("__call__", args, kwargs)
 
     def reduce(self, *args: Any, **kwargs: Any) -> Any:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _LARGE = 65504.0  # the largest float16: what is below is finite in every float dtype
 
+_RANGES = {d: (np.iinfo(d).min, np.iinfo(d).max) for d in DTYPES if d.kind in "iu"}
+
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 
 
@@ -29,14 +31,18 @@ def scalar_value(value: Any, dtype: np.dtype) -> Any:
     """
     kind = dtype.kind
     if kind == "f":
-        if value.__class__ is float and (dtype.itemsize == 8 or -_LARGE < value < _LARGE):
-            return value if dtype.itemsize > 2 else float(dtype.type(value))
+        size = dtype.itemsize
+        given = value.__class__
+        if given is float and (size == 8 or (size == 4 and -_LARGE < value < _LARGE)):
+            return value  # passing it to the kernel rounds it
+        if given is int and -2048 <= value <= 2048:  # exact in every float dtype
+            return float(value)
         with np.errstate(over="ignore"):
             return float(dtype.type(value))
     if kind in "iu":
         if value.__class__ is int:
-            info = np.iinfo(dtype)
-            if not info.min <= value <= info.max:
+            low, high = _RANGES[dtype]
+            if not low <= value <= high:
                 raise OverflowError(f"Python integer {value} out of bounds for {dtype.name}")
             return value
         return int(dtype.type(value))

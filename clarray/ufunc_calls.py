@@ -64,6 +64,8 @@ def call(
     _check_power(ufunc, inputs, nodes, in_dtypes)
     # all are grown before one is written: an output may be an input too
     results = _results(ufunc, inputs, nodes, in_dtypes, out_dtypes)
+    if ufunc.nin == ufunc.nout == 1 and dtype is None is signature:
+        arrays.remember(ufunc, kinds[0], find_loop(ufunc, in_dtypes, out_dtypes))
     if not _write:
         return _replace(targets[0], results[0])
     made = [_deliver(n, t, where, device) for n, t in zip(results, targets, strict=True)]
@@ -151,14 +153,22 @@ def _check_out(
     targets: tuple[Any, ...], casting: str, dtype: Any = None, signature: Any = None,
 ) -> None:  # fmt: skip
     """Let NumPy judge whether the results may be cast to the outputs' dtypes."""
+    dtypes = tuple(None if t is None else t.dtype for t in targets)
+    key = (ufunc, kinds, in_dtypes, dtypes, casting, dtype, signature)
+    if key in _allowed:
+        return
     empty = [
         np.empty(0, k if isinstance(k, np.dtype) else in_dtypes[n]) for n, k in enumerate(kinds)
     ]
-    outs = tuple(None if t is None else np.empty(0, t.dtype) for t in targets)
+    outs = tuple(None if d is None else np.empty(0, d) for d in dtypes)
     given = {"dtype": dtype, "signature": signature}
     ufunc(
         *empty, out=outs, casting=casting, **{k: v for k, v in given.items() if v is not None}
     )
+    _allowed.add(key)
+
+
+_allowed: set[tuple[Any, ...]] = set()
 
 
 def _check_power(

@@ -141,13 +141,13 @@ def detach(node: Node) -> None:
 def overlaps(operand: Node, target: Node) -> bool:
     """Whether an operand shares memory with the target other than element for element."""
     memory, other = operand.memory, target.memory
-    if memory is None:
+    if memory is None or operand is target:
         return False
-    a, b = view_of(operand), view_of(target)
     if memory is not other:
         # one ndarray may have been shared twice, or two views of it
         assert other is not None
         return memory.shared and other.shared and _share_bytes(operand, target)
+    a, b = view_of(operand), view_of(target)
     if operand.dtype == target.dtype and same_elements(a, b):
         return False
     return may_overlap(a, b, operand.dtype.itemsize, target.dtype.itemsize)

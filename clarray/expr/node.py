@@ -19,7 +19,6 @@ import math
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 import numpy as np
 
@@ -177,6 +176,26 @@ def result_leaf(memory: Memory, like: Node) -> Node:
 def contiguous_leaf(memory: Memory, shape: Shape, dtype: np.dtype) -> Node:
     """A C-contiguous leaf at the start of memory."""
     return leaf(memory, shape, contiguous_strides(shape), 0, dtype)
+
+
+def result_leaf(memory: Memory, node: Node) -> Node:
+    """A C-contiguous leaf for a node's result, in memory that nobody else has."""
+    made = Blank()
+    made.op = None
+    made.args = ()
+    made.shape = shape = node.shape
+    made.dtype = node.dtype
+    made.size = node.size
+    made.cost = memory.cost
+    made.flags = 0
+    made.sig = leaf_signature(node.dtype)
+    made.inputs = ()
+    made.readers = memory.readers
+    made.memory = memory
+    made.offset = 0
+    made.strides = contiguous_strides(shape)
+    made.contiguous = True
+    return made
 
 
 class Marker:

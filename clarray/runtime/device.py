@@ -228,6 +228,14 @@ class Device:
             profile.record("transfer", "to host", dtype.itemsize, time.perf_counter() - start)
         return value
 
+    def read_number(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
+        """Read one element, as a Python number."""
+        if not self.pending and profile.state.recorder is None:
+            host = memory._block.host
+            if host is not None:  # nothing to wait for, so nothing to lock
+                return np.ndarray((), dtype, host, byte_offset).item()
+        return self.read_scalar(memory, byte_offset, dtype).item()
+
     def fill_zero(self, memory: Memory) -> None:
         """Set every byte to zero."""
         if memory.nbytes:
