@@ -45,13 +45,10 @@ ${acc} = accumulate(${acc}, ${value.call(w, tag)}, ${position}${tag}_${w});
 ${acc} = accumulate(${acc}, ${value.call(w, tag)});
 % endif
 </%def>
-## Whether a whole vector may be loaded: pairs read one element past their last, so the end is not theirs.
-<%def name="whole(count, j, last)" filter="trim">
-% if pairs:
-${j} + ${V} < ${last}
-% else:
-${count} == ${V}
-% endif
+## Whether a whole vector may be loaded: pairs read one element past their last, so the end is not theirs. Not said
+## as count == V: NVIDIA's compiler (driver 580.159) takes that comparison of a clamped number for last >= j.
+<%def name="whole(j, last)" filter="trim">
+${j} + ${V} ${within} ${last}
 </%def>
 ## Only the first `count` of V elements enter.
 <%def name="enter_partial(acc, count, chain)">
@@ -280,7 +277,7 @@ void reduce(${', '.join(params)}) {
       for (; at < last; at += ${lanes * V}) {
         const ${I} j = at + lane * ${V};
         const int count = max((${I})0, min((${I})${V}, (${I})(last - j)));
-        if (${whole('count', 'j', 'last')}) {
+        if (${whole('j', 'last')}) {
 % for s in operands:
           ${access.load(s, s.base, 'j')}
 % endfor
@@ -467,7 +464,7 @@ void reduce(${', '.join(params)}) {
 % endfor
     }
 % else:
-    if (lane == 0${' && last_group' if last else ''} && left == ${strip * parts}) {
+    if (lane == 0${' && last_group' if last else ''} && first + ${(strip * parts - 1) * spread} < k0) {
 % for w in range(strip * parts):
       const ${out.lane} y_${w} = ${epilogue.call(f'finish(state_{w})')};
 % endfor
