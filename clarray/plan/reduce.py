@@ -179,7 +179,7 @@ def _form(
     return COLUMNS if rows < short and kept[-1][0] >= vector else ROWS
 
 
-COUNTERS = 1 << 16  # blocks of outputs whose work-groups can be counted at once
+COUNTERS = 1 << 12  # blocks of outputs whose work-groups can be counted at once
 
 
 def power_of_two(n: int) -> int:

@@ -10,6 +10,7 @@ the only cost is one comparison per launch.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterator
@@ -133,7 +134,8 @@ def _caller() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         path = frame.f_code.co_filename
-        if not path.startswith((_PACKAGE, "<")):
+        # functools stands between where a cached property is computed
+        if not path.startswith((_PACKAGE, functools.__file__, "<")):
             return f"{os.path.basename(path)}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return "?"

@@ -267,7 +267,7 @@ def test_views_move_nothing() -> None:
 )
 def test_sizes_scalars_and_offsets_build_nothing(work: Callable[[Any, int, float], Any]) -> None:
     x = clarray.ones(1 << 13, np.float32)
-    for n in (1000, 1016):
+    for n in (1000, 1016, 1001):  # the last is another class on GPUs: views off a vector's alignment
         work(x, n, 1.5)
     with clarray.profile() as p:
         for n, s in [(1001, 2.5), (1017, -1.0), (1033, 0.0), (1100, 7.0), (1999, 1e9)]:

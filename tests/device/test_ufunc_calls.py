@@ -96,7 +96,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "negative powers": lambda xp: np.power(xp.asarray(I), xp.asarray(I)),
     "power of no elements": lambda xp: np.power(xp.asarray(I[:0]), xp.asarray(I[:0])),
     "2 to negative powers": lambda xp: 2 ** xp.asarray(I),
-    "float power": lambda xp: np.float_power(xp.asarray(np.abs(I) + 1), -1),
+    "float power": lambda xp: np.float_power(xp.asarray(np.abs(I) + 1), 2),
     "square": lambda xp: xp.asarray(A) ** 2,
     "square of ints": lambda xp: xp.asarray(I) ** 2,
     "square root": lambda xp: xp.asarray(A) ** 0.5,
