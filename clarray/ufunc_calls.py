@@ -20,7 +20,7 @@ from clarray.ops.ufuncs import find_loop
 from clarray.runtime import Device, current_device
 
 _BOOL = np.dtype(bool)
-_COMPARISONS = {
+_COMPARISONS: dict[Any, tuple[bool, bool]] = {
     np.equal: (False, False), np.not_equal: (True, True), np.less: (True, False),
     np.less_equal: (True, False), np.greater: (False, True), np.greater_equal: (False, True),
 }  # fmt: skip
@@ -65,7 +65,7 @@ def call(
     # all are grown before one is written: an output may be an input too
     results = _results(ufunc, inputs, nodes, in_dtypes, out_dtypes)
     if ufunc.nin == ufunc.nout == 1 and dtype is None is signature:
-        arrays.remember(ufunc, kinds[0], find_loop(ufunc, in_dtypes, out_dtypes))
+        arrays.remember(ufunc, nodes[0].dtype, find_loop(ufunc, in_dtypes, out_dtypes))
     if not _write:
         return _replace(targets[0], results[0])
     made = [_deliver(n, t, where, device) for n, t in zip(results, targets, strict=True)]
@@ -277,7 +277,7 @@ def assign(target: Any, node: Node, mask: Node | None = None) -> None:
     value = cast(node, leaf.dtype)
     if mask is not None:
         value = build.nary(select_loop(leaf.dtype), (mask, value, leaf))
-    if value.shape != leaf.shape or value.op is not None and not value.args:
+    if value.shape != leaf.shape or (value.op is not None and not value.args):
         value = spread(value, leaf.shape)
     write_leaf(leaf, value)
 
@@ -310,7 +310,8 @@ def operate(ufunc: np.ufunc, a: Any, b: Any, other: Any) -> Any:
     try:
         return arrays.protocols.array_ufunc(ufunc, "__call__", (a, b), {})
     except NotNumbers as error:
-        answer = {np.equal: False, np.not_equal: True}.get(ufunc)
+        unequal: dict[Any, bool] = {np.equal: False, np.not_equal: True}
+        answer = unequal.get(ufunc)
         if answer is None or error.dtype.kind not in "OSU" or np.asarray(other).ndim > (
             0 if error.dtype.kind == "O" else 64
         ):

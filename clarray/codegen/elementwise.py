@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from clarray.codegen.expression import Call, Inputs, operand, parameters
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
-from clarray.plan.layout import STEPPED
 from clarray.plan.elementwise import TILE, ElementwisePlan
+from clarray.plan.layout import STEPPED
 
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities

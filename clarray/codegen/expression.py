@@ -231,7 +231,7 @@ def distinct(inputs: Sequence[Node]) -> tuple[tuple[int, ...], list[Node]]:
     """The inputs without repetitions, and for each input the number of its distinct one."""
     seen: dict[int, int] = {}
     pattern = []
-    nodes = []
+    nodes: list[Node] = []
     for node in inputs:
         number = seen.get(id(node))
         if number is None:
@@ -239,11 +239,3 @@ def distinct(inputs: Sequence[Node]) -> tuple[tuple[int, ...], list[Node]]:
             nodes.append(node)
         pattern.append(number)
     return tuple(pattern), nodes
-
-
-def is_constant(node: Node) -> bool:
-    return node.op is CONST
-
-
-def is_index(node: Node) -> bool:
-    return node.op is INDEX

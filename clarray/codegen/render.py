@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mako import exceptions
@@ -33,7 +33,7 @@ def make_dialect(capabilities: Capabilities, width: int) -> Dialect:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _lookup() -> TemplateLookup:
     return TemplateLookup([str(template_directory())], strict_undefined=True)
 

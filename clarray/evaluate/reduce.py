@@ -295,7 +295,7 @@ def _counted(policy: ReducePolicy, form: str, explicit: bool, divided: Split) ->
     Not for columns: their states are many, and a second launch reads them with the whole device.
     """
     possible = bool(policy.fence) and form == ROWS and not explicit
-    return possible and 1 < divided.parts and divided.blocks <= COUNTERS
+    return possible and divided.parts > 1 and divided.blocks <= COUNTERS
 
 
 def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]:

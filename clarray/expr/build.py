@@ -19,9 +19,9 @@ from clarray.expr.node import (
     MASKED,
     REDUCES,
     SHARED,
+    Blank,
     Node,
     Shape,
-    Blank,
     graph_lock,
     intern_structure,
 )
@@ -36,7 +36,7 @@ PRUNE_AT = 64  # readers kept per node before dead ones are dropped
 _map_signatures: dict[tuple[int, ...], int] = {}
 
 
-def unary(loop, a: Node) -> Node:
+def unary(loop: Any, a: Node) -> Node:
     """Grow ``loop(a)``."""
     readers = a.readers
     key = (loop.code, a.sig)
@@ -55,7 +55,7 @@ def unary(loop, a: Node) -> Node:
     return node
 
 
-def binary(loop, a: Node, b: Node) -> Node:
+def binary(loop: Any, a: Node, b: Node) -> Node:
     """Grow ``loop(a, b)``, broadcasting the shapes."""
     readers_a = a.readers
     readers_b = b.readers
@@ -184,7 +184,7 @@ def pass_on(readers: list, memory: Any) -> None:
 # Growing the rest ---------------------------------------------------------------------------------
 
 
-def nary(loop, args: tuple[Node, ...]) -> Node:
+def nary(loop: Any, args: tuple[Node, ...]) -> Node:
     """Grow ``loop(*args)`` for any number of operands."""
     if len(args) == 1:
         if args[0].flags & MASKED:
@@ -203,7 +203,9 @@ def nary(loop, args: tuple[Node, ...]) -> Node:
     )
 
 
-def _node(op, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags: int, key) -> Node:
+def _node(
+    op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags: int, key: Any
+) -> Node:
     before = [a.readers for a in args]
     inputs = tuple(i for a in args for i in (a.inputs or (a,)))
     cost = 1 + sum(a.cost for a in args)
@@ -216,7 +218,7 @@ def _node(op, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags: int,
     return node
 
 
-def broadcast(loop, value: Node, shape: Shape) -> Node:
+def broadcast(loop: Any, value: Node, shape: Shape) -> Node:
     """Grow ``loop(value)`` repeated over a larger shape."""
     return _node(loop, (value,), shape, loop.out_dtype, value.flags, (loop.code, value.sig))
 
@@ -228,7 +230,7 @@ def compress(value: Node, mask: Node) -> Node:
     return _node(COMPRESS, (value, mask), shape, value.dtype, flags, (-1, value.sig, mask.sig))
 
 
-def _masked(loop, args: tuple[Node, ...]) -> Node:
+def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
     """Push an elementwise operation below the compression: f(x[m], c) is f(x, c)[m]."""
     mask = None
     inner = []
@@ -257,7 +259,7 @@ class MaskMismatch(NotImplementedError):
         )
 
 
-def reduction(op, args: tuple[Node, ...], shape: Shape) -> Node:
+def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
     """Grow a reduction; `op` is a ``Reduction``, `args` its value and, perhaps, its mask."""
     if len(args) == 1 and not shape:  # the common case, on the path of small arrays
         (a,) = args

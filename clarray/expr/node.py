@@ -108,7 +108,10 @@ class Node:
     contiguous: bool
     value: Any
 
-    def __init__(self, op, args, shape, dtype, size, cost, flags, sig, inputs):
+    def __init__(
+        self, op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, size: int, cost: int,
+        flags: int, sig: int, inputs: tuple[Node, ...],
+    ) -> None:  # fmt: skip
         self.op = op
         self.args = args
         self.shape = shape
@@ -163,13 +166,6 @@ def leaf(memory: Memory, shape: Shape, strides: Shape, offset: int, dtype: np.dt
     """A strided window on memory; strides and offset in elements."""
     node = Node(None, (), shape, dtype, math.prod(shape), 0, 0, 0, ())
     node.become_leaf(memory, offset, strides, is_contiguous(shape, strides))
-    return node
-
-
-def result_leaf(memory: Memory, like: Node) -> Node:
-    """A C-contiguous leaf of the shape and dtype of `like`, at the start of memory."""
-    node = Node(None, (), like.shape, like.dtype, like.size, 0, 0, 0, ())
-    node.become_leaf(memory, 0, contiguous_strides(like.shape), True)
     return node
 
 

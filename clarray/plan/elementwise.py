@@ -76,9 +76,9 @@ def tile_axis(shape: Shape, strides: Sequence[Shape]) -> int:
     """
     last = len(shape) - 1
     for axis in range(last):
-        if shape[axis] >= TILE // 2 and shape[last] >= TILE // 2:
-            if any(s[axis] == 1 and s[last] not in (0, 1) for s in strides):
-                return last - axis
+        large = shape[axis] >= TILE // 2 and shape[last] >= TILE // 2
+        if large and any(s[axis] == 1 and s[last] not in (0, 1) for s in strides):
+            return last - axis
     return 0
 
 

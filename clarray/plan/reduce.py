@@ -188,6 +188,7 @@ def power_of_two(n: int) -> int:
 
 
 def product(extents: Shape) -> int:
+    """The number of positions."""
     out = 1
     for extent in extents:
         out *= extent
@@ -233,7 +234,8 @@ def split(
         row_parts, inner_parts = max(1, rows), -(-parts // max(1, rows))
     rows_per_part = -(-rows // row_parts)
     step = vector * lanes * (loads if inner >= vector * lanes * loads * inner_parts else 1)
-    inner_per_part = -(-(-(-inner // inner_parts)) // step) * step
+    share = -(-inner // inner_parts)
+    inner_per_part = -(-share // step) * step
     row_parts = -(-rows // rows_per_part)
     inner_parts = -(-inner // inner_per_part) if plan_form == ROWS else 1
     tasks = blocks * row_parts * inner_parts
@@ -244,7 +246,3 @@ def split(
     else:
         groups = min(tasks, 2**31 // policy.work_group - 1)
     return Split(row_parts, rows_per_part, inner_parts, inner_per_part, tasks, groups, blocks)
-
-
-def inner_access(stride: int, indexed: bool) -> str:
-    return "index" if indexed else access(stride)
