@@ -9,9 +9,30 @@
 from __future__ import annotations
 
 import numpy as _np
-from numpy import (  # noqa: F401
-    bool_, complex64, complex128, dtype, e, euler_gamma, finfo, float16, float32, float64, iinfo,
-    inf, int8, int16, int32, int64, nan, newaxis, pi, uint8, uint16, uint32, uint64,
+from numpy import (
+    bool_,
+    complex64,
+    complex128,
+    dtype,
+    e,
+    euler_gamma,
+    finfo,
+    float16,
+    float32,
+    float64,
+    iinfo,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    nan,
+    newaxis,
+    pi,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
 )  # fmt: skip
 
 from clarray.array import DeviceArray
@@ -32,5 +53,5 @@ from clarray.sequences import *  # noqa: F403
 from clarray.settings import show_config, synchronize
 from clarray.version import __version__
 
-bool = _np.bool_  # noqa: A001 - NumPy's name
+bool = _np.bool_
 globals().update(_ufuncs_by_name())

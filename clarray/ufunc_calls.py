@@ -64,8 +64,9 @@ def call(
     _check_power(ufunc, inputs, nodes, in_dtypes)
     # all are grown before one is written: an output may be an input too
     results = _results(ufunc, inputs, nodes, in_dtypes, out_dtypes)
-    if ufunc.nin == ufunc.nout == 1 and dtype is None is signature:
-        arrays.remember(ufunc, nodes[0].dtype, find_loop(ufunc, in_dtypes, out_dtypes))
+    first = nodes[0]
+    if ufunc.nin == ufunc.nout == 1 and dtype is None is signature and first is not None:
+        arrays.remember(ufunc, first.dtype, find_loop(ufunc, in_dtypes, out_dtypes))
     if not _write:
         return _replace(targets[0], results[0])
     made = [_deliver(n, t, where, device) for n, t in zip(results, targets, strict=True)]

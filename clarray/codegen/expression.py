@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarray.codegen.ctype import Dialect, cast, compute_type
-from clarray.expr.node import CONST, INDEX, Node
+from clarray.expr.node import Node
 from clarray.ops.dtypes import dtype_row
 from clarray.ops.ufuncs import emit
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from clarray.plan.layout import Shape, access, merge
+from clarray.plan.layout import Shape, merge
 from clarray.plan.tuning.policy import ReducePolicy
 
 ROWS = "rows"
