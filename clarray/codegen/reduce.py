@@ -67,7 +67,7 @@ class MonoidCode:
 
     def __init__(
         self, monoid: Monoid, dialect: Dialect, value_dtype: np.dtype, index_dtype: np.dtype,
-        loads: int = 1, position: str = "",
+        loads: int = 1, position: str = "", ascending: bool = True,
     ) -> None:  # fmt: skip
         self.monoid = monoid
         self.dialect = dialect
@@ -78,6 +78,7 @@ class MonoidCode:
         ]
         self.loads = loads
         self.position = position
+        self.ascending = ascending
         self.indexed = monoid.indexed
         # vector code has the time to compensate every addition while it waits for memory
         self.block = monoid.block and not (monoid.algebra == "compensated" and dialect.width > 1)
@@ -141,6 +142,11 @@ class MonoidCode:
             return better
         isnan = find_loop(np.isnan, (dtype,), (_BOOL,))
         return f"({better} | ({emit(isnan, [a], dialect)} & ~{emit(isnan, [b], dialect)}))"
+
+    def earlier(self, i: str, j: str) -> str:
+        """Whether position `i` comes before `j`, as a mask."""
+        dtype = dict(self.components)["i"]
+        return emit(find_loop(np.less, (dtype, dtype), (_BOOL,)), [i, j], self.dialect)
 
     def lanes_below(self, count: str) -> str:
         """Mask of the lanes whose number is below `count`."""
@@ -210,7 +216,7 @@ def reduce_source(
     code = MonoidCode(
         monoid, dialect, _entering(monoid, value).dtype,
         position.dtype if position is not None else np.dtype(np.int64),
-        plan.loads, inputs.slots[id(position)] if position is not None else "",
+        plan.loads, inputs.slots[id(position)] if position is not None else "", plan.ascending,
     )  # fmt: skip
     call = Call("value", _entering(monoid, value), inputs)
     text = call.text
@@ -254,9 +260,9 @@ def reduce_source(
     body = text + render(
         "reduce",
         d=dialect, V=plan.vector, X=plan.loads, I=plan.index, policy=plan.policy, m=code,
-        form=plan.form, spread=plan.spread, lanes=plan.lanes, strip=plan.strip, value=call, mask=mask_call,
-        masked=mask_node is not None, epilogue=ends, wide_epilogue=wide, partial=plan.partial, last=plan.last,
-        out=out,
+        form=plan.form, spread=plan.spread, lanes=plan.lanes, strip=plan.strip, value=call,
+        mask=mask_call, masked=mask_node is not None, epilogue=ends, wide_epilogue=wide,
+        partial=plan.partial, last=plan.last, out=out,
         operands=operands, everyone=everyone, kept_rank=plan.kept_rank,
         reduced_rank=plan.reduced_rank, params=[*inputs.params, *params, *sizes, *strides],
         pointers=[o for o in everyone if o.access != "index"], at_row=_at_row,

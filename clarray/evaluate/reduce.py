@@ -28,6 +28,7 @@ from clarray.plan.reduce import (
     ReducePlan,
     ReduceSpace,
     Split,
+    ascending,
     lanes_for,
     power_of_two,
     product,
@@ -270,23 +271,27 @@ def _plan(
     shape = space.kept + space.reduced
     steps = [k + r for k, r in zip(space.kept_strides, space.reduced_strides, strict=True)]
     furthest = max([product(shape), *(reach(shape, s) for s in steps)])
+    last = -1 if space.form != COLUMNS else len(space.kept) - 1
     whole = not policy.explicit and all(
-        n.op is INDEX
-        or s[-1 if space.form != COLUMNS else len(space.kept) - 1] != 1
-        or (
-            n.offset * n.dtype.itemsize % ALIGNMENT == 0
-            and sum(x * n.dtype.itemsize % ALIGNMENT != 0 for x in s) == 1
-        )
-        for n, s in zip(placed, steps[1:], strict=True)
-        if shape
+        n.op is INDEX or s[last] != 1 or _aligned(n, s, shift)
+        for n, s, shift in zip(placed, steps[1:], space.offsets[1:], strict=True)
     )
+    ordered = position is None or ascending(space.reduced, space.reduced_strides[-1])
     return ReducePlan(
         space.form, tuple(accesses), "zero" if space.form != COLUMNS else access(inner[0]),
         len(space.kept), len(space.reduced), vector, explicit, loads, lanes, strip,
         index_type(furthest, policy.chunked), whole,
         spread == 1 and bool(space.kept) and space.kept[-1] % ALIGNMENT == 0, spread,
-        divided.parts > 1, _counted(policy, space.form, explicit, divided), policy,
+        divided.parts > 1, ordered, _counted(policy, space.form, explicit, divided), policy,
     )  # fmt: skip
+
+
+def _aligned(node: Node, steps: tuple[int, ...], shift: int) -> bool:
+    """Whether all vectors along the one axis of stride 1 are aligned."""
+    size = node.dtype.itemsize
+    places = (node.offset, shift)  # both: the sum's alignment is not part of a prepared launch's key
+    odd = sum(step * size % ALIGNMENT != 0 for step in steps)
+    return odd == 1 and all(place * size % ALIGNMENT == 0 for place in places)
 
 
 def _counted(policy: ReducePolicy, form: str, explicit: bool, divided: Split) -> bool:

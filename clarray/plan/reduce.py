@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from clarray.plan.layout import Shape, merge
@@ -68,6 +69,8 @@ class ReducePlan:
         Distance between the outputs of one work-item in scalar code (columns).
     partial : bool
         Whether states go to memory, the reduced axes being split.
+    ascending : bool
+        Whether the loops go through the positions of an indexed monoid in order.
     last : bool
         Whether the last work-group of a block combines them; otherwise a second launch does.
     policy : ReducePolicy
@@ -88,6 +91,7 @@ class ReducePlan:
     out_aligned: bool
     spread: int
     partial: bool
+    ascending: bool
     last: bool
     policy: ReducePolicy
 
@@ -180,6 +184,13 @@ def _form(
 
 
 COUNTERS = 1 << 12  # blocks of outputs whose work-groups can be counted at once
+
+
+def ascending(extents: Shape, strides: Shape) -> bool:
+    """Whether loops over `extents`, outermost first, meet the values of such strides in order."""
+    steps = [(n, s) for n, s in zip(extents, strides, strict=True) if n > 1]
+    inner = all(o[1] > i[1] * (i[0] - 1) for o, i in pairwise(steps))
+    return inner and all(s > 0 for _, s in steps)
 
 
 def power_of_two(n: int) -> int:

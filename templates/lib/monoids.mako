@@ -234,10 +234,16 @@ ${sum_of_squares(m, t, ' / s.n')}
 
 ## The position of the first extremum; NaN goes before everything. The accumulator starts with the worst value
 ## there is, at no position (a number past all others): if it is still there at the end, every element is that
-## value, and the first of them is at 0.
+## value, and the first of them is at 0. Where the loops do not go through the positions in order, equal values
+## are told apart by them.
 <%def name="extremum_index(m)">
 HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x, const ${m.index_type} i) {
+% if m.ascending:
   const ${m.mask_type} better = ${m.precedes('x', 'a.v', m.width)};
+% else:
+  const ${m.mask_type} worse = ${m.precedes('a.v', 'x', m.width)};
+  const ${m.mask_type} better = ${m.precedes('x', 'a.v', m.width)} | (~worse & ${m.earlier('i', 'a.i')});
+% endif
   acc_t r;
   r.v = ${m.select('better', 'x', 'a.v', m.components[0][1])};
   r.i = ${m.select('better', 'i', 'a.i', m.components[1][1])};

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray.evaluate import state_of
+from clarray.plan.tuning.rows import ROWS
 from clarray.runtime import current_device
 
 Body = Callable[[ModuleType], Any]
@@ -74,3 +77,24 @@ def dtype(request: pytest.FixtureRequest) -> str:
 def host(dtype: str) -> np.ndarray:
     """Sixty numbers that every dtype holds, in a 3-d array."""
     return (np.arange(60) % 7).astype(dtype).reshape(3, 4, 5)
+
+
+@contextmanager
+def policy_in_force(name: str) -> Iterator[None]:
+    """Plan as the row `name` says: kernels of every device's shape run on any device."""
+    state = state_of(current_device())
+    before = state.policies
+    state.policies = before if name == "own" else ROWS[name]
+    state.prepared.clear()
+    try:
+        yield
+    finally:
+        state.policies = before
+        state.prepared.clear()
+
+
+@pytest.fixture(params=["own", "tiny-cpu", "tiny-gpu"])
+def policy(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The device's own policies, and two with which tiny arrays reach every pass and boundary."""
+    with policy_in_force(request.param):
+        yield request.param

@@ -1,0 +1,563 @@
+"""Reductions: one body as NumPy and as clarray, over layouts, boundaries, dtypes and keywords.
+
+Values are small integers wherever floats are added, so that every order gives the same bits; how
+accurate sums are is tested in test_reduce_accuracy.py.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import clarray
+from clarray.runtime import current_device
+
+Body = Callable[[Any], Any]
+
+
+def small(shape: Any, dtype: Any = np.float32, seed: int = 0) -> np.ndarray:
+    """Random integers from -3 to 3 (0 to 3 if unsigned) in any dtype."""
+    found = np.random.default_rng(seed).integers(-3, 4, shape)
+    kind = np.dtype(dtype).kind
+    if kind == "c":
+        return (found + 1j * found[..., ::-1]).astype(dtype)
+    return (abs(found) if kind in "bu" else found).astype(dtype)
+
+
+# Layouts ------------------------------------------------------------------------------------------
+
+LAYOUTS: dict[str, Callable[[Any, np.ndarray], Any]] = {
+    "contiguous": lambda xp, h: xp.asarray(h),
+    "fortran": lambda xp, h: xp.asarray(np.asfortranarray(h)),
+    "transposed": lambda xp, h: xp.asarray(h).T,
+    "middle first": lambda xp, h: xp.asarray(h).transpose(1, 0, 2),
+    "middle last": lambda xp, h: xp.asarray(h).transpose(0, 2, 1),
+    "backwards": lambda xp, h: xp.asarray(h)[::-1, ::-1, ::-1],
+    "backwards inside": lambda xp, h: xp.asarray(h)[:, :, ::-1],
+    "every second": lambda xp, h: xp.asarray(h)[:, :, ::2],
+    "every third": lambda xp, h: xp.asarray(h)[:, ::3, 1::3],
+    "every second row": lambda xp, h: xp.asarray(h)[::2],
+    "window": lambda xp, h: xp.asarray(h)[1:, 2:-1, 3:-2],
+    "repeated rows": lambda xp, h: xp.broadcast_to(xp.asarray(h)[:, :1], h.shape),
+    "repeated elements": lambda xp, h: xp.broadcast_to(xp.asarray(h)[:, :, :1], h.shape),
+    "pending": lambda xp, h: xp.asarray(h) + xp.asarray(h)[0],
+}
+AXES = [None, 0, 1, 2, -1, (0, 1), (0, 2), (1, 2), (0, 1, 2), (2, 0)]
+SHAPES = [(3, 5, 37), (37, 6, 4)]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_layouts(same: Any, policy: str, shape: tuple[int, ...], layout: str) -> None:
+    host = small(shape)
+
+    def body(xp: Any) -> Any:
+        x = LAYOUTS[layout](xp, host)
+        return [xp.asarray(x.sum(axis=axis)) for axis in AXES]
+
+    same(body)
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "every second", "backwards"])
+def test_layouts_of_positions(same: Any, policy: str, layout: str) -> None:
+    # there are many equal values, and the first one counts, in whatever order memory is read
+    host = small((5, 6, 33), np.int16)
+
+    def body(xp: Any) -> Any:
+        x = LAYOUTS[layout](xp, host)
+        found = [x.argmax(), x.argmin(axis=0), x.argmax(axis=1), x.argmin(axis=2)]
+        return [xp.asarray(one) for one in found]
+
+    same(body)
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "middle last", "every second", "repeated rows"])
+def test_layouts_of_masks(same: Any, policy: str, layout: str) -> None:
+    host, chosen = small((4, 5, 33)), small((4, 5, 33), np.int8, seed=1) > 0
+
+    def body(xp: Any) -> Any:
+        x, mask = LAYOUTS[layout](xp, host), LAYOUTS[layout](xp, chosen)
+        sums = [x.sum(axis=axis, where=mask) for axis in (None, 0, 1, 2, (0, 2))]
+        row = x.sum(axis=1, where=mask[:, :1])
+        return [xp.asarray(one) for one in [*sums, row]]
+
+    same(body)
+
+
+def test_policy_of_another_device(same: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from clarray.evaluate import state_of
+    from clarray.plan.tuning.rows import CPU, GPU
+
+    state = state_of(current_device())
+    other = CPU if state.policies.name == "gpu" else GPU
+    monkeypatch.setattr(state, "policies", other)
+    monkeypatch.setattr(state, "prepared", {})
+    host = small((40, 130))
+
+    def body(xp: Any) -> Any:
+        x = xp.asarray(host)
+        views = [x, x.T, x[:, ::2], x[::-1]]
+        return [xp.asarray(v.sum(axis=axis)) for v in views for axis in (None, 0, 1)]
+
+    same(body)
+
+
+def test_four_dimensions(same: Any, policy: str) -> None:
+    host = small((3, 4, 5, 6))
+
+    def body(xp: Any) -> Any:
+        x = xp.asarray(host)
+        found = [x.sum(axis=axis) for axis in (1, 2, (1, 3), (0, 2), (1, 2), (0, 1, 3))]
+        turned = x.transpose(2, 0, 3, 1)[:, ::-1, 1:]
+        return found + [turned.sum(axis=axis) for axis in (1, 2, (0, 2), (1, 3))]
+
+    same(body)
+
+
+# Boundaries ---------------------------------------------------------------------------------------
+
+SIZES = [*range(1, 35), 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1025]
+
+
+@pytest.mark.parametrize("form", ["all", "rows", "columns", "pairs"])
+def test_every_length(same: Any, policy: str, form: str) -> None:
+    """Of what is reduced: vectors, lanes, loads in flight, parts of a split and their tails."""
+    host = small((max(SIZES) * 2, 3))
+
+    def body(xp: Any) -> Any:
+        x = xp.asarray(host)
+        flat = x.reshape(-1)
+        found = []
+        for n in SIZES:
+            if form == "all":
+                found.append(xp.asarray(flat[:n].sum()))
+            elif form == "rows":
+                found.append(flat[: 3 * n].reshape(3, n).sum(axis=1))
+            elif form == "columns":
+                found.append(x[:n].sum(axis=0))
+            else:
+                found.append(xp.asarray(flat[: 2 * n : 2].sum()))
+        return found
+
+    same(body)
+
+
+def test_every_number_of_outputs(same: Any, policy: str) -> None:
+    host = small((5, max(SIZES)))
+
+    def body(xp: Any) -> Any:
+        x = xp.asarray(host)
+        found = [x[:, :n].sum(axis=0) for n in SIZES]
+        found += [x.T[:n, :3].sum(axis=1) for n in SIZES]
+        return found + [x[:, : 2 * n : 2].sum(axis=0) for n in SIZES if 2 * n < max(SIZES)]
+
+    same(body)
+
+
+def test_every_start(same: Any, policy: str) -> None:
+    """Of a run of elements, turned round too: vectors are aligned only where they may be."""
+    host = small((3, 64))
+
+    def body(xp: Any) -> Any:
+        x = xp.asarray(host)
+        windows = [x[:, a:b] for a in (0, 1, 2, 3, 5, 8, 16) for b in (17, 33, 40, 64)]
+        found = [w[:, ::-1].sum(axis=1) for w in windows]
+        return found + [w.sum(axis=k) for w in windows for k in (0, 1)]
+
+    same(body)
+
+
+@pytest.mark.parametrize("short", [(2, 301), (301, 2), (3, 301), (301, 3), (2, 301, 2)], ids=str)
+def test_short_axes(same: Any, policy: str, short: tuple[int, ...]) -> None:
+    host = small(short)
+
+    def body(xp: Any) -> Any:
+        x = xp.asarray(host)
+        found = [x.sum(axis=k) for k in range(x.ndim)]
+        return found + [x[..., ::-1].sum(axis=k) for k in range(x.ndim)]
+
+    same(body)
+
+
+def test_wide_columns_of_complex_numbers(same: Any, policy: str) -> None:
+    """Scalar code with a strip of outputs for each work-item."""
+    host = small((3, 1500), np.complex64)
+    same(lambda xp: [xp.asarray(host)[:, :n].sum(axis=0) for n in (1, 7, 512, 600, 1500)])
+
+
+# Dtypes -------------------------------------------------------------------------------------------
+
+NAMES = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "count_nonzero", "nansum"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_dtype(same: Any, dtype: str, name: str) -> None:
+    host = small((5, 7), dtype)
+    if name == "prod" and host.dtype.kind in "fc":
+        host[abs(host) > 2] = 1
+    same(lambda xp: getattr(xp, name)(xp.asarray(host), axis=1))
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin", "ptp"])
+def test_extremes_of_integers(same: Any, dtype: str, name: str) -> None:
+    if np.dtype(dtype).kind not in "iu":
+        pytest.skip("no integers")
+    info = np.iinfo(dtype)
+    host = np.array([[info.min, 0, info.max], [info.min] * 3, [info.max] * 3], dtype)
+    same(lambda xp: getattr(xp, name)(xp.asarray(host), axis=1))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_integers_wrap_around(same: Any, dtype: str, name: str) -> None:
+    if np.dtype(dtype).kind not in "iu":
+        pytest.skip("no integers")
+    host = np.full((5, 7), np.iinfo(dtype).max, dtype)
+    same(lambda xp: getattr(xp, name)(xp.asarray(host), axis=1))
+    same(lambda xp: getattr(xp, name)(xp.asarray(host), axis=1, dtype=dtype))
+
+
+INF, NAN, TINY, MAX = np.inf, np.nan, 1e-45, 3.4028235e38
+SPECIAL = [
+    [1, 2, NAN, 3], [NAN] * 4, [INF, 1, -INF, 2], [INF, INF, 1, 1], [-INF] * 4, [INF] * 4,
+    [-0.0] * 4, [0.0, -0.0, 0.0, -0.0], [TINY, -TINY, TINY, TINY], [MAX, -MAX, MAX, -MAX],
+    [MAX, 0, 0, 0], [-MAX, NAN, INF, 0], [1, INF, NAN, -INF], [-1, -2, -0.0, -INF],
+]  # fmt: skip
+SPECIAL_NAMES = [
+    "sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "ptp", "count_nonzero",
+    "nansum", "nanprod", "nanmax", "nanmin",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, about what these values do
+@pytest.mark.parametrize("name", SPECIAL_NAMES)
+@pytest.mark.parametrize("kind", ["float32", "complex64"])
+def test_special_values(same: Any, name: str, kind: str) -> None:
+    host = np.array(SPECIAL, kind)
+    if kind == "complex64":
+        if name in ("prod", "nanprod", "ptp"):
+            pytest.skip("products with infinite parts have no one answer")
+        host = np.concatenate([host, host * 0 + 1], dtype=kind)
+        host.imag[: len(SPECIAL)] = np.roll(host.real[: len(SPECIAL)], 1, axis=0)
+    same(lambda xp: getattr(xp, name)(xp.asarray(host), axis=1))
+
+
+def test_sum_of_negative_zeros_is_positive(policy: str) -> None:
+    for shape in [(1,), (3,), (40,), (3, 40), (40, 3)]:
+        host = np.full(shape, -0.0, np.float32)
+        for axis in (None, 0, -1):
+            expected = np.signbit(host.sum(axis=axis))
+            found = clarray.asarray(host).sum(axis=axis)
+            np.testing.assert_array_equal(np.signbit(found.get()), expected)
+
+
+# Keywords -----------------------------------------------------------------------------------------
+
+HOST = small((4, 5, 6))
+CHOSEN = small((4, 5, 6), np.int8, seed=2) > 0
+BYTES = small((4, 5, 6), np.int8, seed=3)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -2, (0, 2), (), (-1, 0, 1)], ids=str)
+@pytest.mark.parametrize("name", ["sum", "max", "any", "count_nonzero", "ptp"])
+def test_keepdims(same: Any, name: str, axis: Any) -> None:
+    same(lambda xp: getattr(xp, name)(xp.asarray(HOST), axis=axis, keepdims=True))
+    same(lambda xp: getattr(xp, name)(xp.asarray(HOST), axis=axis, keepdims=False))
+
+
+KEYWORDS: dict[str, Body] = {
+    "initial": lambda xp: xp.asarray(HOST).sum(axis=1, initial=10),
+    "initial of a maximum": lambda xp: xp.asarray(HOST).max(axis=1, initial=2.5),
+    "initial of an int": lambda xp: xp.asarray(BYTES).max(axis=1, initial=1.5),
+    "initial nan": lambda xp: xp.asarray(HOST).min(axis=1, initial=np.nan),
+    "initial out of bounds": lambda xp: xp.asarray(BYTES).max(initial=300),
+    "initial None": lambda xp: xp.add.reduce(xp.asarray(HOST)[:0], initial=None),
+    "initial over no axes": lambda xp: xp.asarray(HOST).sum(axis=(), initial=10),
+    "initial of what is empty": lambda xp: xp.asarray(HOST)[:0].max(axis=0, initial=7),
+    "where": lambda xp: xp.asarray(HOST).sum(axis=1, where=xp.asarray(CHOSEN)),
+    "where of a row": lambda xp: xp.asarray(HOST).sum(axis=1, where=xp.asarray(CHOSEN[0, 0])),
+    "where of a column": lambda xp: xp.asarray(HOST).sum(
+        axis=2, where=xp.asarray(CHOSEN[:, :1, :1])
+    ),
+    "where over no axes": lambda xp: xp.asarray(HOST).sum(axis=(), where=xp.asarray(CHOSEN)),
+    "where False": lambda xp: xp.asarray(HOST).sum(axis=1, where=False),
+    "where a list": lambda xp: xp.asarray(HOST).sum(axis=0, where=[True, False] * 3),
+    "where of an operation": lambda xp: xp.asarray(HOST).prod(axis=0, where=xp.asarray(HOST) > 1),
+    "where of nan": lambda xp: xp.sum(
+        xp.asarray(np.where(CHOSEN, HOST, np.nan)), axis=1, where=xp.asarray(CHOSEN)
+    ),
+    "where and initial": lambda xp: xp.asarray(HOST).max(
+        axis=1, where=xp.asarray(CHOSEN), initial=-1
+    ),
+    "where and initial over no axes": lambda xp: xp.asarray(HOST).max(
+        axis=(), where=xp.asarray(CHOSEN), initial=1
+    ),
+    "where of a maximum": lambda xp: xp.asarray(HOST).max(where=xp.asarray(CHOSEN)),
+    "where too large": lambda xp: xp.asarray(HOST[0]).sum(where=xp.asarray(CHOSEN)),
+    "where too long": lambda xp: xp.asarray(HOST[:, :1]).sum(where=xp.asarray(CHOSEN)),
+    "where of numbers": lambda xp: xp.asarray(HOST).sum(where=xp.asarray(BYTES)),
+    "any where": lambda xp: xp.any(xp.asarray(HOST), axis=1, where=xp.asarray(CHOSEN)),
+    "all where": lambda xp: xp.all(xp.asarray(HOST), axis=(0, 1), where=xp.asarray(CHOSEN)),
+    "dtype": lambda xp: xp.asarray(BYTES).sum(axis=1, dtype=np.int16),
+    "dtype float": lambda xp: xp.asarray(BYTES).sum(axis=1, dtype=np.float32),
+    "dtype int": lambda xp: (xp.asarray(HOST) / 2).sum(axis=1, dtype=np.int32),
+    # 2049 is 2048 as a half: converted before the sum, not after
+    "dtype half": lambda xp: (xp.asarray(HOST) * 0 + 2049).sum(axis=1, dtype=np.float16),
+    "dtype bool": lambda xp: xp.asarray(BYTES).sum(axis=1, dtype=bool),
+    "axis too large": lambda xp: xp.asarray(HOST).sum(axis=3),
+    "axis twice": lambda xp: xp.asarray(HOST).sum(axis=(1, 1)),
+    "axis twice, once negative": lambda xp: xp.asarray(HOST).sum(axis=(1, -2)),
+    "axis a float": lambda xp: xp.asarray(HOST).sum(axis=1.0),
+    "axis 0 of a scalar": lambda xp: xp.asarray(np.float32(3)).sum(axis=0),
+    "axis 1 of a scalar": lambda xp: xp.asarray(np.float32(3)).sum(axis=1),
+    "axes of positions": lambda xp: xp.asarray(HOST).argmax(axis=(0, 1)),
+    "keepdims of positions": lambda xp: xp.asarray(HOST).argmax(axis=1, keepdims=True),
+    "keepdims of all positions": lambda xp: xp.argmin(xp.asarray(HOST), keepdims=True),
+    "empty": lambda xp: xp.asarray(HOST)[:0].sum(),
+    "empty maximum": lambda xp: xp.asarray(HOST)[:0].max(axis=0),
+    "empty along another axis": lambda xp: xp.asarray(HOST)[:0].max(axis=1),
+    "empty positions": lambda xp: xp.asarray(HOST)[:0].argmax(axis=0),
+    "empty positions of nothing": lambda xp: xp.asarray(np.zeros((0, 0))).argmax(axis=1),
+    "empty bits": lambda xp: xp.bitwise_and.reduce(xp.asarray(BYTES.view(np.uint8))[:0]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, about halves that overflow
+@pytest.mark.parametrize("case", KEYWORDS)
+def test_keywords(same: Any, case: str) -> None:
+    same(KEYWORDS[case], message=not case.startswith(("where too", "empty positions", "axis a")))
+
+
+OUTS = [
+    ("sum", np.float32, (4, 6)), ("sum", np.int32, (4, 6)), ("sum", np.float16, (4, 6)),
+    ("sum", np.float32, (4, 1, 6)), ("sum", np.float32, (6,)), ("max", np.float32, (4, 6)),
+    ("any", np.float32, (4, 6)), ("any", bool, (4, 6)), ("argmax", np.int64, (4, 6)),
+    ("argmax", np.float32, (4, 6)), ("ptp", np.float32, (4, 6)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "dtype", "shape"), OUTS, ids=str)
+def test_out(same: Any, name: str, dtype: Any, shape: tuple[int, ...]) -> None:
+    def body(xp: Any) -> Any:
+        out = xp.zeros(shape, dtype)
+        found = getattr(xp, name)(xp.asarray(HOST), axis=1, out=out)
+        assert found is out
+        return out
+
+    same(body, message=False)
+
+
+def test_out_decides_the_dtype_of_a_sum(same: Any) -> None:
+    host = np.full((4, 5), 100, np.int8)
+
+    def body(xp: Any) -> Any:
+        found = []
+        for dtype in (np.int8, np.int16, np.float32):
+            out = xp.zeros(4, dtype)
+            found.append(xp.add.reduce(xp.asarray(host), axis=1, out=out))
+        return found
+
+    same(body)
+
+
+def test_out_among_the_operands(same: Any) -> None:
+    def body(xp: Any) -> Any:
+        x = xp.array(HOST)
+        x.sum(axis=0, out=x[1])
+        y = xp.array(HOST)
+        y[:, ::2].max(axis=1, out=y[:, 1])
+        z = xp.array(HOST)[::-1]
+        z.sum(axis=2, out=z[..., 0])
+        return [x, y, z]
+
+    same(body)
+
+
+def test_complex_to_real_warns(same: Any) -> None:
+    host = small((3, 4), np.complex64)
+    with pytest.warns(np.exceptions.ComplexWarning):
+        same(lambda xp: xp.asarray(host).sum(axis=1, dtype=np.float32))
+    with pytest.warns(np.exceptions.ComplexWarning):
+        clarray.asarray(host).sum(axis=1, dtype=np.float32)
+
+
+def test_lists_and_ndarrays_go_to_the_device() -> None:
+    assert clarray.sum([1, 2, 3]).get() == 6
+    assert isinstance(clarray.max(np.arange(3)), clarray.DeviceArray)
+    assert isinstance(np.sum(clarray.arange(3)), clarray.DeviceArray)
+    assert isinstance(np.add.reduce(clarray.arange(3)), clarray.DeviceArray)
+
+
+# Ufuncs -------------------------------------------------------------------------------------------
+
+BINARY = sorted(
+    (u for u in vars(np).values() if isinstance(u, np.ufunc) and (u.nin, u.nout) == (2, 1)),
+    key=lambda u: u.__name__,
+)
+BINARY = [u for k, u in enumerate(BINARY) if u not in BINARY[:k] and u.signature is None]
+ROUNDED = {
+    np.hypot, np.logaddexp, np.logaddexp2, np.arctan2, np.power, np.float_power, np.true_divide,
+}  # fmt: skip
+UNEQUAL = {np.ldexp: "the running result and the elements have different dtypes"}
+
+
+def one_by_one(ufunc: np.ufunc, host: np.ndarray) -> np.ndarray:
+    """The reduction along axis 0 in Python: NumPy's vector code for arctan2 gets its own wrong."""
+    with np.errstate(all="ignore"):
+        dtype = ufunc.reduce(host).dtype
+        rows = list(host.astype(dtype))
+        return functools.reduce(lambda a, b: ufunc(a, b).astype(dtype), rows[1:], rows[0])
+
+
+@pytest.mark.parametrize("ufunc", BINARY, ids=lambda u: u.__name__)
+def test_every_ufunc(ufunc: np.ufunc) -> None:
+    ours = getattr(clarray, ufunc.__name__)
+    for dtype in ("bool", "int16", "float32"):
+        host = (abs(small((4, 7), dtype, seed=5)) + (dtype != "bool")).astype(dtype)
+        x = clarray.asarray(host)
+        try:
+            with np.errstate(all="ignore"):
+                ufunc.reduce(host)
+        except TypeError:
+            with pytest.raises(TypeError):
+                ours.reduce(x)
+            continue
+        if ufunc in UNEQUAL:
+            with pytest.raises(TypeError, match="did not contain a loop"):
+                ours.reduce(x)
+            continue
+        for values, axis in [(x, 0), (x.T, 1)]:
+            wanted = one_by_one(ufunc, host)
+            found = ours.reduce(values, axis=axis)
+            assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+            bound = (
+                16 * np.finfo(wanted.dtype).eps
+                if ufunc in ROUNDED and wanted.dtype.kind == "f"
+                else 0
+            )
+            np.testing.assert_allclose(found.get(), wanted, rtol=bound)
+
+
+ORDERED: dict[str, Body] = {
+    "subtract": lambda xp: xp.subtract.reduce(xp.asarray(HOST), axis=1),
+    "along the last axis": lambda xp: xp.subtract.reduce(xp.asarray(HOST), axis=2),
+    "backwards": lambda xp: xp.subtract.reduce(xp.asarray(HOST)[:, ::-1], axis=1),
+    "transposed": lambda xp: xp.subtract.reduce(xp.asarray(HOST).T, axis=0),
+    "initial": lambda xp: xp.subtract.reduce(xp.asarray(HOST), axis=1, initial=5),
+    "where": lambda xp: xp.subtract.reduce(
+        xp.asarray(HOST), axis=1, initial=5, where=xp.asarray(CHOSEN)
+    ),
+    "where without initial": lambda xp: xp.subtract.reduce(
+        xp.asarray(HOST), where=xp.asarray(CHOSEN)
+    ),
+    "empty": lambda xp: xp.subtract.reduce(xp.asarray(HOST)[:0]),
+    "two axes": lambda xp: xp.subtract.reduce(xp.asarray(HOST), axis=(0, 1)),
+    "all axes": lambda xp: xp.subtract.reduce(xp.asarray(HOST), axis=None),
+    "all axes of one": lambda xp: xp.subtract.reduce(xp.asarray(HOST[0, 0]), axis=None),
+    "lcm": lambda xp: xp.lcm.reduce(xp.asarray(BYTES[0]), axis=1),
+    "lcm, initial": lambda xp: xp.lcm.reduce(xp.asarray(BYTES[0]), axis=1, initial=2),
+    "lcm, two axes": lambda xp: xp.lcm.reduce(xp.asarray(BYTES), axis=(0, 1)),
+    "no binary ufunc": lambda xp: xp.sin.reduce(xp.asarray(HOST)),
+    "two results": lambda xp: xp.divmod.reduce(xp.asarray(HOST)),
+    "default axis": lambda xp: xp.multiply.reduce(xp.asarray(BYTES)),
+}
+
+
+@pytest.mark.parametrize("case", ORDERED)
+def test_operations_whose_order_matters(same: Any, case: str) -> None:
+    same(ORDERED[case])
+
+
+def test_long_ordered_reductions(same: Any, policy: str) -> None:
+    host = small((3, 200), np.int16)
+
+    def body(xp: Any) -> Any:
+        x = xp.asarray(host)
+        found = [xp.subtract.reduce(x, axis=k) for k in (0, 1)]
+        return [*found, xp.subtract.reduce(x.T, axis=0), xp.asarray(xp.subtract.reduce(x[0]))]
+
+    same(body)
+
+
+# Fusion -------------------------------------------------------------------------------------------
+
+FUSED: dict[str, Body] = {
+    "square of differences": lambda xp: ((xp.asarray(HOST) - xp.asarray(HOST)[0]) ** 2).sum(),
+    "broadcast operands": lambda xp: (xp.asarray(HOST)[:, :1] * xp.asarray(HOST)[0]).sum(
+        axis=(0, 2)
+    ),
+    "after the sum": lambda xp: (xp.asarray(HOST).sum(axis=1) * 2 + 1) > 3,
+    "after a full sum": lambda xp: -(xp.asarray(HOST).sum() * 2),
+    "with memory after the sum": lambda xp: xp.asarray(HOST).sum(axis=0) + xp.asarray(HOST)[0],
+    "two sums": lambda xp: xp.asarray(HOST).sum(axis=0) / xp.asarray(HOST).max(axis=0).sum(),
+    "the sum of sums": lambda xp: xp.asarray(HOST).sum(axis=1).sum(axis=0),
+    "the same sum twice": lambda xp: (lambda s: s * s + s)(xp.asarray(HOST).sum(axis=2)),
+    "of a constant": lambda xp: xp.full((3, 40), 2, np.int32).sum(axis=1),
+    "selected": lambda xp: (lambda x: x[x > 0].sum())(xp.asarray(HOST)),
+    "selected, mean": lambda xp: (lambda x: x[x > 1].mean())(xp.asarray(HOST)),
+    "selected, maximum": lambda xp: (lambda x: x[x < 0].max())(xp.asarray(HOST)),
+    "selected, product": lambda xp: (lambda x: x[x == 2].prod())(xp.asarray(BYTES)),
+    "selected, any": lambda xp: (lambda x: (x[x > 0] > 2).any())(xp.asarray(HOST)),
+    "selected, operation": lambda xp: (lambda x: (x[x > 0] * 2 + 1).sum())(xp.asarray(HOST)),
+    "selected by another": lambda xp: xp.asarray(HOST)[xp.asarray(CHOSEN)].min(),
+    "selected of a view": lambda xp: (lambda x: x[x > 0].sum())(xp.asarray(HOST)[:, ::-2].T),
+    "selected, nothing": lambda xp: (lambda x: x[x > 100].sum())(xp.asarray(HOST)),
+    "selected, maximum of nothing": lambda xp: (lambda x: x[x > 100].max())(xp.asarray(HOST)),
+    "selected, initial": lambda xp: (lambda x: x[x > 100].max(initial=4))(xp.asarray(HOST)),
+    "counted": lambda xp: xp.count_nonzero(xp.asarray(HOST) > 1),
+}
+
+
+@pytest.mark.parametrize("case", FUSED)
+def test_fused(same: Any, case: str) -> None:
+    same(FUSED[case])
+
+
+# Anything -----------------------------------------------------------------------------------------
+
+
+@st.composite
+def views(draw: st.DrawFn) -> tuple[np.ndarray, tuple[slice, ...], tuple[int, ...], Any]:
+    """An array, a basic index, a permutation of axes, and axes to reduce."""
+    ndim = draw(st.integers(1, 4))
+    sides = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33])
+    shape = tuple(draw(sides) if k < 2 else draw(st.integers(1, 5)) for k in range(ndim))
+    steps = draw(st.tuples(*[st.sampled_from([1, 1, 2, 3, -1, -2])] * ndim))
+    order = tuple(draw(st.permutations(range(ndim))))
+    axes = st.lists(st.integers(-ndim, ndim - 1), max_size=ndim, unique_by=lambda a: a % ndim)
+    axis = draw(st.none() | st.integers(-ndim, ndim - 1) | axes.map(tuple))
+    host = small(shape, np.int16, seed=draw(st.integers(0, 5)))
+    return host, tuple(slice(None, None, s) for s in steps), order, axis
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(views(), st.sampled_from(["sum", "max"]), st.booleans())
+def test_any_view(same: Any, policy: str, view: Any, name: str, keepdims: bool) -> None:
+    host, index, order, axis = view
+
+    def body(xp: Any) -> Any:
+        x = xp.asarray(host)[index].transpose(order)
+        return getattr(x, name)(axis=axis, keepdims=keepdims)
+
+    same(body)
+
+
+# The same bits every time -------------------------------------------------------------------------
+
+
+def test_repeats_are_identical(policy: str) -> None:
+    host = np.random.default_rng(0).standard_normal((61, 257)).astype(np.float32)
+    x = clarray.array(host)
+    bodies = [
+        *(functools.partial(clarray.sum, x * x, axis) for axis in (None, 0, 1)),
+        *(functools.partial(clarray.var, x, axis) for axis in (None, 0, 1)),
+        functools.partial(clarray.argmax, x),
+    ]
+    for body in bodies:
+        first = body().get().tobytes()
+        assert all(body().get().tobytes() == first for _ in range(5))
