@@ -8,7 +8,10 @@ from clarray.plan.tuning.policy import ElementwisePolicy, Policies, ReducePolicy
 
 CPU = Policies(
     name="cpu",
-    measured="",
+    measured=(
+        "AMD EPYC Zen 5, 2 cores, PoCL 3.0, 2^25 float32, 2026-11-21: sum 2.9-3.9 ms, a + b 7.0 ms, "
+        "sum axis 0 3.6-6.0 ms; failures and alternatives in docs/tuning.rst"
+    ),
     elementwise=ElementwisePolicy(
         vector_bytes=64,
         max_width=16,
@@ -39,7 +42,10 @@ CPU = Policies(
 
 GPU = Policies(
     name="gpu",
-    measured="",
+    measured=(
+        "NVIDIA H200, driver 580.159.04, 2^28 float32, 2026-11-21: sum 0.284 ms (1.10 x floor), a + b "
+        "0.764 ms (0.99), sum axis 0 0.297 ms (1.15); alternatives in docs/tuning.rst"
+    ),
     elementwise=ElementwisePolicy(
         vector_bytes=16,
         max_width=16,
@@ -70,7 +76,10 @@ GPU = Policies(
 
 # OpenCL C 1.2 has no fence for the whole device; PTX has.
 NVIDIA = replace(
-    GPU, name="nvidia", reduce=replace(GPU.reduce, fence='asm volatile("membar.gl;" ::: "memory");')
+    GPU,
+    name="nvidia",
+    measured=GPU.measured + "; last work-group combines: sum 0.280 ms, a[::2].sum() 0.280 ms",
+    reduce=replace(GPU.reduce, fence='asm volatile("membar.gl;" ::: "memory");')
 )
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
