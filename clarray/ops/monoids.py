@@ -123,10 +123,10 @@ class Monoid:
 
     @property
     def longest(self) -> int:
-        """Elements that may enter before states must be combined: a float counts only so far."""
+        """About how many elements may enter one state: a float counts exactly only so far."""
         counter = dict(self.components).get("n")
         exact = counter is None or counter.kind in "iu" or counter.itemsize > 4
-        return 2**53 if exact else 2**24
+        return 2**52 if exact else 2**23
 
 
 @dataclass(frozen=True, slots=True)

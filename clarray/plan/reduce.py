@@ -219,7 +219,7 @@ def split(
     space: ReduceSpace, plan_form: str, vector: int, lanes: int, strip: int, loads: int,
     policy: ReducePolicy, units: int, sequential: bool, most: int,
 ) -> Split:  # fmt: skip
-    """Divide a reduction between work-groups; no part has more than `most` elements.
+    """Divide a reduction between work-groups; parts of many rows have at most twice `most` elements.
 
     The result depends on sizes and policy only, never on timing, so that the order of
     combination, and with it every bit of a float sum, is the same each time.

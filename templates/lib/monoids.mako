@@ -169,6 +169,7 @@ HELPER void add_deviation${suffix}(${acc} *r, const ${R} x) {
 <%def name="deviations(m)">
 <% T, L = m.value_type, m.lane(m.components[1][1]) %>
 <% R, S = m.wide(m.components[0][1]), m.real_lane %>
+<% fraction = repr(1.0 / m.loads) + ('f' if S == 'float' else '') %>
 ${moment_steps(m, 'acc_t', '', T, R)}
 ${moment_steps(m, 'state_t', '_lane', L, S)}
 HELPER acc_t accumulate(const acc_t a, const ${T} x) {
@@ -183,11 +184,11 @@ HELPER acc_t accumulate(const acc_t a, const ${T} x) {
 ## low part, and the sum of squares about it is corrected.
 HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {T} x{k}' for k in range(m.loads))}) {
   acc_t r = a;
-  const ${T} mean = ${sum_tree([f'x{k}' for k in range(m.loads)])} * (${S})(${repr(1.0 / m.loads)});
+  const ${T} mean = ${sum_tree([f'x{k}' for k in range(m.loads)])} * ${fraction};
 % for k in range(m.loads):
   const ${T} d${k} = x${k} - mean;
 % endfor
-  const ${T} rest = ${sum_tree([f'd{k}' for k in range(m.loads)])}, low = rest * (${S})(${repr(1.0 / m.loads)});
+  const ${T} rest = ${sum_tree([f'd{k}' for k in range(m.loads)])}, low = rest * ${fraction};
   const ${R} m2 = ${sum_tree([f'product(d{k}, d{k})' for k in range(m.loads)])} - product(rest, low);
   r.n = a.n + (${R})(${m.loads});
   const ${T} far = mean - a.mean, near = low - a.low, d = far + near;
