@@ -1,30 +1,23 @@
 """DeviceArray: NumPy's ndarray with its elements on an OpenCL device, evaluated when needed.
 
-An array is a node of an expression, pending or in memory. Methods are one-line delegations to the chapters; only
-what is on the path of every small operation (operators, scalars) is written out here.
+An array is a node of an expression, pending or in memory. Methods are one-line delegations: operators to
+`clarray.operators`, everything else to the chapters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from clarray.evaluate import device_of, evaluate
-from clarray.expr import build
-from clarray.expr.node import EAGER, MASKED, Node, constant, contiguous_leaf
-from clarray.hostdata import device_dtype
-from clarray.operands import scalar_value
-from clarray.ops.promotion import resolve
-from clarray.ops.ufuncs import Loop, find_loop, supported_ufuncs
+from clarray.expr.node import MASKED, Node, contiguous_leaf
+from clarray.operators import binary, binary_any, in_place, power, short_calls, unary
 from clarray.runtime import Device
 
 __all__ = ["DeviceArray", "wrap"]
 
 _NO = np._NoValue
-
-_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
 
 def wrap(node: Node, base: Any = None) -> DeviceArray:
@@ -48,127 +41,6 @@ def as_array(value: Any, device: Device | None = None) -> DeviceArray:
     if isinstance(value, DeviceArray):
         return value
     return creation.asarray(value, device=device)
-
-
-def _binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
-    """An operator: the loop is looked up by the operands' dtypes, everything rare goes to the ufunc."""
-    loops: dict[Any, tuple[Loop, np.dtype]] = {}
-    grow = build.binary
-    limit = build.COST_LIMIT
-    new = object.__new__
-    integers_apart = ufunc is np.power  # negative exponents have to be looked for
-    compares = ufunc in _COMPARISONS  # they have an answer for ints that no dtype holds
-    of_int = "fc" if integers_apart else "biufc"
-
-    def find(array: DeviceArray, b: Any) -> tuple[Loop, np.dtype]:
-        a = array._node.dtype
-        operands = (b, a) if reflected else (a, b)
-        in_dtypes, out_dtypes = resolve(ufunc, operands)
-        for dtype in (*in_dtypes, *out_dtypes):
-            device_dtype(dtype, array.device)
-        found = find_loop(ufunc, in_dtypes, out_dtypes), in_dtypes[0 if reflected else 1]
-        loops[a, b] = found
-        return found
-
-    def operator(self: DeviceArray, other: Any) -> Any:
-        a = self._node
-        kind = other.__class__
-        if kind is DeviceArray:
-            b = other._node
-            if integers_apart and b.dtype.kind in "iu":
-                return ufunc_calls.call(ufunc, (self, other))
-            found = loops.get((a.dtype, b.dtype)) or find(self, b.dtype)
-        elif kind is float or (kind is int and a.dtype.kind in of_int):
-            found = loops.get((a.dtype, kind)) or find(self, kind)
-            dtype = found[1]
-            try:
-                b = constant(scalar_value(other, dtype), dtype)
-            except OverflowError:
-                if not compares:
-                    raise
-                operands = (other, self) if reflected else (self, other)
-                return ufunc_calls.operate(ufunc, *operands, other)
-        else:
-            operands = (other, self) if reflected else (self, other)
-            return ufunc_calls.operate(ufunc, *operands, other)
-        node = grow(found[0], b, a) if reflected else grow(found[0], a, b)
-        if node.flags & EAGER or node.cost > limit:
-            ufunc_calls.settle(node)
-        array = new(DeviceArray)
-        array._node = node
-        array._base = None
-        return array
-
-    return operator
-
-
-_unary_loops: dict[tuple[np.ufunc, np.dtype], Loop] = {}  # filled by `ufunc_calls.call`
-
-
-def _unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
-    def operator(self: DeviceArray) -> Any:
-        node = self._node
-        loop = _unary_loops.get((ufunc, node.dtype))
-        if loop is None:
-            return ufunc_calls.call(ufunc, (self,))
-        return ufunc_calls.settled(build.nary(loop, (node,)))
-
-    return operator
-
-
-def remember(ufunc: np.ufunc, dtype: np.dtype, loop: Loop) -> None:
-    """Let later calls of a ufunc of one operand find their loop at once."""
-    _unary_loops[ufunc, dtype] = loop
-
-
-_POWERS = {2: np.square, 1: np.positive, -1: np.reciprocal, 0.5: np.sqrt}
-
-
-def _short_power(dtype: np.dtype, exponent: Any) -> np.ufunc | None:
-    """A cheaper function for a power, where NumPy takes one."""
-    kind = exponent.__class__
-    if (kind is int or kind is float) and exponent in _POWERS:
-        letter = dtype.kind
-        if letter in "fc" or (letter in "biu" and kind is int and exponent == 2):
-            return _POWERS[exponent]
-    return None
-
-
-def _power() -> tuple[Callable[[DeviceArray, Any], Any], Callable[[DeviceArray, Any], Any]]:
-    """``x ** y`` and ``x **= y``."""
-    power = _binary(np.power)
-    special = {ufunc: _unary(ufunc) for ufunc in _POWERS.values()}
-
-    def operator(self: DeviceArray, other: Any) -> Any:
-        short = _short_power(self._node.dtype, other)
-        return power(self, other) if short is None else special[short](self)
-
-    def in_place(self: DeviceArray, other: Any) -> DeviceArray:
-        short = _short_power(self._node.dtype, other)
-        if short is None:
-            return ufunc_calls.in_place(np.power, self, other)
-        return ufunc_calls.in_place(short, self)
-
-    return operator, in_place
-
-
-def _binary_any(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
-    """An operator that is rarely used: it goes to the ufunc."""
-
-    def operator(self: DeviceArray, other: Any) -> Any:
-        operands = (other, self) if reflected else (self, other)
-        return ufunc_calls.operate(ufunc, *operands, other)
-
-    return operator
-
-
-def _in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
-    """``x += y``: written to memory where there is some, else the pending value is replaced."""
-
-    def operator(self: DeviceArray, other: Any) -> DeviceArray:
-        return ufunc_calls.in_place(ufunc, self, other)
-
-    return operator
 
 
 class DeviceArray:
@@ -257,55 +129,55 @@ class DeviceArray:
 
     # Operators ----------------------------------------------------------------------------------
 
-    __add__ = _binary(np.add)
-    __radd__ = _binary(np.add, reflected=True)
-    __iadd__ = _in_place(np.add)
-    __sub__ = _binary(np.subtract)
-    __rsub__ = _binary(np.subtract, reflected=True)
-    __isub__ = _in_place(np.subtract)
-    __mul__ = _binary(np.multiply)
-    __rmul__ = _binary(np.multiply, reflected=True)
-    __imul__ = _in_place(np.multiply)
-    __truediv__ = _binary(np.true_divide)
-    __rtruediv__ = _binary(np.true_divide, reflected=True)
-    __itruediv__ = _in_place(np.true_divide)
-    __floordiv__ = _binary(np.floor_divide)
-    __rfloordiv__ = _binary(np.floor_divide, reflected=True)
-    __ifloordiv__ = _in_place(np.floor_divide)
-    __mod__ = _binary(np.remainder)
-    __rmod__ = _binary(np.remainder, reflected=True)
-    __imod__ = _in_place(np.remainder)
-    __pow__, __ipow__ = _power()
-    __rpow__ = _binary(np.power, reflected=True)
-    __and__ = _binary(np.bitwise_and)
-    __rand__ = _binary(np.bitwise_and, reflected=True)
-    __iand__ = _in_place(np.bitwise_and)
-    __or__ = _binary(np.bitwise_or)
-    __ror__ = _binary(np.bitwise_or, reflected=True)
-    __ior__ = _in_place(np.bitwise_or)
-    __xor__ = _binary(np.bitwise_xor)
-    __rxor__ = _binary(np.bitwise_xor, reflected=True)
-    __ixor__ = _in_place(np.bitwise_xor)
-    __lshift__ = _binary(np.left_shift)
-    __rlshift__ = _binary(np.left_shift, reflected=True)
-    __ilshift__ = _in_place(np.left_shift)
-    __rshift__ = _binary(np.right_shift)
-    __rrshift__ = _binary(np.right_shift, reflected=True)
-    __irshift__ = _in_place(np.right_shift)
-    __divmod__ = _binary_any(np.divmod)
-    __rdivmod__ = _binary_any(np.divmod, reflected=True)
-    __matmul__ = _binary_any(np.matmul)
-    __rmatmul__ = _binary_any(np.matmul, reflected=True)
-    __lt__ = _binary(np.less)
-    __le__ = _binary(np.less_equal)
-    __gt__ = _binary(np.greater)
-    __ge__ = _binary(np.greater_equal)
-    __eq__ = _binary(np.equal)  # type: ignore[assignment]
-    __ne__ = _binary(np.not_equal)  # type: ignore[assignment]
-    __neg__ = _unary(np.negative)
-    __pos__ = _unary(np.positive)
-    __abs__ = _unary(np.absolute)
-    __invert__ = _unary(np.invert)
+    __add__ = binary(np.add)
+    __radd__ = binary(np.add, reflected=True)
+    __iadd__ = in_place(np.add)
+    __sub__ = binary(np.subtract)
+    __rsub__ = binary(np.subtract, reflected=True)
+    __isub__ = in_place(np.subtract)
+    __mul__ = binary(np.multiply)
+    __rmul__ = binary(np.multiply, reflected=True)
+    __imul__ = in_place(np.multiply)
+    __truediv__ = binary(np.true_divide)
+    __rtruediv__ = binary(np.true_divide, reflected=True)
+    __itruediv__ = in_place(np.true_divide)
+    __floordiv__ = binary(np.floor_divide)
+    __rfloordiv__ = binary(np.floor_divide, reflected=True)
+    __ifloordiv__ = in_place(np.floor_divide)
+    __mod__ = binary(np.remainder)
+    __rmod__ = binary(np.remainder, reflected=True)
+    __imod__ = in_place(np.remainder)
+    __pow__, __ipow__ = power()
+    __rpow__ = binary(np.power, reflected=True)
+    __and__ = binary(np.bitwise_and)
+    __rand__ = binary(np.bitwise_and, reflected=True)
+    __iand__ = in_place(np.bitwise_and)
+    __or__ = binary(np.bitwise_or)
+    __ror__ = binary(np.bitwise_or, reflected=True)
+    __ior__ = in_place(np.bitwise_or)
+    __xor__ = binary(np.bitwise_xor)
+    __rxor__ = binary(np.bitwise_xor, reflected=True)
+    __ixor__ = in_place(np.bitwise_xor)
+    __lshift__ = binary(np.left_shift)
+    __rlshift__ = binary(np.left_shift, reflected=True)
+    __ilshift__ = in_place(np.left_shift)
+    __rshift__ = binary(np.right_shift)
+    __rrshift__ = binary(np.right_shift, reflected=True)
+    __irshift__ = in_place(np.right_shift)
+    __divmod__ = binary_any(np.divmod)
+    __rdivmod__ = binary_any(np.divmod, reflected=True)
+    __matmul__ = binary_any(np.matmul)
+    __rmatmul__ = binary_any(np.matmul, reflected=True)
+    __lt__ = binary(np.less)
+    __le__ = binary(np.less_equal)
+    __gt__ = binary(np.greater)
+    __ge__ = binary(np.greater_equal)
+    __eq__ = binary(np.equal)
+    __ne__ = binary(np.not_equal)
+    __neg__ = unary(np.negative)
+    __pos__ = unary(np.positive)
+    __abs__ = unary(np.absolute)
+    __invert__ = unary(np.invert)
 
     # Scalars ------------------------------------------------------------------------------------
 
@@ -459,19 +331,39 @@ class DeviceArray:
 
     # Reductions ---------------------------------------------------------------------------------
 
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True) -> Any:
+    def sum(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NO,
+        where: Any = True,
+    ) -> Any:
         """Sum of elements over axes."""
         return reductions.sum(self, axis, dtype, out, keepdims, initial, where)
 
-    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True) -> Any:
+    def prod(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NO,
+        where: Any = True,
+    ) -> Any:
         """Product of elements over axes."""
         return reductions.prod(self, axis, dtype, out, keepdims, initial, where)
 
-    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True) -> Any:
+    def max(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True
+    ) -> Any:
         """Largest element over axes."""
         return reductions.max(self, axis, out, keepdims, initial, where)
 
-    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True) -> Any:
+    def min(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True
+    ) -> Any:
         """Smallest element over axes."""
         return reductions.min(self, axis, out, keepdims, initial, where)
 
@@ -483,15 +375,39 @@ class DeviceArray:
         """Whether all elements are true."""
         return reductions.all(self, axis, out, keepdims, where=where)
 
-    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> Any:
         """Mean over axes."""
         return reductions.mean(self, axis, dtype, out, keepdims, where=where)
 
-    def var(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO) -> Any:
+    def var(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = _NO,
+        correction: Any = _NO,
+    ) -> Any:
         """Variance over axes."""
         return reductions.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
-    def std(self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0, keepdims: bool = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO) -> Any:
+    def std(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = _NO,
+        correction: Any = _NO,
+    ) -> Any:
         """Standard deviation over axes."""
         return reductions.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
 
@@ -507,7 +423,7 @@ class DeviceArray:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if not kwargs and method == "__call__":  # what most calls are
-            short = _short_calls.get(ufunc)
+            short = short_calls.get(ufunc)
             if short is not None and len(inputs) == ufunc.nin:
                 if len(inputs) == 1:
                     return short[0](inputs[0])
@@ -522,12 +438,6 @@ class DeviceArray:
         return protocols.rebuild, (self.get(),)
 
 
-_short_calls: dict[np.ufunc, tuple[Callable[..., Any], ...]] = {
-    ufunc: (_unary(ufunc),) if ufunc.nin == 1 else (_binary(ufunc), _binary(ufunc, reflected=True))
-    for ufunc in supported_ufuncs
-    if ufunc.nout == 1
-}
-
 # The chapters build on DeviceArray and its methods on them: they are imported once it exists.
 from clarray import (  # noqa: E402
     conversion,
@@ -536,5 +446,4 @@ from clarray import (  # noqa: E402
     manipulation,
     protocols,
     reductions,
-    ufunc_calls,
 )

@@ -180,7 +180,7 @@ def astype(
 ) -> DeviceArray:  # fmt: skip
     """An array converted to a dtype; see `DeviceArray.astype`."""
     wanted = np.dtype(dtype)
-    np.empty(0, array.dtype).astype(wanted, casting=casting)  # type: ignore[arg-type] # its errors
+    np.empty(0, array.dtype).astype(wanted, casting=casting)  # type: ignore[call-overload] # errors
     check_order(order)
     target = device_dtype(wanted, array.device)
     if device is not None and find_device(device) is not array.device:

@@ -38,9 +38,7 @@ def explain(array: DeviceArray) -> str:
         if node.memory is not None:
             return "\n".join([*lines, "", "in memory: nothing is left to run"])
         if node.flags & MASKED:
-            return "\n".join(
-                [*lines, "", "a selection by a mask: its reductions are one masked pass each"]
-            )
+            return "\n".join([*lines, "", "a selection by a mask: its reductions are one masked pass each"])
         state = state_of(device)
         passes = _Rehearsal(state).run(node)
     launches = [launch for _, group in passes for launch in group]
@@ -84,9 +82,7 @@ def _count(node: Node, uses: dict[int, int]) -> None:
             _count(arg, uses)
 
 
-def _draw(
-    node: Node, depth: int, uses: dict[int, int], names: dict[int, str], lines: list[str]
-) -> None:
+def _draw(node: Node, depth: int, uses: dict[int, int], names: dict[int, str], lines: list[str]) -> None:
     indent = "  " * depth
     if id(node) in names:
         lines.append(f"{indent}{names[id(node)]}, again")
@@ -193,9 +189,7 @@ def _launch(launch: Launch) -> str:
     groups = "x".join(map(str, launch.groups))
     local = "x".join(map(str, launch.local))
     where = "on the calling thread" if launch.inline else "on the device's threads"
-    return (
-        f"{launch.kernel.name}: {groups} groups of {local}, {launch.nbytes:,} bytes, {where}"
-    )
+    return f"{launch.kernel.name}: {groups} groups of {local}, {launch.nbytes:,} bytes, {where}"
 
 
 def _policies(state: DeviceState) -> list[str]:

@@ -18,9 +18,7 @@ from clarray.ops.dtypes import DTYPES
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
-def on_host(
-    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a function on host copies of its device arrays; the result comes back to the device.
 
     What the function writes to (``out=``, or the first argument of one that returns nothing) is
@@ -40,8 +38,7 @@ def on_host(
         )
     if policy == "warn":
         warnings.warn(
-            f"{name} has no device implementation in clarray: its arrays are copied to the host, "
-            "and its result back",
+            f"{name} has no device implementation in clarray: its arrays are copied to the host, and its result back",
             HostFallbackWarning,
             stacklevel=_callers_level(),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray import creation, folds, reductions, ufunc_calls
+from clarray import creation, folds, reduce_calls, ufunc_calls
 from clarray.array import DeviceArray
 from clarray.fallback import on_host
 from clarray.ops.ufuncs import supported_ufuncs
@@ -28,7 +28,7 @@ def array_ufunc(
     if isinstance(out, tuple):
         kwargs = {**kwargs, "out": out[0]}
     if method == "reduce":
-        return reductions.ufunc_reduce(ufunc, *inputs, **kwargs)
+        return reduce_calls.ufunc_reduce(ufunc, *inputs, **kwargs)
     return getattr(folds, method)(ufunc, *inputs, **kwargs)
 
 

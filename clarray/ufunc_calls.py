@@ -16,10 +16,11 @@ from clarray.hostdata import device_dtype
 from clarray.operands import NotNumbers, array_node, defers, is_foreign, scalar_node, weak_type
 from clarray.ops.promotion import resolve
 from clarray.ops.special import cast_loop, select_loop
-from clarray.ops.ufuncs import find_loop
+from clarray.ops.ufuncs import Loop, find_loop
 from clarray.runtime import Device, current_device
 
 _BOOL = np.dtype(bool)
+loops_of_one: dict[tuple[np.ufunc, np.dtype], Loop] = {}  # what calls with one operand took
 _COMPARISONS: dict[Any, tuple[bool, bool]] = {
     np.equal: (False, False), np.not_equal: (True, True), np.less: (True, False),
     np.less_equal: (True, False), np.greater: (False, True), np.greater_equal: (False, True),
@@ -66,7 +67,7 @@ def call(
     results = _results(ufunc, inputs, nodes, in_dtypes, out_dtypes)
     first = nodes[0]
     if ufunc.nin == ufunc.nout == 1 and dtype is None is signature and first is not None:
-        arrays.remember(ufunc, first.dtype, find_loop(ufunc, in_dtypes, out_dtypes))
+        loops_of_one[ufunc, first.dtype] = find_loop(ufunc, in_dtypes, out_dtypes)
     if not _write:
         return _replace(targets[0], results[0])
     made = [_deliver(n, t, where, device) for n, t in zip(results, targets, strict=True)]
@@ -81,19 +82,11 @@ def _results(
     if constant is not None:
         shape = broadcast_shapes([n.shape for n in nodes if n is not None])
         return [filled(scalar_node(constant, _BOOL), shape)]
-    args = tuple(
-        scalar_node(x, d) if n is None else n
-        for n, x, d in zip(nodes, inputs, in_dtypes, strict=True)
-    )
-    return [
-        build.nary(find_loop(ufunc, in_dtypes, out_dtypes, number), args)
-        for number in range(ufunc.nout)
-    ]
+    args = tuple(scalar_node(x, d) if n is None else n for n, x, d in zip(nodes, inputs, in_dtypes, strict=True))
+    return [build.nary(find_loop(ufunc, in_dtypes, out_dtypes, number), args) for number in range(ufunc.nout)]
 
 
-def _positional(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any
-) -> tuple[tuple[Any, ...], Any]:
+def _positional(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any) -> tuple[tuple[Any, ...], Any]:
     """Inputs and outputs, where outputs may have been given after the inputs."""
     nin, nargs = ufunc.nin, ufunc.nin + ufunc.nout
     if len(inputs) == nin:
@@ -108,9 +101,7 @@ def _positional(
     return inputs[:nin], inputs[nin:] + (None,) * (nargs - len(inputs))
 
 
-def _operands(
-    inputs: tuple[Any, ...], device: Device
-) -> tuple[list[Node | None], tuple[np.dtype | type, ...]]:
+def _operands(inputs: tuple[Any, ...], device: Device) -> tuple[list[Node | None], tuple[np.dtype | type, ...]]:
     """Node and dtype of each operand; weak scalars have no node yet, and their Python type."""
     nodes: list[Node | None] = []
     kinds: list[np.dtype | type] = []
@@ -158,14 +149,10 @@ def _check_out(
     key = (ufunc, kinds, in_dtypes, dtypes, casting, dtype, signature)
     if key in _allowed:
         return
-    empty = [
-        np.empty(0, k if isinstance(k, np.dtype) else in_dtypes[n]) for n, k in enumerate(kinds)
-    ]
+    empty = [np.empty(0, k if isinstance(k, np.dtype) else in_dtypes[n]) for n, k in enumerate(kinds)]
     outs = tuple(None if d is None else np.empty(0, d) for d in dtypes)
     given = {"dtype": dtype, "signature": signature}
-    ufunc(
-        *empty, out=outs, casting=casting, **{k: v for k, v in given.items() if v is not None}
-    )
+    ufunc(*empty, out=outs, casting=casting, **{k: v for k, v in given.items() if v is not None})
     _allowed.add(key)
 
 
@@ -189,9 +176,7 @@ def _check_power(
         raise ValueError("Integers to negative integer powers are not allowed.")
 
 
-def _out_of_range(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], in_dtypes: tuple[np.dtype, ...]
-) -> bool | None:
+def _out_of_range(ufunc: np.ufunc, inputs: tuple[Any, ...], in_dtypes: tuple[np.dtype, ...]) -> bool | None:
     """The answer of a comparison with a Python int that the integer dtype cannot hold."""
     answers = _COMPARISONS.get(ufunc)
     if answers is None or in_dtypes[0].kind not in "iu":
@@ -227,9 +212,9 @@ def _deliver(node: Node, target: Any, where: Any, device: Device) -> Any:
     if where is not True:
         mask = _where(where, device)
         if target is None:
-            target = arrays.creation.zeros(
-                broadcast_shapes((node.shape, mask.shape)), node.dtype, device=device
-            )
+            from clarray.creation import zeros
+
+            target = zeros(broadcast_shapes((node.shape, mask.shape)), node.dtype, device=device)
     shape = node.shape if mask is None else broadcast_shapes((node.shape, mask.shape))
     target.check_writeable("output array is read-only")
     _check_fits(shape, target.shape)
@@ -240,10 +225,7 @@ def _deliver(node: Node, target: Any, where: Any, device: Device) -> Any:
 def _where(where: Any, device: Device) -> Node:
     mask = where._node if isinstance(where, arrays.DeviceArray) else array_node(where, device)
     if mask.dtype != _BOOL:
-        raise TypeError(
-            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule "
-            "'safe'"
-        )
+        raise TypeError(f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'")
     return mask
 
 
@@ -251,10 +233,7 @@ def _check_fits(shape: tuple[int, ...], into: tuple[int, ...]) -> None:
     whole = broadcast_shapes((shape, into))
     if whole != into:
         have, need = (str(s).replace(" ", "") for s in (into, whole))
-        raise ValueError(
-            f"non-broadcastable output operand with shape {have} doesn't match the "
-            f"broadcast shape {need}"
-        )
+        raise ValueError(f"non-broadcastable output operand with shape {have} doesn't match the broadcast shape {need}")
 
 
 def settled(node: Node) -> Any:
@@ -304,22 +283,23 @@ def packed(node: Node) -> Node:
     return target
 
 
-def operate(ufunc: np.ufunc, a: Any, b: Any, other: Any) -> Any:
+def operate(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
     """``a op b``, one of which is `other`, where an operator has no short way."""
+    from clarray.protocols import array_ufunc
+
     if defers(other):
         return NotImplemented
     try:
-        return arrays.protocols.array_ufunc(ufunc, "__call__", (a, b), {})
+        return array_ufunc(ufunc, "__call__", operands, {})
     except NotNumbers as error:
         unequal: dict[Any, bool] = {np.equal: False, np.not_equal: True}
         answer = unequal.get(ufunc)
-        if answer is None or error.dtype.kind not in "OSU" or np.asarray(other).ndim > (
-            0 if error.dtype.kind == "O" else 64
-        ):
+        kind, shape = error.dtype.kind, np.shape(other)
+        if answer is None or not (kind in "SU" or (kind == "O" and not shape)):
             raise
         # no number equals None or a text
-        mine = a if other is b else b
-        shape = broadcast_shapes((mine.shape, np.shape(other)))
+        mine = operands[operands[0] is other]
+        shape = broadcast_shapes((mine.shape, shape))
         return arrays.wrap(filled(scalar_node(answer, _BOOL), shape))
 
 

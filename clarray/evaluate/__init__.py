@@ -108,11 +108,7 @@ def flush_readers(memory: Memory, but: Node | None = None) -> None:
     readers = memory.readers
     if readers:
         while True:
-            pending = [
-                n
-                for n in live_readers(readers)
-                if n is not but and any(i.memory is memory for i in n.inputs)
-            ]
+            pending = [n for n in live_readers(readers) if n is not but and any(i.memory is memory for i in n.inputs)]
             if not pending:
                 break
             node = pending[0]
@@ -184,9 +180,7 @@ def _copy(value: Node) -> Node:
     """A leaf of its own with a leaf's elements."""
     memory = value.memory
     assert memory is not None
-    out = contiguous_leaf(
-        memory.device.allocate(value.size * value.dtype.itemsize), value.shape, value.dtype
-    )
+    out = contiguous_leaf(memory.device.allocate(value.size * value.dtype.itemsize), value.shape, value.dtype)
     state = state_of(memory.device)
     launch = flat_launch(state, value, out) or strided_launch(state, value, out)
     launch.run()
@@ -213,10 +207,8 @@ def prepare(
         below = flags & SHARED
         for arg in node.args:
             below |= arg.flags & (REDUCES | MASKED)
-        if not below and isinstance(node.op, Reduction):  # what most reductions are
-            epilogue = Epilogue(node, node, ())
-        else:
-            epilogue = _settle(node, compute)
+        alone = not below and isinstance(node.op, Reduction)  # what most reductions are
+        epilogue = Epilogue(node, node, ()) if alone else _settle(node, compute)
     if node.size == 0:
         return target or _new(allocate, node), []
     if epilogue is not None:
@@ -259,8 +251,7 @@ def _settle(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:
     order = pending_below(root)
     if any(node.op is COMPRESS for node in order):
         raise NotImplementedError(
-            "the elements a mask selects cannot be stored yet, only reduced: "
-            "use x[mask].sum() and the like, or where="
+            "the elements a mask selects cannot be stored yet, only reduced: use x[mask].sum() and the like, or where="
         )
     epilogue = find_epilogue(root)
     fused = epilogue.reduced if epilogue is not None else None

@@ -148,7 +148,7 @@ class Blank(Node):
     """A node without values yet: the operators fill it in place, in half the time of a call."""
 
     __slots__ = ()
-    __init__ = object.__init__  # type: ignore[assignment]
+    __init__ = object.__init__
 
 
 _leaf_signatures: dict[np.dtype, int] = {}

@@ -54,7 +54,7 @@ def view_of(kind: str, step: int, a: Any) -> Any:
     if kind == "transpose":
         return a.T
     if kind == "reshape":
-        return a.reshape(-1) if step > 0 else a.reshape(*reversed(a.shape))
+        return a.reshape(-1) if step > 0 else a.reshape(a.shape[::-1])
     if kind == "reverse":
         return a[..., ::-1] if a.ndim else a
     if kind == "newaxis":

@@ -151,17 +151,23 @@ def test_dtypes_beside_scalars(name: str) -> None:
     for scalar in (*PYTHON, *NUMPY):
         for op in ARITHMETIC:
             for a, b, c, d in ((x, scalar, host, scalar), (scalar, x, scalar, host)):
-                try:
-                    expected = op(c, d)
-                except (OverflowError, TypeError) as error:
-                    with pytest.raises(type(error)) as caught:
-                        op(a, b)
-                    if scalar is not HUGE:  # NumPy says "too large to convert to C long", without a name
-                        assert str(caught.value) == str(error)
-                else:
+                expected, error = outcome(op, c, d)
+                if error is None:
                     found = op(a, b)
                     assert isinstance(found, clarray.DeviceArray)
                     assert found.dtype == expected.dtype
+                    continue
+                with pytest.raises(type(error)) as caught:
+                    op(a, b)
+                if scalar is not HUGE:  # NumPy says "too large to convert to C long", without a name
+                    assert str(caught.value) == str(error)
+
+
+def outcome(op: Callable[[Any, Any], Any], a: Any, b: Any) -> tuple[Any, Exception | None]:
+    try:
+        return op(a, b), None
+    except (OverflowError, TypeError, ValueError) as error:
+        return None, error
 
 
 def test_values_beside_scalars(same: Any) -> None:
@@ -189,10 +195,10 @@ def test_lists_and_ndarrays_beside(same: Any) -> None:
         same(lambda xp, o=other: xp.asarray(host) + o)
         same(lambda xp, o=other: o - xp.asarray(host) if hasattr(o, "__array_ufunc__") else None)
         same(lambda xp, o=other: np.multiply(o, xp.asarray(host)))
-    same(lambda xp: xp.asarray(host) + [1, 2])
+    same(lambda xp: operator.add(xp.asarray(host), [1, 2]))
     same(lambda xp: [1, 2, 3] * xp.asarray(host))
     with pytest.raises(TypeError, match="numbers or bools"):
-        clarray.asarray(host) + ["a"]
+        operator.add(clarray.asarray(host), ["a"])
 
 
 class Weird:
@@ -228,11 +234,11 @@ def test_foreign_operands() -> None:
     assert found.dtype == np.int64
     assert found.tolist() == [10, 21, 32]
     with pytest.raises(TypeError, match="numbers or bools"):
-        x + Fraction(1, 3)
+        operator.add(x, Fraction(1, 3))
     with pytest.raises(TypeError):
-        x @ x
+        operator.matmul(x, x)
     with pytest.raises(TypeError, match="unhashable type"):
-        {x}
+        hash(x)
 
 
 def test_copies_and_pickles() -> None:

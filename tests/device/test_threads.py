@@ -229,7 +229,5 @@ print("done")
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forking is Unix's")
 def test_fork() -> None:
-    result = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORK], capture_output=True, text=True, timeout=150
-    )
+    result = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], capture_output=True, text=True, timeout=150)
     assert (result.stdout, result.stderr, result.returncode) == ("done\n", "", 0)

@@ -1,0 +1,147 @@
+"""The operators of arrays: what is on the path of every small operation is written out here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clarray import ufunc_calls
+from clarray.expr import build
+from clarray.expr.node import EAGER, constant
+from clarray.hostdata import device_dtype
+from clarray.operands import scalar_value
+from clarray.ops.promotion import resolve
+from clarray.ops.ufuncs import Loop, find_loop, supported_ufuncs
+
+if TYPE_CHECKING:
+    from clarray.array import DeviceArray
+
+__all__ = ["binary", "binary_any", "in_place", "power", "short_calls", "unary"]
+
+_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+
+
+def binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
+    """An operator: the loop is looked up by the operands' dtypes, everything rare goes to the ufunc."""
+    loops: dict[Any, tuple[Loop, np.dtype]] = {}
+    grow = build.binary
+    limit = build.COST_LIMIT
+    new = object.__new__
+    integers_apart = ufunc is np.power  # negative exponents have to be looked for
+    compares = ufunc in _COMPARISONS  # they have an answer for ints that no dtype holds
+    of_int = "fc" if integers_apart else "biufc"
+
+    def find(array: DeviceArray, b: Any) -> tuple[Loop, np.dtype]:
+        a = array._node.dtype
+        operands = (b, a) if reflected else (a, b)
+        in_dtypes, out_dtypes = resolve(ufunc, operands)
+        for dtype in (*in_dtypes, *out_dtypes):
+            device_dtype(dtype, array.device)
+        found = find_loop(ufunc, in_dtypes, out_dtypes), in_dtypes[0 if reflected else 1]
+        loops[a, b] = found
+        return found
+
+    def operator(self: DeviceArray, other: Any) -> Any:
+        a = self._node
+        mine = self.__class__
+        kind = other.__class__
+        if kind is mine:
+            b = other._node
+            if integers_apart and b.dtype.kind in "iu":
+                return ufunc_calls.call(ufunc, (self, other))
+            found = loops.get((a.dtype, b.dtype)) or find(self, b.dtype)
+        elif kind is float or (kind is int and a.dtype.kind in of_int):
+            found = loops.get((a.dtype, kind)) or find(self, kind)
+            dtype = found[1]
+            try:
+                b = constant(scalar_value(other, dtype), dtype)
+            except OverflowError:
+                if not compares:
+                    raise
+                operands = (other, self) if reflected else (self, other)
+                return ufunc_calls.operate(ufunc, operands, other)
+        else:
+            operands = (other, self) if reflected else (self, other)
+            return ufunc_calls.operate(ufunc, operands, other)
+        node = grow(found[0], b, a) if reflected else grow(found[0], a, b)
+        if node.flags & EAGER or node.cost > limit:
+            ufunc_calls.settle(node)
+        array = new(mine)
+        array._node = node
+        array._base = None
+        return array
+
+    return operator
+
+
+def unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
+    """An operator of one operand."""
+
+    def operator(self: DeviceArray) -> Any:
+        node = self._node
+        loop = ufunc_calls.loops_of_one.get((ufunc, node.dtype))
+        if loop is None:
+            return ufunc_calls.call(ufunc, (self,))
+        return ufunc_calls.settled(build.nary(loop, (node,)))
+
+    return operator
+
+
+_POWERS = {2: np.square, 1: np.positive, -1: np.reciprocal, 0.5: np.sqrt}
+
+
+def _short_power(dtype: np.dtype, exponent: Any) -> np.ufunc | None:
+    """A cheaper function for a power, where NumPy takes one."""
+    kind = exponent.__class__
+    if (kind is int or kind is float) and exponent in _POWERS:
+        letter = dtype.kind
+        if letter in "fc" or (letter in "biu" and kind is int and exponent == 2):
+            return _POWERS[exponent]
+    return None
+
+
+def power() -> tuple[Callable[[DeviceArray, Any], Any], Callable[[DeviceArray, Any], Any]]:
+    """``x ** y`` and ``x **= y``."""
+    power = binary(np.power)
+    special: dict[Any, Any] = {ufunc: unary(ufunc) for ufunc in _POWERS.values()}
+
+    def operator(self: DeviceArray, other: Any) -> Any:
+        short = _short_power(self._node.dtype, other)
+        return power(self, other) if short is None else special[short](self)
+
+    def in_place(self: DeviceArray, other: Any) -> DeviceArray:
+        short = _short_power(self._node.dtype, other)
+        if short is None:
+            return ufunc_calls.in_place(np.power, self, other)
+        return ufunc_calls.in_place(short, self)
+
+    return operator, in_place
+
+
+def binary_any(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
+    """An operator that is rarely used: it goes to the ufunc."""
+
+    def operator(self: DeviceArray, other: Any) -> Any:
+        operands = (other, self) if reflected else (self, other)
+        return ufunc_calls.operate(ufunc, operands, other)
+
+    return operator
+
+
+def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
+    """``x += y``: written to memory where there is some, else the pending value is replaced."""
+
+    def operator(self: DeviceArray, other: Any) -> DeviceArray:
+        return ufunc_calls.in_place(ufunc, self, other)
+
+    return operator
+
+
+# What calls of ufuncs without keywords go to: one function, or those for an array first and second.
+short_calls: dict[Any, tuple[Callable[..., Any], ...]] = {
+    ufunc: (unary(ufunc),) if ufunc.nin == 1 else (binary(ufunc), binary(ufunc, reflected=True))
+    for ufunc in supported_ufuncs
+    if ufunc.nout == 1
+}
