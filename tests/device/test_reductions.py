@@ -226,7 +226,7 @@ INF, NAN, TINY, MAX = np.inf, np.nan, 1e-45, 3.4028235e38
 # no two largest numbers of one sign: whether a partial sum overflows depends on the order, NumPy's too
 SPECIAL = [
     [1, 2, NAN, 3], [NAN] * 4, [INF, 1, -INF, 2], [INF, INF, 1, 1], [-INF] * 4, [INF] * 4,
-    [-0.0] * 4, [0.0, -0.0, 0.0, -0.0], [TINY, -TINY, TINY, TINY], [MAX, -MAX, 0, 1],
+    [-0.0] * 4, [0.0, -0.0, 0.0, -0.0], [TINY, -TINY, TINY, TINY], [MAX, -MAX, 1, 1],
     [MAX, 0, 0, 0], [-MAX, NAN, INF, 0], [1, INF, NAN, -INF], [-1, -2, -0.0, -INF],
 ]  # fmt: skip
 SPECIAL_NAMES = [
