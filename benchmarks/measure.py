@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from operations import Operation
+from operations import INPUTS, Operation, Sizes
 from peers import Peer, importable
 
 LEAST_ROUNDS = 3
@@ -44,14 +44,14 @@ class Bench:
         *,
         peers: list[str],
         device: Any,
-        shapes: dict[str, tuple[int, ...]],
+        sizes: Sizes,
         rounds: int,
         budget: float,
         least_sample: float,
         warm_up: float,
     ) -> None:
         self.device = device
-        self.shapes = shapes
+        self.sizes = sizes
         self.rounds = max(rounds, LEAST_ROUNDS)
         self.budget = budget
         self.least_sample = least_sample
@@ -66,13 +66,8 @@ class Bench:
         """Give a named input, made when first asked for."""
         if name not in self._host:
             random = np.random.default_rng(sum(map(ord, name)))
-            values = random.random(self.shapes[name], dtype=np.float32)
-            if name == "m":
-                values *= 10
-                values += 0.01
-            elif name == "w":
-                values *= 2
-            self._host[name] = values
+            row = INPUTS[name]
+            self._host[name] = row.draw(random, row.shape(self.sizes))
         return self._host[name]
 
     def keep_only(self, names: Iterable[str]) -> None:

@@ -16,6 +16,11 @@ import numpy as np
 from operations import Operation
 
 
+def first(result: Any) -> Any:
+    """The array that several results are compared by."""
+    return result[0] if isinstance(result, tuple | list) else result
+
+
 class Peer:
     """NumPy itself, and what the others have in common with it."""
 
@@ -34,8 +39,8 @@ class Peer:
         """Wait until the result is there."""
 
     def host(self, result: Any) -> np.ndarray:
-        """Give the result as a NumPy array."""
-        return np.asarray(result)
+        """Give the result, the first of several, as a NumPy array."""
+        return np.asarray(first(result))
 
     def call(self, operation: Operation, inputs: list[Any]) -> Callable[[], Any] | None:
         """Give the operation as this peer runs it, or None where it cannot."""
@@ -46,20 +51,17 @@ class Peer:
 class Clarray(Peer):
     name = "clarray"
 
-    def __init__(self, device: Any) -> None:
-        super().__init__(device)
-        self.xp = SimpleNamespace(asarray=self.module.asarray, exp=np.exp, log=np.log, sin=np.sin)
-
     def upload(self, host: np.ndarray) -> Any:
         # Memory of its own: what shares NumPy's is evaluated at each call and does not fuse.
         return self.module.array(host)
 
     def finish(self, result: Any) -> None:
-        result.evaluate()
+        for array in result if isinstance(result, tuple) else (result,):
+            array.evaluate()
         self.module.synchronize()
 
     def host(self, result: Any) -> np.ndarray:
-        return self.module.asnumpy(result)
+        return self.module.asnumpy(first(result))
 
 
 class Numexpr(Peer):
@@ -81,7 +83,7 @@ class Torch(Peer):
         torch = self.module
         self.on_gpu = device.capabilities.kind == "gpu" and torch.cuda.is_available()
         self.place = "cuda" if self.on_gpu else "cpu"
-        self.xp = SimpleNamespace(asarray=self.upload, exp=torch.exp, log=torch.log, sin=torch.sin)
+        self.xp = SimpleNamespace(**{**vars(torch), "asarray": self.upload})
 
     def upload(self, host: np.ndarray) -> Any:
         return self.module.from_numpy(host).to(self.place)
@@ -91,6 +93,7 @@ class Torch(Peer):
             self.module.cuda.synchronize()
 
     def host(self, result: Any) -> np.ndarray:
+        result = first(result)
         return np.asarray(result.cpu() if hasattr(result, "cpu") else result)
 
 
@@ -174,7 +177,7 @@ class Cupy(Peer):
         self.module.cuda.get_current_stream().synchronize()
 
     def host(self, result: Any) -> np.ndarray:
-        return self.module.asnumpy(result)
+        return self.module.asnumpy(first(result))
 
 
 KINDS = {kind.name: kind for kind in (Clarray, Peer, Numexpr, Torch, Jax, Pyopencl, Cupy)}

@@ -86,7 +86,7 @@ class Report:
         self.rows.append(
             {
                 "operation": operation.name,
-                "shapes": {name: self.bench.shapes[name] for name in operation.inputs},
+                "shapes": {name: self.bench.host(name).shape for name in operation.inputs},
                 "median_seconds": {p: found.median(p) for p in found.seconds},
                 "seconds": found.seconds,
                 "errors": found.errors,

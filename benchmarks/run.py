@@ -11,6 +11,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 # The search space. Sizes are elements; the kind is that of the device that clarray chose.
 SIZES = {
@@ -50,9 +51,9 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def sizes(kind: str, asked: argparse.Namespace) -> dict[str, tuple[int, ...]]:
-    """Give the shape of every named input; `--large` scales the matrices with the vectors."""
-    chosen = dict(SIZES["cpu" if kind == "cpu" else "gpu"])
+def sizes(kind: str, asked: argparse.Namespace) -> dict[str, Any]:
+    """Give the sizes in force; `--large` scales the matrices with the vectors."""
+    chosen: dict[str, Any] = dict(SIZES["cpu" if kind == "cpu" else "gpu"])
     if asked.large:
         side = 1 << (asked.large.bit_length() // 2)
         chosen |= {
@@ -62,18 +63,7 @@ def sizes(kind: str, asked: argparse.Namespace) -> dict[str, tuple[int, ...]]:
         }
     if asked.math:
         chosen["math"] = asked.math
-    n, m = chosen["large"], chosen["math"]
-    return {
-        "a": (n,),
-        "b": (n,),
-        "rows": chosen["rows"],
-        "square": chosen["square"],
-        "pairs": (n // 2, 2),
-        "two": (2, n // 2),
-        "m": (m,),
-        "w": (m,),
-        "x": (SMALL,),
-    }
+    return chosen | {"small": SMALL}
 
 
 def main() -> int:
@@ -95,7 +85,7 @@ def main() -> int:
         bench = Bench(
             peers=asked.peers.split(","),
             device=device,
-            shapes=sizes(kind, asked),
+            sizes=sizes(kind, asked),
             rounds=asked.rounds,
             budget=asked.budget,
             least_sample=LEAST_SAMPLE,

@@ -36,21 +36,30 @@ from numpy import (
 )  # fmt: skip
 
 from clarray.array import DeviceArray
+from clarray.compaction import *  # noqa: F403
 from clarray.config import HostFallbackWarning, config
 from clarray.conversion import asnumpy
 from clarray.creation import *  # noqa: F403
 from clarray.functions import ufuncs_by_name as _ufuncs_by_name
+from clarray.gathering import *  # noqa: F403
+from clarray.histograms import *  # noqa: F403
 from clarray.indexing import *  # noqa: F403
 from clarray.joining import *  # noqa: F403
 from clarray.manipulation import *  # noqa: F403
 from clarray.nanfunctions import *  # noqa: F403
+from clarray.products import *  # noqa: F403
+from clarray.quantiles import *  # noqa: F403
 from clarray.reductions import *  # noqa: F403
 from clarray.runtime import devices
 from clarray.runtime import use_device as device
 from clarray.runtime.profile import profile
+from clarray.scans import *  # noqa: F403
 from clarray.selecting import *  # noqa: F403
 from clarray.sequences import *  # noqa: F403
+from clarray.sets import *  # noqa: F403
 from clarray.settings import show_config, synchronize
+from clarray.sorting import *  # noqa: F403
+from clarray.stencils import *  # noqa: F403
 from clarray.version import __version__
 
 bool = _np.bool_

@@ -12,6 +12,7 @@ import numpy as np
 
 from clarray.evaluate import device_of, evaluate
 from clarray.expr.node import MASKED, Node, contiguous_leaf
+from clarray.methods import ArrayMethods
 from clarray.operators import binary, binary_any, in_place, power, short_calls, unary
 from clarray.runtime import Device
 
@@ -43,7 +44,7 @@ def as_array(value: Any, device: Device | None = None) -> DeviceArray:
     return creation.asarray(value, device=device)
 
 
-class DeviceArray:
+class DeviceArray(ArrayMethods):
     """An n-dimensional array on an OpenCL device; see `clarray.array` and `clarray.asarray`.
 
     It behaves as `numpy.ndarray` does. Operations return at once: their result is pending until a value is needed,
@@ -329,96 +330,6 @@ class DeviceArray:
     def __deepcopy__(self, memo: Any) -> DeviceArray:
         return self.copy()
 
-    # Reductions ---------------------------------------------------------------------------------
-
-    def sum(
-        self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = _NO,
-        where: Any = True,
-    ) -> Any:
-        """Sum of elements over axes."""
-        return reductions.sum(self, axis, dtype, out, keepdims, initial, where)
-
-    def prod(
-        self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = _NO,
-        where: Any = True,
-    ) -> Any:
-        """Product of elements over axes."""
-        return reductions.prod(self, axis, dtype, out, keepdims, initial, where)
-
-    def max(
-        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True
-    ) -> Any:
-        """Largest element over axes."""
-        return reductions.max(self, axis, out, keepdims, initial, where)
-
-    def min(
-        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True
-    ) -> Any:
-        """Smallest element over axes."""
-        return reductions.min(self, axis, out, keepdims, initial, where)
-
-    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
-        """Whether any element is true."""
-        return reductions.any(self, axis, out, keepdims, where=where)
-
-    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
-        """Whether all elements are true."""
-        return reductions.all(self, axis, out, keepdims, where=where)
-
-    def mean(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any:
-        """Mean over axes."""
-        return reductions.mean(self, axis, dtype, out, keepdims, where=where)
-
-    def var(
-        self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        *,
-        where: Any = True,
-        mean: Any = _NO,
-        correction: Any = _NO,
-    ) -> Any:
-        """Variance over axes."""
-        return reductions.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-
-    def std(
-        self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        *,
-        where: Any = True,
-        mean: Any = _NO,
-        correction: Any = _NO,
-    ) -> Any:
-        """Standard deviation over axes."""
-        return reductions.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-
-    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        """Position of the first largest element."""
-        return reductions.argmax(self, axis, out, keepdims=keepdims)
-
-    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
-        """Position of the first smallest element."""
-        return reductions.argmin(self, axis, out, keepdims=keepdims)
-
     # Protocols ----------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -445,5 +356,4 @@ from clarray import (  # noqa: E402
     indexing,
     manipulation,
     protocols,
-    reductions,
 )

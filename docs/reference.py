@@ -20,6 +20,15 @@ CHAPTERS = {
     "selecting": "Choosing between values",
     "reductions": "Reductions",
     "nanfunctions": "Reductions that skip NaN",
+    "scans": "Running sums, differences",
+    "compaction": "Choosing by a mask",
+    "gathering": "Choosing by number",
+    "sorting": "Sorting and searching",
+    "quantiles": "Order statistics",
+    "sets": "Sets",
+    "histograms": "Counting",
+    "products": "Products",
+    "stencils": "Convolution",
 }
 KINDS = {"b": "bool", "i": "integers", "u": "unsigned", "f": "floats", "c": "complex"}
 

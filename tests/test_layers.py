@@ -14,7 +14,7 @@ PACKAGE = ROOT / "clarray"
 # listed is one of NumPy's chapters, in the array layer. A layer imports itself and what is below.
 LAYERS = [
     ("", "__init__", "__main__", "demo"),
-    ("array", "protocols", "chapter"),
+    ("array", "methods", "protocols", "chapter"),
     ("evaluate",),
     ("codegen",),
     ("plan",),

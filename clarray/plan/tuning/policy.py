@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clarray.plan.tuning.compact import CompactPolicy
+from clarray.plan.tuning.histogram import HistogramPolicy
+from clarray.plan.tuning.matmul import MatmulPolicy
+from clarray.plan.tuning.scan import ScanPolicy
+from clarray.plan.tuning.sort import SortPolicy
+from clarray.plan.tuning.stencil import StencilPolicy
+
 
 @dataclass(frozen=True, slots=True)
 class ElementwisePolicy:
@@ -97,3 +104,9 @@ class Policies:
     measured: str
     elementwise: ElementwisePolicy
     reduce: ReducePolicy
+    scan: ScanPolicy
+    compact: CompactPolicy
+    sort: SortPolicy
+    histogram: HistogramPolicy
+    matmul: MatmulPolicy
+    stencil: StencilPolicy

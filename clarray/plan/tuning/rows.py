@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clarray.plan.tuning import compact, histogram, matmul, scan, sort, stencil
 from clarray.plan.tuning.policy import ElementwisePolicy, Policies, ReducePolicy
 
 CPU = Policies(
@@ -38,6 +39,12 @@ CPU = Policies(
         min_split=1 << 14,
         short=32,
     ),
+    scan=scan.CPU,
+    compact=compact.CPU,
+    sort=sort.CPU,
+    histogram=histogram.CPU,
+    matmul=matmul.CPU,
+    stencil=stencil.CPU,
 )
 
 GPU = Policies(
@@ -72,6 +79,12 @@ GPU = Policies(
         min_split=1 << 12,
         short=32,
     ),
+    scan=scan.GPU,
+    compact=compact.GPU,
+    sort=sort.GPU,
+    histogram=histogram.GPU,
+    matmul=matmul.GPU,
+    stencil=stencil.GPU,
 )
 
 # OpenCL C 1.2 has no fence for the whole device; PTX has.
@@ -79,7 +92,13 @@ NVIDIA = replace(
     GPU,
     name="nvidia",
     measured=GPU.measured + "; last work-group combines: sum 0.280 ms, a[::2].sum() 0.280 ms",
-    reduce=replace(GPU.reduce, fence='asm volatile("membar.gl;" ::: "memory");')
+    reduce=replace(GPU.reduce, fence='asm volatile("membar.gl;" ::: "memory");'),
+    scan=scan.NVIDIA,
+    compact=compact.NVIDIA,
+    sort=sort.NVIDIA,
+    histogram=histogram.NVIDIA,
+    matmul=matmul.NVIDIA,
+    stencil=stencil.NVIDIA,
 )
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
@@ -112,6 +131,12 @@ TINY_CPU = Policies(
         min_split=8,
         short=3,
     ),
+    scan=scan.TINY_CPU,
+    compact=compact.TINY_CPU,
+    sort=sort.TINY_CPU,
+    histogram=histogram.TINY_CPU,
+    matmul=matmul.TINY_CPU,
+    stencil=stencil.TINY_CPU,
 )
 
 TINY_GPU = Policies(
@@ -143,11 +168,23 @@ TINY_GPU = Policies(
         min_split=8,
         short=3,
     ),
+    scan=scan.TINY_GPU,
+    compact=compact.TINY_GPU,
+    sort=sort.TINY_GPU,
+    histogram=histogram.TINY_GPU,
+    matmul=matmul.TINY_GPU,
+    stencil=stencil.TINY_GPU,
 )
 
 TINY_FENCED = replace(
     TINY_GPU, name="tiny-fenced",
     reduce=replace(TINY_GPU.reduce, fence="mem_fence(CLK_GLOBAL_MEM_FENCE);"),
+    scan=scan.TINY_FENCED,
+    compact=compact.TINY_FENCED,
+    sort=sort.TINY_FENCED,
+    histogram=histogram.TINY_FENCED,
+    matmul=matmul.TINY_FENCED,
+    stencil=stencil.TINY_FENCED,
 )  # fmt: skip
 
 ROWS = {row.name: row for row in (CPU, GPU, NVIDIA, TINY_CPU, TINY_GPU, TINY_FENCED)}

@@ -1,65 +1,22 @@
-"""What is measured: one row per operation, written once in NumPy's dialect.
-
-`run(xp, *inputs)` gets the peer's functions and its arrays. Where a peer says it otherwise, `says`
-holds its own form: an expression for numexpr, a function for the rest, None where the peer cannot.
-`aims` are the figures to reach: on a CPU as times NumPy's speed, on a GPU as a multiple of the
-floor, or absolute in seconds.
-"""
+"""The array itself: elementwise operations, fusion, reductions, and what a small one costs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
+from operations.row import NO_OPENCL, Input, Operation, at_least, near_floor, uniform, within
 
-@dataclass(frozen=True)
-class Aim:
-    """A figure to reach: at least `times` NumPy's speed, or at most so many floors or seconds."""
-
-    measure: Literal["NumPy", "floor", "seconds"]
-    value: float
-
-    def __str__(self) -> str:
-        if self.measure == "seconds":
-            return (
-                f"<= {self.value * 1e3:g} ms"
-                if self.value > 1e-3
-                else f"<= {self.value * 1e6:g} us"
-            )
-        return (
-            f">= {self.value:g} x NumPy"
-            if self.measure == "NumPy"
-            else f"<= {self.value:g} x floor"
-        )
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One row: its inputs by name, how to run it, and what is asked of it."""
-
-    name: str
-    inputs: tuple[str, ...]
-    run: Callable[..., Any]
-    says: Mapping[str, Any] = field(default_factory=dict)
-    aims: Mapping[str, Aim] = field(default_factory=dict)
-    # Arrays read or written that the sizes of inputs and result do not tell: A.T + A reads A twice.
-    extra_reads: int = 0
-    from_host: bool = False  # inputs are NumPy arrays for every peer: the upload is measured too
-    lazy: bool = False  # the result is left pending: what is measured is growing the expression
-    scalar: bool = False  # the result is a Python number, so the wait for it is part of `run`
-
-
-def at_least(times: float) -> dict[str, Aim]:
-    return {"cpu": Aim("NumPy", times)}
-
-
-def near_floor(floors: float) -> dict[str, Aim]:
-    return {"gpu": Aim("floor", floors)}
-
-
-def within(cpu: float | None = None, gpu: float | None = None) -> dict[str, Aim]:
-    return {k: Aim("seconds", v) for k, v in (("cpu", cpu), ("gpu", gpu)) if v is not None}
+INPUTS = {
+    "a": Input(lambda s: (s["large"],), uniform),
+    "b": Input(lambda s: (s["large"],), uniform),
+    "rows": Input(lambda s: s["rows"], uniform),
+    "square": Input(lambda s: s["square"], uniform),
+    "pairs": Input(lambda s: (s["large"] // 2, 2), uniform),
+    "two": Input(lambda s: (2, s["large"] // 2), uniform),
+    "m": Input(lambda s: (s["math"],), lambda r, n: uniform(r, n) * 10 + 0.01),
+    "w": Input(lambda s: (s["math"],), lambda r, n: uniform(r, n) * 2),
+    "x": Input(lambda s: (s["small"],), uniform),
+}
 
 
 def end_to_end(xp: Any, x: Any) -> Any:
@@ -70,8 +27,6 @@ def ten_operations(xp: Any, x: Any) -> float:
     y = ((x + 1) * x - 2) * (x + 3) + x * x - x / 2
     return float((y + 1).sum())
 
-
-NO_OPENCL = {"pyopencl": None}
 
 OPERATIONS = [
     Operation(

@@ -1,0 +1,9 @@
+"""Choosing elements by a mask or by number."""
+
+from __future__ import annotations
+
+from operations.row import Input, Operation
+
+INPUTS: dict[str, Input] = {}
+
+OPERATIONS: list[Operation] = []

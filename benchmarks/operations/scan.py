@@ -1,0 +1,9 @@
+"""Running sums."""
+
+from __future__ import annotations
+
+from operations.row import Input, Operation
+
+INPUTS: dict[str, Input] = {}
+
+OPERATIONS: list[Operation] = []

@@ -1,0 +1,9 @@
+"""Convolution and filters."""
+
+from __future__ import annotations
+
+from operations.row import Input, Operation
+
+INPUTS: dict[str, Input] = {}
+
+OPERATIONS: list[Operation] = []

@@ -1,0 +1,178 @@
+"""NumPy's methods of an array that are its functions under another spelling: one-line delegations."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+_NO = np._NoValue
+
+
+class _Chapter:
+    """A chapter of functions, imported at its first use: chapters build on the array itself."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, function: str) -> Any:
+        found = getattr(importlib.import_module(self._name), function)
+        setattr(self, function, found)
+        return found
+
+
+compaction = _Chapter("clarray.compaction")
+gathering = _Chapter("clarray.gathering")
+products = _Chapter("clarray.products")
+reductions = _Chapter("clarray.reductions")
+scans = _Chapter("clarray.scans")
+sorting = _Chapter("clarray.sorting")
+
+
+class ArrayMethods:
+    """What `clarray.DeviceArray` inherits."""
+
+    __slots__ = ()
+
+    # Reductions ---------------------------------------------------------------------------------
+
+    def sum(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NO,
+        where: Any = True,
+    ) -> Any:
+        """Sum of elements over axes."""
+        return reductions.sum(self, axis, dtype, out, keepdims, initial, where)
+
+    def prod(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NO,
+        where: Any = True,
+    ) -> Any:
+        """Product of elements over axes."""
+        return reductions.prod(self, axis, dtype, out, keepdims, initial, where)
+
+    def max(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True
+    ) -> Any:
+        """Largest element over axes."""
+        return reductions.max(self, axis, out, keepdims, initial, where)
+
+    def min(
+        self, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _NO, where: Any = True
+    ) -> Any:
+        """Smallest element over axes."""
+        return reductions.min(self, axis, out, keepdims, initial, where)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        """Whether any element is true."""
+        return reductions.any(self, axis, out, keepdims, where=where)
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        """Whether all elements are true."""
+        return reductions.all(self, axis, out, keepdims, where=where)
+
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> Any:
+        """Mean over axes."""
+        return reductions.mean(self, axis, dtype, out, keepdims, where=where)
+
+    def var(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = _NO,
+        correction: Any = _NO,
+    ) -> Any:
+        """Variance over axes."""
+        return reductions.var(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+
+    def std(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = _NO,
+        correction: Any = _NO,
+    ) -> Any:
+        """Standard deviation over axes."""
+        return reductions.std(self, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """Position of the first largest element."""
+        return reductions.argmax(self, axis, out, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """Position of the first smallest element."""
+        return reductions.argmin(self, axis, out, keepdims=keepdims)
+
+    # Scans --------------------------------------------------------------------------------------
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """Running sum along an axis, or over all elements in C order."""
+        return scans.cumsum(self, axis, dtype, out)
+
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """Running product along an axis, or over all elements in C order."""
+        return scans.cumprod(self, axis, dtype, out)
+
+    # Choosing elements --------------------------------------------------------------------------
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """The elements, or the slices along an axis, where a condition holds."""
+        return compaction.compress(condition, self, axis, out)
+
+    def nonzero(self) -> Any:
+        """Positions of the elements that are not zero, one array per axis."""
+        return compaction.nonzero(self)
+
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+        """The elements, or the slices along an axis, at given positions."""
+        return gathering.take(self, indices, axis, out, mode)
+
+    # Sorting ------------------------------------------------------------------------------------
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+        """Sort in place along an axis."""
+        sorting.sort_in_place(self, axis, kind, order, stable=stable)
+
+    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+        """Positions that would sort an axis."""
+        return sorting.argsort(self, axis, kind, order, stable=stable)
+
+    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+        """Reorder in place so that element `kth` is where a sort would put it."""
+        sorting.partition_in_place(self, kth, axis, kind, order)
+
+    def argpartition(self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+        """Positions that would partition an axis."""
+        return sorting.argpartition(self, kth, axis, kind, order)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
+        """Where elements would be inserted to keep this sorted array sorted."""
+        return sorting.searchsorted(self, v, side, sorter)
+
+    # Products -----------------------------------------------------------------------------------
+
+    def dot(self, b: Any, out: Any = None) -> Any:
+        """Dot product of two arrays; see `clarray.dot`."""
+        return products.dot(self, b, out)

@@ -1,0 +1,5 @@
+"""Order statistics: median, quantile, percentile and those that skip NaN."""
+
+from __future__ import annotations
+
+__all__: list[str] = []
