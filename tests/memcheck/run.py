@@ -1,0 +1,138 @@
+"""Every kernel template on tiny arrays, for a checker of memory and data races to watch.
+
+``oclgrind --data-races --log FILE python tests/memcheck/run.py [names]`` interprets each kernel; the
+log must stay empty. Each case is a function that computes with the module it is given, so the
+values are checked against NumPy's as well. Without arguments all cases run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import clarray
+from clarray.evaluate import state_of
+from clarray.plan.tuning.rows import ROWS
+from clarray.runtime import current_device
+
+Case = Callable[[ModuleType], Any]
+CASES: dict[str, Case] = {}
+POLICIES = ("tiny-cpu", "tiny-gpu", "gpu")
+
+
+def case(body: Case) -> Case:
+    """Add a case under its function's name."""
+    CASES[body.__name__] = body
+    return body
+
+
+def numbers(xp: ModuleType, *shape: int, dtype: Any = np.float32) -> Any:
+    """Small numbers that every dtype holds."""
+    size = int(np.prod(shape))
+    return xp.asarray((np.arange(size) * 7 % 11).astype(dtype).reshape(shape))
+
+
+@case
+def flat(xp: ModuleType) -> Any:
+    a = numbers(xp, 37)
+    return [a * 2 + a, numbers(xp, 21, dtype=np.int8) + 1, xp.sqrt(numbers(xp, 13, dtype=np.float16))]
+
+
+@case
+def strided(xp: ModuleType) -> Any:
+    a = numbers(xp, 6, 5, 7)
+    return [a[::2, ::-1, 1:] + 1, a.transpose(1, 0, 2) * a.transpose(1, 0, 2), xp.broadcast_to(a[0, 0], (3, 7)) + 2]
+
+
+@case
+def tiled(xp: ModuleType) -> Any:
+    a = numbers(xp, 35, 35)
+    return [a.T + a]
+
+
+@case
+def assigned(xp: ModuleType) -> Any:
+    a = numbers(xp, 9, 10).copy()
+    a[::2, 1::3] = a[1:6, 2:5]
+    return [a]
+
+
+@case
+def rows(xp: ModuleType) -> Any:
+    a = numbers(xp, 5, 41)
+    return [a.sum(), a.max(axis=1), a.argmin(axis=1), a.var(axis=1), a[:, ::2].prod(axis=1)]
+
+
+@case
+def columns(xp: ModuleType) -> Any:
+    a = numbers(xp, 29, 9)
+    return [a.sum(axis=0), a.argmax(axis=0), a.min(axis=0), numbers(xp, 4, 33).mean(axis=0)]
+
+
+@case
+def masked(xp: ModuleType) -> Any:
+    a = numbers(xp, 83)
+    return [a[a > 3].sum(), a.max(where=a < 5, initial=0)]
+
+
+@case
+def complex_sums(xp: ModuleType) -> Any:
+    a = numbers(xp, 19, dtype=np.complex64)
+    return [a.sum(), (a * a).sum()]
+
+
+@case
+def segments(xp: ModuleType) -> Any:
+    return [np.add.reduceat(numbers(xp, 23), [0, 5, 3, 22])]
+
+
+@case
+def accumulated(xp: ModuleType) -> Any:
+    a = numbers(xp, 17, 5)
+    return [np.add.accumulate(a, axis=0), np.subtract.accumulate(a, axis=1), np.maximum.accumulate(a[::-1], axis=0)]
+
+
+@case
+def updated(xp: ModuleType) -> Any:
+    a = numbers(xp, 12, dtype=np.int64).copy()
+    np.add.at(a, [0, 3, 3, -1], 5)
+    return [a]
+
+
+@case
+def copied(xp: ModuleType) -> Any:
+    return [xp.arange(31, dtype=np.int64), numbers(xp, 21).astype(np.int16), xp.full((3, 4), 2.5)]
+
+
+def check(body: Case) -> list[str]:
+    """What a case gives that NumPy does not."""
+    wrong = []
+    for number, (ours, theirs) in enumerate(zip(body(clarray), body(np), strict=True)):
+        if not np.allclose(clarray.asnumpy(ours), theirs, rtol=1e-5, equal_nan=True):
+            wrong.append(f"{body.__name__}[{number}]: {clarray.asnumpy(ours)} instead of {theirs}")
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)} (default: all)")
+    asked = parser.parse_args()
+    state = state_of(current_device())
+    wrong: list[str] = []
+    for name in POLICIES:
+        state.policies = ROWS[name]
+        state.prepared.clear()
+        for body in [CASES[n] for n in asked.cases] or CASES.values():
+            print(f"{name} {body.__name__}", flush=True)
+            wrong += check(body)
+    print("\n".join(wrong) or "all as NumPy's")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
