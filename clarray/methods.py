@@ -23,10 +23,14 @@ class _Chapter:
 
 
 compaction = _Chapter("clarray.compaction")
+creation = _Chapter("clarray.creation")
 gathering = _Chapter("clarray.gathering")
+joining = _Chapter("clarray.joining")
+manipulation = _Chapter("clarray.manipulation")
 products = _Chapter("clarray.products")
 reductions = _Chapter("clarray.reductions")
 scans = _Chapter("clarray.scans")
+selecting = _Chapter("clarray.selecting")
 sorting = _Chapter("clarray.sorting")
 
 
@@ -176,3 +180,38 @@ class ArrayMethods:
     def dot(self, b: Any, out: Any = None) -> Any:
         """Dot product of two arrays; see `clarray.dot`."""
         return products.dot(self, b, out)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+        """Sum along a diagonal."""
+        return reductions.sum(manipulation.diagonal(self, offset, axis1, axis2), -1, dtype, out)
+
+    # Values -------------------------------------------------------------------------------------
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """Values limited to an interval."""
+        return selecting.clip(self, min, max, out, **kwargs)
+
+    def round(self, decimals: Any = 0, out: Any = None) -> Any:
+        """Values rounded to so many decimals, halves to even."""
+        return selecting.round(self, decimals, out)
+
+    def conj(self) -> Any:
+        """Complex conjugates."""
+        array: Any = self
+        return np.conjugate(array)
+
+    conjugate = conj
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        """Elements, or slices along an axis, repeated."""
+        return joining.repeat(self, repeats, axis)
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """The elements' bytes, copied to the host."""
+        return np.asarray(self).tobytes(order)
+
+    def to_device(self, device: Any, /, *, stream: None = None) -> Any:
+        """The array on another device, or itself where it is there; see the Array API standard."""
+        if stream is not None:
+            raise ValueError("stream must be None: clarray orders the work of a device itself")
+        return creation.asarray(self, device=device)

@@ -1,0 +1,50 @@
+"""Methods that are functions under another spelling give what NumPy's methods give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "clip": lambda a: a.clip(2, 5),
+    "clip by name": lambda a: a.clip(max=3),
+    "round": lambda a: a.round(1),
+    "conj": lambda a: a.conj(),
+    "conjugate": lambda a: a[::-1].conjugate(),
+    "repeat": lambda a: a.repeat(2, axis=1),
+    "repeat all": lambda a: a.repeat(3),
+    "trace": lambda a: a.trace(),
+    "trace of others": lambda a: a.trace(1, 2, 0),
+    "no such axis": lambda a: a.trace(axis1=5),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("kind", ["int32", "float32", "complex64"])
+def test_as_numpys(same: Callable[..., None], name: str, kind: str) -> None:
+    host = (np.arange(24) % 7).astype(kind).reshape(2, 3, 4) / (1 if kind == "int32" else np.float32(3))
+    host = host.astype(kind)
+    same(lambda xp: CALLS[name](xp.asarray(host)))
+
+
+def test_bytes() -> None:
+    host = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    array = clarray.array(host)
+    assert array.T.tobytes() == host.T.tobytes()
+    assert array.tobytes("F") == host.tobytes("F")
+
+
+def test_to_device() -> None:
+    array = clarray.arange(5)
+    assert array.to_device(array.device) is array
+    for device in clarray.devices():
+        moved = array.to_device(device)
+        assert moved.device is device
+        assert moved.tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match="stream must be None"):
+        array.to_device(array.device, stream=1)
