@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -51,14 +51,18 @@ class DeviceState:
 
     def kernel(self, source: Source) -> Kernel:
         """The kernel of a source; equal sources share one program."""
-        if not self.capabilities.fp64 and _DOUBLE.search(source.text):
+        return self.kernels(source.text, {source.name: source.arg_types})[source.name]
+
+    def kernels(self, text: str, arg_types: Mapping[str, Sequence[str]]) -> dict[str, Kernel]:
+        """The kernels of one program, by name."""
+        if not self.capabilities.fp64 and _DOUBLE.search(text):
             # a loop that another device has used, found without asking this one
             raise TypeError(
                 f"{self.capabilities.name} has no float64: it lacks cl_khr_fp64; convert the "
                 "operands to float32, or use another device"
             )
-        program = self.device.program(source.text, {source.name: source.arg_types})
-        return program.kernel(source.name)
+        program = self.device.program(text, arg_types)
+        return {name: program.kernel(name) for name in arg_types}
 
     def keep(self, key: Any, value: Any) -> Any:
         """Remember something prepared."""

@@ -2,19 +2,75 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class CompactPolicy:
-    """Shape of a compaction."""
+    """Shape of a compaction.
+
+    Parameters
+    ----------
+    chunked : bool
+        Whether a work-item takes a contiguous chunk, 64 elements at a time (CPU), or a work-group
+        takes tiles of neighbouring elements (GPU).
+    work_group : int
+        Work-items per work-group.
+    groups_per_unit : int
+        Work-groups per compute unit.
+    dense : int
+        Of 64 elements, so many must be kept for all 64 to be stored without a test (chunked only).
+    loads : int
+        Loads of `vector_bytes` per work-item and tile, at most four (tiles only).
+    vector_bytes : int
+        Bytes of the widest operand that one load takes (tiles only).
+    inline_bytes : int
+        Launches that move fewer bytes run on the calling thread, where the device can.
+    chunk_bytes : int
+        A launch uses no more work-groups than gives each this many bytes.
+    look_back : str
+        How the work-groups of one pass see each other's counts: ``''`` for not at all, so that
+        the elements are read twice; ``'ptx'`` by relaxed loads and stores of the device;
+        ``'volatile'`` for devices in whose memory those are the same.
+    spins : int
+        Looks at another group's count before a single pass is given up.
+    """
+
+    chunked: bool
+    work_group: int
+    groups_per_unit: int
+    dense: int
+    loads: int
+    vector_bytes: int
+    inline_bytes: int
+    chunk_bytes: int
+    look_back: str = ""
+    spins: int = 1 << 20
 
 
-CPU = CompactPolicy()
-GPU = CompactPolicy()
-NVIDIA = GPU
+CPU = CompactPolicy(
+    chunked=True,
+    work_group=1,
+    groups_per_unit=2,
+    dense=10,
+    loads=1,
+    vector_bytes=64,
+    inline_bytes=1 << 18,
+    chunk_bytes=1 << 16,
+)
+GPU = CompactPolicy(
+    chunked=False,
+    work_group=256,
+    groups_per_unit=8,
+    dense=0,
+    loads=4,
+    vector_bytes=16,
+    inline_bytes=0,
+    chunk_bytes=1 << 16,
+)
+NVIDIA = replace(GPU, look_back="ptx")
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
-TINY_CPU = CompactPolicy()
-TINY_GPU = CompactPolicy()
-TINY_FENCED = TINY_GPU
+TINY_CPU = replace(CPU, groups_per_unit=3, inline_bytes=0, chunk_bytes=16)
+TINY_GPU = replace(GPU, work_group=8, groups_per_unit=2, loads=2, vector_bytes=8, chunk_bytes=16)
+TINY_FENCED = replace(TINY_GPU, look_back="volatile")

@@ -1,0 +1,184 @@
+"""Launches of compactions, made and run at once: their result's size is read on the way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from clarray.codegen.compact import compact_source, places
+from clarray.codegen.expression import distinct
+from clarray.evaluate import evaluate, pending_below
+from clarray.evaluate.elementwise import _dtypes, strided_launch
+from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray.expr.build import Selecting, pass_on
+from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index
+from clarray.expr.view import broadcast_shapes, contiguous
+from clarray.ops.monoids import Reduction
+from clarray.ops.special import cast_loop
+from clarray.plan.compact import WORD, access_class, compact_plan, flat_step, parts
+from clarray.plan.elementwise import ALIGNMENT
+from clarray.plan.layout import STEPPED, aligned
+from clarray.plan.tuning.compact import CompactPolicy
+from clarray.runtime import Memory
+
+_INT64 = np.dtype(np.int64)
+
+
+def compact(value: Node, mask: Node) -> Node:
+    """The elements of `value` where `mask` is set, in C order.
+
+    Parameters
+    ----------
+    value, mask : Node
+        Of shapes that broadcast together, the mask of bools; pending ones are computed while they
+        are read.
+
+    Returns
+    -------
+    Node
+        A new leaf of one axis. Its size has been waited for, its elements have not.
+    """
+    device = device_of((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
+    with device.lock:
+        settle((value, mask))
+        shape = broadcast_shapes((value.shape, mask.shape))
+        eager = (value.flags | mask.flags) & EAGER
+        found = _run(state_of(device), value, mask, shape)
+        if eager:
+            device.synchronize()
+    return found
+
+
+def positions(mask: Node) -> Node:
+    """Where a mask is set: positions in C order, as int64."""
+    return compact(index(mask.shape, contiguous(mask.shape), _INT64), mask)
+
+
+def store(node: Node) -> None:
+    """Compute a selection by a mask into memory: `node` becomes a leaf of one axis."""
+    value, mask = node.args
+    device = device_of(node.inputs)
+    with device.lock:
+        settle((value, mask), node)
+        value, mask = node.args
+        eager = node.flags & EAGER
+        found = _run(state_of(device), value, mask, node.shape)
+        assert found.memory is not None
+        readers = node.readers
+        node.shape = found.shape
+        node.size = found.size
+        node.become_leaf(found.memory, 0, found.strides, True)
+        if readers:
+            pass_on(readers, found.memory)
+        if eager:
+            device.synchronize()
+
+
+def settle(roots: tuple[Node, ...], consumer: Node | None = None) -> None:
+    """Compute what must be memory before the roots can be computed while they are read.
+
+    That is: reductions, and what others than `consumer` and the roots' own graphs read as well.
+    """
+    order = {id(n): n for root in roots for n in pending_below(root)}
+    inside = set(order)
+    if consumer is not None:
+        inside.add(id(consumer))
+    for node in order.values():
+        if node.memory is None and (
+            isinstance(node.op, Reduction) or any(_is_outside(r, inside) for r in list(node.readers))
+        ):
+            evaluate(node)
+
+
+def _is_outside(reader: Any, inside: set[int]) -> bool:
+    node = reader()
+    return node is not None and node.memory is None and id(node) not in inside and type(reader) is not Selecting
+
+
+def _run(state: DeviceState, value: Node, mask: Node, shape: tuple[int, ...]) -> Node:
+    n = prod(shape)
+    if n == 0:
+        return contiguous_leaf(state.device.allocate(0), (0,), value.dtype)
+    value, mask = (_flat(state, node, shape) for node in (value, mask))
+    pattern, nodes = distinct((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
+    placed = [x for x in nodes if x.op is not CONST]
+    steps = {id(x): _step(x, shape) for x in placed}
+    accesses = tuple(
+        "const" if x.op is CONST else "index" if x.op is INDEX else access_class(steps[id(x)] or 0)
+        for x in nodes
+    )
+    dtypes = [*_dtypes(value, nodes), *_dtypes(mask, nodes)]
+    furthest = max(n, *(n * abs(s or 0) for s in steps.values()))
+    loose = any(x.memory is not None and x.offset * x.dtype.itemsize % ALIGNMENT for x in placed)
+    plan = compact_plan(accesses, dtypes, furthest, not loose, _policy(state))
+    key = ("compact", value.sig, mask.sig, pattern, plan)
+    kernels = state.prepared.get(key)
+    if kernels is None:
+        made = compact_source(plan, value, mask, nodes, state.capabilities)
+        kernels = state.keep(key, state.kernels(made.text, made.arg_types))
+    args = data_arguments(nodes)
+    args += [
+        steps[id(x)] for x, access in zip(nodes, accesses, strict=True) if access in STEPPED
+    ]
+    args.append(n)
+    return _two_passes(state, kernels, plan, args, bytes_of(nodes), n, value.dtype)
+
+
+def _two_passes(
+    state: DeviceState, kernels: Any, plan: Any, args: list[Any], nbytes: int, n: int, dtype: np.dtype
+) -> Node:
+    """Count, wait for the number, write."""
+    device, policy = state.device, plan.policy
+    groups = parts(n, nbytes + n, state.units, plan)
+    inline = nbytes + n <= policy.inline_bytes
+    counts = device.allocate(8 * groups)
+    flags = device.allocate(8 * -(-n // WORD))
+    local = (policy.work_group,)
+    args += [flags.buffer, counts.buffer]
+    Launch(kernels["compact_count"], (groups,), local, args, inline, nbytes).run()
+    host = np.empty(groups, np.int64)
+    device.read(counts, 0, host)
+    total = int(host.sum())
+    out = contiguous_leaf(device.allocate(total * dtype.itemsize), (total,), dtype)
+    if total:
+        assert out.memory is not None
+        args += [_places(state).buffer, out.memory.buffer]
+        moved = nbytes + total * dtype.itemsize
+        Launch(kernels["compact_write"], (groups,), local, args, inline, moved, (flags, counts)).run()
+    return out
+
+
+def _policy(state: DeviceState) -> CompactPolicy:
+    return replace(state.policies.compact, chunked=True, work_group=1)
+
+
+def _places(state: DeviceState) -> Memory:
+    found = state.prepared.get("compact places")
+    if found is None:
+        found = state.keep("compact places", state.device.upload(places()))
+    return found  # type: ignore[no-any-return]
+
+
+def _step(node: Node, shape: tuple[int, ...]) -> int | None:
+    return flat_step(shape, aligned(node.shape, node.strides, len(shape)))
+
+
+def _flat(state: DeviceState, root: Node, shape: tuple[int, ...]) -> Node:
+    """`root`, or a copy of its value where its operands do not go through memory in even steps."""
+    everyone = [x for x in root.inputs or (root,) if x.op is not CONST]
+    if all(_step(x, shape) is not None for x in everyone):
+        return root
+    memory = state.device.allocate(prod(shape) * root.dtype.itemsize)
+    packed = contiguous_leaf(memory, shape, root.dtype)
+    wide = Node(
+        cast_loop(root.dtype), (root,), shape, root.dtype, packed.size, 0, 0, root.sig,
+        root.inputs or (root,),
+    )  # fmt: skip
+    strided_launch(state, wide, packed).run()
+    return packed
+
+
+__all__ = ["compact", "positions", "settle", "store"]

@@ -1,0 +1,101 @@
+"""The plan of a compaction: which elements a mask selects, one after the other in C order.
+
+Two passes, each over the same contiguous parts of the elements: the first counts what each part
+keeps, the second writes it behind what the parts before keep.
+
+    elements   | part 0    | part 1    | part 2    |        1: counts  2  3  1
+    kept         x   x       x x     x     x
+    output     x x x x x x                                  2: part p from the sum of counts before p
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarray.plan.elementwise import index_type
+from clarray.plan.layout import STRIDED, UNIT, ZERO, Shape, merge
+from clarray.plan.tuning.compact import CompactPolicy
+
+WORD = 64  # elements whose flags make one word of the first pass's bits
+LANES = 8  # elements that a CPU keeps or drops at once
+
+
+@dataclass(frozen=True, slots=True)
+class CompactPlan:
+    """What the source of a compaction is specialised on.
+
+    Parameters
+    ----------
+    accesses : tuple of str
+        Per distinct input: ``'const'``, ``'index'``, or its access class.
+    vector : int
+        Elements per load.
+    explicit : bool
+        Written in vector types.
+    index : str
+        C type of positions inside the operands.
+    aligned : bool
+        Whether contiguous operands may be loaded by aligned vectors.
+    loads : int
+        Loads per work-item and tile.
+    policy : CompactPolicy
+    """
+
+    accesses: tuple[str, ...]
+    vector: int
+    explicit: bool
+    index: str
+    aligned: bool
+    loads: int
+    policy: CompactPolicy
+
+
+def flat_step(shape: Shape, strides: Shape) -> int | None:
+    """The distance between neighbours in C order where it is the same everywhere, else None."""
+    axes = [(n, (s,)) for n, s in zip(shape, strides, strict=True) if n != 1]
+    merged = merge(axes)
+    if len(merged) > 1:
+        return None
+    return merged[0][1][0] if merged else 0
+
+
+def access_class(step: int) -> str:
+    """Access class of an operand with this distance between neighbours."""
+    return UNIT if step == 1 else ZERO if step == 0 else STRIDED
+
+
+def compact_plan(
+    accesses: tuple[str, ...], dtypes: Sequence[np.dtype], furthest: int, aligned: bool,
+    policy: CompactPolicy,
+) -> CompactPlan:  # fmt: skip
+    """Choose the vectors.
+
+    Parameters
+    ----------
+    dtypes : sequence of dtype
+        Of everything that is loaded, computed and stored.
+    furthest : int
+        The largest position inside an operand.
+    """
+    complex_ = any(d.kind == "c" for d in dtypes)
+    index = index_type(furthest, policy.chunked)
+    if policy.chunked:
+        return CompactPlan(
+            accesses, 1 if complex_ else LANES, not complex_, index, False, 1, policy
+        )
+    widest = max(d.itemsize for d in dtypes)
+    vector = max(1, min(4, policy.vector_bytes // widest))
+    if STRIDED in accesses:
+        vector = 1
+    return CompactPlan(accesses, vector, False, index, aligned and vector > 1, policy.loads, policy)
+
+
+def parts(n: int, nbytes: int, units: int, plan: CompactPlan) -> int:
+    """Contiguous parts that the elements are cut into, one per work-group."""
+    policy = plan.policy
+    quantum = WORD if policy.chunked else policy.work_group * plan.vector * plan.loads
+    most = min(units * policy.groups_per_unit, -(-n // quantum), nbytes // policy.chunk_bytes)
+    return max(1, most)

@@ -1,0 +1,142 @@
+## Compaction by chunks, for CPUs: a work-item goes through its words of 64 elements.
+##
+## count  One bit per element, and how many are set in each work-item's words.
+##
+## write  In a word where many are kept, eight elements are stored at once without a test, each behind those
+##        kept before it; one that is not kept is overwritten by the next:
+##
+##          flags   0 1 1 0 0 1 0 0      e: the number of flags set before each
+##          e       0 0 1 2 2 2 3 3         o[e] = x, from left to right, leaves the kept ones in a row
+##
+##        That writes up to 8 elements more than are kept, so the last words of a work-item go one by one.
+<%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%def name="words()">
+  const long group = get_group_id(0), groups = get_num_groups(0);
+  const long words = n / 64 + (n % 64 != 0);
+  const long first = words / groups * group + min(group, words % groups);
+  const long last = first + words / groups + (group < words % groups);
+% for s in inputs.operands:
+% if s.access != 'index':
+  ${s.p} += ${s.start};
+% endif
+% endfor
+% for line in inputs.prepare:
+  ${line}
+% endfor
+</%def>
+<%def name="load(j)">
+% for s in inputs.operands:
+        ${access.load(s, s.base, j)}
+% endfor
+</%def>
+<%def name="load_some(j, m)">
+% for s in inputs.operands:
+        ${access.load_partial(s, s.base, j, m)}
+% endfor
+</%def>
+<%def name="bits(flags)" filter="trim">
+## the lowest bits of eight bytes, side by side
+(((as_ulong(${flags}) & 0x0101010101010101UL) * 0x0102040810204080UL) >> 56)
+</%def>
+${keep.text}
+% if not same:
+${value.text}
+% endif
+ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void compact_count(${', '.join(params)}, const long n, __global ulong *restrict flags, __global long *restrict counts) {
+  ${words()}
+  long total = 0;
+  for (long w = first; w < last; ++w) {
+    const long at = w * 64;
+    const int count = n - at < 64 ? (int)(n - at) : 64;
+    ulong found = 0;
+% if V == 1:
+    for (int k = 0; k < count; ++k) {
+      const ${I} j = at + k;
+${load('j')}
+      found |= (ulong)(${keep.call(0)} & 1) << k;
+    }
+% else:
+    if (count == 64) {
+% for k in range(0, 64, 8):
+      {
+        const ${I} j = at + ${k};
+${load('j')}
+        const char8 kept = ${keep.call(0)};
+        found |= ${bits('kept')} << ${k};
+      }
+% endfor
+    } else {
+      for (int k = 0; k < count; k += 8) {
+        const ${I} j = at + k;
+        const int m = count - k < 8 ? count - k : 8;
+${load_some('j', 'm')}
+        const char8 kept = ${keep.call(0)};
+        found |= (${bits('kept')} & ((1UL << m) - 1)) << k;
+      }
+    }
+% endif
+    flags[w] = found;
+    total += (long)popcount(found);
+  }
+  counts[group] = total;
+}
+ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void compact_write(${', '.join(params)}, const long n, __global const ulong *restrict flags, __global const long *restrict counts,
+    __global const ulong *restrict places, __global ${out.storage} *restrict yp) {
+  ${words()}
+  long k = 0;
+  for (long g = 0; g < group; ++g) k += counts[g];
+  const long end = k + counts[group];
+  for (long w = first; w < last; ++w) {
+    ulong found = flags[w];
+    if (found == 0) continue;
+    const long at = w * 64;
+% if V == 1:
+    while (found) {
+      const ${I} j = at + (long)popcount((found & -found) - 1);
+${load('j')}
+      const ${out.type} kept = ${value.call(0)};
+      ${access.store_element(out, 'k', '0', 'kept')}
+      ++k;
+      found &= found - 1;
+    }
+% else:
+    const long count = n - at;
+    if (k + 64 <= end && count >= 64 && popcount(found) >= ${policy.dense}) {
+% for b in range(8):
+      {
+        const ${I} j = at + ${8 * b};
+${load('j')}
+        const ${out.type} x = ${value.call(0)};
+        const ulong e = places[(found >> ${8 * b}) & 255];
+% for l in range(8):
+        ${access.store_element(out, 'k', f'((e >> {8 * l}) & 15)' if l else '(e & 15)', f'x.s{l}')}
+% endfor
+        k += e >> 60;
+      }
+% endfor
+    } else {
+      for (int b = 0; found; b += 8, found >>= 8) {
+        if ((found & 255) == 0) continue;
+        const ${I} j = at + b;
+        const int m = count - b < 8 ? (int)(count - b) : 8;
+        ${out.lane} lanes[8];
+        if (m == 8) {
+${load('j')}
+          vstore8(${value.call(0)}, 0, lanes);
+        } else {
+${load_some('j', 'm')}
+          vstore8(${value.call(0)}, 0, lanes);
+        }
+        for (int l = 0; l < 8; ++l) {
+          if ((found >> l) & 1) {
+            ${access.store_element(out, 'k', '0', 'lanes[l]')}
+            ++k;
+          }
+        }
+      }
+    }
+% endif
+  }
+}
