@@ -1,0 +1,48 @@
+"""The source of a table of the values that occur."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clarray.codegen.ctype import compute_type
+from clarray.codegen.expression import Call, Inputs
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.expr.node import Node
+from clarray.ops.dtypes import dtype_row
+from clarray.ops.monoids import literal
+from clarray.plan.distinct import BLOCK, DistinctPlan
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+
+def distinct_source(
+    plan: DistinctPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities
+) -> Source:
+    """Render the table of `value`, bool or integer, over its distinct inputs `nodes`."""
+    dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
+    call = Call("value", value, inputs)
+    dtype = value.dtype
+    limits = (0, 0) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    integer = "int32" if plan.index == "int" else "int64"
+    strides = [o.step for o in inputs.operands if o.access in ("strided", "index")]
+    params = [
+        *inputs.params, "__global char *memory", "__global long *ranges",
+        "const long ranges_at", "const long n", *(f"const {plan.index} {s}" for s in strides),
+    ]  # fmt: skip
+    body = render(
+        "distinct",
+        d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
+        value=call, params=params, slots=plan.slots, counted=plan.counted, checked=plan.checked,
+        lane=str(compute_type(dtype)), wide_type=str(compute_type(dtype, dialect.width)),
+        unsigned="u" + dtype_row(dtype).storage.removeprefix("u"),
+        smallest=literal(limits[0], dtype), largest=literal(limits[1], dtype), block=BLOCK,
+    )  # fmt: skip
+    arg_types = (
+        *inputs.arg_types, "buffer", "buffer", "int64", "int64", *[integer] * len(strides),
+    )  # fmt: skip
+    return Source("distinct", source(body, dialect, capabilities.function_attribute), arg_types)

@@ -1,0 +1,68 @@
+"""The source of a binary search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from clarray.codegen.ctype import cast, compute_type
+from clarray.codegen.expression import Call, Inputs, operand
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.expr.node import Node
+from clarray.ops.dtypes import dtype_row
+from clarray.ops.special import cast_loop
+from clarray.plan.search import SearchPlan
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+
+def search_source(
+    plan: SearchPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities
+) -> Source:
+    """Render the search of the elements of `value`, over its distinct inputs `nodes`."""
+    dialect = make_dialect(capabilities, 1)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True)
+    entering = value
+    if value.dtype != plan.dtype:
+        entering = Node(
+            cast_loop(plan.dtype), (value,), value.shape, plan.dtype, value.size, 0, 0, 0,
+            value.inputs or (value,),
+        )  # fmt: skip
+    place = operand("sorted", plan.sorted_dtype, "strided", dialect)
+    integer = "int32" if plan.index == "int" else "int64"
+    strides = [o.step for o in inputs.operands if o.access in ("strided", "index")]
+    params = [*inputs.params, f"__global const {place.storage} *sortedp", "const long sortedo"]
+    arg_types = [*inputs.arg_types, "buffer", "int64"]
+    if plan.sorter:
+        params += ["__global const long *sorter", "const long sortero", "const long sorters"]
+        arg_types += ["buffer", "int64", "int64"]
+    params += [
+        f"__global {'long' if plan.found is None else 'uchar'} *yp", "const long yo",
+        "const long n", "const long m", "const long sorteds0",
+        *(f"const {plan.index} {s}" for s in strides),
+    ]  # fmt: skip
+    arg_types += ["buffer", *["int64"] * 4, *[integer] * len(strides)]
+
+    def entry(position: str) -> str:
+        """The sorted element at a position, in the dtype of the comparison."""
+        if plan.sorter:
+            position = f"sorter[sortero + ({position}) * sorters]"
+        at = f"sortedo + ({position}) * sorteds0"
+        text = f"sortedp[{at}]"
+        if place.kind == "b":
+            text = f"((char)(-({text} != 0)))"
+        elif place.half:
+            text = f"vload_half({at}, sortedp)"
+        return cast(text, plan.sorted_dtype, plan.dtype, dialect)
+
+    call = Call("value", entering, inputs)
+    body = render(
+        "search",
+        d=dialect, V=plan.vector, spread=1, I=plan.index, P="long", policy=plan.policy,
+        inputs=inputs, value=call, params=params, lane=str(compute_type(plan.dtype)),
+        kind=dtype_row(plan.dtype).kind, side=plan.side, found=plan.found, cast_at=entry,
+    )  # fmt: skip
+    return Source(
+        "search", source(body, dialect, capabilities.function_attribute), tuple(arg_types)
+    )

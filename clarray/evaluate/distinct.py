@@ -1,0 +1,119 @@
+"""Which of the values of a small range occur: one launch, and a table that the host reads."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from clarray.codegen.distinct import distinct_source
+from clarray.evaluate.elementwise import _dtypes
+from clarray.evaluate.lines import Line, line_of
+from clarray.evaluate.scan import shifted_arguments
+from clarray.evaluate.state import DeviceState, Launch, bytes_of, device_of, state_of
+from clarray.expr.node import Node
+from clarray.plan.distinct import DistinctPlan, group_count, slots_for
+from clarray.plan.elementwise import explicit_width, index_type, vector_width
+
+MOST = 1 << 32  # elements that a count of 32 bits holds
+
+
+class Table(NamedTuple):
+    """The values that occur among `low`, `low` + 1, ...
+
+    Parameters
+    ----------
+    low : int
+        Of a bool, 0.
+    cells : ndarray
+        Per value, from `low` on: not zero if it occurs; how often, if that was asked for.
+    """
+
+    low: int
+    cells: np.ndarray
+
+
+def distinct_table(value: Node, counted: bool = False) -> Table | None:
+    """Find out which values occur, if they lie close enough together for a table.
+
+    Parameters
+    ----------
+    value : Node
+        Bool or integers, at least one; computed while it is read.
+    counted : bool
+        Whether to count them.
+
+    Returns
+    -------
+    Table or None
+        None where a table does not pay: the values are to be sorted.
+    """
+    device = device_of(value.inputs or (value,))
+    with device.lock:
+        state = state_of(device)
+        slots = slots_for(value.dtype, value.size, counted, state.policies.reduce)
+        if not slots or value.size >= MOST:
+            return None
+        return _read(state, line_of(value, ordered=False), slots, counted)
+
+
+def _read(state: DeviceState, line: Line, slots: int, counted: bool) -> Table | None:
+    value = line.value
+    plan = _plan(state, line, slots, counted)
+    key = ("distinct", value.sig, line.pattern, plan)
+    kernel = state.prepared.get(key)
+    if kernel is None:
+        kernel = state.keep(
+            key, state.kernel(distinct_source(plan, value, line.nodes, state.capabilities))
+        )
+    groups = group_count(value.size, plan, state.units)
+    tables = groups if plan.policy.chunked else 1
+    table_bytes = int(slots * plan.cell_bytes) * tables
+    memory = state.device.allocate(table_bytes + 16 * groups)
+    if not plan.policy.chunked:
+        state.device.fill_zero(memory)
+    args = shifted_arguments(line.nodes, line.offsets)
+    args += [memory.buffer, memory.buffer, table_bytes // 8, value.size, *line.steps]
+    nbytes = bytes_of(line.nodes)
+    inline = nbytes <= plan.policy.inline_bytes
+    Launch(kernel, (groups,), (plan.policy.work_group,), args, inline, nbytes).run()
+    host = np.empty(table_bytes + 16 * groups, np.uint8)
+    state.device.read(memory, 0, host)
+    return _table(plan, value.dtype, host[:table_bytes], host[table_bytes:])
+
+
+def _plan(state: DeviceState, line: Line, slots: int, counted: bool) -> DistinctPlan:
+    policy = state.policies.reduce
+    dtypes = _dtypes(line.value, line.nodes)
+    explicit = explicit_width(dtypes, policy.explicit)
+    vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
+    if not policy.explicit and "strided" in line.accesses:
+        vector = 1
+    bits = 8 * line.value.dtype.itemsize
+    return DistinctPlan(
+        line.accesses, vector, explicit, index_type(line.furthest, policy.chunked),
+        line.whole and not policy.chunked, slots, counted, slots < 1 << bits, policy,
+    )  # fmt: skip
+
+
+def _table(plan: DistinctPlan, dtype: np.dtype, tables: np.ndarray, ranges: np.ndarray) -> Table | None:
+    """What the work-groups have found, together, from the least value on."""
+    if plan.counted:
+        cells = tables.view(np.uint32).reshape(-1, plan.slots).sum(axis=0, dtype=np.int64)
+    elif plan.policy.chunked:
+        cells = tables.reshape(-1, plan.slots)
+        cells = np.bitwise_or.reduce(cells) if len(cells) > 1 else cells[0]
+    else:
+        cells = np.unpackbits(tables, bitorder="little")
+    if dtype.kind == "b":
+        return Table(0, cells[[0, -1]])  # in a kernel a bool is 0 or -1
+    if not plan.checked:
+        return Table(int(np.iinfo(dtype).min), np.roll(cells, -(np.iinfo(dtype).min % plan.slots)))
+    spans = ranges.view(np.uint64 if dtype.kind == "u" else np.int64).reshape(-1, 2)
+    low, high = int(spans[:, 0].min()), int(spans[:, 1].max())
+    if high - low >= plan.slots:
+        return None
+    return Table(low, np.roll(cells, -(low % plan.slots))[: high - low + 1])
+
+
+__all__ = ["Table", "distinct_table"]

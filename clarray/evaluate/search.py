@@ -1,0 +1,87 @@
+"""Launches of binary searches: made and run at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clarray.codegen.search import search_source
+from clarray.evaluate import evaluate
+from clarray.evaluate.lines import line_of
+from clarray.evaluate.scan import shifted_arguments
+from clarray.evaluate.state import Launch, bytes_of, device_of, state_of
+from clarray.expr.node import EAGER, Node, contiguous_leaf
+from clarray.plan.elementwise import groups, index_type
+from clarray.plan.search import SearchPlan, needles
+
+_INT64 = np.dtype(np.int64)
+_BOOL = np.dtype(bool)
+
+
+def search(
+    line: Node, value: Node, side: str = "left", sorter: Node | None = None,
+    dtype: np.dtype | None = None, found: bool | None = None,
+) -> Node:  # fmt: skip
+    """Search each element of `value` in a sorted line.
+
+    Parameters
+    ----------
+    line : Node
+        One axis, sorted in NumPy's order; any other order gives places that mean nothing.
+    value : Node
+        Any shape; computed while it is read.
+    side : str
+        ``'left'``: the first place that keeps the order; ``'right'``: the last.
+    sorter : Node, optional
+        int64, of one axis: positions in `line`, all of them in bounds, in sorted order.
+    dtype : dtype, optional
+        Of the comparison; by default what both promote to.
+    found : bool, optional
+        Give whether an element of the line is equal (True), or none is (False).
+
+    Returns
+    -------
+    Node
+        A new leaf of the value's shape: int64, or bool with `found`.
+    """
+    device = device_of((line, *(value.inputs or (value,))))
+    evaluate(line)
+    with device.lock:
+        state = state_of(device)
+        out_dtype = _INT64 if found is None else _BOOL
+        memory = device.allocate(value.size * out_dtype.itemsize)
+        target = contiguous_leaf(memory, value.shape, out_dtype)
+        if not value.size:
+            return target
+        run = line_of(value, ordered=True)
+        value = run.value
+        policy = state.policies.elementwise
+        dtype = np.promote_types(line.dtype, value.dtype) if dtype is None else dtype
+        plan = SearchPlan(
+            run.accesses, needles(policy), index_type(run.furthest, policy.chunked), line.dtype,
+            dtype, side, sorter is not None, found, policy,
+        )  # fmt: skip
+        key = ("search", value.sig, run.pattern, plan)
+        kernel = state.prepared.get(key)
+        if kernel is None:
+            kernel = state.keep(
+                key, state.kernel(search_source(plan, value, run.nodes, state.capabilities))
+            )
+        assert line.memory is not None
+        args = shifted_arguments(run.nodes, run.offsets)
+        args += [line.memory.buffer, line.offset]
+        length = line.size
+        if sorter is not None:
+            evaluate(sorter)
+            assert sorter.memory is not None
+            length = sorter.size
+            args += [sorter.memory.buffer, sorter.offset, sorter.strides[0]]
+        args += [memory.buffer, 0, value.size, length, line.strides[0], *run.steps]
+        steps = length.bit_length()
+        nbytes = bytes_of(run.nodes) + value.size * out_dtype.itemsize
+        units = -(-value.size // plan.vector)
+        count = groups(units, nbytes * steps, state.units, policy)
+        inline = nbytes * steps <= policy.inline_bytes
+        Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes).run()
+        if value.flags & EAGER or (line.memory.shared or (sorter is not None and sorter.flags & EAGER)):
+            device.synchronize()
+    return target

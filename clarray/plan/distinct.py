@@ -1,0 +1,91 @@
+"""The plan of a table of the values that occur: no sort, one pass, one bit or count per value.
+
+The table has a power of two of slots and a value's slot is its lowest bits, so nothing need be known
+of the range before the pass: while all values lie within as many neighbours as there are slots,
+no two of them share one. The pass finds the range as it goes, and gives up where it is larger:
+
+    values   -3  5 -3 1000003 ...        slots   0 1 2 3 4 5 ... 61 ...
+    least -3, largest 1000003: too far           . . . x . x      x        nothing can be said: sort
+    least -3, largest 5                          . . . . . x      x        -3 and 5 occur
+
+A dtype of 8 or 16 bits always fits. CPU: a table per work-item, in memory that stays in its
+cache; GPU: a table per work-group in local memory, and one for all that they are merged into.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarray.plan.tuning.policy import ReducePolicy
+
+# Slots of a table for dtypes of more than 16 bits. A CPU's table of 2^16 bytes stays in the second-level cache; a
+# GPU's of 2^16 bits takes 8 KiB of local memory, and one of 2^12 counts 16 KiB.
+SLOTS = 1 << 16
+FEW_SLOTS = 1 << 12
+FEW = 1 << 17  # elements that are worth clearing and reading no more than FEW_SLOTS
+BLOCK = 4096  # elements that a CPU takes before it looks whether the range is too large already
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctPlan:
+    """What the source of a table is specialised on.
+
+    Parameters
+    ----------
+    accesses : tuple of str
+        Per distinct input: ``'const'``, or its access class.
+    vector : int
+        Elements per load.
+    explicit : bool
+        Written in vector types.
+    index : str
+        C type of positions.
+    aligned : bool
+        Whether contiguous operands may be loaded by aligned vectors.
+    slots : int
+        A power of two.
+    counted : bool
+        Whether a slot counts its value, or only tells that it occurs.
+    checked : bool
+        Whether the range must be found: not where the dtype has no more values than there are slots.
+    policy : ReducePolicy
+        The pass is one over memory that keeps something per work-group, as a reduction's.
+    """
+
+    accesses: tuple[str, ...]
+    vector: int
+    explicit: bool
+    index: str
+    aligned: bool
+    slots: int
+    counted: bool
+    checked: bool
+    policy: ReducePolicy
+
+    @property
+    def cell_bytes(self) -> float:
+        """Bytes of memory per slot."""
+        if self.counted:
+            return 4
+        return 1 if self.policy.chunked else 1 / 8
+
+
+def slots_for(dtype: np.dtype, size: int, counted: bool, policy: ReducePolicy) -> int:
+    """Slots of the table for `size` values of an integer dtype, or 0 where a table does not pay."""
+    local = counted and not policy.chunked
+    if dtype.itemsize <= 2:
+        slots = 1 << 8 * dtype.itemsize
+        return 0 if local and slots > FEW_SLOTS else slots
+    return FEW_SLOTS if local or size < FEW else SLOTS
+
+
+def group_count(size: int, plan: DistinctPlan, units: int) -> int:
+    """Work-groups: no more than have something to do."""
+    policy = plan.policy
+    if policy.chunked:
+        # a table must be worth clearing and reading
+        return max(1, min(units * policy.groups_per_unit, size // plan.slots))
+    step = policy.work_group * plan.vector * policy.loads
+    return max(1, min(units * policy.groups_per_unit, -(-size // step)))

@@ -1,0 +1,51 @@
+"""The plan of a binary search of many needles in a sorted line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarray.plan.tuning.policy import ElementwisePolicy
+
+# Needles that a work-item of a CPU searches side by side: their loads do not wait for each other.
+TOGETHER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """What the source of a search is specialised on.
+
+    Parameters
+    ----------
+    accesses : tuple of str
+        Per distinct input of the needles.
+    vector : int
+        Needles that a work-item searches side by side.
+    index : str
+        C type of positions of needles.
+    sorted_dtype, dtype : dtype
+        Of the sorted elements, and of the comparison.
+    side : str
+        ``'left'`` or ``'right'``: before or after equal elements.
+    sorter : bool
+        Whether positions say in which order the elements are sorted.
+    found : bool or None
+        Store whether a needle is there (True), or is not (False), instead of its place.
+    policy : ElementwisePolicy
+    """
+
+    accesses: tuple[str, ...]
+    vector: int
+    index: str
+    sorted_dtype: np.dtype
+    dtype: np.dtype
+    side: str
+    sorter: bool
+    found: bool | None
+    policy: ElementwisePolicy
+
+
+def needles(policy: ElementwisePolicy) -> int:
+    """Needles of a work-item: neighbouring ones of a GPU overlap their loads by themselves."""
+    return TOGETHER if policy.chunked else 1
