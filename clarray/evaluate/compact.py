@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -15,7 +16,7 @@ from clarray.evaluate.elementwise import _dtypes, strided_launch
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.build import Selecting, pass_on
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index
-from clarray.expr.view import broadcast_shapes, contiguous
+from clarray.expr.view import Shape, broadcast_shapes, contiguous
 from clarray.ops.monoids import Reduction
 from clarray.ops.special import cast_loop
 from clarray.plan.compact import WORD, access_class, compact_plan, flat_step, parts
@@ -98,21 +99,16 @@ def _is_outside(reader: Any, inside: set[int]) -> bool:
     return node is not None and node.memory is None and id(node) not in inside and type(reader) is not Selecting
 
 
-def _run(state: DeviceState, value: Node, mask: Node, shape: tuple[int, ...]) -> Node:
+def _run(state: DeviceState, value: Node, mask: Node, shape: Shape) -> Node:
     n = prod(shape)
     if n == 0:
         return contiguous_leaf(state.device.allocate(0), (0,), value.dtype)
-    value, mask = (_flat(state, node, shape) for node in (value, mask))
+    value, mask = (flat(state, node, shape) for node in (value, mask))
     pattern, nodes = distinct((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
-    placed = [x for x in nodes if x.op is not CONST]
-    steps = {id(x): _step(x, shape) for x in placed}
-    accesses = tuple(
-        "const" if x.op is CONST else "index" if x.op is INDEX else access_class(steps[id(x)] or 0)
-        for x in nodes
-    )
+    accesses, steps = flat_accesses(nodes, shape)
     dtypes = [*_dtypes(value, nodes), *_dtypes(mask, nodes)]
-    furthest = max(n, *(n * abs(s or 0) for s in steps.values()))
-    loose = any(x.memory is not None and x.offset * x.dtype.itemsize % ALIGNMENT for x in placed)
+    furthest = max(n, *(n * abs(s) for s in steps))
+    loose = any(x.memory is not None and x.offset * x.dtype.itemsize % ALIGNMENT for x in nodes)
     plan = compact_plan(accesses, dtypes, furthest, not loose, _policy(state))
     key = ("compact", value.sig, mask.sig, pattern, plan)
     kernels = state.prepared.get(key)
@@ -120,9 +116,7 @@ def _run(state: DeviceState, value: Node, mask: Node, shape: tuple[int, ...]) ->
         made = compact_source(plan, value, mask, nodes, state.capabilities)
         kernels = state.keep(key, state.kernels(made.text, made.arg_types))
     args = data_arguments(nodes)
-    args += [
-        steps[id(x)] for x, access in zip(nodes, accesses, strict=True) if access in STEPPED
-    ]
+    args += [s for s, access in zip(steps, accesses, strict=True) if access in STEPPED]
     args.append(n)
     return _two_passes(state, kernels, plan, args, bytes_of(nodes), n, value.dtype)
 
@@ -162,11 +156,21 @@ def _places(state: DeviceState) -> Memory:
     return found  # type: ignore[no-any-return]
 
 
-def _step(node: Node, shape: tuple[int, ...]) -> int | None:
+def _step(node: Node, shape: Shape) -> int | None:
     return flat_step(shape, aligned(node.shape, node.strides, len(shape)))
 
 
-def _flat(state: DeviceState, root: Node, shape: tuple[int, ...]) -> Node:
+def flat_accesses(nodes: Sequence[Node], shape: Shape) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Access class, and distance between neighbours, of the distinct inputs of `flat` values."""
+    steps = tuple(0 if x.op is CONST else _step(x, shape) or 0 for x in nodes)
+    accesses = tuple(
+        "const" if x.op is CONST else "index" if x.op is INDEX else access_class(s)
+        for x, s in zip(nodes, steps, strict=True)
+    )
+    return accesses, steps
+
+
+def flat(state: DeviceState, root: Node, shape: Shape) -> Node:
     """`root`, or a copy of its value where its operands do not go through memory in even steps."""
     everyone = [x for x in root.inputs or (root,) if x.op is not CONST]
     if all(_step(x, shape) is not None for x in everyone):
@@ -181,4 +185,4 @@ def _flat(state: DeviceState, root: Node, shape: tuple[int, ...]) -> Node:
     return packed
 
 
-__all__ = ["compact", "positions", "settle", "store"]
+__all__ = ["compact", "flat", "flat_accesses", "positions", "settle", "store"]
