@@ -1,0 +1,99 @@
+"""The sources of matrix products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.ops.dtypes import dtype_row
+from clarray.plan.matmul import Side, TiledPlan
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+_UNSIGNED = {4: "uint", 8: "ulong"}
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An operand of a tiled kernel; the fields are C names, types and numbers."""
+
+    name: str
+    type: str
+    half: bool
+    dtype_kind: str
+    side: int
+    extent: str
+    along: bool
+    lanes: int
+    loads: int
+
+    @property
+    def outer(self) -> str:
+        """Stride along the kept axis."""
+        return f"{self.name}s"
+
+    @property
+    def inner(self) -> str:
+        """Stride along the summed axis."""
+        return f"{self.name}k"
+
+
+def work_type(work: np.dtype) -> str:
+    """C type of one element of the sum."""
+    if work.kind in "iu":
+        return _UNSIGNED[work.itemsize]
+    row = dtype_row(work)
+    return f"{row.compute}2" if row.kind == "c" else row.compute
+
+
+def multiply_add(work: np.dtype, out: np.dtype, function: str) -> str:
+    """Macros ``MAC(a, b, c)``, which is a * b + c, and ``ADD(a, b)``, for values and vectors of them."""
+    if work.kind == "c":
+        t = work_type(work)
+        return (
+            f"HELPER {t} MAC({t} a, {t} b, {t} c) {{\n"
+            f"  return ({t})({function}(-a.y, b.y, {function}(a.x, b.x, c.x)), "
+            f"{function}(a.y, b.x, {function}(a.x, b.y, c.y)));\n}}\n#define ADD(a, b) ((a) + (b))\n"
+        )
+    if out.kind == "b":
+        return "#define MAC(a, b, c) (((a) & (b)) | (c))\n#define ADD(a, b) ((a) | (b))\n"
+    product = f"{function}(a, b, c)" if work.kind == "f" else "((a) * (b) + (c))"
+    return f"#define MAC(a, b, c) {product}\n#define ADD(a, b) ((a) + (b))\n"
+
+
+def _placed(name: str, extent: str, side: Side, outer: int, plan: TiledPlan) -> Placed:
+    row = dtype_row(side.dtype)
+    loads = outer * plan.tile.depth // side.lanes // plan.tile.work_items
+    return Placed(
+        name, row.storage, row.storage == "half", row.kind, outer, extent, side.along, side.lanes, loads
+    )  # fmt: skip
+
+
+def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
+    """Render the product through local memory."""
+    tile = plan.tile
+    a = _placed("a", "m", plan.a, tile.rows, plan)
+    b = _placed("b", "n", plan.b, tile.columns, plan)
+    row = dtype_row(plan.out)
+    c = Placed("c", row.storage, row.storage == "half", row.kind, 0, "", False, 1, 0)
+    numbers = [
+        "m", "n", "k", "as", "ak", "bs", "bk", "parts", "part_depth", "depth", "matrices",
+        *(f"{name}{axis}" for axis in range(plan.rank) for name in ("batch", "ab", "bb")),
+    ]  # fmt: skip
+    params = [
+        f"__global const {a.type} *ap", "long ao", f"__global const {b.type} *bp", "long bo",
+        f"__global {c.type} *cp", "long co", *(f"const long {name}" for name in numbers),
+    ]  # fmt: skip
+    body = render(
+        "matmul",
+        W=work_type(plan.work), L=plan.lanes, t=tile, items=tile.work_items, a=a, b=b, c=c,
+        complex_=plan.work.kind == "c", c_vectors=plan.out_vectors, rank=plan.rank, params=params,
+        band=plan.policy.band, mac=multiply_add(plan.work, plan.out, plan.policy.multiply_add),
+    )  # fmt: skip
+    dialect = make_dialect(capabilities, 1)
+    text = source(body, dialect, capabilities.function_attribute)
+    return Source("matmul", text, ("buffer", "int64") * 3 + ("int64",) * len(numbers))

@@ -1,0 +1,156 @@
+"""The plan of a matrix product: from two strided operands to tiles (GPU) or packed panels (CPU).
+
+    c[z, i, j] = sum over k of a[z, i, k] * b[z, k, j]
+
+z stands for the axes of a batch: none where there is one matrix. Every operand may have any strides along every
+axis; one that repeats over a batch has stride 0 there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from clarray.plan.layout import Shape, merge
+from clarray.plan.tuning.matmul import MatmulPolicy, Tile
+
+ALIGNMENT = 16  # bytes a GPU's widest load wants
+
+
+class Matrix(NamedTuple):
+    """How an operand lies in memory, in elements."""
+
+    outer: int  # stride along the axis that the result keeps
+    inner: int  # stride along the summed axis
+    batch: Shape
+    offset: int
+    itemsize: int
+
+
+class Problem(NamedTuple):
+    """Extents of a product, the axes of its batch merged where all operands allow it."""
+
+    m: int
+    n: int
+    k: int
+    batch: Shape
+
+    @property
+    def matrices(self) -> int:
+        out = 1
+        for extent in self.batch:
+            out *= extent
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """How a kernel loads one operand.
+
+    Parameters
+    ----------
+    dtype : dtype
+    along : bool
+        Neighbouring work-items load along the kept axis, otherwise along the summed one.
+    lanes : int
+        Elements per load.
+    """
+
+    dtype: np.dtype
+    along: bool
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TiledPlan:
+    """What the source of a tiled product is specialised on."""
+
+    tile: Tile
+    work: np.dtype
+    a: Side
+    b: Side
+    out: np.dtype
+    out_vectors: bool
+    lanes: int
+    rank: int
+    policy: MatmulPolicy
+
+
+class Parts(NamedTuple):
+    """How the summed axis is split between work-groups."""
+
+    tile: Tile
+    parts: int
+    part_depth: int
+
+
+def work_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype a product is summed in: float32 for float16, and what wraps around as NumPy's integers do."""
+    if dtype.kind in "fc":
+        return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
+    return np.dtype(np.uint64 if dtype.itemsize == 8 else np.uint32)
+
+
+def merge_batch(batch: Shape, operands: tuple[Shape, ...]) -> tuple[Shape, tuple[Shape, ...]]:
+    """Merge the axes of a batch, given each operand's strides along them."""
+    axes = [(n, tuple(o[i] for o in operands)) for i, n in enumerate(batch) if n != 1]
+    merged = merge(axes)
+    return tuple(n for n, _ in merged), tuple(
+        tuple(steps[i] for _, steps in merged) for i in range(len(operands))
+    )
+
+
+def side_of(matrix: Matrix, extent: int, dtype: np.dtype, work: np.dtype, tile: Tile, lanes: int) -> Side:
+    """Choose the loads of an operand: whole vectors where every one of them is aligned."""
+    along = abs(matrix.outer) == 1 or (abs(matrix.inner) != 1 and abs(matrix.outer) < abs(matrix.inner))
+    unit, other = (matrix.outer, matrix.inner) if along else (matrix.inner, matrix.outer)
+    same = dtype == work or (dtype.kind in "iu" and dtype.itemsize == work.itemsize)
+    whole = same and unit == 1 and lanes * dtype.itemsize <= ALIGNMENT and tile.depth % lanes == 0
+    whole = whole and all(step % lanes == 0 for step in (matrix.offset, other, *matrix.batch))
+    if along:
+        whole = whole and extent % lanes == 0
+    return Side(dtype, along, lanes if whole else 1)
+
+
+@lru_cache(maxsize=1024)
+def choose_parts(problem: Problem, itemsize: int, units: int, policy: MatmulPolicy) -> Parts:
+    """Choose tile and parts by the time they would take: rounds of the device, times a tile's.
+
+    The choice depends on sizes and policy only, so every bit of a float sum is the same each time.
+    """
+    tiles = policy.tiles if itemsize <= 4 else policy.wide_tiles if itemsize == 8 else policy.widest_tiles
+    best: tuple[float, Parts] | None = None
+    for tile in tiles:
+        groups = -(-problem.m // tile.rows) * -(-problem.n // tile.columns) * problem.matrices
+        parts = 1
+        while True:
+            depth = -(-problem.k // parts // tile.depth) * tile.depth if parts > 1 else problem.k
+            depth = max(depth, 1)
+            actual = -(-problem.k // depth)
+            rounds = max(groups * actual / (units * policy.fill), -(-groups * actual // int(units * policy.fill)))
+            cost = rounds * tile.rows * tile.columns * (depth + 2 * tile.depth + 64) / tile.speed
+            if parts > 1:  # the parts are written, read and added
+                cost += 64.0 * actual * problem.m * problem.n * problem.matrices / units
+            if best is None or cost < best[0]:
+                best = cost, Parts(tile, actual, depth)
+            if problem.k < 2 * parts * policy.min_part:
+                break
+            parts *= 2
+    assert best is not None
+    found = best[1]
+    tile = found.tile
+    return found._replace(part_depth=-(-found.part_depth // tile.depth) * tile.depth)
+
+
+def rounded(policy: MatmulPolicy, tile: Tile) -> int:
+    """Depth of the sums in registers, in whole steps of a tile."""
+    return max(1, policy.depth // tile.depth) * tile.depth
+
+
+__all__ = [
+    "Matrix", "Parts", "Problem", "Side", "TiledPlan", "choose_parts", "merge_batch", "replace", "rounded",
+    "side_of", "work_dtype",
+]  # fmt: skip

@@ -1,0 +1,219 @@
+## Matrix product through local memory: a work-group computes a tile of c, each of its work-items a few rows and
+## columns of the tile in registers.
+##
+##              columns n ->                    one step along k, D deep:
+##            +-----+--[N]--+
+##          D |  b          |     a[k .. k+D) x [M rows] and b[k .. k+D) x [N columns] go to local memory, the next
+##            +-----+-------+     step's into the other half of it while this one's are multiplied
+##      D
+##    +---+   +-----+-------+
+##  m |   |   |     |       |     work-item (x, y) has rows    y*L .. y*L+L, and again every M / (item rows / L)
+##  [M]   |   |     |[tile] |                     and columns x*L .. x*L+L, and again every N / (item columns / L)
+##    |   |   |     |       |     so that neighbours read neighbouring vectors of L elements of local memory
+##    +---+   +-----+-------+
+##
+## Rows beyond the last one are loaded as the last one, and not stored: only the end of k needs zeros. Every `depth`
+## steps the sum goes to memory, where the next `depth` are added to it: it bounds the error of long sums.
+##
+## Operands: `along` says that neighbouring work-items load along the tile's side, otherwise along k; `lanes` > 1
+## that a load is a vector.
+<%
+  pad = 0 if L == 1 else L
+  tx, ty = t.columns // t.item_columns, t.rows // t.item_rows
+  bx, by = min(8, tx), min(4, ty)
+  wv = f'{W}{L}' if L > 1 else W
+%>
+<%def name="value(o, at)" filter="trim">
+% if o.half:
+vload_half(${at}, ${o.name}p)
+% elif o.dtype_kind == 'b':
+(${W})(${o.name}p[${at}] != 0)
+% elif complex_ and o.dtype_kind != 'c':
+(${W})(${o.name}p[${at}], 0)
+% elif complex_:
+convert_${W}(${o.name}p[${at}])
+% else:
+(${W})${o.name}p[${at}]
+% endif
+</%def>
+## Where load q of a work-item starts, and its place in local memory.
+<%def name="place(o)">
+<% units = o.side // o.lanes if o.along else t.depth // o.lanes %>
+% for q in range(o.loads):
+  const int ${o.name}v${q} = item + ${q * items};
+% if o.along:
+  const int ${o.name}d${q} = ${o.name}v${q} / ${units}, ${o.name}i${q} = ${o.name}v${q} % ${units} * ${o.lanes};
+% else:
+  const int ${o.name}i${q} = ${o.name}v${q} / ${units}, ${o.name}d${q} = ${o.name}v${q} % ${units} * ${o.lanes};
+% endif
+  long ${o.name}at${q} = ${o.name}o + min(${o.name}first + ${o.name}i${q}, ${o.extent} - ${o.lanes if o.along else 1}) * ${o.outer} + (from + ${o.name}d${q}) * ${o.inner};
+% endfor
+</%def>
+<%def name="fetch(o)">
+% for q in range(o.loads):
+% if o.lanes > 1:
+      ${o.name}r${q} = *(__global const ${W}${o.lanes}*)(${o.name}p + ${o.name}at${q});
+% else:
+      ${o.name}r${q} = ${value(o, f'{o.name}at{q}')};
+% endif
+      ${o.name}at${q} += step_${o.name};
+% endfor
+</%def>
+## The same where k ends within the step.
+<%def name="fetch_tail(o)">
+% for q in range(o.loads):
+% if o.lanes > 1 and not o.along:
+      ${o.name}r${q} = (${W}${o.lanes})(${', '.join(f'{o.name}d{q} + {l} < left ? ({W}){o.name}p[{o.name}at{q} + {l}] : ({W})0' for l in range(o.lanes))});
+% elif o.lanes > 1:
+      ${o.name}r${q} = (${W}${o.lanes})(0);
+      if (${o.name}d${q} < left) ${o.name}r${q} = *(__global const ${W}${o.lanes}*)(${o.name}p + ${o.name}at${q});
+% else:
+      ${o.name}r${q} = (${W})(0);
+      if (${o.name}d${q} < left) ${o.name}r${q} = ${value(o, f'{o.name}at{q}')};
+% endif
+      ${o.name}at${q} += step_${o.name};
+% endfor
+</%def>
+<%def name="keep(o, half)">
+% for q in range(o.loads):
+% if o.lanes > 1 and o.along:
+      *(__local ${W}${o.lanes}*)(${o.name}l + (${half}) + ${o.name}d${q} * ${o.side + pad} + ${o.name}i${q}) = ${o.name}r${q};
+% elif o.lanes > 1:
+% for l in range(o.lanes):
+      ${o.name}l[(${half}) + (${o.name}d${q} + ${l}) * ${o.side + pad} + ${o.name}i${q}] = ${o.name}r${q}.s${l};
+% endfor
+% else:
+      ${o.name}l[(${half}) + ${o.name}d${q} * ${o.side + pad} + ${o.name}i${q}] = ${o.name}r${q};
+% endif
+% endfor
+</%def>
+<%def name="get(text)" filter="trim">
+% if L > 1:
+*(__local const ${wv}*)(${text})
+% else:
+*(${text})
+% endif
+</%def>
+${mac}
+ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
+void matmul(${', '.join(params)}) {
+% for o in (a, b):
+  __local ${W} ${o.name}l[${2 * t.depth * (o.side + pad)}] __attribute__((aligned(16)));
+% endfor
+  const int item = get_local_id(0);
+  const int x = item / ${bx * by} % ${tx // bx} * ${bx} + item % ${bx};
+  const int y = item / ${bx * by} / ${tx // bx} * ${by} + item / ${bx} % ${by};
+  const long down = (m + ${t.rows - 1}) / ${t.rows}, across = (n + ${t.columns - 1}) / ${t.columns};
+  long group = get_group_id(0);
+  const long tile = group % (down * across); group /= down * across;
+  const long part = group % parts; group /= parts;
+  const long matrix = group;
+  const long band = tile / (${band} * across) * ${band}, high = min(down - band, (long)${band});
+  const long in_band = tile - band * across;
+  const long am_first = (band + in_band % high) * ${t.rows}, bn_first = in_band / high * ${t.columns};
+% for axis in range(rank):
+  { const long c = group % batch${axis}; group /= batch${axis}; ao += c * ab${axis}; bo += c * bb${axis}; }
+% endfor
+  const long afirst = am_first, bfirst = bn_first;
+  const long from = part * part_depth, to = min(k, from + part_depth);
+  co += (part * matrices + matrix) * m * n;
+  const long step_a = ${t.depth} * ak, step_b = ${t.depth} * bk;
+${place(a)}
+${place(b)}
+% for o in (a, b):
+  ${W}${o.lanes if o.lanes > 1 else ''} ${', '.join(f'{o.name}r{q}' for q in range(o.loads))};
+% endfor
+  long done = from;
+  do {
+    const long stop = min(to, done + depth);
+    ${wv} sum[${t.item_rows}][${t.item_columns // L}];
+    #pragma unroll
+    for (int i = 0; i < ${t.item_rows}; ++i)
+      #pragma unroll
+      for (int j = 0; j < ${t.item_columns // L}; ++j) sum[i][j] = (${wv})(0);
+    int half_ = 0;
+    if (stop - done >= ${t.depth}) {
+${fetch(a)}
+${fetch(b)}
+    } else {
+      const long left = stop - done;
+${fetch_tail(a)}
+${fetch_tail(b)}
+    }
+${keep(a, '0')}
+${keep(b, '0')}
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (long at = done + ${t.depth}; ; at += ${t.depth}) {
+      const bool more = at < stop;
+      if (at + ${t.depth} <= stop) {
+${fetch(a)}
+${fetch(b)}
+      } else if (more) {
+        const long left = stop - at;
+${fetch_tail(a)}
+${fetch_tail(b)}
+      }
+      __local const ${W} *ah = al + half_ * ${t.depth * (a.side + pad)} + y * ${L};
+      __local const ${W} *bh = bl + half_ * ${t.depth * (b.side + pad)} + x * ${L};
+      #pragma unroll
+      for (int d = 0; d < ${t.depth}; ++d) {
+        ${wv} av[${t.item_rows // L}], bv[${t.item_columns // L}];
+        #pragma unroll
+        for (int i = 0; i < ${t.item_rows // L}; ++i) av[i] = ${get(f'ah + d * {a.side + pad} + i * {ty * L}')};
+        #pragma unroll
+        for (int j = 0; j < ${t.item_columns // L}; ++j) bv[j] = ${get(f'bh + d * {b.side + pad} + j * {tx * L}')};
+        #pragma unroll
+        for (int i = 0; i < ${t.item_rows // L}; ++i)
+          #pragma unroll
+          for (int j = 0; j < ${t.item_columns // L}; ++j) {
+% if L > 1:
+% for l in range(L):
+            sum[i * ${L} + ${l}][j] = MAC((${wv})(av[i].s${l}), bv[j], sum[i * ${L} + ${l}][j]);
+% endfor
+% else:
+            sum[i][j] = MAC(av[i], bv[j], sum[i][j]);
+% endif
+          }
+      }
+      if (!more) break;
+      half_ ^= 1;
+${keep(a, f'half_ * {t.depth * (a.side + pad)}')}
+${keep(b, f'half_ * {t.depth * (b.side + pad)}')}
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    #pragma unroll
+    for (int i = 0; i < ${t.item_rows}; ++i) {
+      const long row = am_first + i / ${L} * ${ty * L} + y * ${L} + i % ${L};
+      #pragma unroll
+      for (int j = 0; j < ${t.item_columns // L}; ++j) {
+        const long column = bn_first + j * ${tx * L} + x * ${L};
+        if (row < m) {
+          const long at = co + row * n + column;
+% if c_vectors:
+          if (column < n) {
+            __global ${wv} *to_ = (__global ${wv}*)(cp + at);
+            *to_ = done > from ? ADD(*to_, sum[i][j]) : sum[i][j];
+          }
+% else:
+% for l in range(L):
+          if (column + ${l} < n) { ${store(c, f'at + {l}', f'sum[i][j].s{l}' if L > 1 else 'sum[i][j]')} }
+% endfor
+% endif
+        }
+      }
+    }
+    done = stop;
+  } while (done < to);
+}
+<%def name="store(o, at, v)" filter="trim">
+% if o.half:
+vstore_half_rte(${v}, ${at}, cp);
+% elif o.dtype_kind == 'b':
+cp[${at}] = (uchar)((done > from && cp[${at}] != 0) || ${v} != 0);
+% elif complex_:
+cp[${at}] = done > from ? cp[${at}] + ${v} : ${v};
+% else:
+cp[${at}] = (${o.type})(done > from ? (${W})cp[${at}] + ${v} : ${v});
+% endif
+</%def>
