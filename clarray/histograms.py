@@ -1,5 +1,550 @@
-"""Counting values: bincount, histogram, digitize."""
+"""Counting values: bincount, histograms, digitize."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import builtins
+import math
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clarray import creation
+from clarray import histogram_rules as rules
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.codegen.histogram import Steps
+from clarray.evaluate import evaluate
+from clarray.evaluate import histogram as counting
+from clarray.evaluate.histogram import Axis
+from clarray.evaluate.state import state_of
+from clarray.expr.node import contiguous_leaf
+from clarray.hostdata import device_dtype, upload
+from clarray.operands import scalar_node
+from clarray.plan.histogram import MOST_BINS, SEARCH, STEPS, UNIFORM, equal_bins, first_guess
+from clarray.runtime import Device
+
+__all__ = ["bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
+
+_INT64 = np.dtype(np.int64)
+_FLOAT64 = np.dtype(np.float64)
+_FLOAT32 = np.dtype(np.float32)
+_BOOL = np.dtype(bool)
+
+
+# bincount -----------------------------------------------------------------------------------------
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
+    """Count how often each non-negative integer occurs.
+
+    One pass counts and finds the largest value at once, in a table that is large enough for most
+    inputs; another pass is made where it was not.
+
+    Parameters
+    ----------
+    x : array_like
+        One axis of non-negative integers.
+    weights : array_like, optional
+        Of the shape of `x`: what each element adds, in float64, instead of one.
+    minlength : int
+        The least length of the result.
+
+    Returns
+    -------
+    DeviceArray
+        int64, or float64 with weights, of length ``max(x.max() + 1, minlength)``. A sum with
+        weights has the same bits each time.
+
+    Raises
+    ------
+    ValueError
+        An element is negative, `x` has not one axis, the lengths differ, `minlength` is negative.
+    TypeError
+        The dtype of `x` or of the weights cannot be cast safely.
+    MemoryError
+        The largest value needs more bins than there is memory for.
+    """
+    array = _as_counts(x)
+    if minlength is None:
+        raise TypeError("use 0 instead of None for minlength")
+    least = operator.index(minlength)
+    if least < 0:
+        raise ValueError("'minlength' must not be negative")
+    device = array.device
+    heavy = None if weights is None else _as_weights(weights, array)
+    _check_bins(least, device)
+    if array.size == 0:
+        return creation.zeros(least, _INT64, device=device)
+    return _bincount(array, heavy, least, device)
+
+
+def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device: Device) -> DeviceArray:
+    largest = 1 if array.dtype == _BOOL else int(np.iinfo(array.dtype).max)
+    bins = max(least, first_guess(array.size, largest, state_of(device).policies.histogram))
+    weight = heavy._node if heavy is not None else None
+    found, top = counting.count_values(array._node, weight, bins)
+    if top >= bins:
+        evaluate(array._node)  # it is read again
+        if top >= 2**31:
+            if int(array.min()) < 0:
+                raise ValueError("'list' argument must have no negative elements")
+            top = int(array.max())
+        bins = max(least, top + 1)
+        _check_bins(bins, device)
+        found, _ = counting.count_values(array._node, weight, bins)
+    memory = found.memory
+    assert memory is not None
+    return wrap(contiguous_leaf(memory, (max(least, top + 1),), found.dtype))
+
+
+def _as_counts(x: Any) -> DeviceArray:
+    """The operand of bincount, checked as NumPy checks it."""
+    if not isinstance(x, DeviceArray):
+        host = np.asarray(x)
+        if not isinstance(x, np.ndarray) and host.dtype.kind not in "biu":
+            if host.size == 0:
+                host = host.astype(_INT64)
+            elif host.dtype.kind == "f":
+                warnings.warn(
+                    "Non-integer input passed to bincount. In a future version of NumPy, this will "
+                    "be an error. (Deprecated NumPy 2.1)", DeprecationWarning, stacklevel=3,
+                )  # fmt: skip
+                host = host.astype(_INT64)
+        _check_cast(host.dtype, _INT64)
+        x = host
+    array = as_array(x)
+    _check_cast(array.dtype, _INT64)
+    _check_depth(array)
+    return array
+
+
+def _as_weights(weights: Any, array: DeviceArray) -> DeviceArray:
+    if not isinstance(weights, DeviceArray):
+        weights = np.asarray(weights)
+    _check_cast(weights.dtype, _FLOAT64)
+    heavy = creation.asarray(weights, device=array.device)
+    device_dtype(_FLOAT64, array.device)
+    _check_depth(heavy)
+    if heavy.shape != array.shape:
+        raise ValueError("The weights and list don't have the same length.")
+    return heavy
+
+
+def _check_cast(dtype: np.dtype, wanted: np.dtype) -> None:
+    if wanted == _INT64 and dtype.kind in "biu":
+        return  # uint64 too: its values are looked at
+    if not np.can_cast(dtype, wanted, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {dtype!r} to {wanted!r} according to the rule 'safe'"
+        )
+
+
+def _check_depth(array: DeviceArray) -> None:
+    if array.ndim != 1:
+        how = "large depth" if array.ndim else "small depth"
+        raise ValueError(
+            "object too deep for desired array" if array.ndim else f"object of too {how} for desired array"
+        )
+
+
+def _check_bins(bins: int, device: Device) -> None:
+    if bins > MOST_BINS:
+        raise MemoryError(f"a histogram of {bins} bins is too large: {device} counts {MOST_BINS} at most")
+
+
+# Bins ---------------------------------------------------------------------------------------------
+
+
+def _number(array: DeviceArray) -> Any:
+    """A 0-d array's value as NumPy's scalar: its dtype counts in what follows."""
+    return array.get()[()]
+
+
+def _unsigned_subtract(a: Any, b: Any) -> Any:
+    """``a - b`` for a >= b, unsigned for integers: as NumPy measures a range."""
+    dtype = np.result_type(a, b)
+    if dtype.kind != "i":
+        return np.subtract(a, b, dtype=dtype)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return np.subtract(
+        np.asarray(a, dtype=dtype), np.asarray(b, dtype=dtype), casting="unsafe", dtype=unsigned
+    )
+
+
+def _outer_edges(a: DeviceArray, range: Any) -> tuple[Any, Any]:
+    """First and last edge, from `range` or from the data."""
+    if range is not None:
+        first, last = range
+        if first > last:
+            raise ValueError("max must be larger than min in range parameter.")
+        if not (np.isfinite(first) and np.isfinite(last)):
+            raise ValueError(f"supplied range of [{first}, {last}] is not finite")
+    elif a.size == 0:
+        first, last = 0, 1
+    else:
+        first, last = _number(a.min()), _number(a.max())
+        if not (np.isfinite(first) and np.isfinite(last)):
+            raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    return first, last
+
+
+class _Edges(NamedTuple):
+    """Edges on the host, and what they were made of where they are equally spaced."""
+
+    edges: np.ndarray
+    uniform: tuple[Any, Any, int] | None
+
+
+def _bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool) -> _Edges:
+    """The edges of a histogram, from `bins` as NumPy takes them."""
+    if isinstance(bins, str):
+        first, last, count = rules.estimated(a, bins, range, weighted, _outer_edges)
+    elif _ndim(bins) == 0:
+        try:
+            count = operator.index(bins)
+        except TypeError as error:
+            raise TypeError("`bins` must be an integer, a string, or an array") from error
+        if count < 1:
+            raise ValueError("`bins` must be positive, when an integer")
+        first, last = _outer_edges(a, range)
+    elif _ndim(bins) == 1:
+        edges = _on_host(bins)
+        if np.any(edges[:-1] > edges[1:]):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return _Edges(edges, None)
+    else:
+        raise ValueError("`bins` must be 1d, when an array")
+    bin_type = np.result_type(first, last, a.dtype)
+    if bin_type.kind in "biu":
+        bin_type = np.result_type(bin_type, float)
+    edges = np.linspace(first, last, count + 1, endpoint=True, dtype=bin_type)
+    if np.any(edges[:-1] >= edges[1:]):
+        raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
+    return _Edges(edges, (first, last, count))
+
+
+def _ndim(value: Any) -> int:
+    return value.ndim if isinstance(value, DeviceArray) else np.ndim(value)
+
+
+def _on_host(value: Any) -> np.ndarray:
+    return value.get() if isinstance(value, DeviceArray) else np.asarray(value)
+
+
+# Axes ---------------------------------------------------------------------------------------------
+
+
+def _axis(value: DeviceArray, found: _Edges, device: Device) -> Axis:
+    """How the values of an array become bins between edges, in a way that gives NumPy's bins."""
+    edges = found.edges
+    dtype = edges.dtype if found.uniform else np.result_type(value.dtype, edges.dtype)
+    if dtype.kind == "c":
+        raise TypeError("complex values have no histogram: take their real and imaginary parts")
+    dtype = np.dtype(np.uint8) if dtype == _BOOL else device_dtype(dtype, device)
+    given = np.ascontiguousarray(edges, dtype)
+    held = given.astype(_FLOAT32) if dtype == np.float16 else given
+    bins = given.size - 1
+    node = upload(held, held.dtype, device)
+    if dtype.kind == "f":
+        scalars = equal_bins(held)
+        if scalars is not None:
+            return Axis(UNIFORM, value._node, dtype, bins, node, scalars)
+        if found.uniform is not None and _rounding_decides(found.uniform, value.dtype, dtype):
+            first, last, _ = found.uniform
+            parts = (given[0], _unsigned_subtract(last, first), bins)
+            steps = Steps(*(scalar_node(part, dtype) for part in parts))
+            return Axis(STEPS, value._node, dtype, bins, node, (float(held[0]), float(held[-1])), steps)
+    return Axis(SEARCH, value._node, dtype, bins, node)
+
+
+def _rounding_decides(uniform: tuple[Any, Any, int], given: np.dtype, dtype: np.dtype) -> bool:
+    """Whether NumPy's arithmetic may miss a bin by more than the one it looks beside."""
+    first, last, bins = uniform
+    width = _unsigned_subtract(last, first)
+    if np.result_type(dtype, width) != dtype or not np.isfinite(width):
+        return False
+    return bins > 2 ** (np.finfo(dtype).nmant - 2)
+
+
+# histogram ----------------------------------------------------------------------------------------
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> DeviceArray:
+    """Find the edges that `histogram` uses.
+
+    Parameters
+    ----------
+    a, bins, range, weights
+        See `clarray.histogram`.
+
+    Returns
+    -------
+    DeviceArray
+        One edge more than there are bins.
+    """
+    array, heavy = _checked(a, weights)
+    edges = _bin_edges(array, bins, range, heavy is not None).edges
+    return bins if isinstance(bins, DeviceArray) and bins.ndim else creation.array(edges, device=array.device)
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[DeviceArray, DeviceArray]:
+    """Count the elements that fall between edges.
+
+    All bins but the last are half open: an element on an edge is in the bin above it. The bins are
+    those NumPy finds, element for element.
+
+    Parameters
+    ----------
+    a : array_like
+        Of any shape; NaN and what lies outside all edges is left out.
+    bins : int, sequence or str
+        A number of equal bins, increasing edges, or a rule: ``'auto'``, ``'fd'``, ``'doane'``,
+        ``'scott'``, ``'stone'``, ``'rice'``, ``'sturges'``, ``'sqrt'``.
+    range : (float, float), optional
+        First and last edge of equal bins, instead of the smallest and largest element.
+    density : bool
+        Divide by the number of elements and the width of the bins.
+    weights : array_like, optional
+        Of the shape of `a`: what each element adds instead of one. Float weights are summed in
+        float64 and in an order that does not change, integers exactly.
+
+    Returns
+    -------
+    hist : DeviceArray
+        int64, of the dtype of the weights, or float64 for a density.
+    bin_edges : DeviceArray
+
+    Raises
+    ------
+    ValueError
+        The range is not finite or not ascending, the edges are not ascending, the shapes differ.
+    TypeError
+        The values are complex, or `bins` is of another type.
+    """
+    array, heavy = _checked(a, weights)
+    device = array.device
+    found = _bin_edges(array, bins, range, heavy is not None)
+    edges = bins if isinstance(bins, DeviceArray) and bins.ndim else creation.array(found.edges, device=device)
+    dtype = _INT64 if heavy is None else heavy.dtype
+    if dtype == _BOOL and found.uniform is None:
+        raise TypeError("bool weights cannot be summed between given edges: convert them to integers")
+    if found.edges.size < 2 or array.size == 0:
+        counts = creation.zeros(max(0, found.edges.size - 1), dtype, device=device)
+    else:
+        axis = _axis(array, found, device)
+        _check_bins(axis.bins, device)
+        counts = _counted([axis], heavy, dtype, device)
+    if density:
+        widths = np.array(np.diff(found.edges), float)
+        return counts / widths / counts.sum(), edges
+    return counts, edges
+
+
+def _checked(a: Any, weights: Any) -> tuple[DeviceArray, DeviceArray | None]:
+    array = as_array(a)
+    if array.dtype == _BOOL:
+        message = f"Converting input from {array.dtype} to {np.uint8} for compatibility."
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+        array = array.astype(np.uint8)
+    if weights is None:
+        return array, None
+    heavy = creation.asarray(weights, device=array.device)
+    if heavy.shape != array.shape:
+        raise ValueError("weights should have the same shape as a.")
+    return array, heavy
+
+
+def _counted(
+    axes: Sequence[Axis], heavy: DeviceArray | None, dtype: np.dtype, device: Device
+) -> DeviceArray:
+    """The histogram of axes, flat."""
+    if heavy is None:
+        return wrap(counting.histogram(axes, None, dtype, ""))
+    wide = device.capabilities.fp64
+    if dtype.kind == "c" and not wide:
+        made = creation.empty(math.prod(a.bins for a in axes), dtype, device=device)
+        made.real = _counted(axes, heavy.real, _FLOAT32, device)
+        made.imag = _counted(axes, heavy.imag, _FLOAT32, device)
+        return made
+    sums = {"f": "float64" if wide else "pair", "c": "complex128", "u": "uint64"}
+    summed = sums.get(heavy.dtype.kind, "int64")
+    return wrap(counting.histogram(axes, heavy._node, dtype, summed))
+
+
+# More axes ----------------------------------------------------------------------------------------
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[DeviceArray, tuple[DeviceArray, ...]]:
+    """Count points that fall into boxes.
+
+    Parameters
+    ----------
+    sample : (N, D) array, or sequence of D array_likes
+        The points.
+    bins : int or sequence
+        Number of bins of every axis, or for each axis its number of bins or its edges.
+    range : sequence, optional
+        For each axis its first and last edge, or None.
+    density : bool
+        Divide by the number of points and the volume of the boxes.
+    weights : (N,) array_like, optional
+        What each point adds instead of one.
+
+    Returns
+    -------
+    H : DeviceArray
+        float64, with an axis of bins per axis of the sample.
+    edges : tuple of DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `bins` or `range` has not an entry per axis, edges are not ascending, a range is not finite.
+    MemoryError
+        There are too many boxes.
+    """
+    columns = _columns(sample)
+    count = len(columns)
+    device = columns[0].device
+    if hasattr(bins, "__len__") and _ndim_of(bins) != 0:
+        if len(bins) != count:
+            raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    else:
+        bins = [bins] * count
+    ranges = (None,) * count if range is None else range
+    if len(ranges) != count:
+        raise ValueError("range argument must have one entry per dimension")
+    heavy = None if weights is None else _as_weights(weights, columns[0])
+    found = [_axis_edges(k, c, b, r) for k, (c, b, r) in enumerate(zip(columns, bins, ranges, strict=True))]
+    shape = tuple(max(0, edges.size - 1) for edges in found)
+    _check_bins(math.prod(shape), device)
+    device_dtype(_FLOAT64, device)
+    if math.prod(shape) == 0 or columns[0].size == 0:
+        hist = creation.zeros(shape, _FLOAT64, device=device)
+    else:
+        axes = [_axis(c, _Edges(e, None), device) for c, e in zip(columns, found, strict=True)]
+        hist = _counted(axes, heavy, _FLOAT64, device).reshape(shape)
+    if density:
+        total = hist.sum()
+        for k, edges in enumerate(found):
+            widths = np.diff(edges).reshape([-1 if a == k else 1 for a in builtins.range(count)])
+            hist = hist / widths
+        hist /= total
+    return hist, tuple(creation.array(e, device=device) for e in found)
+
+
+def _ndim_of(bins: Any) -> int:
+    return bins.ndim if isinstance(bins, DeviceArray | np.ndarray) else 1
+
+
+def _columns(sample: Any) -> list[DeviceArray]:
+    """The coordinates of points, axis by axis, in one dtype."""
+    if isinstance(sample, DeviceArray | np.ndarray) and sample.ndim == 2:
+        array = as_array(sample)
+        return [array[:, k] for k in builtins.range(array.shape[1])]
+    given = [as_array(c) for c in sample] if not isinstance(sample, DeviceArray) else [sample]
+    if given and given[0].ndim == 0:
+        given = [as_array(sample)]
+    if not given or any(c.shape != given[0].shape or c.ndim != 1 for c in given):
+        raise ValueError("the coordinates of the points must be one-dimensional and of one length")
+    dtype = np.result_type(*(c.dtype for c in given))
+    return [c if c.dtype == dtype else c.astype(dtype) for c in given]
+
+
+def _axis_edges(number: int, column: DeviceArray, bins: Any, range: Any) -> np.ndarray:
+    """The edges of one of several axes."""
+    ndim = _ndim(bins)
+    if ndim == 0:
+        if bins < 1:
+            raise ValueError(f"`bins[{number}]` must be positive, when an integer")
+        first, last = _outer_edges(column, range)
+        try:
+            count = operator.index(bins)
+        except TypeError as error:
+            raise TypeError(f"`bins[{number}]` must be an integer, when a scalar") from error
+        return np.linspace(first, last, count + 1)
+    if ndim != 1:
+        raise ValueError(f"`bins[{number}]` must be a scalar or 1d array")
+    edges = _on_host(bins)
+    if np.any(edges[:-1] > edges[1:]):
+        raise ValueError(f"`bins[{number}]` must be monotonically increasing, when an array")
+    return edges
+
+
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None,
+    weights: Any = None,
+) -> tuple[DeviceArray, DeviceArray, DeviceArray]:  # fmt: skip
+    """Count points of a plane that fall into rectangles.
+
+    Parameters
+    ----------
+    x, y : (N,) array_like
+        The points.
+    bins : int, sequence, or two of either
+        Number of bins or edges of both axes, or of each.
+    range, density, weights
+        See `clarray.histogramdd`.
+
+    Returns
+    -------
+    H : DeviceArray
+        float64; `x` along its first axis.
+    xedges, yedges : DeviceArray
+    """
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    count = len(bins) if hasattr(bins, "__len__") and _ndim_of(bins) != 0 else 1
+    if count not in (1, 2):
+        edges = _on_host(bins)
+        bins = [edges, edges]
+    hist, (xedges, yedges) = histogramdd([x, y], bins, range, density, weights)
+    return hist, xedges, yedges
+
+
+# digitize -----------------------------------------------------------------------------------------
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
+    """Find the number of the bin that each element belongs to.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers, of any shape.
+    bins : (n,) array_like
+        Edges, ascending or descending.
+    right : bool
+        Whether a bin has its right edge rather than its left.
+
+    Returns
+    -------
+    DeviceArray
+        int64, of the shape of `x`: ``bins[i-1] <= x < bins[i]`` for ascending edges, 0 and n being
+        what lies outside.
+
+    Raises
+    ------
+    ValueError
+        The edges are neither ascending nor descending.
+    TypeError
+        `x` is complex.
+    """
+    from clarray.sorting import searchsorted
+
+    array = as_array(x)
+    edges = _on_host(bins)
+    np.digitize(np.empty(0, array.dtype), edges, right)  # NumPy's own checks
+    side = "left" if right else "right"
+    if edges.size and edges[0] > edges[-1]:
+        found = searchsorted(creation.array(edges[::-1].copy(), device=array.device), array, side=side)
+        return edges.size - found
+    return searchsorted(creation.array(edges, device=array.device), array, side=side)

@@ -2,19 +2,128 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class HistogramPolicy:
-    """Shape of a histogram."""
+    """Shape of a histogram.
+
+    Parameters
+    ----------
+    vector_bytes, max_width, explicit, chunked, groups_per_unit, segment, inline_bytes, chunk_bytes
+        As in `ElementwisePolicy`.
+    work_group : int
+        Work-items that count into one table in local memory; 1 where each has tables of its own.
+    loads : int
+        Loads in flight per work-item.
+    copies : int
+        Tables of a work-group, which neighbouring elements take in turn.
+    copy_bins : int
+        With more bins than this there is one table.
+    guess : int
+        Bins of the table that `bincount` tries while it looks for the largest value.
+    local_bins : int
+        Bins of the largest table in local memory.
+    passes : int
+        Passes over the input, each for as many bins as fit local memory, before a table in global
+        memory is taken instead.
+    sum_group : int
+        Work-items that add weights to one table, in turn where they meet in a bin.
+    sum_groups_per_unit : int
+        Work-groups that do so, per compute unit.
+    sum_bins : int
+        Bins of the largest table of sums in local memory.
+    table_bytes : int
+        Most bytes of private tables together, or of sums in global memory.
+    launch_elements : int
+        Elements that one launch counts: 32-bit counters must hold them.
+    merge_group, merge_lanes : int
+        Work-items of the launch that adds the tables up, and those among them that share a bin.
+    """
+
+    vector_bytes: int
+    max_width: int
+    explicit: bool
+    chunked: bool
+    groups_per_unit: int
+    segment: int
+    inline_bytes: int
+    chunk_bytes: int
+    work_group: int
+    loads: int
+    copies: int
+    copy_bins: int
+    guess: int
+    local_bins: int
+    passes: int
+    sum_group: int
+    sum_groups_per_unit: int
+    sum_bins: int
+    table_bytes: int
+    launch_elements: int
+    merge_group: int
+    merge_lanes: int
 
 
-CPU = HistogramPolicy()
-GPU = HistogramPolicy()
+CPU = HistogramPolicy(
+    vector_bytes=64,
+    max_width=16,
+    explicit=True,
+    chunked=True,
+    groups_per_unit=1,
+    segment=4096,
+    inline_bytes=1 << 16,
+    chunk_bytes=1 << 16,
+    work_group=1,
+    loads=1,
+    copies=4,
+    copy_bins=1 << 12,
+    guess=1 << 12,
+    local_bins=0,
+    passes=1,
+    sum_group=1,
+    sum_groups_per_unit=1,
+    sum_bins=0,
+    table_bytes=1 << 28,
+    launch_elements=1 << 31,
+    merge_group=1,
+    merge_lanes=1,
+)
+GPU = HistogramPolicy(
+    vector_bytes=16,
+    max_width=16,
+    explicit=False,
+    chunked=False,
+    groups_per_unit=8,
+    segment=0,
+    inline_bytes=0,
+    chunk_bytes=1 << 12,
+    work_group=256,
+    loads=4,
+    copies=1,
+    copy_bins=0,
+    guess=1 << 12,
+    local_bins=1 << 13,
+    passes=4,
+    sum_group=32,
+    sum_groups_per_unit=16,
+    sum_bins=1 << 11,
+    table_bytes=1 << 28,
+    launch_elements=1 << 31,
+    merge_group=256,
+    merge_lanes=8,
+)
 NVIDIA = GPU
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
-TINY_CPU = HistogramPolicy()
-TINY_GPU = HistogramPolicy()
+TINY_CPU = replace(
+    CPU, vector_bytes=16, max_width=4, groups_per_unit=2, segment=8, inline_bytes=0, chunk_bytes=8,
+    copies=2, copy_bins=8, guess=16, sum_groups_per_unit=2, launch_elements=48,
+)  # fmt: skip
+TINY_GPU = replace(
+    GPU, vector_bytes=8, max_width=4, groups_per_unit=2, chunk_bytes=8, work_group=4, loads=2,
+    copies=2, copy_bins=8, guess=16, local_bins=16, passes=3, sum_group=4, sum_groups_per_unit=2,
+    sum_bins=16, launch_elements=48, merge_group=8, merge_lanes=2,
+)  # fmt: skip
 TINY_FENCED = TINY_GPU

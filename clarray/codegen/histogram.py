@@ -1,0 +1,259 @@
+"""The sources of a histogram: the launch that counts, and the one that adds the tables up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from clarray.codegen.ctype import CType, cast, compute_type
+from clarray.codegen.expression import Call, Inputs
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.expr.node import Node
+from clarray.ops.dtypes import dtype_row
+from clarray.ops.special import cast_loop
+from clarray.ops.ufuncs import find_loop
+from clarray.plan.histogram import (
+    DIRECT,
+    LOCAL,
+    PRIVATE,
+    STEPS,
+    UNIFORM,
+    HistogramPlan,
+    MergePlan,
+)
+from clarray.plan.layout import PAIRS
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+
+class Steps(NamedTuple):
+    """The constants of NumPy's own arithmetic for equal bins: nodes of the edges' dtype."""
+
+    first: Node
+    width: Node
+    bins: Node
+
+
+class AxisCode:
+    """How the values of one axis become bins, as the template sees it."""
+
+    def __init__(
+        self, number: int, kind: str, dtype: np.dtype, value: Node, steps: Steps | None,
+        inputs: Inputs,
+    ) -> None:  # fmt: skip
+        dialect = inputs.dialect
+        self.k = number
+        self.kind = kind
+        self.dialect = dialect
+        self.dtype = dtype
+        self.type = compute_type(dtype, dialect.width)
+        self.wide = str(self.type)
+        self.lane = str(self.type.lane)
+        self.is_float = self.type.is_float
+        self.mask = str(self.type.int_)
+        self.bins = str(CType("uint", dialect.width))
+        self.ints = str(CType("int", dialect.width))
+        self.half = self.type.lane.lit("0.5") if self.is_float else ""
+        entering = converted(value, dtype)
+        self.value = Call(f"value{number}", entering, inputs)
+        self.text = self.value.text
+        self.position: Call | None = None
+        if steps is not None:
+            self.position = Call(f"position{number}", _numpy_steps(entering, steps), inputs)
+            self.text += self.position.text
+        self.params, self.arg_types = self._parameters()
+
+    def _parameters(self) -> tuple[list[str], list[str]]:
+        if self.kind == DIRECT:
+            return [], []
+        params = [f"__global const {self.lane} *e{self.k}", f"const uint n{self.k}"]
+        kinds = ["buffer", "uint32"]
+        scalars = {UNIFORM: ("first", "last", "scale", "close"), STEPS: ("first", "last")}
+        for name in scalars.get(self.kind, ()):
+            params.append(f"const {self.lane} {name}{self.k}")
+            kinds.append("float32" if self.lane == "float" else "float64")
+        return params, kinds
+
+    def clamped(self, text: str, width: int | None = None) -> str:
+        """Values as bins; those that need more than 32 bits become the largest number."""
+        ctype = CType(self.type.scalar, width or self.type.width)
+        if ctype.bits == 32:
+            return text
+        most = ctype.lit(0xFFFFFFFF)
+        narrow = f"({text} < {most} ? {text} : {most})"
+        return self.dialect.convert(narrow, ctype, CType("uint", ctype.width))
+
+    def bin_of(self, lane: str, position: str = "") -> str:
+        """The call that finds the bin of one value."""
+        k = self.k
+        extra = {
+            UNIFORM: f", first{k}, last{k}, scale{k}, close{k}",
+            STEPS: f", first{k}, last{k}",
+        }.get(self.kind, "")
+        between = f", {position}" if self.kind == STEPS else ""
+        return f"bin{k}({lane}{between}, n{k}, e{k}{extra})"
+
+    def bin(self, part: int, tag: str) -> str:
+        """The bin of one part of the loaded elements, in scalar code."""
+        position = self.position.call(part, tag) if self.position is not None else ""
+        if self.kind == DIRECT:
+            return f"direct({self.value.call(part, tag)})"
+        return self.bin_of(self.value.call(part, tag), position)
+
+    @property
+    def direct_helper(self) -> str:
+        return f"HELPER uint direct(const {self.lane} v) {{ return {self.clamped('v', 1)}; }}\n"
+
+    def to_int(self, text: str) -> str:
+        return self.dialect.convert(text, self.type, CType("int", self.dialect.width))
+
+    def from_int(self, text: str) -> str:
+        return self.dialect.convert(text, CType("int", self.dialect.width), self.type)
+
+    def as_bins(self, text: str) -> str:
+        return f"as_{self.bins}({text})"
+
+    def narrow(self, text: str) -> str:
+        """A comparison's lanes as 32-bit ones."""
+        return self.dialect.convert(text, self.type.int_, CType("int", self.dialect.width))
+
+
+def converted(value: Node, dtype: np.dtype) -> Node:
+    """`value` in another dtype, as part of a kernel only: nothing is noted as its reader."""
+    if value.dtype == dtype:
+        return value
+    return Node(
+        cast_loop(dtype), (value,), value.shape, dtype, value.size, 0, 0, 0,
+        value.inputs or (value,),
+    )  # fmt: skip
+
+
+def _numpy_steps(value: Node, steps: Steps) -> Node:
+    """``(value - first) / width * bins``, each step rounded to the dtype."""
+    dtype = value.dtype
+    found = value
+    for ufunc, constant in (
+        (np.subtract, steps.first), (np.true_divide, steps.width), (np.multiply, steps.bins),
+    ):  # fmt: skip
+        loop = find_loop(ufunc, (dtype, dtype), (dtype,))
+        found = Node(loop, (found, constant), value.shape, dtype, value.size, 0, 0, 0, ())
+    return found
+
+
+def sum_types(summed: str) -> tuple[str, str]:
+    """C types of a sum and of a weight; of a counter without weights."""
+    if not summed:
+        return "uint", ""
+    if summed == "pair":
+        return "float2", "float"
+    name = str(compute_type(np.dtype(summed)))
+    return name, name
+
+
+def histogram_source(
+    plan: HistogramPlan, values: Sequence[Node], steps: Sequence[Steps | None],
+    weight: Node | None, nodes: Sequence[Node], capabilities: Capabilities,
+) -> Source:  # fmt: skip
+    """Render the counting of `values`, one per axis, over the distinct inputs `nodes`."""
+    dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
+    axes = [
+        AxisCode(k, kind, np.dtype(name), value, step, inputs)
+        for k, (kind, name, value, step) in enumerate(
+            zip(plan.kinds, plan.dtypes, values, steps, strict=True)
+        )
+    ]
+    text = "".join(a.text for a in axes)
+    if axes[0].kind == DIRECT:
+        text += axes[0].direct_helper
+    sum_type, lane_sum = sum_types(plan.summed)
+    call = None
+    if weight is not None:
+        dtype = np.dtype(np.float32 if plan.summed == "pair" else plan.summed)
+        call = Call("weight", converted(weight, dtype), inputs)
+        text += call.text
+    params, arg_types = _parameters(plan, inputs, axes, sum_type)
+    body = text + render(
+        "histogram",
+        d=dialect, V=plan.vector, X=plan.loads, I=plan.index, spread=1, inputs=inputs, axes=axes,
+        rank=plan.rank, space=plan.space, table=plan.table, copies=plan.copies,
+        work_group=plan.work_group, segment=plan.policy.segment or plan.vector,
+        summed=plan.summed, pair=plan.summed == "pair", sum_type=sum_type, lane_sum=lane_sum,
+        weight=call, params=params, pairs=PAIRS in plan.accesses,
+        pointers=[o for o in inputs.operands if o.access != "index"],
+    )  # fmt: skip
+    return Source(
+        "histogram", source(body, dialect, capabilities.function_attribute), tuple(arg_types)
+    )
+
+
+def _parameters(
+    plan: HistogramPlan, inputs: Inputs, axes: list[AxisCode], sum_type: str
+) -> tuple[list[str], list[str]]:
+    params, kinds = list(inputs.params), list(inputs.arg_types)
+    for a in axes:
+        params += a.params
+        kinds += a.arg_types
+    volatile = "volatile " if plan.space not in (PRIVATE,) and not plan.summed else ""
+    params.append(f"{volatile}__global {sum_type} *tables")
+    kinds.append("buffer")
+    if plan.summed and plan.space not in (PRIVATE, LOCAL):
+        params.append("volatile __global uint *owners")
+        kinds.append("buffer")
+    if axes[0].kind == DIRECT:
+        params.append("volatile __global uint *status")
+        kinds.append("buffer")
+    params += ["const long begin", "const long end", "const uint low", "const uint bins"]
+    kinds += ["int64", "int64", "uint32", "uint32"]
+    params.append("const long stride_")
+    kinds.append("int64")
+    integer = "int32" if plan.index == "int" else "int64"
+    params += [f"const {plan.index} n_{axis}" for axis in range(plan.rank)]
+    kinds += [integer] * plan.rank
+    for o in inputs.operands:
+        params += [f"const {plan.index} {o.name}s{axis}" for axis in range(plan.rank)]
+        kinds += [integer] * plan.rank
+    return params, kinds
+
+
+def merge_source(plan: MergePlan, capabilities: Capabilities) -> Source:
+    """Render the launch that adds tables up."""
+    dialect = make_dialect(capabilities, 1)
+    sum_type, _ = sum_types(plan.summed)
+    out = np.dtype(plan.out)
+    row = dtype_row(out)
+    policy = plan.policy
+    if not plan.summed:
+        total, text = "long", "sum"
+        held: np.dtype = np.dtype(np.int64)
+    elif plan.summed == "pair":
+        total, held, text = "float2", np.dtype(np.float32), "(isfinite(sum.x) ? sum.x + sum.y : sum.x)"
+    else:
+        total, held, text = sum_type, np.dtype(plan.summed), "sum"
+    store = "yp[b] = y;"
+    if row.kind == "b":
+        store = "yp[b] = (uchar)(y & 1);"
+    elif row.storage == "half":
+        store = "vstore_half_rte(y, b, yp);"
+    params = [
+        f"__global {sum_type} *tables", "const long rows", "const long stride", "const long bins",
+        f"__global {row.storage} *yp", "const int again",
+    ]  # fmt: skip
+    kinds = ["buffer", "int64", "int64", "int64", "buffer", "int32"]
+    if plan.direct:
+        params += ["__global uint *status", "const long capacity"]
+        kinds += ["buffer", "int64"]
+    body = render(
+        "histogram_merge",
+        d=dialect, work_group=policy.merge_group, lanes=policy.merge_lanes,
+        chunked=policy.chunked, summed=plan.summed, pair=plan.summed == "pair", sum_type=total,
+        direct=plan.direct, zero=plan.zero, params=params, result_type=row.storage,
+        result_lane=str(compute_type(out)), result=cast(text, held, out, dialect), store=store,
+    )  # fmt: skip
+    return Source(
+        "histogram_merge", source(body, dialect, capabilities.function_attribute), tuple(kinds)
+    )
+

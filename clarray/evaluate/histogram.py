@@ -1,0 +1,343 @@
+"""Launches of histograms: one or more that count, each followed by one that adds the tables up.
+
+A histogram is an algorithm of its own, so its result is memory; its operands may be pending, and are
+then computed while they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clarray.codegen.expression import distinct
+from clarray.codegen.histogram import Steps, histogram_source, merge_source, sum_types
+from clarray.evaluate.elementwise import _dtypes
+from clarray.evaluate.scan import settle
+from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
+from clarray.plan.elementwise import ALIGNMENT, explicit_width, index_type, vector_width
+from clarray.plan.histogram import (
+    DIRECT,
+    GLOBAL,
+    LOCAL,
+    PRIVATE,
+    STEPS,
+    UNIFORM,
+    HistogramPlan,
+    MergePlan,
+    Tables,
+    launch_units,
+    private_groups,
+    tables,
+)
+from clarray.plan.layout import Space, access, aligned, collapse, reach
+from clarray.plan.tuning.histogram import HistogramPolicy
+from clarray.runtime import Kernel, Memory
+
+_INT64 = np.dtype(np.int64)
+_FLOAT64 = np.dtype(np.float64)
+_KEPT_BINS = 1 << 16  # counters that are kept, zero, from one histogram to the next
+
+
+class Axis(NamedTuple):
+    """One axis of a histogram.
+
+    Parameters
+    ----------
+    kind : str
+        How values become bins: `plan.histogram.UNIFORM` and so on.
+    value : Node
+    dtype : dtype
+        In which values are compared with edges.
+    bins : int
+    edges : Node or None
+        A contiguous leaf of bins + 1 edges (of float32 for float16).
+    scalars : tuple of float
+        First and last edge, bins per unit of value, and how close to an edge the edge is looked at.
+    steps : Steps or None
+    """
+
+    kind: str
+    value: Node
+    dtype: np.dtype
+    bins: int
+    edges: Node | None = None
+    scalars: tuple[float, ...] = ()
+    steps: Steps | None = None
+
+
+class Job(NamedTuple):
+    """A histogram that is being made: what every launch of it needs."""
+
+    state: DeviceState
+    policy: HistogramPolicy
+    axes: Sequence[Axis]
+    weight: Node | None
+    nodes: list[Node]
+    pattern: tuple[int, ...]
+    space: Space
+    size: int
+    bins: int
+    summed: str
+    result: Node
+    direct: bool
+
+
+def count_values(value: Node, weight: Node | None, bins: int) -> tuple[Node, int]:
+    """Count the integers 0 .. bins-1, or sum their weights.
+
+    Returns
+    -------
+    Node
+        A leaf of `bins` int64, or float64 where there are weights.
+    int
+        The largest value. From 2^31 on it only says that there are such or negative values.
+    """
+    device = device_of((*(value.inputs or (value,)), *((weight.inputs or (weight,)) if weight else ())))
+    dtype = np.dtype(np.uint32 if value.dtype.itemsize <= 4 else np.uint64)
+    out = _INT64 if weight is None else _FLOAT64
+    with device.lock:
+        axis = Axis(DIRECT, value, dtype, bins)
+        found = histogram([axis], weight, out, "" if weight is None else "float64")
+        memory = found.memory
+        assert memory is not None
+        return found, int(device.read_scalar(memory, bins * out.itemsize, out))
+
+
+def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: str) -> Node:
+    """Count the elements in each bin, or sum their weights.
+
+    Parameters
+    ----------
+    axes : sequence of Axis
+        Their values have one shape.
+    weight : Node or None
+        Of the same shape.
+    out : dtype
+        Of the result.
+    summed : str
+        Dtype of the sums, ``'pair'`` for two floats, or '' without weights.
+
+    Returns
+    -------
+    Node
+        A leaf of one axis: the bins in C order.
+
+    Raises
+    ------
+    MemoryError
+        There is no room for the bins.
+    """
+    roots = [a.value for a in axes] + ([weight] if weight is not None else [])
+    device = device_of([n for r in roots for n in (r.inputs or (r,))])
+    with device.lock:
+        for root in roots:
+            settle(root)
+        state = state_of(device)
+        constants = [c for a in axes if a.steps for c in a.steps]
+        pattern, nodes = distinct([n for r in roots for n in (r.inputs or (r,))] + constants)
+        bins = 1
+        for axis in axes:
+            bins *= axis.bins
+        # one more element, for the largest value
+        result = contiguous_leaf(device.allocate((bins + 1) * out.itemsize), (bins,), out)
+        shape = roots[0].shape
+        placed = [n for n in nodes if n.op is not CONST]
+        operands = tuple(aligned(n.shape, n.strides, len(shape)) for n in placed)
+        space = collapse(shape, operands) if operands else Space((), (), ())
+        direct = axes[0].kind == DIRECT
+        job = Job(
+            state, state.policies.histogram, axes, weight, nodes, pattern, space, roots[0].size,
+            bins, summed, result, direct,
+        )  # fmt: skip
+        try:
+            _run(job)
+        except BaseException:
+            state.prepared.pop(_KEPT, None)  # counters may be left in them
+            raise
+        if any(r.flags & EAGER for r in roots):
+            device.synchronize()
+    return result
+
+
+def _run(job: Job) -> None:
+    """Count launch by launch; each is merged into the result."""
+    found = tables(job.bins, bool(job.summed), job.policy)
+    plan = _plan(job, found)
+    key = (
+        "histogram", tuple(a.value.sig for a in job.axes), job.weight.sig if job.weight else None,
+        job.pattern, plan,
+    )  # fmt: skip
+    kernel = job.state.prepared.get(key)
+    if kernel is None:
+        made = histogram_source(
+            plan, [a.value for a in job.axes], [a.steps for a in job.axes], job.weight, job.nodes,
+            job.state.capabilities,
+        )
+        kernel = job.state.keep(key, job.state.kernel(made))
+    segment = plan.policy.segment or plan.vector
+    inner = job.space.shape[-1] if job.space.shape else 1
+    units = (job.size // inner) * -(-inner // segment) if job.size else 0
+    step = units if job.summed else launch_units(segment, job.policy)
+    begin = 0
+    while True:
+        end = min(units, begin + step)
+        _count(job, plan, found, kernel, begin, end, again=begin > 0)
+        begin = end
+        if begin >= units:
+            return
+
+
+def _plan(job: Job, found: Tables) -> HistogramPlan:
+    policy = job.policy
+    placed = [n for n in job.nodes if n.op is not CONST]
+    counted = policy.chunked or not job.summed
+    dtypes = {np.dtype(a.dtype) for a in job.axes}
+    dtypes.update(d for r in (*(a.value for a in job.axes), job.weight) if r for d in _dtypes(r, job.nodes))
+    if job.summed:
+        dtypes.add(np.dtype(np.float32 if job.summed == "pair" else job.summed))
+    strides = [s or (0,) for s in job.space.strides]
+    shape = job.space.shape or (1,)
+    explicit = explicit_width(list(dtypes), policy.explicit) and all(a.kind != STEPS for a in job.axes)
+    vector = vector_width(list(dtypes), policy.vector_bytes, policy.max_width)
+    classes = [
+        "index" if n.op is INDEX else access(s[-1], explicit and n.dtype.itemsize > 2)
+        for n, s in zip(placed, strides, strict=True)
+    ]
+    if not counted or (not policy.explicit and "strided" in classes):
+        vector = 1  # neighbouring work-items take neighbouring elements
+    names = dict(zip(map(id, placed), classes, strict=True))
+    whole = not policy.explicit and all(
+        n.op is INDEX or s[-1] != 1 or _is_aligned(n, s, shift)
+        for n, s, shift in zip(placed, strides, job.space.offsets or (0,) * len(placed), strict=True)
+    )
+    furthest = max([2 * job.size, *(reach(shape, s) for s in strides)])
+    return HistogramPlan(
+        tuple(a.kind for a in job.axes), tuple(a.dtype.name for a in job.axes),
+        tuple("const" if n.op is CONST else names[id(n)] for n in job.nodes), len(shape), vector,
+        policy.loads if counted else 1, explicit and vector > 1, index_type(furthest, policy.chunked),
+        whole, job.summed, found.space, found.table, found.copies,
+        policy.work_group if counted else policy.sum_group, policy,
+    )  # fmt: skip
+
+
+def _is_aligned(node: Node, steps: tuple[int, ...], shift: int) -> bool:
+    """Whether all vectors along the innermost axis are aligned."""
+    size = node.dtype.itemsize
+    return all(place * size % ALIGNMENT == 0 for place in (node.offset, shift, *steps[:-1]))
+
+
+def _count(
+    job: Job, plan: HistogramPlan, found: Tables, kernel: Kernel, begin: int, end: int, again: bool
+) -> None:
+    """Count the units begin .. end-1, in as many passes as there are, and merge."""
+    policy = job.policy
+    nbytes = bytes_of(job.nodes)
+    inline = nbytes + 4 * job.bins <= policy.inline_bytes
+    device = job.state.device
+    width = _sum_bytes(job.summed)
+    owners: list[Memory] = []
+    zero = False
+    if plan.space == PRIVATE:
+        count = private_groups(end - begin, nbytes, (job.bins + 1) * width, job.state.units, policy)
+        rows, stride = count * found.copies, job.bins + 1
+        held = device.allocate(rows * stride * width)
+    elif job.summed:
+        count = _sum_groups(job, plan, width, end - begin)
+        rows, stride = count, job.bins
+        held = device.allocate(rows * stride * width)
+        if plan.space == GLOBAL:
+            owners.append(device.allocate(rows * stride * 4))
+    else:
+        per_group = plan.work_group * max(1, plan.loads)
+        count = max(1, min(job.state.units * policy.groups_per_unit, -(-(end - begin) // per_group)))
+        rows, stride = 1, job.bins
+        held, zero = _counters(job.state, job.bins)
+    placed = [n for n in job.nodes if n.op is not CONST]
+    args = data_arguments(job.nodes, job.space.offsets if any(job.space.offsets) else ())
+    for axis in job.axes:
+        if axis.edges is not None:
+            assert axis.edges.memory is not None
+            args += [axis.edges.memory.buffer, axis.bins]
+            args += axis.scalars if axis.kind == UNIFORM else axis.scalars[:2] if axis.kind == STEPS else ()
+    args += [m.buffer for m in (held, *owners)]
+    if job.direct:
+        args.append(_status(job.state).buffer)
+    layout = [*reversed(job.space.shape or (1,))]
+    for steps in job.space.strides:
+        layout += reversed(steps or (0,))
+    assert len(job.space.strides) == len(placed)
+    for number in range(found.passes):
+        low = number * found.per_pass
+        here = min(found.per_pass, job.bins - low)
+        Launch(
+            kernel, (count,), (plan.work_group,),
+            [*args, begin, end, low, here, stride, *layout], inline, nbytes,
+        ).run()  # fmt: skip
+    _merge(job, held, rows, stride, zero, again, inline)
+
+
+def _sum_groups(job: Job, plan: HistogramPlan, width: int, elements: int) -> int:
+    policy = job.policy
+    most = job.state.units * policy.sum_groups_per_unit
+    fitting = policy.table_bytes // (job.bins * (width + 4)) if plan.space == GLOBAL else most
+    return max(1, min(most, fitting, -(-elements // plan.work_group)))
+
+
+def _sum_bytes(summed: str) -> int:
+    return 4 if not summed else 8 if summed == "pair" else np.dtype(summed).itemsize
+
+
+def _merge(
+    job: Job, held: Memory, rows: int, stride: int, zero: bool, again: bool, inline: bool
+) -> None:
+    """Add the tables up into the result."""
+    policy = job.policy
+    plan = MergePlan(job.summed, job.result.dtype.name, job.direct, zero, policy)
+    key = ("merge", plan)
+    kernel = job.state.prepared.get(key)
+    if kernel is None:
+        kernel = job.state.keep(key, job.state.kernel(merge_source(plan, job.state.capabilities)))
+    assert job.result.memory is not None
+    args: list[Any] = [held.buffer, rows, stride, job.bins, job.result.memory.buffer, int(again)]
+    if job.direct:
+        args += [_status(job.state).buffer, job.bins]
+    nbytes = rows * job.bins * _sum_bytes(job.summed) + job.bins * job.result.dtype.itemsize
+    side = policy.merge_group // policy.merge_lanes
+    count = min(-(-job.bins // side), 1 << 16)
+    if policy.chunked:
+        count = max(1, min(job.state.units, nbytes // (1 << 16)))
+    Launch(kernel, (max(1, count),), (policy.merge_group,), args, inline, nbytes, held).run()
+
+
+_KEPT = ("histogram", "counters")
+_STATUS = ("histogram", "status")
+
+
+def _counters(state: DeviceState, bins: int) -> tuple[Memory, bool]:
+    """Zeros to count in, and whether they are to be left zero."""
+    if bins > _KEPT_BINS:
+        memory = state.device.allocate(4 * bins)
+        state.device.fill_zero(memory)
+        return memory, False
+    found = state.prepared.get(_KEPT)
+    if found is None:
+        memory = state.device.allocate(4 * _KEPT_BINS)
+        state.device.fill_zero(memory)
+        found = state.keep(_KEPT, memory)
+    return found, True
+
+
+def _status(state: DeviceState) -> Memory:
+    """Where the largest value is found; zero between histograms."""
+    found = state.prepared.get(_STATUS)
+    if found is None:
+        memory = state.device.allocate(4)
+        state.device.fill_zero(memory)
+        found = state.keep(_STATUS, memory)
+    return found
+
+
+__all__ = ["LOCAL", "Axis", "count_values", "histogram", "sum_types"]

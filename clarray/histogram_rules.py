@@ -1,0 +1,129 @@
+"""How many bins: NumPy's named rules, on data that stays on the device."""
+
+from __future__ import annotations
+
+import builtins
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clarray import histograms
+from clarray.array import DeviceArray
+
+__all__: list[str] = []
+
+Outer = Callable[[DeviceArray, Any], tuple[Any, Any]]
+
+
+def estimated(
+    a: DeviceArray, name: str, range: Any, weighted: bool, outer_edges: Outer
+) -> tuple[Any, Any, int]:
+    """First edge, last edge and number of bins by a named rule.
+
+    Raises
+    ------
+    ValueError
+        There is no such rule.
+    TypeError
+        The data are weighted.
+    """
+    if name not in _RULES:
+        raise ValueError(f"{name!r} is not a valid estimator for `bins`")
+    if weighted:
+        raise TypeError(
+            "Automated estimation of the number of bins is not supported for weighted data"
+        )
+    first, last = outer_edges(a, range)
+    a = a.reshape(-1)
+    if range is not None:
+        keep = (a >= first) & (a <= last)
+        if not bool(keep.all()):
+            a = a[keep].evaluate()
+    if a.size == 0:
+        return first, last, 1
+    width = _RULES[name](a, (first, last))
+    if not width:
+        return first, last, 1
+    if a.dtype.kind in "iu" and width < 1:
+        width = 1
+    return first, last, int(np.ceil(histograms._unsigned_subtract(last, first) / width))
+
+
+def _value(array: DeviceArray) -> Any:
+    return array.get()[()]
+
+
+def _ptp(x: DeviceArray) -> Any:
+    return histograms._unsigned_subtract(_value(x.max()), _value(x.min()))
+
+
+def _sqrt(x: DeviceArray, range: Any) -> Any:
+    return _ptp(x) / np.sqrt(x.size)
+
+
+def _sturges(x: DeviceArray, range: Any) -> Any:
+    return _ptp(x) / (np.log2(x.size) + 1.0)
+
+
+def _rice(x: DeviceArray, range: Any) -> Any:
+    return _ptp(x) / (2.0 * x.size ** (1.0 / 3))
+
+
+def _scott(x: DeviceArray, range: Any) -> Any:
+    return (24.0 * np.pi**0.5 / x.size) ** (1.0 / 3.0) * _value(x.std())
+
+
+def _stone(x: DeviceArray, range: Any) -> Any:
+    """Minimise the cross-validated integrated squared error over all numbers of bins up to sqrt(n)."""
+    n = x.size
+    ptp = _ptp(x)
+    if n <= 1 or ptp == 0:
+        return 0
+
+    def error(bins: int) -> Any:
+        share = histograms.histogram(x, bins=bins, range=range)[0].get() / n
+        return (2 - (n + 1) * share.dot(share)) / (ptp / bins)
+
+    most = max(100, int(np.sqrt(n)))
+    bins = min(builtins.range(1, most + 1), key=error)
+    if bins == most:
+        warnings.warn(
+            "The number of bins estimated may be suboptimal.", RuntimeWarning, stacklevel=3
+        )
+    return ptp / bins
+
+
+def _doane(x: DeviceArray, range: Any) -> Any:
+    if x.size <= 2:
+        return 0.0
+    spread = np.sqrt(6.0 * (x.size - 2) / ((x.size + 1.0) * (x.size + 3)))
+    sigma = _value(x.std())
+    if not sigma > 0.0:
+        return 0.0
+    skewness = _value((((x - _value(x.mean())) / sigma) ** 3).mean())
+    return _ptp(x) / (1.0 + np.log2(x.size) + np.log2(1.0 + np.absolute(skewness) / spread))
+
+
+def _fd(x: DeviceArray, range: Any) -> Any:
+    from clarray.quantiles import percentile
+
+    upper, lower = percentile(x, [75, 25]).get()
+    return 2.0 * np.subtract(upper, lower) * x.size ** (-1.0 / 3.0)
+
+
+def _auto(x: DeviceArray, range: Any) -> Any:
+    return min(max(_fd(x, range), _sqrt(x, range) / 2), _sturges(x, range))
+
+
+_RULES: dict[str, Callable[[DeviceArray, Any], Any]] = {
+    "stone": _stone,
+    "auto": _auto,
+    "doane": _doane,
+    "fd": _fd,
+    "rice": _rice,
+    "scott": _scott,
+    "sqrt": _sqrt,
+    "sturges": _sturges,
+}

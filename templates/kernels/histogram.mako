@@ -1,0 +1,441 @@
+## Histogram: COUNT[BIN(LOAD(i))] += 1, or SUM[BIN(LOAD(i))] += WEIGHT(LOAD(i)).
+##
+## private  work-item 0 |elements ...........| -> its tables     one table per copy, elements taking them in turn:
+##          work-item 1 |elements ...........| -> its tables     additions to one bin need not wait for each other
+##                                                               a row has one bin more, for what lies outside
+## local    work-group: vectors dealt out over the grid -> counters in local memory (atomic) -> the global table (atomic)
+## global   the same without the table in local memory
+## sums     a work-group takes a tile of one element per work-item; where several fall into one bin, they add in
+##          the order of the work-items, a round each. So a float sum has one order, and no float is added atomically.
+##
+##          tile   item 0 1 2 3 4      round 1: 0 and 1 add (the first of their bins), round 2: 2 and 3, round 3: 4
+##          bin         7 3 7 3 7
+##
+## A pass counts the bins low .. low + bins - 1 only.
+<%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%
+  explicit = d.width > 1
+  parts = V // d.width
+  private, local = space == 'private', space == 'local'
+  many = len(axes) > 1
+  direct = axes[0].kind == 'direct'
+  OUT = '0xffffffffu'
+  amount = lambda text: f'({sum_type})({text}, 0)' if pair else text
+%>
+% for a in axes:
+% if a.kind != 'direct':
+## Whether x comes before y; NaN is the largest value.
+<%def name="before(a, x, y)" filter="trim">
+% if a.is_float:
+(${x} < ${y} || (${y} != ${y} && ${x} == ${x}))
+% else:
+(${x} < ${y})
+% endif
+</%def>
+% endif
+% if a.kind == 'search':
+HELPER uint bin${a.k}(const ${a.lane} v, const uint n, __global const ${a.lane} *e) {
+  if (${before(a, 'v', 'e[0]')} || ${before(a, 'e[n]', 'v')}) return ${OUT};
+  uint low = 0, high = n;
+  while (high - low > 1) {
+    const uint middle = low + (high - low) / 2;
+    if (${before(a, 'v', 'e[middle]')}) high = middle; else low = middle;
+  }
+  return low;
+}
+% elif a.kind == 'uniform':
+HELPER int settle${a.k}(const ${a.lane} v, const int guess, const uint n, __global const ${a.lane} *e) {
+  int q = guess < 0 ? 0 : guess < (int)n ? guess : (int)n - 1;
+  while (q > 0 && v < e[q]) --q;
+  while (q < (int)n - 1 && v >= e[q + 1]) ++q;
+  return q;
+}
+HELPER uint bin${a.k}(const ${a.lane} v, const uint n, __global const ${a.lane} *e, const ${a.lane} first, const ${a.lane} last, const ${a.lane} scale, const ${a.lane} close) {
+  const bool inside = (v >= first) & (v <= last);
+  const ${a.lane} t = inside ? (v - first) * scale : ${a.half};
+  int q = (int)t;
+  const ${a.lane} r = t - (${a.lane})q;
+  if (!((r > close) & (r < 1 - close))) q = settle${a.k}(v, q, n, e);
+  return inside ? (uint)q : ${OUT};
+}
+% elif a.kind == 'steps':
+HELPER uint bin${a.k}(const ${a.lane} v, const ${a.lane} f, const uint n, __global const ${a.lane} *e, const ${a.lane} first, const ${a.lane} last) {
+  if (!(v >= first && v <= last)) return ${OUT};
+  uint q = f >= 0 && f < (${a.lane})n ? (uint)f : n - 1;
+  if (q >= n) q = n - 1;
+  if (v < e[q] && q > 0) --q;
+  if (v >= e[q + 1] && q != n - 1) ++q;
+  return q;
+}
+% endif
+% endfor
+% if many:
+HELPER uint flatten(${', '.join(f'const uint at{a.k}' for a in axes)}, ${', '.join(f'const uint n{a.k}' for a in axes)}) {
+  if (${' || '.join(f'at{a.k} == {OUT}' for a in axes)}) return ${OUT};
+  uint b = at0;
+% for a in axes[1:]:
+  b = b * n${a.k} + at${a.k};
+% endfor
+  return b;
+}
+% endif
+% if pair:
+/* A sum and its error: TwoSum. */
+HELPER float2 add(const float2 a, const float2 b) {
+  const float s = a.x + b.x, t = s - a.x;
+  return (float2)(s, a.y + b.y + ((a.x - (s - t)) + (b.x - t)));
+}
+% elif summed:
+HELPER ${sum_type} add(const ${sum_type} a, const ${sum_type} b) { return a + b; }
+% endif
+<%def name="flat(suffix)" filter="trim">
+% if many:
+flatten(${', '.join(f'at{a.k}{suffix}' for a in axes)}, ${', '.join(f'n{a.k}' for a in axes)})
+% else:
+at0${suffix}
+% endif
+</%def>
+<%def name="loads(j, tag)">
+% for s in inputs.operands:
+${access.load(s, s.base, j, tag)}
+% endfor
+</%def>
+<%def name="loads_partial(j, m, tag)">
+% for s in inputs.operands:
+${access.load_partial(s, s.base, j, m, tag)}
+% endfor
+</%def>
+## The bins of part w, one number: scalar code.
+<%def name="bins_of_part(w, tag)">
+% for a in axes:
+const uint at${a.k}_${w}${tag} = ${a.bin(w, tag)};
+% endfor
+</%def>
+## The bins of V elements, in arrays at0, at1 ...: vector code. Raw values where they are the bins.
+<%def name="bins_of_vector(tag, raw)">
+% for a in axes:
+uint at${a.k}[${V}];
+{
+const ${a.wide} v = ${a.value.call(0, tag)};
+% if a.kind == 'direct':
+const ${a.bins} u = ${a.clamped('v')};
+% if raw:
+vstore${V}(u, 0, at0);
+% else:
+most = most > u ? most : u;
+vstore${V}(u < (${a.bins})(bins) ? u : (${a.bins})(bins), 0, at0);
+% endif
+% elif a.kind == 'uniform':
+const ${a.mask} inside = (v >= (${a.wide})(first${a.k})) & (v <= (${a.wide})(last${a.k}));
+const ${a.wide} t = inside ? (v - (${a.wide})(first${a.k})) * (${a.wide})(scale${a.k}) : (${a.wide})(${a.half});
+const ${a.ints} q = ${a.to_int('t')};
+const ${a.wide} r = t - ${a.from_int('q')};
+const ${a.mask} plain = (r > (${a.wide})(close${a.k})) & (r < (${a.wide})(1 - close${a.k}));
+vstore${V}(${a.narrow('inside')} ? ${a.as_bins('q')} : (${a.bins})(${OUT if many else 'bins'}), 0, at${a.k});
+if (!all(plain)) {
+  ${a.lane} lanes[${V}];
+  vstore${V}(v, 0, lanes);
+  for (int l = 0; l < ${V}; ++l) at${a.k}[l] = ${a.bin_of('lanes[l]')};
+% if not many:
+  for (int l = 0; l < ${V}; ++l) at0[l] = at0[l] < bins ? at0[l] : bins;
+% endif
+}
+% else:
+${a.lane} lanes[${V}];
+vstore${V}(v, 0, lanes);
+for (int l = 0; l < ${V}; ++l) at${a.k}[l] = ${a.bin_of('lanes[l]')};
+% endif
+}
+% endfor
+</%def>
+## Whether `flat` may exceed the bins after bins_of_vector.
+<% bounded = not many and axes[0].kind in ('direct', 'uniform') %>
+<%def name="enter(l, number, amount, copy)">
+% if summed:
+{ __global ${sum_type} *place = table + ${copy} * row + ${number}; *place = add(*place, ${amount}); }
+% else:
+++table[${copy} * row + ${number}];
+% endif
+</%def>
+<%def name="weight_lanes(tag)">
+% if summed:
+${lane_sum} weights[${V}];
+vstore${V}(${weight.call(0, tag)}, 0, weights);
+% endif
+</%def>
+## Row and segment of unit u, and the operands' bases.
+<%def name="place_unit(u)">
+% if rank > 1:
+    ${I} line = ${u} / segments;
+    const ${I} first = (${u} - line * segments) * ${segment};
+% else:
+    const ${I} first = (${I})${u} * ${segment};
+% endif
+    const ${I} last = min((${I})(first + ${segment}), (${I})n_0);
+</%def>
+<%def name="place_bases(u, suffix='')">
+% for s in inputs.operands:
+    ${'long' if s.access == 'index' else I} ${s.name}b${suffix} = ${s.start if s.access == 'index' else '0'};
+% endfor
+% if rank > 1:
+    {
+      ${I} line_ = ${u} / segments;
+% for axis in range(1, rank):
+      {
+% if axis < rank - 1:
+        const ${I} c = line_ % n_${axis}; line_ /= n_${axis};
+% else:
+        const ${I} c = line_;
+% endif
+% for s in inputs.operands:
+        ${s.name}b${suffix} += c * ${s.name}s${axis};
+% endfor
+      }
+% endfor
+    }
+% endif
+</%def>
+ATTR __kernel __attribute__((reqd_work_group_size(${work_group}, 1, 1)))
+void histogram(${', '.join(params)}) {
+% for s in pointers:
+  ${s.p} += ${s.start};
+% endfor
+% for line in inputs.prepare:
+  ${line}
+% endfor
+% if rank > 1:
+  const ${I} segments = (n_0 + ${segment - 1}) / ${segment};
+% endif
+% if private:
+  const long row = (long)bins + 1;
+  __global ${sum_type} *table = tables + get_group_id(0) * ${copies} * row;
+  for (long b = 0; b < ${copies} * row; ++b) table[b] = 0;
+% if direct and explicit:
+  ${axes[0].bins} most = 0;
+% endif
+  uint top = 0;
+  const long group = get_group_id(0), groups = get_num_groups(0);
+  for (long u = begin + (end - begin) * group / groups, end_ = begin + (end - begin) * (group + 1) / groups; u < end_; ++u) {
+    ${place_unit('u')}
+    ${place_bases('u')}
+    ${I} j = first;
+    for (; j + ${V} ${'<' if pairs else '<='} last; j += ${V}) {
+      ${loads('j', '')}
+% if explicit:
+      ${bins_of_vector('', False)}
+      ${weight_lanes('')}
+% for l in range(V):
+      {
+% if bounded:
+        const uint b = at0[${l}];
+% else:
+        const uint flat_ = ${flat(f'[{l}]')}, b = flat_ < bins ? flat_ : bins;
+% endif
+        ${enter(l, 'b', amount(f'weights[{l}]'), l % copies)}
+      }
+% endfor
+% else:
+% for w in range(parts):
+      {
+        ${bins_of_part(w, '')}
+        const uint flat_ = ${flat(f'_{w}')}, b = flat_ < bins ? flat_ : bins;
+% if direct:
+        top = max(top, flat_);
+% endif
+        ${enter(w, 'b', amount(weight.call(w)) if summed else '', w % copies)}
+      }
+% endfor
+% endif
+    }
+% if V > 1:
+    const int m = last - j;
+    if (m > 0) {
+      ${loads_partial('j', 'm', '')}
+% if explicit:
+      ${bins_of_vector('', True)}
+      ${weight_lanes('')}
+      for (int l = 0; l < m; ++l) {
+        const uint flat_ = ${flat('[l]')}, b = flat_ < bins ? flat_ : bins;
+% if direct:
+        top = max(top, flat_);
+% endif
+        ${enter('l', 'b', amount('weights[l]'), '0')}
+      }
+% else:
+% for w in range(parts):
+      if (${w} < m) {
+        ${bins_of_part(w, '')}
+        const uint flat_ = ${flat(f'_{w}')}, b = flat_ < bins ? flat_ : bins;
+% if direct:
+        top = max(top, flat_);
+% endif
+        ${enter(w, 'b', amount(weight.call(w)) if summed else '', w % copies)}
+      }
+% endfor
+% endif
+    }
+% endif
+  }
+% if direct:
+% if explicit:
+  uint tops[${V}];
+  vstore${V}(most, 0, tops);
+  for (int l = 0; l < ${V}; ++l) top = max(top, tops[l]);
+% endif
+  atomic_max(status, top);
+% endif
+% elif not summed:
+  const int item = get_local_id(0);
+% if local:
+  __local uint counters[${table * copies}];
+  for (uint b = item; b < bins * ${copies}; b += ${work_group}) counters[b] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+% endif
+% if direct:
+  __local uint tops;
+  if (item == 0) tops = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+% endif
+  uint top = 0;
+<%def name="count_part(w, tag)">
+{
+  ${bins_of_part(w, tag)}
+  const uint flat_ = ${flat(f'_{w}{tag}')};
+% if direct:
+  top = max(top, flat_);
+% endif
+% if not local:
+  if (flat_ < bins) atomic_inc(tables + flat_);
+% elif copies > 1:
+  if (flat_ - low < bins) atomic_inc(counters + (flat_ - low) * ${copies} + item % ${copies});
+% else:
+  if (flat_ - low < bins) atomic_inc(counters + flat_ - low);
+% endif
+}
+</%def>
+  const long stride = get_global_size(0);
+  long u = begin + get_global_id(0);
+% if X > 1:
+% if rank == 1:
+  const long full = min(end, (long)n_0 / ${V});
+% else:
+  const long full = n_0 % ${V} == 0 ? end : begin;
+% endif
+  for (; u + ${X - 1} * stride < full; u += ${X} * stride) {
+% for x in range(X):
+    const long u_${x} = u + ${x} * stride;
+    ${place_bases(f'u_{x}', f'_{x}')}
+% if rank > 1:
+    const ${I} j_${x} = ((${I})u_${x} % segments) * ${segment};
+% else:
+    const ${I} j_${x} = (${I})u_${x} * ${V};
+% endif
+% for s in inputs.operands:
+    ${access.load(s, f'{s.name}b_{x}', f'j_{x}', f'_{x}')}
+% endfor
+% endfor
+% for x in range(X):
+% for w in range(parts):
+    ${count_part(w, f'_{x}')}
+% endfor
+% endfor
+  }
+% endif
+  for (; u < end; u += stride) {
+    ${place_unit('u')}
+    ${place_bases('u')}
+    if (first + ${V} <= last) {
+      ${loads('first', '')}
+% for w in range(parts):
+      ${count_part(w, '')}
+% endfor
+    } else {
+      const int m = last - first;
+      ${loads_partial('first', 'm', '')}
+% for w in range(parts):
+      if (${w} < m) {
+        ${count_part(w, '')}
+      }
+% endfor
+    }
+  }
+% if direct:
+  atomic_max(&tops, top);
+% endif
+  barrier(CLK_LOCAL_MEM_FENCE);
+% if local:
+  for (uint b = item; b < bins; b += ${work_group}) {
+    uint found = 0;
+% for c in range(copies):
+    found += counters[b * ${copies} + ${c}];
+% endfor
+    if (found) atomic_add(tables + low + b, found);
+  }
+% endif
+% if direct:
+  if (item == 0) atomic_max(status, tops);
+% endif
+% else:
+  const int item = get_local_id(0);
+% if local:
+  __local ${sum_type} table[${table}];
+  __local uint owner[${table}];
+% else:
+  __global ${sum_type} *table = tables + get_group_id(0) * (long)bins;
+  volatile __global uint *owner = owners + get_group_id(0) * (long)bins;
+% endif
+<% fence = 'barrier(CLK_LOCAL_MEM_FENCE);' if local else 'barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);' %>
+  __local int more[2];
+  __local uint tops;
+  for (uint b = item; b < bins; b += ${work_group}) { table[b] = 0; owner[b] = ${OUT}; }
+  if (item == 0) { more[0] = more[1] = 0; tops = 0; }
+  ${fence}
+  uint top = 0;
+  int turn = 0;
+  for (long tile = begin + get_group_id(0) * (long)${work_group}; tile < end; tile += get_num_groups(0) * (long)${work_group}) {
+    const long u = tile + item;
+    uint b = ${OUT};
+    ${sum_type} w = 0;
+    if (u < end) {
+      ${place_unit('u')}
+      ${place_bases('u')}
+      ${loads('first', '')}
+      ${bins_of_part(0, '')}
+      const uint flat_ = ${flat('_0')};
+% if direct:
+      top = max(top, flat_);
+% endif
+      b = flat_ - low;
+      w = ${amount(weight.call(0))};
+    }
+    bool pending = b < bins;
+    for (;;) {
+      if (pending) atomic_min(owner + b, (uint)item);
+      ${fence}
+      const bool first_of_bin = pending && owner[b] == (uint)item;
+      if (item == 0) more[turn ^ 1] = 0;
+      if (pending && !first_of_bin) more[turn] = 1;
+      ${fence}
+      if (first_of_bin) {
+        table[b] = add(table[b], w);
+        owner[b] = ${OUT};
+        pending = false;
+      }
+      const int again = more[turn];
+      turn ^= 1;
+      ${fence}
+      if (!again) break;
+    }
+  }
+% if direct:
+  atomic_max(&tops, top);
+% endif
+  barrier(CLK_LOCAL_MEM_FENCE);
+% if local:
+  for (uint b = item; b < bins; b += ${work_group}) tables[get_group_id(0) * (long)stride_ + low + b] = table[b];
+% endif
+% if direct:
+  if (item == 0) atomic_max(status, tops);
+% endif
+% endif
+}
