@@ -16,7 +16,7 @@ from clarray.ops.dtypes import dtype_row
 from clarray.ops.monoids import Monoid, literal
 from clarray.ops.special import cast_loop
 from clarray.ops.ufuncs import emit, find_loop
-from clarray.plan.reduce import COLUMNS, ReducePlan
+from clarray.plan.reduce import COLUMNS, ROWS, ReducePlan
 
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities
@@ -67,7 +67,7 @@ class MonoidCode:
 
     def __init__(
         self, monoid: Monoid, dialect: Dialect, value_dtype: np.dtype, index_dtype: np.dtype,
-        loads: int = 1, position: str = "", ascending: bool = True,
+        block: int = 1, position: str = "", ascending: bool = True,
     ) -> None:  # fmt: skip
         self.monoid = monoid
         self.dialect = dialect
@@ -76,7 +76,7 @@ class MonoidCode:
         self.components = [
             (n, index_dtype if monoid.indexed and n == "i" else d) for n, d in monoid.components
         ]
-        self.loads = loads
+        self.block_size = block
         self.position = position
         self.ascending = ascending
         self.indexed = monoid.indexed
@@ -213,12 +213,15 @@ def reduce_source(
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     inner = "k0" if plan.form == COLUMNS else "r0"
     operands = [_with_step(o, inner) for o in inputs.operands]
+    entering = _entering(monoid, value)
+    # on a GPU all the values of an iteration along a row are one block
+    together = plan.form == ROWS and not plan.policy.chunked and entering.dtype.kind != "c"
     code = MonoidCode(
-        monoid, dialect, _entering(monoid, value).dtype,
-        position.dtype if position is not None else np.dtype(np.int64),
-        plan.loads, inputs.slots[id(position)] if position is not None else "", plan.ascending,
+        monoid, dialect, entering.dtype, position.dtype if position is not None else np.dtype(np.int64),
+        plan.loads * (plan.vector if together else 1),
+        inputs.slots[id(position)] if position is not None else "", plan.ascending,
     )  # fmt: skip
-    call = Call("value", _entering(monoid, value), inputs)
+    call = Call("value", entering, inputs)
     text = call.text
     mask_call = None
     if mask_node is not None:

@@ -30,6 +30,10 @@
   chains = X if d.width > 1 and not m.block and not columns else 1
   # several values enter at once, those a mask leaves out as the identity
   block = m.block and (not masked or m.absorbs)
+  # where a block is all the values of an iteration, one accumulator takes it: fewer registers and divisions
+  accumulators = 1 if block and m.block_size > X else parts
+  def acc_of(w, chain):
+      return f'acc{min(w, accumulators - 1)}_{chain}'
   def entering(w, tag):
       x = value.call(w, tag)
       return m.where_set(mask.call(w, tag), x) if masked else x
@@ -240,7 +244,7 @@ void reduce(${', '.join(params)}) {
 % endfor
     }
 % for c in range(chains):
-% for w in range(parts):
+% for w in range(accumulators):
     acc_t acc${w}_${c} = acc_identity();
 % endfor
 % endfor
@@ -263,8 +267,8 @@ void reduce(${', '.join(params)}) {
 % endfor
 % endfor
 % if block:
-% for w in range(parts):
-        acc${w}_0 = accumulate_block(acc${w}_0, ${', '.join(entering(w, f'_{x}') for x in range(X))});
+% for a in range(accumulators):
+        acc${a}_0 = accumulate_block(acc${a}_0, ${', '.join(entering(w, f'_{x}') for x in range(X) for w in range(a, parts, accumulators))});
 % endfor
 % else:
 % for x in range(X):
@@ -282,13 +286,13 @@ void reduce(${', '.join(params)}) {
           ${access.load(s, s.base, 'j')}
 % endfor
 % for w in range(parts):
-          ${enter(f'acc{w}_0', '', w, m.position)}
+          ${enter(acc_of(w, 0), '', w, m.position)}
 % endfor
         } else if (count > 0) {
 % for s in operands:
           ${access.load_partial(s, s.base, 'j', 'count')}
 % endfor
-          ${enter_partial(lambda w, c: f'acc{w}_{c}', 'count', 0)}
+          ${enter_partial(acc_of, 'count', 0)}
         }
       }
     }
@@ -299,7 +303,7 @@ void reduce(${', '.join(params)}) {
 % endfor
 % else:
     state_t state = acc0_0;
-% for w in range(1, parts):
+% for w in range(1, accumulators):
     state = combine(state, acc${w}_0);
 % endfor
 % endif

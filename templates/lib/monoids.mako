@@ -123,8 +123,8 @@ HELPER ${t.type(m.components[0][1])} ${t.finish}_total(const ${t.state} s) {
 <%def name="compensated(m)">
 ${two_sum(m)}
 % if m.block:
-HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {m.value_type} x{k}' for k in range(m.loads))}) {
-  return accumulate(a, ${sum_tree([f'x{k}' for k in range(m.loads)])});
+HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {m.value_type} x{k}' for k in range(m.block_size))}) {
+  return accumulate(a, ${sum_tree([f'x{k}' for k in range(m.block_size)])});
 }
 % endif
 </%def>
@@ -169,7 +169,7 @@ HELPER void add_deviation${suffix}(${acc} *r, const ${R} x) {
 <%def name="deviations(m)">
 <% T, L = m.value_type, m.lane(m.components[1][1]) %>
 <% R, S = m.wide(m.components[0][1]), m.real_lane %>
-<% fraction = repr(1.0 / m.loads) + ('f' if S == 'float' else '') %>
+<% fraction = repr(1.0 / m.block_size) + ('f' if S == 'float' else '') %>
 ${moment_steps(m, 'acc_t', '', T, R)}
 ${moment_steps(m, 'state_t', '_lane', L, S)}
 HELPER acc_t accumulate(const acc_t a, const ${T} x) {
@@ -182,17 +182,17 @@ HELPER acc_t accumulate(const acc_t a, const ${T} x) {
 }
 ## The rounded mean of the values leaves deviations that do not quite add up to zero: what they add up to is its
 ## low part, and the sum of squares about it is corrected.
-HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {T} x{k}' for k in range(m.loads))}) {
+HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {T} x{k}' for k in range(m.block_size))}) {
   acc_t r = a;
-  const ${T} mean = ${sum_tree([f'x{k}' for k in range(m.loads)])} * ${fraction};
-% for k in range(m.loads):
+  const ${T} mean = ${sum_tree([f'x{k}' for k in range(m.block_size)])} * ${fraction};
+% for k in range(m.block_size):
   const ${T} d${k} = x${k} - mean;
 % endfor
-  const ${T} rest = ${sum_tree([f'd{k}' for k in range(m.loads)])}, low = rest * ${fraction};
-  const ${R} m2 = ${sum_tree([f'product(d{k}, d{k})' for k in range(m.loads)])} - product(rest, low);
-  r.n = a.n + (${R})(${m.loads});
+  const ${T} rest = ${sum_tree([f'd{k}' for k in range(m.block_size)])}, low = rest * ${fraction};
+  const ${R} m2 = ${sum_tree([f'product(d{k}, d{k})' for k in range(m.block_size)])} - product(rest, low);
+  r.n = a.n + (${R})(${m.block_size});
   const ${T} far = mean - a.mean, near = low - a.low, d = far + near;
-  const ${R} share = (${R})(${m.loads}) / r.n;
+  const ${R} share = (${R})(${m.block_size}) / r.n;
   move_mean(&r, far * share);
   r.low += near * share;  // apart: the first block is far from 0, and its low part would be lost
   add_deviation(&r, m2 + product(d * (a.n * share), d));
