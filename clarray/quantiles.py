@@ -1,5 +1,432 @@
-"""Order statistics: median, quantile, percentile and those that skip NaN."""
+"""Order statistics: median, quantile, percentile and those that skip NaN.
+
+All of them sort along the axis and take elements from known places. Where these are is found on the
+host, which has the few numbers it takes: the quantiles and, if NaN are skipped, how many elements
+each line has.
+"""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import warnings
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from clarray import creation, manipulation, nanfunctions, reductions, selecting, ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.evaluate.gather import gather
+from clarray.evaluate.sort import argsort_lines, sort_lines
+from clarray.expr.node import Node, index
+from clarray.expr.view import contiguous
+from clarray.folds import accumulate
+from clarray.joining import stack
+from clarray.quantile_methods import METHODS, bounds, gamma_of
+from clarray.reduce_calls import finished
+from clarray.sorting import along, flat, operand, packed
+
+_INT64 = np.dtype(np.int64)
+_FLOAT64 = np.dtype(np.float64)
+_NO = np._NoValue
+Reduce = Callable[[DeviceArray, int, Any], DeviceArray]
+
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
+
+# Calls --------------------------------------------------------------------------------------------
+
+
+def _reduced(
+    a: DeviceArray, axis: Any, out: Any, keepdims: Any, lead: int, function: Reduce,
+    weights: DeviceArray | None = None,
+) -> DeviceArray:  # fmt: skip
+    """Apply `function` along one axis that stands for all that are reduced.
+
+    Parameters
+    ----------
+    lead : int
+        Axes that the function's result has in front of those that are kept.
+    """
+    ndim = a.ndim
+    if axis is None:
+        axes = tuple(range(ndim))
+        a, weights, at = flat(a), None if weights is None else flat(weights), 0
+    else:
+        axes = normalize_axis_tuple(axis, ndim)
+        if len(axes) == 1:
+            at = axes[0]
+        else:
+            a, weights = _merged(a, axes), None if weights is None else _merged(weights, axes)
+            at = a.ndim - 1
+    found = function(a, at, weights)
+    if keepdims is not _NO and keepdims:
+        shape = list(found.shape[lead:])
+        for each in sorted(axes):
+            shape.insert(each, 1)
+        found = manipulation.reshape(found, found.shape[:lead] + tuple(shape))
+    return found if out is None else finished(found._node, out)
+
+
+def _merged(a: DeviceArray, axes: tuple[int, ...]) -> DeviceArray:
+    """The same with the reduced axes as one, the last."""
+    kept = [k for k in range(a.ndim) if k not in axes]
+    moved = manipulation.moveaxis(a, kept, range(len(kept)))
+    shape = moved.shape
+    return manipulation.reshape(moved, (*shape[: len(kept)], prod(shape[len(kept) :])))
+
+
+def _sorted(a: DeviceArray, axis: int) -> DeviceArray:
+    return wrap(sort_lines(a._node, axis)) if a.shape[axis] > 1 and a.size else wrap(packed(a))
+
+
+def _rows(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
+    """Elements at places along an axis of a contiguous array; the places' axes come first.
+
+    Parameters
+    ----------
+    places : ndarray
+        One list for all lines, or one that broadcasts over the other axes too.
+    """
+    rest = a.shape[:axis] + a.shape[axis + 1 :]
+    if places.ndim == 0:
+        return manipulation.moveaxis(a, axis, 0)[int(places)]
+    strides = contiguous(a.shape)
+    step, others = strides[axis], strides[:axis] + strides[axis + 1 :]
+    if places.size == 1:  # one row, as a window
+        row = manipulation.moveaxis(a, axis, 0)[int(places.reshape(()))]
+        return manipulation.reshape(row, places.shape[: places.ndim] + rest)
+    shape = places.shape + rest
+    numbers = creation.array(places.reshape(places.shape + (1,) * len(rest)) * step, device=a.device)
+    lines = index(shape, (0,) * places.ndim + others, _INT64)
+    return wrap(gather(a._node, (numbers + wrap(lines))._node))
+
+
+def _with_nan(found: DeviceArray, last: DeviceArray) -> DeviceArray:
+    """NaN where the largest element of a line is: a sort has put every NaN last."""
+    if last.dtype.kind not in "fc":
+        return found
+    if not found.ndim and found.dtype != last.dtype and bool(_isnan(last)):
+        return last  # NumPy's dtype of a NaN alone
+    return selecting.where(_isnan(last), last.astype(found.dtype), found)
+
+
+def _isnan(a: DeviceArray) -> DeviceArray:
+    return ufunc_calls.call(np.isnan, (a,))  # type: ignore[no-any-return]
+
+
+# Median -------------------------------------------------------------------------------------------
+
+
+def median(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> DeviceArray:  # fmt: skip
+    """Middle element of the sorted values, or the mean of the two middle ones, over axes.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int, tuple of int or None
+        Axes to reduce; all if None.
+    out : DeviceArray, optional
+    overwrite_input : bool
+        Allowed, and not needed: the values are sorted elsewhere.
+    keepdims : bool
+
+    Returns
+    -------
+    DeviceArray
+        float64 for integers. NaN where there is one; the median of nothing is NaN, with a
+        RuntimeWarning.
+    """
+    return _reduced(operand(a), axis, out, keepdims, 0, _median)
+
+
+def _median(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
+    extent = a.shape[axis]
+    if not extent:
+        return reductions.mean(a, axis)
+    part = manipulation.moveaxis(_sorted(a, axis), axis, 0)
+    middle = extent // 2
+    pair = part[middle : middle + 1] if extent % 2 else part[middle - 1 : middle + 1]
+    found = reductions.mean(pair, 0)
+    return _with_nan(found, part[-1]) if a.dtype.kind in "fc" else found
+
+
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = _NO
+) -> DeviceArray:
+    """Median of what is not NaN; NaN where there is nothing else. See `median`."""
+    array = operand(a)
+    if not array.size:
+        return nanfunctions.nanmean(array, axis, out=out, keepdims=keepdims)
+    function = _median if array.dtype.kind not in "fc" else _nanmedian
+    return _reduced(array, axis, out, keepdims, 0, function)
+
+
+def _valid(a: DeviceArray, axis: int) -> np.ndarray:
+    """How many elements of each line are not NaN, on the host; warns of lines without."""
+    found = (a.shape[axis] - reductions.count_nonzero(_isnan(a), axis)).get()
+    if not found.all():
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=5)
+    return found
+
+
+def _nanmedian(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
+    count = _valid(a, axis)
+    ordered = _sorted(a, axis)
+    # of a line without numbers both places are 0: a NaN
+    low, high = np.maximum(count - 1, 0) // 2, count // 2
+    places = np.stack((low, high))
+    pair = _line_elements(ordered, places, axis)
+    single = creation.array(low == high, device=a.device)
+    return selecting.where(single, pair[0], reductions.mean(pair, 0))
+
+
+def _line_elements(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
+    """Elements at places of each line of a contiguous array: (k, *other axes) of both."""
+    strides = contiguous(a.shape)
+    step, others = strides[axis], strides[:axis] + strides[axis + 1 :]
+    lines = index(places.shape, (0,) * (places.ndim - len(others)) + others, _INT64)
+    numbers = creation.array(places.astype(np.int64) * step, device=a.device)
+    return wrap(gather(a._node, (numbers + wrap(lines))._node))
+
+
+# Quantiles ----------------------------------------------------------------------------------------
+
+
+def _host(q: Any) -> np.ndarray:
+    return np.asanyarray(q.get() if isinstance(q, DeviceArray) else q)
+
+
+def _check(a: DeviceArray, q: np.ndarray, what: str) -> None:
+    if a.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    valid = all(0.0 <= x <= 1.0 for x in q) if q.ndim == 1 and q.size < 10 else q.min() >= 0 and q.max() <= 1
+    if not valid:
+        raise ValueError(f"{what} must be in the range {'[0, 1]' if what == 'Quantiles' else '[0, 100]'}")
+    if q.ndim > 2:
+        raise ValueError("q must be a scalar or 1d")
+
+
+def _weights(weights: Any, a: DeviceArray, axis: Any, method: str) -> DeviceArray | None:
+    """The weights, in a shape that broadcasts to that of `a`."""
+    if weights is None:
+        return None
+    if method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    given = as_array(weights, a.device)
+    if axis is not None:
+        axis = normalize_axis_tuple(axis, a.ndim, argname="axis")
+    if given.shape != a.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        if given.shape != tuple(a.shape[ax] for ax in axis):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        given = manipulation.transpose(given, np.argsort(axis))
+        shape = tuple(s if ax in axis else 1 for ax, s in enumerate(a.shape))
+        given = manipulation.broadcast_to(manipulation.reshape(given, shape), a.shape)
+    if given.size and bool((given < 0).any()):
+        raise ValueError("Weights must be non-negative.")
+    return given
+
+
+def quantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """The values below which given parts of the elements lie, over axes.
+
+    Parameters
+    ----------
+    a : array_like
+        Real.
+    q : array_like
+        Parts between 0 and 1, of at most two axes.
+    axis : int, tuple of int or None
+    out : DeviceArray, optional
+    overwrite_input : bool
+        Allowed, and not needed.
+    method : str
+        Any of NumPy's thirteen.
+    keepdims : bool
+    weights : array_like, optional
+        Of the shape of `a`, or of its reduced axes; method 'inverted_cdf' only.
+
+    Returns
+    -------
+    DeviceArray
+        Of the shape of `q`, then of the axes that are kept. NaN where there is one.
+
+    Raises
+    ------
+    TypeError
+        `a` is complex.
+    ValueError
+        `q` is out of range, or the method unknown.
+
+    References
+    ----------
+    R. Hyndman, Y. Fan, "Sample quantiles in statistical packages", 1996.
+    """
+    parts = _host(q)
+    weak = type(q) in (int, float)
+    return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Quantiles")
+
+
+def percentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """`quantile` of hundredths: `q` lies between 0 and 100."""
+    parts = np.asanyarray(np.true_divide(_host(q), 100))
+    weak = type(q) in (int, float)
+    return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Percentiles")
+
+
+def _quantiles(
+    a: Any, q: np.ndarray, axis: Any, out: Any, method: str, keepdims: Any, weights: Any,
+    weak: bool, what: str, skip: bool = False,
+) -> DeviceArray:  # fmt: skip
+    array = operand(a)
+    _check(array, q, what)
+    wanted = _weights(weights, array, axis, method)
+    if skip and not array.size:
+        return nanfunctions.nanmean(array, axis, out=out, keepdims=keepdims)
+    if method not in METHODS:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {METHODS.keys()}")
+    skip = skip and array.dtype.kind == "f"
+
+    def function(x: DeviceArray, at: int, w: Any) -> DeviceArray:
+        if w is not None:
+            return _weighted(x, q, at, w, skip)
+        return (_skipping if skip else _plain)(x, q, at, method, weak)
+
+    return _reduced(array, axis, out, keepdims, q.ndim, function, wanted)
+
+
+def _plain(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) -> DeviceArray:
+    count = a.shape[axis]
+    virtual = np.asanyarray(METHODS[method].place(count, q))
+    if not count:
+        np.quantile(np.empty(0, a.dtype), q, method=method)  # NumPy's IndexError
+    ordered = _sorted(a, axis)
+    last = manipulation.moveaxis(ordered, axis, 0)[-1]
+    whole = method == "linear" and virtual.dtype.kind in "iu"
+    if METHODS[method].gamma is None or whole:
+        return _with_nan(_rows(ordered, _inside(virtual, count), axis), last)
+    low, high = bounds(virtual, count, a.dtype.kind == "f")
+    gamma: Any = gamma_of(method, virtual, low)
+    before, after = (_rows(ordered, _inside(k, count), axis) for k in (low, high))
+    gamma = float(gamma) if weak else gamma.reshape(virtual.shape + (1,) * (a.ndim - 1))
+    return _with_nan(_between(before, after, gamma), last)
+
+
+def _inside(places: np.ndarray, count: int) -> np.ndarray:
+    """Places counted from the start; NumPy would raise for others."""
+    moved = np.where(places < 0, places + count, places).astype(np.int64)
+    if ((moved < 0) | (moved >= count)).any():
+        raise IndexError(f"index {int(places.ravel()[0])} is out of bounds for axis 0 with size {count}")
+    return np.asarray(moved)
+
+
+def _between(a: DeviceArray, b: DeviceArray, t: Any) -> DeviceArray:
+    """Linear interpolation, exact at both ends and monotone, as NumPy does it."""
+    away = b - a
+    if not isinstance(t, np.ndarray) or t.size == 1:
+        if isinstance(t, np.ndarray) and t.ndim == 0:
+            t = t[()]
+        elif isinstance(t, np.ndarray):
+            upper = bool(t.ravel()[0] >= 0.5)
+            t = creation.array(t, device=a.device)
+            return b - away * (1 - t) if upper else a + away * t
+        return b - away * (1 - t) if t >= 0.5 else a + away * t
+    upper = creation.array(t >= 0.5, device=a.device)
+    part = creation.array(t, device=a.device)
+    return selecting.where(upper, b - away * (1 - part), a + away * part)
+
+
+# Skipping NaN -------------------------------------------------------------------------------------
+
+
+def nanquantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: Any = _NO, *, weights: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """`quantile` of what is not NaN; NaN where there is nothing else."""
+    parts = _host(q)
+    weak = type(q) in (int, float)
+    return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Quantiles", True)
+
+
+def nanpercentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: Any = _NO, *, weights: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """`percentile` of what is not NaN; NaN where there is nothing else."""
+    parts = np.asanyarray(np.true_divide(_host(q), 100))
+    weak = type(q) in (int, float)
+    return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Percentiles", True)
+
+
+def _skipping(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) -> DeviceArray:
+    count = _valid(a, axis)
+    ordered = _sorted(a, axis)
+    some = np.maximum(count, 1)  # of a line without numbers the first element, a NaN, is taken
+    virtual = np.asanyarray(METHODS[method].place(some, q.reshape(q.shape + (1,) * count.ndim)))
+    virtual = np.broadcast_to(virtual, q.shape + count.shape)
+    if METHODS[method].gamma is None or (method == "linear" and virtual.dtype.kind in "iu"):
+        return _line_elements(ordered, np.where(virtual < 0, virtual + some, virtual), axis)
+    low, high = (
+        np.where(k < 0, k + some, k).astype(np.int64) for k in bounds(virtual, some, True)
+    )
+    gamma = gamma_of(method, virtual, low)
+    before, after = (_line_elements(ordered, k, axis) for k in (low, high))
+    return _between(before, after, np.asarray(gamma, a.dtype) if weak else gamma)
+
+
+# Weights ------------------------------------------------------------------------------------------
+
+
+def _weighted(
+    a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, skip: bool
+) -> DeviceArray:
+    """The first element at which the running sum of weights reaches a part of their sum."""
+    axis = normalize_axis_index(axis, a.ndim)
+    places = argsort_lines(a._node, axis) if a.size else creation.zeros(a.shape, _INT64)._node
+    ordered = wrap(along(packed(a), places, axis))
+    heavy = wrap(along(packed(creation.array(weights)), places, axis))
+    missing = _isnan(ordered) if a.dtype.kind == "f" else None
+    most: Any = a.shape[axis] - 1
+    if skip and missing is not None:
+        heavy = selecting.where(missing, heavy.dtype.type(0), heavy)
+        count = _valid(a, axis)
+        most = creation.array(np.maximum(count - 1, 0), device=a.device)
+    running = accumulate(np.add, heavy, axis, _FLOAT64)
+    total = manipulation.moveaxis(running, axis, 0)[-1:]
+    lines = manipulation.moveaxis(running, axis, 0) / total
+    bad = _isnan(lines[-1])
+    if skip:
+        bad = bad & creation.array(count > 0, device=a.device)
+    if bool(bad.any()):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    if q.dtype.kind == "f":
+        lines = lines.astype(q.dtype)
+    lines = selecting.where(lines == 0, lines.dtype.type(-1), lines)
+    lines.evaluate()
+    found = [_weighted_one(ordered, lines, part, axis, most) for part in q.ravel()]
+    last = manipulation.moveaxis(ordered, axis, 0)[-1]
+    shape = q.shape + found[0].shape
+    result = manipulation.reshape(stack(found), shape)
+    return result if skip else _with_nan(result, last)
+
+
+def _weighted_one(
+    ordered: DeviceArray, lines: DeviceArray, part: Any, axis: int, most: Any
+) -> DeviceArray:
+    below = reductions.count_nonzero(lines < part, 0)
+    place = ufunc_calls.call(np.minimum, (below, most))
+    node: Node = manipulation.expand_dims(place, axis)._node
+    return manipulation.squeeze(wrap(along(ordered._node, node, axis)), axis)

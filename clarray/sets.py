@@ -2,4 +2,252 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import AxisError
+
+from clarray import creation, joining, manipulation, ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.distinct import Unique, of_lines, of_values
+from clarray.evaluate.compact import compact
+from clarray.evaluate.search import search
+from clarray.evaluate.sort import sort_lines
+from clarray.sorting import argsort, flat, operand, sort
+
+_INT64 = np.dtype(np.int64)
+_UINT64 = np.dtype(np.uint64)
+
+__all__ = [
+    "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
+    "unique_counts", "unique_inverse", "unique_values",
+]  # fmt: skip
+
+# NumPy's result types have no public name.
+_All, _Counts, _Inverse = (
+    type(f(np.zeros(0))) for f in (np.unique_all, np.unique_counts, np.unique_inverse)
+)
+
+
+# Distinct values ----------------------------------------------------------------------------------
+
+
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False,
+    return_counts: bool = False, axis: int | None = None, *, equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:  # fmt: skip
+    """The distinct values of an array, or its distinct slices along an axis.
+
+    Parameters
+    ----------
+    ar : array_like
+    return_index : bool
+        Also give where each value occurs first, in the flattened array or along the axis.
+    return_inverse : bool
+        Also give which of the values each element is; of the array's shape without an axis.
+    return_counts : bool
+        Also give how often each occurs.
+    axis : int, optional
+        Compare whole slices along this axis; without it the array is flattened.
+    equal_nan : bool
+        Whether all NaN are one value. Slices with a NaN are always distinct.
+    sorted : bool
+        Allowed, and without meaning: the values are always sorted.
+
+    Returns
+    -------
+    DeviceArray, or tuple of DeviceArray
+        The values, sorted; then what else was asked for, as int64.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+
+    Notes
+    -----
+    Integers that lie close together, and all of 8 or 16 bits, are found by a table in one pass;
+    others are sorted.
+    """
+    array = operand(ar)
+    index, inverse, counts = bool(return_index), bool(return_inverse), bool(return_counts)
+    if axis is not None and not -array.ndim <= axis < array.ndim:
+        raise AxisError(axis, array.ndim)
+    if axis is None or array.ndim == 1:
+        found = of_values(array, index, inverse, counts, bool(equal_nan))
+        if inverse:
+            assert found.inverse is not None
+            found = found._replace(inverse=manipulation.reshape(found.inverse, array.shape))
+    else:
+        found = of_lines(array, axis, index, inverse, counts)
+    return _unpacked(found)
+
+
+def _unpacked(found: Unique) -> Any:
+    asked = tuple(x for x in found if x is not None)
+    return asked if len(asked) > 1 else asked[0]
+
+
+def unique_all(x: Any) -> Any:
+    """Distinct values, where each occurs first, which of them each element is, and counts.
+
+    Every NaN is a value of its own. See `unique`.
+
+    Returns
+    -------
+    namedtuple
+        ``values``, ``indices``, ``inverse_indices``, ``counts``.
+    """
+    return _All(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x: Any) -> Any:
+    """Distinct values and how often each occurs; every NaN is a value of its own. See `unique`."""
+    return _Counts(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Any) -> Any:
+    """Distinct values and which of them each element is; every NaN is its own. See `unique`."""
+    return _Inverse(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x: Any) -> DeviceArray:
+    """Distinct values; every NaN is a value of its own. See `unique`."""
+    return unique(x, equal_nan=False)  # type: ignore[no-any-return]
+
+
+# Membership ---------------------------------------------------------------------------------------
+
+
+def _pair(one: Any, other: Any) -> tuple[DeviceArray, DeviceArray]:
+    device = ufunc_calls.device_of_operands((one, other))
+    return operand(as_array(one, device)), operand(as_array(other, device))
+
+
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
+    kind: str | None = None,
+) -> DeviceArray:  # fmt: skip
+    """Whether each element is one of the test elements; NaN is none.
+
+    Parameters
+    ----------
+    element, test_elements : array_like
+    assume_unique : bool
+        Allowed, and not needed.
+    invert : bool
+        Tell which are not.
+    kind : {None, 'sort', 'table'}
+        Checked as NumPy does; the test elements are sorted and searched.
+
+    Returns
+    -------
+    DeviceArray of bool
+        Of the shape of `element`.
+    """
+    elements, tests = _pair(element, test_elements)
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
+    whole = elements.dtype.kind in "biu" and tests.dtype.kind in "biu"
+    if kind == "table" and not whole:
+        raise ValueError(
+            "The 'table' method is only supported for boolean or integer arrays. "
+            "Please select 'sort' or None for kind."
+        )
+    return _member(elements, tests, bool(invert))
+
+
+def _member(elements: DeviceArray, tests: DeviceArray, invert: bool) -> DeviceArray:
+    if not tests.size or not elements.size:
+        return creation.full(elements.shape, invert, bool, device=elements.device)
+    kinds = {elements.dtype, tests.dtype}
+    mixed = _UINT64 in kinds and any(d.kind == "i" for d in kinds)
+    if not mixed:
+        line = sort_lines(flat(tests)._node, 0)
+        return wrap(search(line, elements._node, found=not invert))
+    # both as uint64, as no dtype holds them all: what is negative is in none of the other
+    if tests.dtype.kind == "i":
+        tests = wrap(compact(flat(tests)._node, (flat(tests) >= 0)._node))
+        return _member(elements, tests.astype(_UINT64), invert)
+    found = _member(elements.astype(_UINT64), tests, invert)
+    return found | (elements < 0) if invert else found & (elements >= 0)
+
+
+def _selected(array: DeviceArray, mask: DeviceArray) -> DeviceArray:
+    return wrap(compact(array._node, mask._node))
+
+
+def _promoted(one: DeviceArray, other: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+    dtype = np.promote_types(one.dtype, other.dtype)
+    return tuple(x if x.dtype == dtype else x.astype(dtype) for x in (one, other))  # type: ignore[return-value]
+
+
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """Sorted values that are in both arrays.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Flattened.
+    assume_unique : bool
+        No array holds a value twice.
+    return_indices : bool
+        Also give where, in each array, the values occur first.
+
+    Returns
+    -------
+    DeviceArray, or tuple of three
+        Values; positions in `ar1` and in `ar2`.
+    """
+    one, other = _pair(ar1, ar2)
+    places: list[DeviceArray] = []
+    if not assume_unique and return_indices:
+        (one, first), (other, second) = (unique(x, return_index=True) for x in (one, other))
+        places = [first, second]
+    elif not assume_unique:
+        one, other = unique(one), unique(other)
+    else:
+        one, other = flat(one), flat(other)
+        if return_indices:
+            places = [argsort(one), argsort(other)]
+        one, other = sort(one), sort(other)
+    one, other = _promoted(one, other)
+    common = _member(one, other, False)
+    values = _selected(one, common)
+    if not return_indices:
+        return values
+    at = _member(other, one, False)
+    return values, _selected(places[0], common), _selected(places[1], at)
+
+
+def union1d(ar1: Any, ar2: Any) -> DeviceArray:
+    """Sorted values that are in at least one of two arrays."""
+    return unique(joining.concatenate(_pair(ar1, ar2), None))  # type: ignore[no-any-return]
+
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
+    """Values of the first array that are not in the second: sorted, or as they come if unique.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Flattened.
+    assume_unique : bool
+        No array holds a value twice; then the order of `ar1` stays.
+    """
+    one, other = _pair(ar1, ar2)
+    one = flat(one) if assume_unique else unique(one)
+    return _selected(one, _member(one, other, True))
+
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
+    """Sorted values that are in exactly one of two arrays; see `setdiff1d` for the parameters."""
+    one, other = _pair(ar1, ar2)
+    if not assume_unique:
+        one, other = unique(one), unique(other)
+    one, other = _promoted(flat(one), flat(other))
+    parts = _selected(one, _member(one, other, True)), _selected(other, _member(other, one, True))
+    return sort(joining.concatenate(parts))

@@ -2,4 +2,322 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from clarray import manipulation, ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.creation import copy, zeros
+from clarray.evaluate import evaluate
+from clarray.evaluate.gather import gather
+from clarray.evaluate.search import search
+from clarray.evaluate.sort import argsort_lines, sort_lines, sort_pairs
+from clarray.expr.node import MASKED, Node, index
+from clarray.expr.view import contiguous
+
+_INT64 = np.dtype(np.int64)
+
+__all__ = [
+    "argpartition", "argsort", "lexsort", "partition", "searchsorted", "sort", "sort_complex",
+]  # fmt: skip
+
+
+def operand(a: Any) -> DeviceArray:
+    """What is sorted, as an array whose shape is known."""
+    array = as_array(a)
+    if array._node.flags & MASKED:
+        evaluate(array._node)
+    return array
+
+
+def flat(array: DeviceArray) -> DeviceArray:
+    """All elements along one axis, in C order."""
+    return array if array.ndim == 1 else manipulation.reshape(array, -1)
+
+
+def packed(array: DeviceArray) -> Node:
+    """A C-contiguous leaf of an array's elements."""
+    node = evaluate(array._node)
+    return node if node.contiguous else ufunc_calls.packed(node)
+
+
+def along(source: Node, places: Node, axis: int) -> Node:
+    """The elements of a contiguous leaf at places along an axis, one for every other position.
+
+    Parameters
+    ----------
+    places : Node
+        int64, in bounds; its shape is the source's but for the extent of `axis`.
+    """
+    shape = places.shape
+    if len(shape) == 1:
+        return gather(source, places)
+    strides = list(contiguous(source.shape))
+    step, strides[axis] = strides[axis], 0
+    others = wrap(index(shape, tuple(strides), _INT64))
+    return gather(source, (wrap(places) * step + others)._node)
+
+
+def _check_kind(dtype: np.dtype, kind: Any, order: Any, stable: Any) -> None:
+    """Let NumPy judge the options; every sort here is stable."""
+    if kind is not None or order is not None or stable is not None:
+        np.empty(1, dtype).sort(kind=kind, order=order, stable=stable)
+
+
+def _chosen(a: Any, axis: Any) -> tuple[DeviceArray, int]:
+    """The array, flattened if there is no axis, and the axis to sort."""
+    array = operand(a)
+    if axis is None:
+        return flat(array), 0
+    return array, normalize_axis_index(operator.index(axis), array.ndim)
+
+
+def sort(
+    a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
+    stable: bool | None = None,
+) -> DeviceArray:  # fmt: skip
+    """Sort a copy of an array along an axis: NaN last, complex numbers by real, then imaginary part.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int or None
+        None sorts the flattened array.
+    kind, stable
+        As NumPy's; every kind is stable here.
+    order
+        None: there are no fields.
+
+    Returns
+    -------
+    DeviceArray
+        Of the array's dtype, and shape unless flattened.
+
+    Raises
+    ------
+    AxisError
+        There is no such axis.
+    ValueError
+        An unknown kind.
+
+    References
+    ----------
+    Radix sort, least digit first: D. Merrill, A. Grimshaw, "High performance and scalable radix
+    sorting", 2011.
+    """
+    array, at = _chosen(a, axis)
+    _check_kind(array.dtype, kind, order, stable)
+    if array.shape[at] < 2 or array.size < 2:
+        return copy(array, "C")
+    return wrap(sort_lines(array._node, at))
+
+
+def sort_in_place(
+    array: DeviceArray, axis: int = -1, kind: str | None = None, order: Any = None, *,
+    stable: bool | None = None,
+) -> None:  # fmt: skip
+    """What ``a.sort()`` does; see `sort`.
+
+    Raises
+    ------
+    ValueError
+        The array is read-only.
+    """
+    array.check_writeable("sort array is read-only")
+    _replace(array, sort(array, operator.index(axis), kind, order, stable=stable))
+
+
+def _replace(array: DeviceArray, result: DeviceArray) -> None:
+    if array._node.memory is None and array._base is None:
+        array._node = result._node
+    else:
+        ufunc_calls.assign(array, result._node)
+
+
+def argsort(
+    a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
+    stable: bool | None = None,
+) -> DeviceArray:  # fmt: skip
+    """Positions that would sort an array along an axis; equal elements keep their order.
+
+    Returns
+    -------
+    DeviceArray of int64
+        Of the array's shape, or of one axis if `axis` is None. See `sort` for the parameters.
+    """
+    array = operand(a)
+    if not array.ndim and axis in (0, -1):
+        axis = None
+    array, at = _chosen(array, axis)
+    _check_kind(array.dtype, kind, order, stable)
+    if array.shape[at] < 2 or array.size < 2:
+        return zeros(array.shape, _INT64, device=array.device)
+    return wrap(argsort_lines(array._node, at))
+
+
+def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
+    """Positions that sort by several keys, the last one first.
+
+    Parameters
+    ----------
+    keys : sequence of array_like, or array_like of at least one axis
+        Arrays of one shape, the most important one last.
+    axis : int
+        Axis of each key to sort along.
+
+    Returns
+    -------
+    DeviceArray of int64
+
+    Raises
+    ------
+    TypeError
+        There are no keys.
+    ValueError
+        The keys differ in shape.
+    """
+    given = keys if isinstance(keys, Sequence) else list(as_array(keys))
+    if not len(given):
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    device = ufunc_calls.device_of_operands(tuple(given))
+    arrays = [operand(as_array(k, device)) for k in given]
+    shape = arrays[0].shape
+    if any(k.shape != shape for k in arrays):
+        raise ValueError("all keys need to be the same shape")
+    if not shape:
+        return zeros((), _INT64, device=device)
+    at = normalize_axis_index(operator.index(axis), len(shape))
+    if arrays[0].size < 2 or shape[at] < 2:
+        return zeros(shape, _INT64, device=device)
+    places = argsort_lines(arrays[0]._node, at)
+    for key in arrays[1:]:
+        places = then_by(packed(key), places, at)
+    return wrap(places)
+
+
+def then_by(key: Node, places: Node, axis: int) -> Node:
+    """Positions sorted by a contiguous key and, where that is equal, as they come."""
+    moved = along(key, places, axis)
+    if len(places.shape) == 1:
+        return sort_pairs(moved, places)[1]
+    return along(places, argsort_lines(moved, axis), axis)
+
+
+# Partition ----------------------------------------------------------------------------------------
+
+
+def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: Any) -> None:
+    if kind != "introselect" or order is not None:
+        np.partition(np.zeros(1, array.dtype), 0, kind=kind, order=order)
+    wanted = np.asarray(kth.get() if isinstance(kth, DeviceArray) else kth)
+    if wanted.dtype.kind not in "biu":
+        raise TypeError("Partition index must be integer")
+    if wanted.ndim > 1:
+        raise ValueError("kth array must have dimension <= 1")
+    extent = array.shape[at]
+    for each in wanted.ravel().tolist():
+        if array.size and not -extent <= each < extent:
+            moved = each + extent if each < 0 else each
+            raise ValueError(f"kth(={moved}) out of bounds ({extent})")
+
+
+def partition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> DeviceArray:
+    """A copy in which element `kth` is where a sort puts it, no larger ones before it.
+
+    All elements are sorted, which is one of the orders that are right. See `numpy.partition`.
+    """
+    array, at = _chosen(a, axis)
+    _check_partition(array, at, kth, kind, order)
+    return sort(array, at)
+
+
+def partition_in_place(
+    array: DeviceArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
+) -> None:
+    """What ``a.partition(kth)`` does; see `partition`."""
+    array.check_writeable("partition array is read-only")
+    _replace(array, partition(array, kth, operator.index(axis), kind, order))
+
+
+def argpartition(
+    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> DeviceArray:
+    """Positions that would partition an array; those that sort it. See `numpy.argpartition`."""
+    array = operand(a)
+    if not array.ndim and axis in (0, -1):
+        axis = None
+    array, at = _chosen(array, axis)
+    _check_partition(array, at, kth, kind, order)
+    return argsort(array, at)
+
+
+# Searching ----------------------------------------------------------------------------------------
+
+
+def _side(side: Any) -> str:
+    if side in ("left", "right"):
+        return str(side)
+    return ("left", "right")[int(np.searchsorted(np.zeros(1), 0.0, side=side))]
+
+
+def _checked_sorter(sorter: Any, array: DeviceArray) -> Node:
+    places = operand(as_array(sorter, array.device))
+    if places.dtype.kind not in "biu":
+        raise TypeError("sorter must only contain integers")
+    if places.shape != array.shape:
+        raise ValueError("sorter.size must equal a.size")
+    wide = places if places.dtype == _INT64 else places.astype(_INT64)
+    wide.evaluate()
+    if wide.size and (int(wide.min()) < 0 or int(wide.max()) >= array.size):
+        raise ValueError("Sorter index out of range.")
+    return wide._node
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DeviceArray:
+    """Places where elements would be inserted to keep an array sorted.
+
+    Parameters
+    ----------
+    a : array_like
+        One axis, sorted (NaN last), unless `sorter` says how.
+    v : array_like
+        What is inserted; any shape. Both are compared in the dtype they promote to.
+    side : {'left', 'right'}
+        Before or after equal elements.
+    sorter : array_like of int, optional
+        Positions that sort `a`.
+
+    Returns
+    -------
+    DeviceArray of int64
+        Of the shape of `v`. Where `a` is not sorted the places mean nothing, but none is out of
+        range.
+
+    Raises
+    ------
+    ValueError
+        `a` has not one axis, `sorter` not its size or positions outside it.
+    """
+    device = ufunc_calls.device_of_operands((a, v, sorter))
+    array = operand(as_array(a, device))
+    needles = operand(as_array(v, device))
+    if array.ndim != 1:
+        raise ValueError(f"object {'too deep' if array.ndim else 'of too small depth'} for desired array")
+    wanted = _side(side)
+    places = None if sorter is None else _checked_sorter(sorter, array)
+    return wrap(search(array._node, needles._node, wanted, places))
+
+
+def sort_complex(a: Any) -> DeviceArray:
+    """Sort along the last axis; the result is complex, as NumPy chooses it."""
+    found = sort(a)
+    if found.dtype.kind == "c":
+        return found
+    small = found.dtype.kind in "iu" and found.dtype.itemsize <= 2
+    return found.astype(np.complex64 if small else np.complex128)

@@ -1,0 +1,223 @@
+"""How distinct values are found: by a table where integers lie close together, else by sorting.
+
+A run of sorted values begins where one differs from the one before it::
+
+    values     7 5 7 5 9        sorted     5 5 7 7 9
+                                begins     x   x   x
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from clarray import creation, joining, manipulation, reductions
+from clarray.array import DeviceArray, wrap
+from clarray.evaluate import evaluate, write
+from clarray.evaluate.compact import compact, positions
+from clarray.evaluate.distinct import Table, distinct_table
+from clarray.evaluate.gather import Named, gather, scatter_named
+from clarray.evaluate.scan import scan
+from clarray.evaluate.sort import argsort_lines, sort_lines, sort_pairs
+from clarray.expr.node import Node, contiguous_leaf, index, leaf
+from clarray.expr.view import View
+from clarray.ops.monoids import fold_monoid
+from clarray.sorting import flat, packed, then_by
+
+_INT64 = np.dtype(np.int64)
+_HALF = np.dtype(np.float16)
+
+
+class Unique(NamedTuple):
+    """What was asked for."""
+
+    values: DeviceArray
+    index: DeviceArray | None = None
+    inverse: DeviceArray | None = None
+    counts: DeviceArray | None = None
+
+
+def of_values(
+    array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool
+) -> Unique:
+    """Distinct elements; the inverse is of one axis."""
+    if not array.size:
+        none = creation.zeros(0, _INT64, device=array.device)
+        return Unique(flat(array), *(none if asked else None for asked in (index, inverse, counts)))
+    if not index and array.dtype.kind in "biu":
+        table = distinct_table(array._node, counts)
+        if table is not None:
+            return _of_table(array, table, inverse, counts)
+    if not (index or inverse or counts) and array.dtype == _HALF and equal_nan:
+        return Unique(_of_halves(array))
+    if not (index or inverse or counts):
+        return Unique(_of_sorted(wrap(sort_lines(flat(array)._node, 0)), equal_nan))
+    return _of_runs(flat(array), index, inverse, counts, equal_nan)
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+def _of_table(array: DeviceArray, table: Table, inverse: bool, counts: bool) -> Unique:
+    device, dtype = array.device, array.dtype
+    slots = np.flatnonzero(table.cells)
+    values = (slots.astype(np.uint64) + np.uint64(table.low % 2**64)).astype(dtype)
+    ranks = None
+    if inverse:
+        # counted from the least value, in the values' own dtype: what wraps round is the distance
+        away = flat(array)
+        if table.low:
+            away = away - dtype.type(table.low)
+        signed = dtype.kind == "i"
+        away = away.astype(f"u{dtype.itemsize}").astype(_INT64) if signed else away.astype(_INT64)
+        order = creation.array(np.cumsum(table.cells != 0) - 1, _INT64, device=device)
+        ranks = wrap(gather(order._node, away._node))
+    found = creation.array(table.cells[slots], _INT64, device=device) if counts else None
+    return Unique(creation.array(values, device=device), None, ranks, found)
+
+
+def _of_halves(array: DeviceArray) -> DeviceArray:
+    """float16 by a table of their bits: NumPy judges the few that occur."""
+    node = evaluate(array._node)
+    assert node.memory is not None
+    bits = leaf(node.memory, node.shape, node.strides, node.offset, np.dtype(np.uint16))
+    table = distinct_table(bits)
+    assert table is not None
+    found = np.flatnonzero(table.cells).astype(np.uint16).view(_HALF)
+    return creation.array(np.unique(found), device=array.device)
+
+
+# Runs of sorted elements --------------------------------------------------------------------------
+
+
+def _begins(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:
+    """Whether each sorted element but the first differs from the one before it."""
+    before, after = ordered[:-1], ordered[1:]
+    differs = before != after
+    if equal_nan and ordered.dtype.kind in "fc":
+        return differs & (before == before)  # NaN come last: what follows one is another
+    return differs  # type: ignore[no-any-return]
+
+
+def _of_sorted(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:
+    """The distinct ones of sorted elements: the last of each run."""
+    size = ordered.size
+    if size == 1:
+        return ordered
+    node, mask = ordered[:-1]._node, _begins(ordered, equal_nan)
+    found = compact(node, mask._node)
+    return joining.concatenate((wrap(found), ordered[-1:]))
+
+
+def _of_runs(
+    array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool
+) -> Unique:
+    size = array.size
+    order = None
+    if index or inverse:
+        numbers = _numbers(size)
+        ordered, order = sort_pairs(array._node, numbers)
+    else:
+        ordered = sort_lines(array._node, 0)
+    begins = _begins(wrap(ordered), equal_nan)
+    if inverse:
+        begins.evaluate()  # it is read twice
+    starts = _starts(begins)
+    values = wrap(gather(ordered, starts._node))
+    return Unique(values, *_indices(order, begins, starts, size, index, inverse, counts))
+
+
+def _numbers(size: int) -> Node:
+    """0, 1, 2 ... as narrow as they fit: what is sorted with the values."""
+    dtype = np.dtype(np.int32) if size < 2**31 else _INT64
+    return index((size,), (1,), dtype)
+
+
+def _starts(begins: DeviceArray) -> DeviceArray:
+    """Where runs begin, the first at 0."""
+    first = creation.zeros(1, _INT64, device=begins.device)
+    return joining.concatenate((first, wrap(positions(begins._node)) + 1))
+
+
+def _indices(
+    order: Node | None, begins: DeviceArray, starts: DeviceArray, size: int, index: bool,
+    inverse: bool, counts: bool,
+) -> tuple[DeviceArray | None, ...]:  # fmt: skip
+    """What `unique` can return beside the values, from the order that sorts and the runs."""
+    first = ranks = number = None
+    if index:
+        assert order is not None
+        first = wrap(gather(order, starts._node)).astype(_INT64)
+    if inverse:
+        assert order is not None
+        ranks = wrap(_inverse(order, begins, size))
+    if counts:
+        ends = joining.concatenate((starts[1:], creation.full(1, size, _INT64, device=begins.device)))
+        number = ends - starts
+    return first, ranks, number
+
+
+def _inverse(order: Node, begins: DeviceArray, size: int) -> Node:
+    """The number of its run for every element, in the order before the sort."""
+    device = begins.device
+    memory = device.allocate(8 * size)
+    ranks = contiguous_leaf(memory, (size,), _INT64)
+    write(leaf(memory, (1,), (1,), 0, _INT64), creation.zeros(1, _INT64, device=device)._node)
+    if size > 1:
+        rest = leaf(memory, (size - 1,), (1,), 1, _INT64)
+        scan(begins.astype(_INT64)._node, fold_monoid(np.add, _INT64), 0, rest)
+    target = contiguous_leaf(device.allocate(8 * size), (size,), _INT64)
+    where = Named(order, (size,), (size,), (1,), View((), (), 0), 0)
+    scatter_named(target, where, ranks, once=True)
+    return target
+
+
+# Slices -------------------------------------------------------------------------------------------
+
+
+def of_lines(array: DeviceArray, axis: int, index: bool, inverse: bool, counts: bool) -> Unique:
+    """Distinct slices along an axis: sorted column by column, the first one last."""
+    moved = manipulation.moveaxis(array, axis, 0)
+    shape = moved.shape
+    size, columns = shape[0], prod(shape[1:])
+    rows = wrap(packed(moved))
+    device = array.device
+    if not size:
+        none = creation.zeros(0, _INT64, device=device)
+        return Unique(array, *(none if asked else None for asked in (index, inverse, counts)))
+    table = manipulation.reshape(rows, (size, columns))
+    order = _order(table, size, columns)
+    if size > 1 and columns:
+        ordered = _taken(table, order, columns)
+        begins = reductions.any(ordered[1:] != ordered[:-1], axis=1)
+        begins.evaluate()
+    else:
+        begins = creation.zeros(size - 1, bool, device=device)
+    starts = _starts(begins)
+    first = wrap(gather(order, starts._node))
+    values = _taken(table, evaluate(first._node), columns) if columns else table[: starts.size]
+    values = manipulation.reshape(values, (starts.size, *shape[1:]))
+    found = _indices(order, begins, starts, size, index, inverse, counts)
+    return Unique(manipulation.moveaxis(values, 0, axis), *found)
+
+
+def _order(table: DeviceArray, size: int, columns: int) -> Node:
+    """Positions that sort rows."""
+    if size < 2 or not columns:
+        return evaluate(wrap(index((size,), (1,), _INT64))._node)
+    order = argsort_lines(table[:, columns - 1]._node, 0)
+    for column in range(columns - 2, -1, -1):
+        order = then_by(table[:, column]._node, order, 0)
+    return order
+
+
+def _taken(table: DeviceArray, rows: Node, columns: int) -> DeviceArray:
+    """Rows at positions."""
+    numbers = manipulation.expand_dims(wrap(rows), 1) * columns
+    along = wrap(index((1, columns), (0, 1), _INT64))
+    return wrap(gather(table._node, (numbers + along)._node))
+
+
+__all__ = ["Unique", "of_lines", "of_values"]
