@@ -8,6 +8,7 @@ import numpy as np
 
 from clarray import protocols
 from clarray.array import DeviceArray
+from clarray.gufuncs import generalized
 from clarray.ops.ufuncs import supported_ufuncs
 
 
@@ -57,7 +58,7 @@ class UFunc:
 
 def ufuncs_by_name() -> dict[str, UFunc]:
     """Every supported ufunc under each name NumPy gives it (``abs`` and ``absolute``)."""
-    made = {ufunc: UFunc(ufunc) for ufunc in supported_ufuncs}
+    made = {ufunc: UFunc(ufunc) for ufunc in (*supported_ufuncs, *generalized)}
     return {
         name: made[value]
         for name, value in vars(np).items()

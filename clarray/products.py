@@ -2,4 +2,231 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from clarray import manipulation
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.contraction import contract
+from clarray.einsums import einsum, einsum_path
+from clarray.expr import build
+from clarray.expr.view import normalize_axis
+from clarray.hostdata import device_dtype
+from clarray.ops.ufuncs import find_loop
+from clarray.ufunc_calls import assign, device_of_operands, outer as outer_product
+
+__all__ = ["dot", "einsum", "einsum_path", "inner", "kron", "outer", "tensordot", "vdot"]
+
+
+def _arrays(a: Any, b: Any) -> tuple[DeviceArray, DeviceArray, np.dtype]:
+    """Both operands, and the dtype of their product."""
+    device = device_of_operands((a, b))
+    left, right = as_array(a, device), as_array(b, device)
+    return left, right, device_dtype(np.result_type(left.dtype, right.dtype), device)
+
+
+def _into(out: Any, made: DeviceArray, name: str) -> DeviceArray:
+    """Put a result where ``out=`` says, which must be exactly what the function would have returned."""
+    if out is None or out is made:
+        return made
+    if not isinstance(out, DeviceArray):
+        raise TypeError(f"{name}: 'out' must be a DeviceArray, not {type(out).__name__}")
+    assign(out, made._node)
+    return out
+
+
+def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype, name: str) -> None:
+    if out is None:
+        return
+    if not isinstance(out, DeviceArray):
+        raise TypeError(f"{name}: 'out' must be a DeviceArray, not {type(out).__name__}")
+    if out.shape != shape or out.dtype != dtype:
+        raise ValueError(
+            "output array is not acceptable (must have the right datatype, number of dimensions, "
+            "and be a C-Array)"
+        )
+    out.check_writeable("output array is read-only")
+
+
+def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
+    """Sum of products over the last axis of `a` and the last but one of `b` (its only one, if it is 1-d).
+
+    Of vectors it is one fused pass over both, pending expressions included; of a matrix and a vector one pass over
+    the matrix; of matrices a blocked product.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Scalars multiply.
+    out : DeviceArray, optional
+        Of exactly the shape and dtype of the result.
+
+    Returns
+    -------
+    DeviceArray
+        Of shape ``a.shape[:-1] + b.shape[:-2] + b.shape[-1:]``.
+
+    Raises
+    ------
+    ValueError
+        The extents of the summed axes differ, or `out` does not fit.
+    """
+    left, right, dtype = _arrays(a, b)
+    if not left.ndim or not right.ndim:
+        _check_out(out, left.shape or right.shape, dtype, "dot")
+        loop = find_loop(np.logical_and if dtype.kind == "b" else np.multiply, (dtype, dtype), (dtype,))
+        return _into(out, wrap(build.binary(loop, left._node, right._node)), "dot")
+    return _summed(left, left.ndim - 1, right, max(right.ndim - 2, 0), dtype, out, "dot")
+
+
+def _summed(
+    a: DeviceArray, a_axis: int, b: DeviceArray, b_axis: int, dtype: np.dtype, out: Any, name: str
+) -> DeviceArray:
+    if a.shape[a_axis] != b.shape[b_axis]:
+        raise ValueError(
+            f"shapes {_written(a.shape)} and {_written(b.shape)} not aligned: "
+            f"{a.shape[a_axis]} (dim {a_axis}) != {b.shape[b_axis]} (dim {b_axis})"
+        )
+    number = count()
+    a_labels = [-1 if axis == a_axis else next(number) for axis in range(a.ndim)]
+    b_labels = [-1 if axis == b_axis else next(number) for axis in range(b.ndim)]
+    labels = [label for label in (*a_labels, *b_labels) if label >= 0]
+    shape = tuple(n for x, at in ((a, a_axis), (b, b_axis)) for i, n in enumerate(x.shape) if i != at)
+    _check_out(out, shape, dtype, name)
+    return _into(out, contract(a, a_labels, b, b_labels, labels, dtype, out), name)
+
+
+def _written(shape: tuple[int, ...]) -> str:
+    return str(shape).replace(" ", "")
+
+
+def vdot(a: Any, b: Any, /) -> DeviceArray:
+    """Sum of the products of all elements, those of `a` conjugated, in one fused pass.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Of equal size; flattened in C order.
+
+    Returns
+    -------
+    DeviceArray
+        0-d.
+
+    Raises
+    ------
+    ValueError
+        The sizes differ.
+    """
+    left, right, dtype = _arrays(a, b)
+    if left.shape != right.shape or left.ndim != 1:
+        left, right = manipulation.ravel(left), manipulation.ravel(right)
+    if left.shape != right.shape:
+        raise ValueError("cannot reshape array of size %d into shape %s" % (right.size, _written(left.shape)))
+    return contract(conjugate(left), (0,), right, (0,), (), dtype)
+
+
+def conjugate(array: DeviceArray) -> DeviceArray:
+    """The complex conjugate; anything real as it is."""
+    return np.conjugate(array) if array.dtype.kind == "c" else array
+
+
+def inner(a: Any, b: Any, /) -> DeviceArray:
+    """Sum of products over the last axes of both operands; see `dot` for the rest.
+
+    Raises
+    ------
+    ValueError
+        The extents of the last axes differ.
+    """
+    left, right, dtype = _arrays(a, b)
+    if not left.ndim or not right.ndim:
+        return dot(left, right)
+    return _summed(left, left.ndim - 1, right, right.ndim - 1, dtype, None, "inner")
+
+
+def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
+    """Every element of `a` times every element of `b`, both flattened: an expression of shape (M, N).
+
+    Parameters
+    ----------
+    a, b : array_like
+        Of M and of N elements.
+    out : DeviceArray, optional
+        Of shape (M, N).
+    """
+    device = device_of_operands((a, b, out))
+    left, right = (manipulation.ravel(as_array(x, device)) for x in (a, b))
+    return outer_product(np.multiply, left, right, out=None if out is None else (out,))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
+    """Sum of products over several axes of each operand.
+
+    Parameters
+    ----------
+    a, b : array_like
+    axes : int or (sequence of int, sequence of int)
+        The last so many axes of `a` with the first of `b`, or the axes of each that belong together.
+
+    Returns
+    -------
+    DeviceArray
+        Its axes are the others of `a`, then those of `b`.
+
+    Raises
+    ------
+    ValueError
+        The extents of axes that belong together differ.
+    """
+    left, right, dtype = _arrays(a, b)
+    try:
+        first, second = axes
+    except TypeError:
+        first, second = list(range(-axes, 0)), list(range(axes))
+    first = [first] if not isinstance(first, list | tuple) else list(first)
+    second = [second] if not isinstance(second, list | tuple) else list(second)
+    if len(first) != len(second) or any(
+        not (-x.ndim <= at < x.ndim) for x, each in ((left, first), (right, second)) for at in each
+    ):
+        raise ValueError("shape-mismatch for sum")
+    first = [normalize_axis(at, left.ndim) for at in first]
+    second = [normalize_axis(at, right.ndim) for at in second]
+    if any(left.shape[i] != right.shape[j] for i, j in zip(first, second, strict=True)):
+        raise ValueError("shape-mismatch for sum")
+    if len(set(first)) != len(first) or len(set(second)) != len(second):
+        raise ValueError("axes must not repeat")
+    number = count()
+    a_labels = [-1 - first.index(i) if i in first else next(number) for i in range(left.ndim)]
+    b_labels = [-1 - second.index(i) if i in second else next(number) for i in range(right.ndim)]
+    labels = [label for label in (*a_labels, *b_labels) if label >= 0]
+    return contract(left, a_labels, right, b_labels, labels, dtype)
+
+
+def kron(a: Any, b: Any) -> DeviceArray:
+    """Kronecker product: blocks of `b`, each scaled by an element of `a`.
+
+    Parameters
+    ----------
+    a, b : array_like
+        The one of fewer axes gets axes of one element in front.
+
+    Returns
+    -------
+    DeviceArray
+        Its extents are the products of the operands'.
+    """
+    device = device_of_operands((a, b))
+    left, right = as_array(a, device), as_array(b, device)
+    ndim = max(left.ndim, right.ndim)
+    if not left.ndim or not right.ndim:
+        return np.multiply(left, right)
+    left = left.reshape((1,) * (ndim - left.ndim) + left.shape)
+    right = right.reshape((1,) * (ndim - right.ndim) + right.shape)
+    scaled = np.multiply(
+        manipulation.expand_dims(left, tuple(range(1, 2 * ndim, 2))),
+        manipulation.expand_dims(right, tuple(range(0, 2 * ndim, 2))),
+    )
+    return scaled.reshape(tuple(m * n for m, n in zip(left.shape, right.shape, strict=True)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray import creation, folds, reduce_calls, ufunc_calls
+from clarray import creation, folds, gufuncs, reduce_calls, ufunc_calls
 from clarray.array import DeviceArray
 from clarray.fallback import on_host
 from clarray.ops.ufuncs import supported_ufuncs
@@ -16,6 +16,8 @@ def array_ufunc(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """``__array_ufunc__``: every method of a ufunc."""
+    if ufunc in gufuncs.generalized and method == "__call__":
+        return gufuncs.call(ufunc, inputs, **kwargs)
     if ufunc not in supported_ufuncs:
         tail = "" if method == "__call__" else f".{method}"
         name = f"numpy.{ufunc.__name__}{tail}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.ops.dtypes import dtype_row
-from clarray.plan.matmul import Side, TiledPlan
+from clarray.plan.matmul import PACK_BLOCK, PackedPlan, PackPlan, Side, TiledPlan
 
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities
@@ -97,3 +97,58 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
     dialect = make_dialect(capabilities, 1)
     text = source(body, dialect, capabilities.function_attribute)
     return Source("matmul", text, ("buffer", "int64") * 3 + ("int64",) * len(numbers))
+
+
+class _Chunks:
+    """Each work-item takes a contiguous chunk of the units."""
+
+    chunked = True
+
+
+def _batch_names(rank: int, *names: str) -> list[str]:
+    return [f"{name}{axis}" for axis in range(rank) for name in names]
+
+
+def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
+    """Render the packing of one operand."""
+    row = dtype_row(plan.dtype)
+    complex_ = plan.work.kind == "c"
+    scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)
+    numbers = ["extent", "k", "outer", "inner", "units", *_batch_names(plan.rank, "batch", "step")]
+    params = [
+        f"__global const {row.storage} *xp", "long xo", f"__global {scalar} *pp",
+        *(f"const long {name}" for name in numbers),
+    ]  # fmt: skip
+    body = render(
+        "matmul_pack",
+        S=scalar, R=plan.width, half=row.storage == "half", kind=row.kind, complex_=complex_, along=plan.along,
+        unit=plan.unit, rank=plan.rank, block=PACK_BLOCK, chunks=_Chunks, params=params,
+    )  # fmt: skip
+    text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
+    return Source("matmul_pack", text, ("buffer", "int64", "buffer", *["int64"] * len(numbers)))
+
+
+def packed_source(plan: PackedPlan, capabilities: Capabilities) -> Source:
+    """Render the product of packed operands."""
+    row = dtype_row(plan.out)
+    complex_ = plan.work.kind == "c"
+    scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)
+    vector = f"{scalar}{plan.lanes}" if plan.lanes > 1 else scalar
+    numbers = [
+        "m", "n", "k", "block_rows", "block_columns", "parts", "part_depth", "depth", "matrices",
+        *_batch_names(plan.rank, "batch", "am", "bm"),
+    ]  # fmt: skip
+    params = [
+        f"__global const {scalar} *ap", f"__global const {vector} *bp", f"__global {row.storage} *cp", "long co",
+        *(f"const long {name}" for name in numbers),
+    ]  # fmt: skip
+    real = np.dtype(np.float32 if scalar == "float" else np.float64) if complex_ else plan.work
+    direct = not complex_ and plan.lanes > 1 and plan.out.kind != "b" and plan.out.itemsize == plan.work.itemsize
+    body = render(
+        "matmul_packed",
+        T=vector, S=scalar, V=plan.lanes, P=plan.vectors, R=plan.rows, complex_=complex_, half=row.storage == "half",
+        kind=row.kind, c_type=row.storage, direct=direct, rank=plan.rank, params=params,
+        mac=multiply_add(real, plan.out, plan.policy.multiply_add),
+    )  # fmt: skip
+    text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
+    return Source("matmul_packed", text, ("buffer", "buffer", "buffer", "int64", *["int64"] * len(numbers)))

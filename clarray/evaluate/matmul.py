@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from clarray.codegen.matmul import tiled_source
-from clarray.evaluate import evaluate, write
+from clarray.codegen.matmul import pack_source, packed_source, tiled_source
+from clarray.codegen.render import Source
+from clarray.evaluate import write
 from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
 from clarray.expr import build
 from clarray.expr.node import EAGER, Node, contiguous_leaf
 from clarray.ops.monoids import fold_monoid, reduction_op
 from clarray.ops.special import cast_loop
 from clarray.plan.matmul import (
+    PACK_BLOCK,
     Matrix,
+    PackedPlan,
     Problem,
     Side,
     TiledPlan,
+    choose_blocks,
     choose_parts,
     merge_batch,
+    pack_plan,
+    packed_plan,
     rounded,
     side_of,
+    smallest,
     work_dtype,
 )
-from clarray.expr.view import contiguous
+from clarray.plan.tuning.matmul import MatmulPolicy
+from clarray.runtime import Kernel, Memory
 
 
 def matmul(a: Node, b: Node, target: Node) -> None:
@@ -52,7 +62,10 @@ def _run(state: DeviceState, a: Node, b: Node, target: Node) -> None:
     problem = Problem(a.shape[-2], b.shape[-1], a.shape[-1], batch)
     left = Matrix(a.strides[-2], a.strides[-1], ab, a.offset, a.dtype.itemsize)
     right = Matrix(b.strides[-1], b.strides[-2], bb, b.offset, b.dtype.itemsize)
-    _tiled(state, problem, left, right, work, a, b, target)
+    if state.policies.matmul.packed:
+        _packed(state, problem, left, right, work, a, b, target)
+    else:
+        _tiled(state, problem, left, right, work, a, b, target)
 
 
 def _tiled(
@@ -64,15 +77,8 @@ def _tiled(
     tile = found.tile
     most = max(1, policy.vector_bytes // work.itemsize) if work.kind != "c" else 1
     lanes = min(most, tile.item_rows, tile.item_columns)
-    exact = work.kind in "iu"
-    depth = found.part_depth if exact else rounded(policy, tile)
-    split = found.parts > 1
-    scratch = split or (target.dtype == np.float16 and depth < found.part_depth)
-    out = target
-    if scratch:
-        sum_dtype = target.dtype if exact else work
-        shape = (found.parts, *target.shape)
-        out = contiguous_leaf(state.device.allocate(found.parts * target.size * sum_dtype.itemsize), shape, sum_dtype)
+    depth = found.part_depth if work.kind in "iu" else rounded(policy, tile)
+    out = _sums(state, target, work, found.parts, depth < found.part_depth)
     sides = tuple(
         side_of(matrix, extent, node.dtype, work, tile, lanes)
         for matrix, extent, node in ((left, problem.m, a), (right, problem.n, b))
@@ -82,10 +88,7 @@ def _tiled(
         tile, work, _fitting(sides[0], tile.rows, tile), _fitting(sides[1], tile.columns, tile), out.dtype,
         whole and problem.n % lanes == 0 and lanes > 1, lanes, len(problem.batch), policy,
     )  # fmt: skip
-    key = ("matmul", plan)
-    kernel = state.prepared.get(key)
-    if kernel is None:
-        kernel = state.keep(key, state.kernel(tiled_source(plan, state.capabilities)))
+    kernel = _kernel(state, plan, tiled_source)
     args: list[Any] = []
     for node in (a, b, out):
         assert node.memory is not None
@@ -96,9 +99,77 @@ def _tiled(
         args += [problem.batch[axis], left.batch[axis], right.batch[axis]]
     groups = -(-problem.m // tile.rows) * -(-problem.n // tile.columns) * problem.matrices * found.parts
     nbytes = sum(n.size * n.dtype.itemsize for n in (a, b, out))
-    Launch(kernel, (groups,), (tile.work_items,), args, nbytes <= policy.inline_bytes, nbytes).run()
-    if scratch:
+    Launch(kernel, (groups,), (tile.work_items,), args, False, nbytes).run()
+    if out is not target:
         _add_parts(out, target)
+
+
+def _sums(state: DeviceState, target: Node, work: np.dtype, parts: int, again: bool) -> Node:
+    """Where the kernel puts its sums: the result, unless they are parts of it or `again` read in half precision."""
+    if parts == 1 and not (again and target.dtype == np.float16):
+        return target
+    dtype = target.dtype if work.kind in "iu" else work
+    memory = state.device.allocate(parts * target.size * dtype.itemsize)
+    return contiguous_leaf(memory, (parts, *target.shape), dtype)
+
+
+def _kernel(state: DeviceState, plan: Any, write_source: Callable[..., Source]) -> Kernel:
+    key = ("matmul", plan)
+    found = state.prepared.get(key)
+    if found is None:
+        found = state.keep(key, state.kernel(write_source(plan, state.capabilities)))
+    kernel: Kernel = found
+    return kernel
+
+
+def _packed(
+    state: DeviceState, problem: Problem, left: Matrix, right: Matrix, work: np.dtype, a: Node, b: Node,
+    target: Node,
+) -> None:  # fmt: skip
+    policy = state.policies.matmul
+    plan = packed_plan(problem, work, target.dtype, policy)
+    blocks = choose_blocks(problem, plan, state.units)
+    out = _sums(state, target, work, blocks.parts, policy.depth < blocks.part_depth)
+    plan = replace(plan, out=out.dtype)
+    a_panels, a_steps = _pack(state, problem, left, problem.m, a, plan, plan.rows)
+    b_panels, b_steps = _pack(state, problem, right, problem.n, b, plan, plan.vectors * plan.lanes)
+    assert out.memory is not None
+    args = [a_panels.buffer, b_panels.buffer, out.memory.buffer, out.offset, problem.m, problem.n, problem.k]
+    args += [blocks.rows, blocks.columns, blocks.parts, blocks.part_depth, policy.depth, problem.matrices]
+    for axis in reversed(range(len(problem.batch))):
+        args += [problem.batch[axis], a_steps[axis], b_steps[axis]]
+    groups = blocks.down * blocks.across * blocks.parts * problem.matrices
+    nbytes = a_panels.nbytes + b_panels.nbytes + out.size * out.dtype.itemsize
+    inline = problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work
+    kernel = _kernel(state, plan, packed_source)
+    Launch(kernel, (groups,), (1,), args, inline, nbytes, (a_panels, b_panels)).run()
+    if out is not target:
+        _add_parts(out, target)
+
+
+def _pack(
+    state: DeviceState, problem: Problem, matrix: Matrix, extent: int, node: Node, plan: PackedPlan, width: int
+) -> tuple[Memory, list[int]]:
+    """The panels of an operand, and how many matrices lie between two along each axis of the batch."""
+    policy = state.policies.matmul
+    axes = [axis for axis, step in enumerate(matrix.batch) if step]
+    steps = [0] * len(problem.batch)
+    matrices = 1
+    for axis in reversed(axes):
+        steps[axis] = matrices
+        matrices *= problem.batch[axis]
+    panels = -(-extent // width) * matrices
+    memory = state.device.allocate(panels * width * problem.k * plan.work.itemsize)
+    kernel = _kernel(state, pack_plan(matrix, node.dtype, plan, width), pack_source)
+    units = panels * -(-problem.k // PACK_BLOCK)
+    assert node.memory is not None
+    args = [node.memory.buffer, node.offset, memory.buffer, extent, problem.k, matrix.outer, matrix.inner, units]
+    for axis in reversed(axes):
+        args += [problem.batch[axis], matrix.batch[axis]]
+    inline = problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work
+    groups = max(1, min(units, 4 * state.units))
+    Launch(kernel, (groups,), (1,), args, inline, 2 * memory.nbytes, memory).run()
+    return memory, steps
 
 
 def _fitting(side: Side, outer: int, tile: Any) -> Side:
@@ -118,4 +189,13 @@ def _add_parts(parts: Node, target: Node) -> None:
     write(target, total)
 
 
-__all__ = ["contiguous", "evaluate", "matmul"]
+def worthwhile(policy: MatmulPolicy, m: int, n: int, k: int, dtype: np.dtype) -> bool:
+    """Whether a product of matrices is quicker with tiles or panels than as a fused reduction."""
+    if m == 1 or n == 1 or k == 1:
+        return False
+    rows, columns = smallest(policy, work_dtype(dtype))
+    padded = -(-m // rows) * rows * -(-n // columns) * columns
+    return padded <= policy.waste * m * n
+
+
+__all__ = ["matmul", "worthwhile"]

@@ -8,7 +8,7 @@ axis; one that repeats over a batch has stride 0 there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -79,6 +79,54 @@ class TiledPlan:
     policy: MatmulPolicy
 
 
+@dataclass(frozen=True, slots=True)
+class PackPlan:
+    """What the source that packs an operand is specialised on.
+
+    Parameters
+    ----------
+    dtype, work : dtype
+        In memory and in the panels.
+    width : int
+        Positions of the kept axis per panel.
+    along, unit : bool
+        Whether the kept axis is the inner loop, and whether its elements follow each other.
+    rank : int
+        Axes of the batch.
+    """
+
+    dtype: np.dtype
+    work: np.dtype
+    width: int
+    along: bool
+    unit: bool
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackedPlan:
+    """What the source of a packed product is specialised on."""
+
+    work: np.dtype
+    out: np.dtype
+    rows: int
+    vectors: int
+    lanes: int
+    rank: int
+    policy: MatmulPolicy
+
+
+class Blocks(NamedTuple):
+    """How a packed product is divided: panels per block of rows and of columns, and parts of the summed axis."""
+
+    rows: int
+    columns: int
+    down: int
+    across: int
+    parts: int
+    part_depth: int
+
+
 class Parts(NamedTuple):
     """How the summed axis is split between work-groups."""
 
@@ -121,9 +169,8 @@ def choose_parts(problem: Problem, itemsize: int, units: int, policy: MatmulPoli
 
     The choice depends on sizes and policy only, so every bit of a float sum is the same each time.
     """
-    tiles = policy.tiles if itemsize <= 4 else policy.wide_tiles if itemsize == 8 else policy.widest_tiles
     best: tuple[float, Parts] | None = None
-    for tile in tiles:
+    for tile in _tiles(policy, itemsize):
         groups = -(-problem.m // tile.rows) * -(-problem.n // tile.columns) * problem.matrices
         parts = 1
         while True:
@@ -145,12 +192,65 @@ def choose_parts(problem: Problem, itemsize: int, units: int, policy: MatmulPoli
     return found._replace(part_depth=-(-found.part_depth // tile.depth) * tile.depth)
 
 
+PACK_BLOCK = 256  # elements of the summed axis that are packed at a time
+
+
+def packed_plan(problem: Problem, work: np.dtype, out: np.dtype, policy: MatmulPolicy) -> PackedPlan:
+    """Panels for a dtype: complex sums take two registers each."""
+    complex_ = work.kind == "c"
+    lanes = policy.vector_bytes // (work.itemsize // 2 if complex_ else work.itemsize)
+    rows = max(1, policy.panel_rows // 2) if complex_ else policy.panel_rows
+    return PackedPlan(work, out, rows, policy.panel_vectors, min(16, lanes), len(problem.batch), policy)
+
+
+def pack_plan(matrix: Matrix, dtype: np.dtype, plan: PackedPlan, width: int) -> PackPlan:
+    """Choose the inner loop that goes along the memory."""
+    along = abs(matrix.outer) <= abs(matrix.inner)
+    unit = (matrix.outer if along else matrix.inner) == 1
+    return PackPlan(dtype, plan.work, width, along, unit, sum(step != 0 for step in matrix.batch))
+
+
+def choose_blocks(problem: Problem, plan: PackedPlan, units: int) -> Blocks:
+    """Divide a product between work-groups, as evenly as whole panels can be."""
+    policy = plan.policy
+    a_panels = -(-problem.m // plan.rows)
+    b_panels = -(-problem.n // (plan.vectors * plan.lanes))
+    columns = max(1, policy.block_columns // (plan.vectors * plan.lanes))
+    across = -(-b_panels // columns)
+    wanted = int(units * policy.fill)
+    down = max(-(-a_panels * plan.rows // policy.block_rows), -(-wanted // (across * problem.matrices)))
+    down = min(a_panels, -(-down // units) * units if problem.matrices * across % units else down)
+    rows = -(-a_panels // down)
+    down = -(-a_panels // rows)
+    if down * across * problem.matrices < wanted and b_panels > across:
+        across = min(b_panels, -(-wanted // (down * problem.matrices)))
+        columns = -(-b_panels // across)
+        across = -(-b_panels // columns)
+    tasks = down * across * problem.matrices
+    parts = min(-(-units // tasks), max(1, problem.k // policy.min_part)) if tasks < units else 1
+    depth = -(-problem.k // parts)
+    return Blocks(rows, columns, down, across, -(-problem.k // depth), depth)
+
+
+def smallest(policy: MatmulPolicy, work: np.dtype) -> tuple[int, int]:
+    """Rows and columns of the smallest piece of a product that is computed."""
+    if policy.packed:
+        return policy.panel_rows, policy.panel_vectors * max(1, policy.vector_bytes // work.itemsize)
+    tile = _tiles(policy, work.itemsize)[-1]
+    return tile.rows, tile.columns
+
+
+def _tiles(policy: MatmulPolicy, itemsize: int) -> tuple[Tile, ...]:
+    return policy.tiles if itemsize <= 4 else policy.wide_tiles if itemsize == 8 else policy.widest_tiles
+
+
 def rounded(policy: MatmulPolicy, tile: Tile) -> int:
     """Depth of the sums in registers, in whole steps of a tile."""
     return max(1, policy.depth // tile.depth) * tile.depth
 
 
 __all__ = [
-    "Matrix", "Parts", "Problem", "Side", "TiledPlan", "choose_parts", "merge_batch", "replace", "rounded",
-    "side_of", "work_dtype",
+    "PACK_BLOCK", "Blocks", "Matrix", "PackPlan", "PackedPlan", "Parts", "Problem", "Side", "TiledPlan",
+    "choose_blocks", "choose_parts", "pack_plan", "packed_plan", "merge_batch",
+    "rounded", "side_of", "smallest", "work_dtype",
 ]  # fmt: skip

@@ -56,8 +56,8 @@ class MatmulPolicy:
         reduction instead.
     multiply_add : str
         OpenCL's function for floats: ``fma``, or ``mad`` where that is a function call.
-    inline_bytes : int
-        Launches that move fewer bytes run on the calling thread, where the device can.
+    inline_work : int
+        Products of no more multiplications run on the calling thread, where the device can.
     tiles, wide_tiles, widest_tiles : tuple of Tile
         For elements of 4, 8 and 16 bytes; the largest first (tiled).
     band : int
@@ -76,7 +76,7 @@ class MatmulPolicy:
     min_part: int
     waste: int
     multiply_add: str = "fma"
-    inline_bytes: int = 0
+    inline_work: int = 0
     tiles: tuple[Tile, ...] = ()
     wide_tiles: tuple[Tile, ...] = ()
     widest_tiles: tuple[Tile, ...] = ()
@@ -94,7 +94,7 @@ CPU = MatmulPolicy(
     fill=4,
     min_part=2048,
     waste=16,
-    inline_bytes=1 << 16,
+    inline_work=1 << 19,
     panel_rows=12,
     panel_vectors=2,
     block_rows=240,
