@@ -12,12 +12,14 @@ import numpy as np
 
 from clarray.codegen.sort import pick_source, twin_source
 from clarray.evaluate import evaluate, view_of, write
+from clarray.evaluate.sort_chunks import Line, sort_by_lines
 from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
 from clarray.expr.node import EAGER, Node, contiguous_leaf, leaf
 from clarray.expr.overlap import k_order_strides
 from clarray.expr.view import moveaxis
 from clarray.plan.elementwise import groups
-from clarray.plan.sort import key_kind
+from clarray.plan.sort import KeyKind, key_kind
+from clarray.runtime import Memory
 
 __all__ = ["argsort_lines", "sort_lines", "sort_pairs"]
 
@@ -46,8 +48,7 @@ def sort_lines(value: Node, axis: int, descending: bool = False) -> Node:
         flags = value.flags
         packed = _packed(value, axis)
         state = state_of(device)
-        order = _twin(state, packed, descending)
-        found = _put_back(value, _pick(state, packed, order), axis)
+        found = _put_back(value, _sorted(state, packed, descending), axis)
         if flags & EAGER:
             device.synchronize()
     return found
@@ -65,7 +66,7 @@ def argsort_lines(value: Node, axis: int, descending: bool = False) -> Node:
     with device.lock:
         flags = value.flags
         packed = _packed(value, axis)
-        found = _put_back(value, _twin(state_of(device), packed, descending), axis)
+        found = _put_back(value, _order(state_of(device), packed, descending), axis)
         if flags & EAGER:
             device.synchronize()
     return found
@@ -89,7 +90,7 @@ def sort_pairs(value: Node, payload: Node) -> tuple[Node, Node]:
         flags = value.flags | payload.flags
         keys, carried = _packed(value, 0), _packed(payload, 0)
         state = state_of(device)
-        order = _twin(state, keys, False)
+        order = _order(state, keys, False)
         found = _pick(state, keys, order), _pick(state, carried, order)
         if flags & EAGER:
             device.synchronize()
@@ -134,6 +135,57 @@ def _put_back(value: Node, lines: Node, axis: int) -> Node:
 def _lines(packed: Node) -> tuple[int, int]:
     """Number and length of the lines."""
     return prod(packed.shape[:-1]), packed.shape[-1]
+
+
+def _sorted(state: DeviceState, packed: Node, descending: bool) -> Node:
+    """Sorted lines."""
+    kind = key_kind(packed.dtype)
+    if kind.kind == "c" or not state.policies.sort.chunked:
+        return _pick(state, packed, _order(state, packed, descending))
+    out = state.device.allocate(packed.size * packed.dtype.itemsize)
+    _run(state, kind, packed, out, False, descending)
+    return contiguous_leaf(out, packed.shape, packed.dtype)
+
+
+def _order(state: DeviceState, packed: Node, descending: bool) -> Node:
+    """The positions that sort lines."""
+    kind = key_kind(packed.dtype)
+    if kind.kind == "c" or not state.policies.sort.chunked:
+        return _twin(state, packed, descending)
+    out = state.device.allocate(packed.size * 8)
+    _run(state, kind, packed, out, True, descending)
+    return contiguous_leaf(out, packed.shape, _INT64)
+
+
+def _run(
+    state: DeviceState, kind: KeyKind, packed: Node, out: Memory, argsort: bool, descending: bool
+) -> None:
+    """Sort real numbers, or their positions, in chunks."""
+    lines, n = _lines(packed)
+    if not lines * n:
+        return
+    policy = state.policies.sort
+    source = packed.memory
+    assert source is not None
+    if n <= policy.line // 16 or (lines > 1 and n <= policy.line):
+        sort_by_lines(state, kind, source, packed.offset, lines, n, out, argsort, descending)
+        return
+    itemsize = 8 if argsort else packed.dtype.itemsize
+    for number in range(lines):
+        line = Line(state, kind, source, packed.offset + number * n, n, descending)
+        target = out if lines == 1 else state.device.allocate(n * itemsize)
+        if argsort:
+            line.argsort(target)
+        else:
+            line.sort(target)
+        if target is not out:
+            _place(target, out, number, n, _INT64 if argsort else packed.dtype)
+
+
+def _place(line: Memory, out: Memory, number: int, n: int, dtype: np.dtype) -> None:
+    """Copy a line to its place among the others."""
+    target = leaf(out, (n,), (1,), number * n, dtype)
+    write(target, contiguous_leaf(line, (n,), dtype))
 
 
 def _twin(state: DeviceState, packed: Node, descending: bool) -> Node:

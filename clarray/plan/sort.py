@@ -18,7 +18,9 @@ from functools import cache
 
 import numpy as np
 
-__all__ = ["KeyKind", "key_kind", "word_of_bytes"]
+from clarray.plan.tuning.sort import SortPolicy
+
+__all__ = ["KeyKind", "LinePlan", "SortPlan", "key_kind", "word_of_bytes"]
 
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 _SIGNED = {1: "char", 2: "short", 4: "int", 8: "long"}
@@ -97,3 +99,53 @@ def key_kind(dtype: np.dtype) -> KeyKind:
 def word_of_bytes(itemsize: int) -> str:
     """The C type that moves so many bytes at once."""
     return _WORDS.get(itemsize, "ulong2")
+
+
+@dataclass(frozen=True, slots=True)
+class LinePlan:
+    """Lines that a work-item sorts one at a time.
+
+    Parameters
+    ----------
+    kind : KeyKind
+    form : str
+        What is moved: ``'keys'``; ``'packed'``: key and position in one ulong; ``'wide'``: in two.
+    descending : bool
+    bits : int
+        Bits of a digit.
+    short : int
+        See `SortPolicy`.
+    """
+
+    kind: KeyKind
+    form: str
+    descending: bool
+    bits: int
+    short: int
+
+
+@dataclass(frozen=True, slots=True)
+class SortPlan:
+    """One line that several work-items sort, each a chunk of it.
+
+    Parameters
+    ----------
+    kind, form, descending
+        As in `LinePlan`.
+    counter : str
+        C type that counts elements.
+    policy : SortPolicy
+    """
+
+    kind: KeyKind
+    form: str
+    descending: bool
+    counter: str
+    policy: SortPolicy
+
+
+def line_plan(kind: KeyKind, n: int, argsort: bool, descending: bool, policy: SortPolicy) -> LinePlan:
+    """The plan of lines of `n` elements."""
+    bits = min(kind.bits, 8 if n < 2048 or kind.bits < 32 else policy.digit_bits, policy.digit_bits)
+    form = "keys" if not argsort else "packed" if kind.bits <= 32 else "wide"
+    return LinePlan(kind, form, descending, bits, policy.short)

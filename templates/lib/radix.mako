@@ -38,3 +38,22 @@ HELPER key_t rank_of(key_t k) {
   return k;
 }
 </%def>
+
+## What is moved: the key, or the key and a position, packed into one number where there is room for both.
+<%def name="elements(kind, form)">
+% if form == 'keys':
+typedef key_t elem_t;
+HELPER elem_t make_elem(const key_t k, const long i) { return k; }
+HELPER key_t key_in(const elem_t e) { return e; }
+% elif form == 'packed':
+typedef ulong elem_t;
+HELPER elem_t make_elem(const key_t k, const long i) { return (ulong)k << 32 | (uint)i; }
+HELPER key_t key_in(const elem_t e) { return (key_t)(e >> 32); }
+HELPER long place_in(const elem_t e) { return (uint)e; }
+% else:
+typedef ulong2 elem_t;
+HELPER elem_t make_elem(const key_t k, const long i) { return (ulong2)(k, i); }
+HELPER key_t key_in(const elem_t e) { return (key_t)e.x; }
+HELPER long place_in(const elem_t e) { return e.y; }
+% endif
+</%def>
