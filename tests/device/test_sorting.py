@@ -114,8 +114,9 @@ def test_partition(same: Same) -> None:
         np.testing.assert_array_equal(
             np.take(np.take_along_axis(x, places, axis), kth, at), np.take(wanted, kth, at)
         )
-    for kth in (9, -10, 1.5, [[1]]):
+    for kth in (9, -10, 1.5):
         same(lambda xp, k=kth: xp.partition(xp.asarray(x), k))
+    same(lambda xp: xp.partition(xp.asarray(x), [[1]]), message=False)
     same(lambda xp: xp.partition(xp.asarray(x), 1, kind="quick"))
 
 
@@ -135,7 +136,7 @@ def test_searchsorted(same: Same, policy: str, pair: tuple[str, str]) -> None:
     line = draw(pair[0], 30)
     order = np.argsort(line, kind="stable")
     same(lambda xp: xp.asarray(line).searchsorted(xp.asarray(needles).T[::-1], "right", xp.asarray(order)))
-    same(lambda xp: xp.searchsorted(xp.sort(xp.asarray(line))[::2], xp.asarray(needles)[:, ::3] * 1))
+    same(lambda xp: xp.searchsorted(xp.sort(xp.asarray(line))[::2], xp.asarray(needles)[:, ::3].conj()))
 
 
 def test_searchsorted_of_scalars_and_errors(same: Same) -> None:
