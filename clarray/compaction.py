@@ -2,4 +2,312 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import operator
+from typing import Any
+
+import numpy as np
+
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.creation import copy, ones
+from clarray.evaluate.compact import positions
+from clarray.evaluate.gather import Named, gather_named, scatter_named
+from clarray.expr import build
+from clarray.expr.node import Node
+from clarray.expr.view import Shape, View, contiguous, normalize_axis
+from clarray.gathering import _check_out, _fitted, cycled, delivered, own_leaf
+from clarray.windows import view_of
+
+__all__ = [
+    "argwhere", "compress", "delete", "extract", "flatnonzero", "nonzero", "place", "putmask",
+]  # fmt: skip
+
+_BOOL = np.dtype(bool)
+
+
+def selected(array: DeviceArray, mask: Node) -> DeviceArray:
+    """The elements of an array where a mask of its shape is set: pending, until its size is needed."""
+    node = build.compress(array._node, mask)
+    # the selection of what the user may change cannot wait
+    return ufunc_calls.settled(node)
+
+
+def _truth(a: Any) -> DeviceArray:
+    array = as_array(a)
+    array.shape  # noqa: B018 - a value whose size a mask decides is computed now
+    return wrap(ufunc_calls.cast(array._node, _BOOL))
+
+
+def compress(
+    condition: Any, a: Any, axis: Any = None, out: DeviceArray | None = None
+) -> DeviceArray:
+    """Take the elements, or the slices along an axis, where a condition holds.
+
+    Parameters
+    ----------
+    condition : array_like of bool
+        One axis; it may be shorter than that of `a`, which is then cut off.
+    a : array_like
+    axis : int, optional
+        By default all elements in C order.
+    out : DeviceArray, optional
+        Of the result's shape.
+
+    Raises
+    ------
+    IndexError
+        The condition holds beyond the end of `a`.
+    """
+    device = ufunc_calls.device_of_operands((condition, a, out))
+    mask = _truth(as_array(condition, device))
+    if mask.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    array = as_array(a, device)
+    if axis is None:
+        array = array.reshape(-1)
+    axis = 0 if axis is None else normalize_axis(axis, array.ndim)
+    extent = array.shape[axis]
+    if mask.size > extent:
+        beyond = mask[extent:]
+        if bool(beyond.any()):
+            first = extent + int(beyond.argmax())
+            raise IndexError(
+                f"index {first} is out of bounds for axis {axis} with size {extent}"
+            )
+        mask = mask[:extent]
+    if array.ndim == 1:
+        found = selected(array if mask.size == extent else array[: mask.size], mask._node)
+    else:
+        found = _take_known(array, positions(mask._node), axis)
+    if out is not None:
+        _check_out(out, found.shape)
+    return delivered(found, out)
+
+
+def _take_known(array: DeviceArray, numbers: Node, axis: int) -> DeviceArray:
+    """The slices of an array at positions along an axis that are known to be in bounds."""
+    shape, strides, offset = view_of(array)
+    rest = View(shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :], offset)
+    named = Named(numbers, numbers.shape, (shape[axis],), (strides[axis],), rest, axis)
+    return wrap(gather_named(array._node, named))
+
+
+def rows_where(array: DeviceArray, mask: Node) -> DeviceArray:
+    """``array[mask]`` for a mask over the first axes only."""
+    count = len(mask.shape)
+    shape, strides, offset = view_of(array)
+    numbers = positions(mask)
+    rest = View(shape[count:], strides[count:], offset)
+    named = Named(numbers, numbers.shape, shape[:count], strides[:count], rest, 0)
+    return wrap(gather_named(array._node, named))
+
+
+def put_where(array: DeviceArray, mask: Node, value: Node) -> None:
+    """``array[mask] = value``, one value after the other, for a mask over the first axes.
+
+    Raises
+    ------
+    ValueError
+        There are more or fewer values than elements selected.
+    """
+    count = len(mask.shape)
+    shape, strides, offset = view_of(array)
+    numbers = positions(mask)
+    rest = View(shape[count:], strides[count:], offset)
+    named = Named(numbers, numbers.shape, shape[:count], strides[:count], rest, 0)
+    if count == len(shape) and len(value.shape) == 1 and value.size not in (1, numbers.size):
+        raise ValueError(
+            f"NumPy boolean array indexing assignment cannot assign {value.size} input values to "
+            f"the {numbers.size} output values where the mask is true"
+        )
+    fitted = _fitted(value, named.result_shape)
+    stored = own_leaf(fitted, array._node, named.result_shape)
+    scatter_named(array._node, named, stored, once=True)
+
+
+def extract(condition: Any, arr: Any) -> DeviceArray:
+    """Take the elements where a condition of as many elements holds; see `compress`."""
+    device = ufunc_calls.device_of_operands((condition, arr))
+    flat = as_array(condition, device).reshape(-1)
+    return compress(flat, as_array(arr, device).reshape(-1))
+
+
+# Positions ----------------------------------------------------------------------------------------
+
+
+def nonzero(a: Any) -> tuple[DeviceArray, ...]:
+    """Find the positions of the elements that are not zero, in C order: one array per axis."""
+    mask = _truth(a)
+    if not mask.ndim:
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() "
+            "instead."
+        )
+    flat = wrap(positions(mask._node))
+    if mask.ndim == 1:
+        return (flat,)
+    return tuple(_part(flat, axis, mask.shape) for axis in range(mask.ndim))
+
+
+def _part(flat: DeviceArray, axis: int, shape: Shape) -> DeviceArray:
+    """The positions along one axis of elements counted in C order."""
+    step = contiguous(shape)[axis]
+    found = flat // step if step > 1 else flat
+    return found % shape[axis] if axis and shape[axis] else found
+
+
+def flatnonzero(a: Any) -> DeviceArray:
+    """Find the positions of the elements that are not zero, counted in C order."""
+    return wrap(positions(_truth(a)._node))
+
+
+def argwhere(a: Any) -> DeviceArray:
+    """Find the positions of the elements that are not zero: one row per element."""
+    mask = _truth(a)
+    flat = wrap(positions(mask._node))
+    if not mask.ndim:
+        return wrap(flat._node).reshape((flat.size, 1))[:, :0]
+    device = mask.device
+    steps = as_array(np.array(contiguous(mask.shape)), device)
+    extents = as_array(np.array([max(1, n) for n in mask.shape]), device)
+    found: DeviceArray = flat.reshape((-1, 1)) // steps % extents
+    return found
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def _target(arr: Any, name: str) -> DeviceArray:
+    if not isinstance(arr, DeviceArray):
+        raise TypeError(f"argument 1 of {name} must be a clarray array, not {type(arr).__name__}")
+    view_of(arr)
+    arr.check_writeable()
+    return arr
+
+
+def _values(given: Any, array: DeviceArray) -> DeviceArray:
+    """Values to write, on one axis; NumPy converts arrays only where nothing can be lost."""
+    if hasattr(given, "dtype"):
+        np.empty(0, given.dtype).astype(array.dtype, casting="safe")
+    return as_array(given, array.device).reshape(-1)
+
+
+def _same_size(array: DeviceArray, mask: Any, name: str) -> DeviceArray:
+    found = _truth(as_array(mask, array.device))
+    if found.size != array.size:
+        raise ValueError(f"{name}: mask and data must be the same size")
+    return found if found.shape == array.shape else found.reshape(array.shape)
+
+
+def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
+    """Write values, one after the other and repeated as needed, where a mask is set.
+
+    Parameters
+    ----------
+    arr : DeviceArray
+    mask : array_like of bool
+        Of as many elements.
+    vals : array_like
+
+    Raises
+    ------
+    ValueError
+        There are no values and the mask is set somewhere.
+    """
+    array = _target(arr, "place")
+    found = _same_size(array, mask, "place")
+    values = _values(vals, array)
+    if not values.size:
+        if bool(found.any()):
+            raise ValueError("Cannot insert from an empty array!")
+        return
+    numbers = positions(found._node)
+    if not numbers.size:
+        return
+    leaf = array._node
+    stored = own_leaf(cycled(values._node, numbers.size), leaf, numbers.shape)
+    rest = View((), (), leaf.offset)
+    named = Named(numbers, numbers.shape, leaf.shape, leaf.strides, rest, 0)
+    scatter_named(leaf, named, stored, once=True)
+
+
+def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
+    """Write to each element where a mask is set the value at its own position.
+
+    Parameters
+    ----------
+    a : DeviceArray
+    mask : array_like of bool
+        Of as many elements.
+    values : array_like
+        Repeated as needed.
+    """
+    array = _target(a, "putmask")
+    found = _same_size(array, mask, "putmask")
+    given = _values(values, array)
+    if not given.size or not array.size:
+        return
+    node = cycled(given._node, array.size)
+    if node.size == array.size:
+        node = wrap(node).reshape(array.shape)._node
+    ufunc_calls.assign(array, node, found._node)
+
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> DeviceArray:
+    """Leave out slices along an axis.
+
+    Parameters
+    ----------
+    arr : array_like
+    obj : int, slice, or array of int or bool
+        Which ones.
+    axis : int, optional
+        By default of all elements in C order.
+
+    Returns
+    -------
+    DeviceArray
+        A copy.
+    """
+    device = ufunc_calls.device_of_operands((arr, obj))
+    array = as_array(arr, device)
+    if axis is None:
+        array = array.reshape(-1) if array.ndim != 1 else array
+        axis = array.ndim - 1
+    axis = normalize_axis(axis, array.ndim)
+    kept = _kept(obj, array.shape[axis], axis, device)
+    if kept is None:
+        return copy(array, "K")
+    return compress(kept, array, axis)
+
+
+def _kept(obj: Any, extent: int, axis: int, device: Any) -> DeviceArray | None:
+    """The mask of what `delete` leaves; None for all of it."""
+    if not isinstance(obj, DeviceArray | slice):
+        obj = np.asarray(obj) if not isinstance(obj, int | np.integer) else obj
+        if isinstance(obj, np.ndarray) and not obj.size and obj.dtype != bool:
+            obj = obj.astype(np.intp)
+    if isinstance(obj, DeviceArray | np.ndarray) and obj.dtype == bool:
+        if obj.shape != (extent,):
+            raise ValueError(
+                "boolean array argument obj to delete must be one dimensional and match the axis "
+                f"length of {extent}"
+            )
+        return ~as_array(obj, device)
+    if isinstance(obj, DeviceArray | np.ndarray) and obj.size == 1 and obj.dtype.kind in "iu":
+        obj = int(obj.item())
+    kept = ones(extent, _BOOL, device=device)
+    if isinstance(obj, int | np.integer):
+        number = operator.index(obj)
+        if not -extent <= number < extent:
+            raise IndexError(f"index {number} is out of bounds for axis {axis} with size {extent}")
+        kept[number] = False
+    elif isinstance(obj, slice):
+        if not len(range(*obj.indices(extent))):
+            return None
+        kept[obj] = False
+    else:
+        kept[obj] = False
+    return kept
+
+

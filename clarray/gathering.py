@@ -1,5 +1,349 @@
-"""Elements chosen by number: take and indexing with integer arrays."""
+"""Elements chosen by number: `take`, `put`, and what indexing with arrays is made of."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from clarray import positions, ufunc_calls
+from clarray.array import DeviceArray, as_array, empty, wrap
+from clarray.evaluate import evaluate
+from clarray.evaluate.gather import Named, OutOfBounds, gather_named, scatter_named
+from clarray.expr import node as nodes
+from clarray.expr.node import MASKED, Node
+from clarray.expr.view import Shape, View, contiguous, normalize_axis
+from clarray.operands import array_node
+from clarray.windows import view_of
+
+__all__ = ["put", "put_along_axis", "take", "take_along_axis"]
+
+_INT64 = np.dtype(np.int64)
+_MODES = ("raise", "wrap", "clip")
+
+
+# Indexing with arrays -----------------------------------------------------------------------------
+
+
+def pick(array: DeviceArray, key: Any) -> DeviceArray:
+    """``array[key]`` for a key with index arrays: a copy of the elements named.
+
+    Raises
+    ------
+    IndexError
+        An index is out of bounds, there are too many, or they cannot be broadcast together.
+    """
+    view_of(array)
+    try:
+        return wrap(gather_named(array._node, _named(array, key)))
+    except OutOfBounds:
+        positions.select(array, key)
+        raise AssertionError("an index out of bounds was not found again") from None
+
+
+def put_at(array: DeviceArray, key: Any, value: Node) -> None:
+    """``array[key] = value`` for a key with index arrays; of indices that repeat the last one counts.
+
+    Raises
+    ------
+    IndexError
+        As `pick`, before anything is written.
+    ValueError
+        The value cannot be broadcast to the elements named.
+    """
+    view = view_of(array)
+    leaf = array._node
+    try:
+        named = _named(array, key)
+        fitted = _fitted(value, named.result_shape)
+        stored = own_leaf(fitted, leaf, named.result_shape)
+        scatter_named(leaf, _settled(named, leaf), stored)
+    except OutOfBounds:
+        positions.select(array, key)
+        raise AssertionError(f"an index out of bounds in {view} was not found again") from None
+
+
+def _named(array: DeviceArray, key: Any) -> Named:
+    """What a key names. The bounds of a lone index array are checked while it is used."""
+    items = key if type(key) is tuple else (key,)
+    if len(items) == 1 and array.ndim:
+        item = positions.as_item(items[0])
+        if isinstance(item, DeviceArray | np.ndarray) and item.dtype.kind in "iu" and array.shape[0]:
+            return _along(array, as_array(item, array.device)._node, 0, "raise")
+    found = positions.select(array, key)
+    return Named(
+        found.numbers._node, found.shape, found.extents, found.strides, found.rest, found.place
+    )
+
+
+def _along(array: DeviceArray, numbers: Node, axis: int, mode: str) -> Named:
+    """The positions `numbers` along an axis, with all of the other axes."""
+    shape, strides, offset = view_of(array)
+    rest = View(shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :], offset)
+    return Named(numbers, numbers.shape, (shape[axis],), (strides[axis],), rest, axis, mode)
+
+
+def _everywhere(array: DeviceArray, numbers: Node, mode: str) -> Named:
+    """The elements `numbers`, counted in C order."""
+    shape, strides, offset = view_of(array)
+    return Named(numbers, numbers.shape, shape, strides, View((), (), offset), 0, mode)
+
+
+def _fitted(value: Node, shape: Shape) -> Node:
+    """The value without surplus leading axes of one element; it must fit the shape."""
+    if value.flags & MASKED:
+        evaluate(value)
+    have = value.shape
+    extra = max(0, len(have) - len(shape))
+    if not fits(have, shape):
+        texts = (str(s).replace(" ", "") for s in (have, shape))
+        raise ValueError(
+            "shape mismatch: value array of shape {} could not be broadcast to indexing result of "
+            "shape {}".format(*texts)
+        )
+    return wrap(value).reshape(have[extra:])._node if extra else value
+
+
+def fits(have: Shape, shape: Shape) -> bool:
+    """Whether values can be broadcast to a shape, surplus leading axes of one element aside."""
+    extra = max(0, len(have) - len(shape))
+    return all(n == 1 for n in have[:extra]) and all(
+        n in (1, m) for n, m in zip(reversed(have[extra:]), reversed(shape), strict=False)
+    )
+
+
+def own_leaf(value: Node, target: Node, shape: Shape) -> Node:
+    """The value in the target's dtype, in memory of its own: of this shape, or one element."""
+    if value.dtype.kind == "c" and target.dtype.kind != "c":
+        np.empty(0, value.dtype).astype(target.dtype)  # warns that imaginary parts are lost
+    memory = value.memory
+    assert target.memory is not None
+    if value.size == 1:
+        shape = (1,) * len(value.shape) or (1,)
+    apart = memory is not None and memory is not target.memory
+    apart = apart and not (memory.shared and target.memory.shared)  # type: ignore[union-attr]
+    if apart and value.contiguous and value.shape == shape and value.dtype == target.dtype:
+        return value
+    made = empty(shape, target.dtype, target.memory.device)
+    if made.size:
+        if value.memory is None and value.args:
+            value = ufunc_calls.spread(ufunc_calls.cast(value, target.dtype), shape)
+        ufunc_calls.assign(made, value)
+    return made._node
+
+
+def _settled(named: Named, target: Node) -> Named:
+    """The same with numbers that do not lie in the target's memory."""
+    numbers = named.numbers
+    memory = target.memory
+    assert memory is not None
+    if numbers.memory is not None and (
+        numbers.memory is memory or (numbers.memory.shared and memory.shared)
+    ):
+        return named._replace(numbers=ufunc_calls.packed(numbers))
+    if any(
+        x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared)
+        for x in numbers.inputs
+    ):
+        evaluate(numbers)
+    return named
+
+
+# Functions ----------------------------------------------------------------------------------------
+
+
+def _indices(indices: Any, array: DeviceArray) -> Node:
+    """Indices as integers; NumPy converts what it can without loss."""
+    given = indices if hasattr(indices, "dtype") else np.array(indices, np.intp)
+    if given.dtype.kind not in "biu" or given.dtype == np.uint64:
+        np.empty(0, given.dtype).astype(np.intp, casting="safe")  # raises
+    if isinstance(given, DeviceArray):
+        view = given.shape  # a value that a mask decides has been computed then
+        assert view is not None
+        return given._node
+    if given.ndim == 0:
+        given = given.reshape(1)
+        return wrap(array_node(given, array.device)).reshape(())._node
+    return array_node(given, array.device)
+
+
+def _check_mode(mode: Any) -> str:
+    if mode not in _MODES:
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    return str(mode)
+
+
+def take(
+    a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None, mode: str = "raise"
+) -> DeviceArray:
+    """Take elements, or slices along an axis, by their positions.
+
+    Parameters
+    ----------
+    a : array_like
+    indices : array_like of int
+        Of any shape, which replaces the axis in the result's.
+    axis : int, optional
+        By default positions count all elements in C order.
+    out : DeviceArray, optional
+        Of the result's shape and dtype.
+    mode : {'raise', 'wrap', 'clip'}
+        For positions out of bounds; negative ones count from the end, but are 0 with ``'clip'``.
+
+    Raises
+    ------
+    IndexError
+        A position is out of bounds.
+    """
+    device = ufunc_calls.device_of_operands((a, indices, out))
+    array = as_array(a, device)
+    mode = _check_mode(mode)
+    if axis is not None:
+        axis = normalize_axis(axis, max(array.ndim, 1))
+        if not array.ndim:
+            axis = None
+    view_of(array)
+    numbers = _indices(indices, array)
+    named = _everywhere(array, numbers, mode) if axis is None else _along(array, numbers, axis, mode)
+    if not named.bound and prod(named.result_shape) > 0:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    _check_out(out, named.result_shape)
+    try:
+        found = wrap(gather_named(array._node, named))
+    except OutOfBounds:
+        positions.check_inside(wrap(numbers), axis or 0, named.bound)
+        raise AssertionError("an index out of bounds was not found again") from None
+    return delivered(found, out)
+
+
+def _check_out(out: Any, shape: Shape) -> None:
+    if out is None:
+        return
+    if not isinstance(out, DeviceArray):
+        raise TypeError("output must be an array")
+    if out.shape != shape:
+        raise ValueError("output array does not match result of ndarray.take")
+
+
+def delivered(found: DeviceArray, out: DeviceArray | None) -> DeviceArray:
+    """A result, or `out` after it has been written there."""
+    if out is None:
+        return found
+    if not np.can_cast(found.dtype, out.dtype, "unsafe"):
+        raise TypeError(f"Cannot cast array data from {found.dtype!r} to {out.dtype!r}")
+    out[...] = found
+    return out
+
+
+def _along_axis(arr: DeviceArray, indices: Any, axis: Any) -> tuple[DeviceArray, Node, Shape]:
+    """The array, and the numbers of the elements that indices along an axis name."""
+    given = as_array(indices, arr.device)
+    if given.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if axis is None:
+        if given.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        arr, axis = arr.reshape(-1), 0
+    axis = normalize_axis(axis, arr.ndim)
+    if given.ndim != arr.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    others = [n if a != axis else 1 for a, n in enumerate(arr.shape)]
+    try:
+        shape = np.broadcast_shapes(given.shape, tuple(others))
+    except ValueError:
+        # as NumPy, which indexes with one array per axis, says it
+        each = [tuple(n if b == a else 1 for b in range(arr.ndim)) for a, n in enumerate(arr.shape)]
+        each[axis] = given.shape
+        texts = " ".join(str(s).replace(" ", "") for s in each)
+        raise IndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts} "
+        ) from None
+    inside = positions.check_inside(given, axis, arr.shape[axis]) if prod(shape) else given
+    steps = contiguous(arr.shape)
+    here = tuple(0 if a == axis or n == 1 else s for a, (n, s) in enumerate(zip(arr.shape, steps, strict=True)))
+    elsewhere = wrap(nodes.index(shape, here, _INT64))
+    numbers = inside.astype(_INT64) * steps[axis] + elsewhere
+    return arr, numbers._node, shape
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
+    """Take along an axis, for each position of the other axes, the elements at indices of its own.
+
+    Parameters
+    ----------
+    arr : array_like
+    indices : array_like of int
+        Of as many axes as `arr`; the others than `axis` are broadcast.
+    axis : int or None
+        None takes from all elements in C order.
+    """
+    array = as_array(arr, ufunc_calls.device_of_operands((arr, indices)))
+    array, numbers, _ = _along_axis(array, indices, axis)
+    view_of(array)
+    return wrap(gather_named(array._node, _everywhere(array, numbers, "known")))
+
+
+def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> None:
+    """Write along an axis, for each position of the other axes, at indices of its own.
+
+    Parameters
+    ----------
+    arr : DeviceArray
+    indices : array_like of int
+    values : array_like
+        Broadcast to the shape of `indices` with the other axes of `arr`.
+    axis : int or None
+    """
+    arr.check_writeable()
+    array, numbers, shape = _along_axis(arr, indices, axis)
+    view_of(array)
+    if axis is None and array._node.memory is not evaluate(arr._node).memory:
+        raise NotImplementedError("put_along_axis with axis=None needs a contiguous array")
+    value = _fitted(as_array(values, arr.device)._node, shape)
+    stored = own_leaf(value, array._node, shape)
+    scatter_named(array._node, _settled(_everywhere(array, numbers, "known"), array._node), stored)
+
+
+def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Write values at positions that count all elements in C order.
+
+    Parameters
+    ----------
+    a : DeviceArray
+    ind : array_like of int
+    v : array_like
+        Repeated where there are fewer than positions; of positions that repeat the last one counts.
+    mode : {'raise', 'wrap', 'clip'}
+        For positions out of bounds.
+    """
+    if not isinstance(a, DeviceArray):
+        raise TypeError(f"argument 1 must be a clarray array, not {type(a).__name__}")
+    view_of(a)
+    a.check_writeable()
+    mode = _check_mode(mode)
+    numbers = wrap(_indices(ind, a)).reshape(-1)._node
+    values = as_array(v, a.device).reshape(-1)
+    if not numbers.size or not values.size:
+        return
+    if not a.size:
+        raise IndexError("cannot replace elements of an empty array")
+    leaf = a._node
+    stored = own_leaf(cycled(values._node, numbers.size), leaf, numbers.shape)
+    try:
+        scatter_named(leaf, _settled(_everywhere(a, numbers, mode), leaf), stored)
+    except OutOfBounds:
+        positions.check_inside(wrap(numbers), 0, a.size)
+        raise AssertionError("an index out of bounds was not found again") from None
+
+
+def cycled(values: Node, count: int) -> Node:
+    """One axis of values repeated, or cut off, to a length; one value stays as it is."""
+    if values.size in (1, count):
+        return values
+    leaf = evaluate(values)
+    numbers = nodes.index((count,), (1,), _INT64)
+    rest = View((), (), leaf.offset)
+    return gather_named(leaf, Named(numbers, (count,), leaf.shape, leaf.strides, rest, 0, "wrap"))
+
+

@@ -2,7 +2,7 @@
 
 A basic key (integers, slices, Ellipsis, newaxis) is a window on the array's memory. A boolean mask
 of the array's shape gives a value whose size is not known yet: its reductions are one masked pass,
-and a scalar written through it is one selecting pass.
+and a scalar written through it is one selecting pass. Other keys with arrays copy what they name.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
+from clarray import compaction, gathering, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate
 from clarray.expr import build
-from clarray.expr.node import COMPRESS, EAGER, Node
+from clarray.expr.node import COMPRESS, MASKED, Node
 from clarray.expr.overlap import repeats_elements, same_elements
 from clarray.expr.view import View, index, is_basic
 from clarray.operands import array_node, scalar_node
@@ -43,33 +43,27 @@ def getitem(array: DeviceArray, key: Any) -> DeviceArray:
             return ufunc_calls.settled(build.unary(cast_loop(array.dtype), part._node))
         return part
     mask = _mask_of(array, key)
+    if mask is None:
+        return gathering.pick(array, key)
     if isinstance(mask, bool):
         return getitem(array, None).copy() if mask else getitem(array, (None,))[:0].copy()
     if mask.shape != array.shape:
-        raise NotImplementedError(
-            "a mask with fewer axes than the array selects whole rows, which clarray cannot store "
-            "yet: use a mask of the array's shape, or where="
-        )
-    if array._node.flags & EAGER:
-        # the selection stays pending, so it must not read memory that the user may change
-        array = array.copy("K")
-    if mask.flags & EAGER:
-        mask = wrap(mask).copy()._node
-    return ufunc_calls.settled(build.compress(array._node, mask))
+        return compaction.rows_where(array, mask)
+    return compaction.selected(array, mask)
 
 
 def _has_ellipsis(key: Any) -> bool:
     return any(item is Ellipsis for item in key) if type(key) is tuple else key is Ellipsis
 
 
-def _mask_of(array: DeviceArray, key: Any) -> Node | bool:
-    """Read a key as one boolean mask over the first axes; a single bool stands for itself."""
+def _mask_of(array: DeviceArray, key: Any) -> Node | bool | None:
+    """Read a key as one boolean mask over the first axes; a single bool stands for itself.
+
+    None for a key that is no such mask.
+    """
     if type(key) is tuple:
         if len(key) != 1:
-            raise NotImplementedError(
-                "keys that combine arrays with other indices are not there yet: "
-                "index in steps, or use clarray.asnumpy"
-            )
+            return None
         key = key[0]
     if not isinstance(key, DeviceArray):
         key = np.asarray(key)
@@ -78,10 +72,7 @@ def _mask_of(array: DeviceArray, key: Any) -> Node | bool:
     if key.dtype.kind not in "biu":
         raise IndexError(_NEED_INTEGER)
     if key.dtype != _BOOL:
-        raise NotImplementedError(
-            "indexing by integer arrays is not there yet: use slices, a boolean mask, or "
-            "clarray.asnumpy"
-        )
+        return None
     if key.ndim == 0:
         return bool(key)
     if key.ndim > array.ndim:
@@ -128,7 +119,9 @@ def setitem(array: DeviceArray, key: Any, value: Any) -> None:
         _store(window(array, found), value)
         return
     mask = _mask_of(array, key)
-    if isinstance(mask, bool):
+    if mask is None:
+        gathering.put_at(array, key, _value_node(value, array.dtype, array))
+    elif isinstance(mask, bool):
         _store(window(array, view) if mask else getitem(array, (None,))[:0], value)
     else:
         _store_masked(array, mask, value)
@@ -157,7 +150,8 @@ def _same_place(node: Node, leaf: Node) -> bool:
 def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
     """Make a node of what is assigned; NumPy converts host scalars and lists."""
     if isinstance(value, DeviceArray):
-        return value._node
+        node = value._node
+        return evaluate(node) if node.flags & MASKED else node
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biufc":
         return array_node(value, target.device)
     host = np.asarray(value) if isinstance(value, np.ndarray) else np.array(value, dtype)
@@ -188,15 +182,14 @@ def _fitted(node: Node, shape: tuple[int, ...]) -> Node:
 
 def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
     rest = array.shape[len(mask.shape) :]
-    node = _value_node(value, array.dtype, array)
+    node = value._node if isinstance(value, DeviceArray) else _value_node(value, array.dtype, array)
     if node.op is COMPRESS and node.args[1] is mask:
         node = node.args[0]  # `a[m] += 1`: each selected element has its own value in place
-    elif len(node.shape) > len(rest) and (node.shape[0] != 1 or len(node.shape) > len(rest) + 1):
-        raise NotImplementedError(
-            "a[mask] = values takes one value for all selected elements so far: "
-            "use clarray.where, or clarray.copyto with where="
-        )
     else:
+        node = _value_node(wrap(node), array.dtype, array)
+        if not gathering.fits(node.shape, rest):
+            compaction.put_where(array, mask, node)
+            return
         node = _fitted(node, rest)
     if rest:
         wide = wrap(evaluate(mask))

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray import creation, sequences
+from clarray import creation
 from clarray.array import DeviceArray, wrap
+from clarray.evaluate import compact
 from clarray.expr import build
 from clarray.expr.view import Shape, View, index
 from clarray.ops.special import select_loop
@@ -59,7 +60,16 @@ class Selection(NamedTuple):
         return rest[: self.place] + self.shape + rest[self.place :]
 
 
-Chosen = DeviceArray | np.ndarray
+Given = DeviceArray | np.ndarray
+
+
+class Chosen(NamedTuple):
+    """One index array of a key: numbers, counted in C order, of the axes it stands for."""
+
+    numbers: Given
+    axes: tuple[int, ...]
+    extent: int
+    known: bool  # to be in bounds
 
 
 def select(array: DeviceArray, key: Any) -> Selection:
@@ -83,22 +93,21 @@ def select(array: DeviceArray, key: Any) -> Selection:
             place += not items
             continue
         items.append(number)
-        for one in _as_integers(item, view.shape, axis):
-            chosen.append(one)
-            axes.append(axis)
-            basic.append(slice(None))
-            axis += 1
+        one = _as_integers(item, view.shape, axis)
+        chosen.append(one)
+        axes += one.axes
+        basic += [slice(None)] * len(one.axes)
+        axis += len(one.axes)
     together = items[-1] - items[0] < len(items)
     windowed = index(view, tuple(basic))
     assert windowed is not None
     gone = _result_axes(basic, axes)
     kept = [a for a in range(windowed.ndim) if a not in gone]
-    extents = tuple(view.shape[a] for a in axes)
-    numbers, shape = _numbers(array, chosen, axes, extents)
+    numbers, shape = _numbers(array, chosen)
     return Selection(
         numbers,
         shape,
-        extents,
+        tuple(view.shape[a] for a in axes),
         tuple(view.strides[a] for a in axes),
         View(
             tuple(windowed.shape[a] for a in kept),
@@ -123,7 +132,7 @@ def _result_axes(basic: list[Any], axes: list[int]) -> set[int]:
 
 def _expanded(items: list[Any], ndim: int) -> list[tuple[int, Any]]:
     """The items of a key with their numbers, Ellipsis spelt out and arrays made arrays."""
-    items = [_item(item) for item in items]
+    items = [as_item(item) for item in items]
     used = sum(_consumed(item) for item in items)
     if used > ndim:
         raise IndexError(
@@ -145,7 +154,8 @@ def _consumed(item: Any) -> int:
     return 1
 
 
-def _item(item: Any) -> Any:
+def as_item(item: Any) -> Any:
+    """One item of a key: None, Ellipsis, a slice, or an array of integers or bools."""
     if item is None or item is Ellipsis or type(item) is slice:
         return item
     if not isinstance(item, DeviceArray | np.ndarray):
@@ -159,52 +169,31 @@ def _item(item: Any) -> Any:
         item = given
     if item.dtype.kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
-    if item.dtype == _BOOL and item.ndim == 0:
-        raise NotImplementedError(
-            "a single bool beside other indices is not there yet: leave True out"
-        )
     return item
 
 
-def _as_integers(item: Chosen, shape: Shape, axis: int) -> list[Chosen]:
-    """An index array as integer arrays, one per axis it stands for."""
+def _as_integers(item: Given, shape: Shape, axis: int) -> Chosen:
+    """An index array as numbers of the axes it stands for: a mask's are the positions it is set at."""
     if item.dtype != _BOOL:
-        return [item]
+        return Chosen(item, (axis,), shape[axis], False)
     for number, (have, want) in enumerate(zip(item.shape, shape[axis:], strict=False)):
         if have != want:
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis + number}; size of "
                 f"axis is {want} but size of corresponding boolean axis is {have}"
             )
-    return list(item.nonzero()) if isinstance(item, np.ndarray) else _nonzero(item)
-
-
-def _nonzero(mask: DeviceArray) -> list[Chosen]:
-    """The positions of a device mask's set elements, axis by axis; waits for their number."""
-    from clarray import folds  # which scatters with the help of this module
-
-    flat = mask.reshape(-1)
-    ranks = folds.accumulate(np.add, flat, dtype=_INT64)
-    count = int(ranks[-1]) if flat.size else 0
-    found = creation.zeros(count, _INT64, device=mask.device)
-    if count:
-        # a position that is not set adds nothing to the element before
-        values = sequences.arange(flat.size, device=mask.device) * flat
-        folds.at(np.maximum, found, np.maximum(ranks - 1, 0), values)
-    positions: list[Chosen] = []
-    for axis, extent in enumerate(mask.shape):
-        positions.append(found // prod(mask.shape[axis + 1 :]) % extent)
-    return positions
+    axes = tuple(range(axis, axis + item.ndim))
+    if isinstance(item, np.ndarray):
+        return Chosen(np.flatnonzero(item), axes, item.size, True)
+    return Chosen(wrap(compact.positions(item._node)), axes, item.size, True)
 
 
 # Numbers ------------------------------------------------------------------------------------------
 
 
-def _numbers(
-    array: DeviceArray, chosen: list[Chosen], axes: list[int], extents: Shape
-) -> tuple[DeviceArray, Shape]:
+def _numbers(array: DeviceArray, chosen: list[Chosen]) -> tuple[DeviceArray, Shape]:
     """The numbers of the chosen elements, and the broadcast shape of the index arrays."""
-    shapes = [one.shape for one in chosen]
+    shapes = [one.numbers.shape for one in chosen]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
@@ -213,19 +202,21 @@ def _numbers(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts} "
         ) from None
     number: Any = None
-    for one, axis, extent in zip(chosen, axes, extents, strict=True):
-        inside = _inside(one, axis, extent) if prod(shape) else one.astype(_INT64)
+    for one in chosen:
+        inside = one.numbers.astype(_INT64)
+        if prod(shape) and not one.known:
+            inside = check_inside(one.numbers, one.axes[0], one.extent)
         if isinstance(number, DeviceArray) and not isinstance(inside, DeviceArray):
             inside = creation.array(inside, device=array.device)
         elif number is not None and not isinstance(number, type(inside)):
             number = creation.array(number, device=array.device)
-        number = inside if number is None else number * extent + inside
+        number = inside if number is None else number * one.extent + inside
     if isinstance(number, DeviceArray):
         return number, shape
     return creation.array(np.broadcast_to(number, shape), device=array.device), shape
 
 
-def _inside(one: Chosen, axis: int, extent: int) -> Chosen:
+def check_inside(one: Any, axis: int, extent: int) -> Any:
     """An index array as int64, counted from the start; none may be out of bounds."""
     wide: Any = one.astype(_INT64)
     negative = wide < 0

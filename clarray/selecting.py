@@ -38,7 +38,7 @@ def _weak_or_dtype(value: Any) -> Any:
     return value if weak_type(value) is not None else np.asarray(value).dtype
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /) -> DeviceArray:
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """Take the elements of `x` where the condition is true, those of `y` elsewhere.
 
     Parameters
@@ -46,16 +46,15 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> DeviceArray:
     condition, x, y : array_like
         Broadcast against each other. The result's dtype is that of ``x + y``, scalars being weak.
 
-    Raises
-    ------
-    NotImplementedError
-        Without `x` and `y`: positions cannot be listed yet.
+    Returns
+    -------
+    DeviceArray
+        Without `x` and `y` the positions where the condition holds, as `nonzero` gives them.
     """
     if x is None and y is None:
-        raise NotImplementedError(
-            "clarray.where(condition) alone is not there yet: "
-            "use np.nonzero(clarray.asnumpy(condition))"
-        )
+        from clarray.compaction import nonzero
+
+        return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
     device = ufunc_calls.device_of_operands((condition, x, y))

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from clarray import array as arrays
-from clarray.evaluate import detach, evaluate
+from clarray.evaluate import evaluate
 from clarray.evaluate import write as write_leaf
 from clarray.expr import build
-from clarray.expr.node import EAGER, MASKED, Node
+from clarray.expr.node import EAGER, Node
 from clarray.expr.view import broadcast_shapes
 from clarray.hostdata import device_dtype
 from clarray.operands import NotNumbers, array_node, defers, is_foreign, scalar_node, weak_type
@@ -244,11 +244,8 @@ def settled(node: Node) -> Any:
 
 
 def settle(node: Node) -> None:
-    """Evaluate a node that may not stay pending; a selection by a mask can be no memory yet."""
-    if node.flags & MASKED:
-        detach(node)
-    else:
-        evaluate(node)
+    """Evaluate a node that may not stay pending."""
+    evaluate(node)
 
 
 def assign(target: Any, node: Node, mask: Node | None = None) -> None:

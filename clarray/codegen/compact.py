@@ -50,16 +50,18 @@ def compact_source(
     out = replace(operand("y", value.dtype, "unit", dialect), half=value.dtype == np.float16)
     same = value is mask
     keep = Call("keep", mask, inputs)
+    template = "compact_chunks" if plan.policy.chunked else "compact_tiles"
     body = render(
-        "compact_chunks",
+        template,
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,
         keep=keep, value=keep if same else Call("value", value, inputs), same=same, params=params,
+        loads=plan.loads, once=plan.once,
     )  # fmt: skip
+    if plan.policy.chunked:
+        table = {"compact_count": ["buffer"] * 2, "compact_write": ["buffer"] * 4}
+    elif plan.once:
+        table = {"compact_once": ["int64", "buffer", "buffer"]}
+    else:
+        table = {"compact_count": ["buffer"], "compact_write": ["buffer"] * 2}
     text = source(body, dialect, capabilities.function_attribute)
-    return Kernels(
-        text,
-        {
-            "compact_count": (*kinds, "int64", "buffer", "buffer"),
-            "compact_write": (*kinds, "int64", "buffer", "buffer", "buffer", "buffer"),
-        },
-    )
+    return Kernels(text, {name: (*kinds, "int64", *rest) for name, rest in table.items()})

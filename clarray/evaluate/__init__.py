@@ -13,7 +13,8 @@ from clarray.codegen.reduce import Epilogue
 from clarray.evaluate.elementwise import flat_launch, strided_launch
 from clarray.evaluate.reduce import find_epilogue, reduction_launches
 from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
-from clarray.expr.build import Selecting, live_readers, pass_on, prune, replace_args
+from clarray.expr import build
+from clarray.expr.build import Selecting, live_readers, pass_on, prune
 from clarray.expr.node import (
     COMPRESS,
     EAGER,
@@ -31,7 +32,7 @@ from clarray.ops.monoids import Reduction
 from clarray.runtime import Memory
 
 __all__ = [
-    "detach", "device_of", "evaluate", "finish", "flush_readers", "overlaps", "prepare",
+    "device_of", "evaluate", "finish", "flush_readers", "overlaps", "prepare",
     "state_of", "write",
 ]  # fmt: skip
 
@@ -73,6 +74,13 @@ def evaluate(node: Node) -> Node:
         if flags & EAGER:
             device.synchronize()
     return node
+
+
+def _store_selection(node: Node) -> None:
+    evaluate(node)
+
+
+build.store_selection = _store_selection
 
 
 def write(target: Node, value: Node) -> None:
@@ -118,25 +126,8 @@ def flush_readers(memory: Memory, but: Node | None = None) -> None:
                 break
             node = pending[0]
             del pending
-            if node.flags & MASKED:
-                detach(node)
-            else:
-                evaluate(node)
+            evaluate(node)
         prune(readers)
-
-
-def detach(node: Node) -> None:
-    """Make a selection by a mask, which stays pending, independent of what is written later.
-
-    The value it selects from and the mask are computed; memory that others can write is copied.
-    """
-    with device_of(node.inputs).lock:
-        if node.memory is not None:
-            return
-        if node.op is not COMPRESS:  # operations on a selection are moved below it
-            raise AssertionError(f"{node} is masked and no selection")
-        value, mask = (_copy(a) if a.memory is not None else evaluate(a) for a in node.args)
-        replace_args(node, (value, mask))
 
 
 def overlaps(operand: Node, target: Node) -> bool:
@@ -254,10 +245,6 @@ def _settle(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:
     consumer computes it again.
     """
     order = pending_below(root)
-    if any(node.op is COMPRESS for node in order):
-        raise NotImplementedError(
-            "the elements a mask selects cannot be stored yet, only reduced: use x[mask].sum() and the like, or where="
-        )
     epilogue = find_epilogue(root)
     fused = epilogue.reduced if epilogue is not None else None
     inside = {id(n) for n in order}
@@ -265,14 +252,14 @@ def _settle(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:
     for node in order[:-1]:
         if node.memory is None and (
             (isinstance(node.op, Reduction) and node is not fused)
-            or any(_is_outside(r, inside) for r in list(node.readers))
+            or any(is_outside(r, inside) for r in list(node.readers))
         ):
             compute(node)
             changed = True
     return find_epilogue(root) if changed else epilogue
 
 
-def _is_outside(reader: Any, inside: set[int]) -> bool:
+def is_outside(reader: Any, inside: set[int]) -> bool:
     """Whether a reader is another consumer than the graph in hand: one before it, perhaps."""
     node = reader()
     return (node is None or id(node) not in inside) and type(reader) is not Selecting

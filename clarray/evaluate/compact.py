@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -11,21 +10,22 @@ import numpy as np
 
 from clarray.codegen.compact import compact_source, places
 from clarray.codegen.expression import distinct
-from clarray.evaluate import evaluate, pending_below
-from clarray.evaluate.elementwise import _dtypes, strided_launch
+from clarray.evaluate import evaluate, is_outside, pending_below
+from clarray.evaluate.elementwise import _dtypes, flat_launch, strided_launch
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
-from clarray.expr.build import Selecting, pass_on
+from clarray.expr.build import pass_on
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index
 from clarray.expr.view import Shape, broadcast_shapes, contiguous
 from clarray.ops.monoids import Reduction
 from clarray.ops.special import cast_loop
-from clarray.plan.compact import WORD, access_class, compact_plan, flat_step, parts
+from clarray.plan.compact import WORD, CompactPlan, access_class, compact_plan, flat_step, parts
 from clarray.plan.elementwise import ALIGNMENT
 from clarray.plan.layout import STEPPED, aligned
-from clarray.plan.tuning.compact import CompactPolicy
 from clarray.runtime import Memory
 
 _INT64 = np.dtype(np.int64)
+SPARSE = 4  # a result that fills less of its memory than one part in so many is moved to its own
+SMALL = 1 << 16  # bytes that are not worth it
 
 
 def compact(value: Node, mask: Node) -> Node:
@@ -89,14 +89,9 @@ def settle(roots: tuple[Node, ...], consumer: Node | None = None) -> None:
         inside.add(id(consumer))
     for node in order.values():
         if node.memory is None and (
-            isinstance(node.op, Reduction) or any(_is_outside(r, inside) for r in list(node.readers))
+            isinstance(node.op, Reduction) or any(is_outside(r, inside) for r in list(node.readers))
         ):
             evaluate(node)
-
-
-def _is_outside(reader: Any, inside: set[int]) -> bool:
-    node = reader()
-    return node is not None and node.memory is None and id(node) not in inside and type(reader) is not Selecting
 
 
 def _run(state: DeviceState, value: Node, mask: Node, shape: Shape) -> Node:
@@ -106,32 +101,89 @@ def _run(state: DeviceState, value: Node, mask: Node, shape: Shape) -> Node:
     value, mask = (flat(state, node, shape) for node in (value, mask))
     pattern, nodes = distinct((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
     accesses, steps = flat_accesses(nodes, shape)
-    dtypes = [*_dtypes(value, nodes), *_dtypes(mask, nodes)]
+    loaded = [x.dtype for x in nodes if x.memory is not None]
+    computed = [value.dtype, *_dtypes(value, nodes), *_dtypes(mask, nodes)]
     furthest = max(n, *(n * abs(s) for s in steps))
     loose = any(x.memory is not None and x.offset * x.dtype.itemsize % ALIGNMENT for x in nodes)
-    plan = compact_plan(accesses, dtypes, furthest, not loose, _policy(state))
-    key = ("compact", value.sig, mask.sig, pattern, plan)
-    kernels = state.prepared.get(key)
-    if kernels is None:
-        made = compact_source(plan, value, mask, nodes, state.capabilities)
-        kernels = state.keep(key, state.kernels(made.text, made.arg_types))
+    policy = state.policies.compact
+    nbytes = bytes_of(nodes)
     args = data_arguments(nodes)
     args += [s for s, access in zip(steps, accesses, strict=True) if access in STEPPED]
     args.append(n)
-    return _two_passes(state, kernels, plan, args, bytes_of(nodes), n, value.dtype)
+    for once in (True, False) if _may_look_back(state) else (False,):
+        plan = compact_plan(accesses, loaded, computed, furthest, not loose, once, policy)
+        key = ("compact", value.sig, mask.sig, pattern, plan)
+        kernels = state.prepared.get(key)
+        if kernels is None:
+            made = compact_source(plan, value, mask, nodes, state.capabilities)
+            kernels = state.keep(key, state.kernels(made.text, made.arg_types))
+        run = _one_pass if once else _two_passes
+        found = run(state, kernels, plan, list(args), nbytes, n, value.dtype)
+        if found is not None:
+            break
+    assert found is not None
+    return found
+
+
+_FAILED = "compact: looking back failed"
+
+
+def _may_look_back(state: DeviceState) -> bool:
+    policy = state.policies.compact
+    return bool(policy.look_back) and not policy.chunked and _FAILED not in state.prepared
+
+
+def _one_pass(
+    state: DeviceState, kernels: Any, plan: CompactPlan, args: list[Any], nbytes: int, n: int,
+    dtype: np.dtype,
+) -> Node | None:  # fmt: skip
+    """Write into memory for all elements, and give back what was too much; None where it failed."""
+    device, policy = state.device, plan.policy
+    try:
+        memory = device.allocate(n * dtype.itemsize)
+    except MemoryError:
+        return None
+    tiles = -(-n // plan.tile)
+    told = device.allocate(8 * (4 + tiles))
+    device.fill_zero(told)
+    groups = min(tiles, state.units * policy.groups_per_unit)
+    args += [tiles, told.buffer, memory.buffer]
+    moved = nbytes + memory.nbytes
+    Launch(
+        kernels["compact_once"], (groups,), (policy.work_group,), args,
+        moved <= policy.inline_bytes, moved, (memory, told),
+    ).run()  # fmt: skip
+    head = np.empty(3, np.uint64)
+    device.read(told, 0, head)
+    if head[2]:
+        state.keep(_FAILED, True)
+        return None
+    total = int(head[1])
+    found = contiguous_leaf(memory, (total,), dtype)
+    if total * dtype.itemsize * SPARSE >= memory.nbytes or memory.nbytes <= SMALL:
+        return found
+    exact = contiguous_leaf(device.allocate(total * dtype.itemsize), (total,), dtype)
+    if total:
+        launch = flat_launch(state, found, exact)
+        assert launch is not None
+        launch.run()
+    return exact
 
 
 def _two_passes(
-    state: DeviceState, kernels: Any, plan: Any, args: list[Any], nbytes: int, n: int, dtype: np.dtype
-) -> Node:
+    state: DeviceState, kernels: Any, plan: CompactPlan, args: list[Any], nbytes: int, n: int,
+    dtype: np.dtype,
+) -> Node | None:  # fmt: skip
     """Count, wait for the number, write."""
     device, policy = state.device, plan.policy
     groups = parts(n, nbytes + n, state.units, plan)
     inline = nbytes + n <= policy.inline_bytes
     counts = device.allocate(8 * groups)
-    flags = device.allocate(8 * -(-n // WORD))
+    flags = device.allocate(8 * -(-n // WORD)) if policy.chunked else None
     local = (policy.work_group,)
-    args += [flags.buffer, counts.buffer]
+    if flags is not None:
+        args.append(flags.buffer)
+    args.append(counts.buffer)
     Launch(kernels["compact_count"], (groups,), local, args, inline, nbytes).run()
     host = np.empty(groups, np.int64)
     device.read(counts, 0, host)
@@ -139,21 +191,21 @@ def _two_passes(
     out = contiguous_leaf(device.allocate(total * dtype.itemsize), (total,), dtype)
     if total:
         assert out.memory is not None
-        args += [_places(state).buffer, out.memory.buffer]
+        if policy.chunked:
+            args.append(_places(state).buffer)
+        args.append(out.memory.buffer)
         moved = nbytes + total * dtype.itemsize
-        Launch(kernels["compact_write"], (groups,), local, args, inline, moved, (flags, counts)).run()
+        Launch(
+            kernels["compact_write"], (groups,), local, args, inline, moved, (flags, counts)
+        ).run()
     return out
-
-
-def _policy(state: DeviceState) -> CompactPolicy:
-    return replace(state.policies.compact, chunked=True, work_group=1)
 
 
 def _places(state: DeviceState) -> Memory:
     found = state.prepared.get("compact places")
     if found is None:
         found = state.keep("compact places", state.device.upload(places()))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _step(node: Node, shape: Shape) -> int | None:

@@ -85,10 +85,9 @@ def gather(source: Node, numbers: Node) -> Node:
     source = evaluate(source)
     rest = View((), (), source.offset)
     if source.contiguous:
-        extents, strides = (source.size,), (1,)
-    else:
-        extents, strides = source.shape, source.strides
-    return gather_named(source, Named(numbers, numbers.shape, extents, strides, rest, 0))
+        return gather_named(source, Named(numbers, numbers.shape, (source.size,), (1,), rest, 0))
+    named = Named(numbers, numbers.shape, source.shape, source.strides, rest, 0)
+    return gather_named(source, named)
 
 
 def gather_named(source: Node, named: Named, target: Node | None = None) -> Node:

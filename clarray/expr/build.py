@@ -231,32 +231,38 @@ def compress(value: Node, mask: Node) -> Node:
 
 
 def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
-    """Push an elementwise operation below the compression: f(x[m], c) is f(x, c)[m]."""
+    """Push an elementwise operation below the compression: f(x[m], c) is f(x, c)[m].
+
+    Elements that different masks select are stored first.
+    """
     mask = None
     inner = []
     for a in args:
         if a.op is COMPRESS:
             value, m = a.args
             if mask is not None and m is not mask:
-                raise MaskMismatch
+                return nary(loop, _stored(args))
             mask = m
             inner.append(value)
         elif a.shape in ((), (1,)) and not a.flags & MASKED:
             inner.append(a)
         else:
-            raise MaskMismatch
-    assert mask is not None
+            return nary(loop, _stored(args))
+    if mask is None:  # another thread has stored it meanwhile
+        return nary(loop, args)
     return compress(nary(loop, tuple(inner)), mask)
 
 
-class MaskMismatch(NotImplementedError):
-    """The operands are not selected by one mask."""
+def _stored(args: tuple[Node, ...]) -> tuple[Node, ...]:
+    for a in args:
+        if a.flags & MASKED:
+            store_selection(a)
+    return args
 
-    def __init__(self) -> None:
-        super().__init__(
-            "the elements that different masks select cannot be combined yet, as they cannot be "
-            "stored: use clarray.where, or where="
-        )
+
+def store_selection(node: Node) -> None:
+    """Make a selection memory; the layer that can puts itself here."""
+    raise AssertionError(f"nothing evaluates {node}")
 
 
 def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
@@ -329,6 +335,6 @@ def live_readers(readers: list) -> list[Node]:
 
 
 __all__ = [
-    "COST_LIMIT", "EAGER", "MaskMismatch", "Selecting", "binary", "broadcast", "compress", "live_readers", "nary",
+    "COST_LIMIT", "EAGER", "Selecting", "binary", "broadcast", "compress", "live_readers", "nary",
     "pass_on", "prune", "reduction", "regrow", "replace_args", "unary",
 ]  # fmt: skip

@@ -41,6 +41,8 @@ class CompactPlan:
         Whether contiguous operands may be loaded by aligned vectors.
     loads : int
         Loads per work-item and tile.
+    once : bool
+        Whether every element is read once, and the work-groups look back.
     policy : CompactPolicy
     """
 
@@ -50,7 +52,13 @@ class CompactPlan:
     index: str
     aligned: bool
     loads: int
+    once: bool
     policy: CompactPolicy
+
+    @property
+    def tile(self) -> int:
+        """Elements that a work-group takes at once."""
+        return self.policy.work_group * self.vector * self.loads
 
 
 def flat_step(shape: Shape, strides: Shape) -> int | None:
@@ -68,34 +76,42 @@ def access_class(step: int) -> str:
 
 
 def compact_plan(
-    accesses: tuple[str, ...], dtypes: Sequence[np.dtype], furthest: int, aligned: bool,
-    policy: CompactPolicy,
+    accesses: tuple[str, ...], loaded: Sequence[np.dtype], computed: Sequence[np.dtype],
+    furthest: int, aligned: bool, once: bool, policy: CompactPolicy,
 ) -> CompactPlan:  # fmt: skip
     """Choose the vectors.
 
     Parameters
     ----------
-    dtypes : sequence of dtype
-        Of everything that is loaded, computed and stored.
+    loaded, computed : sequence of dtype
+        Of the inputs in memory, and of everything that is computed, the result first.
     furthest : int
         The largest position inside an operand.
+    once : bool
+        Whether the work-groups may look back.
     """
-    complex_ = any(d.kind == "c" for d in dtypes)
     index = index_type(furthest, policy.chunked)
     if policy.chunked:
+        complex_ = any(d.kind == "c" for d in (*loaded, *computed))
         return CompactPlan(
-            accesses, 1 if complex_ else LANES, not complex_, index, False, 1, policy
+            accesses, 1 if complex_ else LANES, not complex_, index, False, 1, False, policy
         )
-    widest = max(d.itemsize for d in dtypes)
+    widest = max((d.itemsize for d in loaded), default=4)
     vector = max(1, min(4, policy.vector_bytes // widest))
     if STRIDED in accesses:
         vector = 1
-    return CompactPlan(accesses, vector, False, index, aligned and vector > 1, policy.loads, policy)
+    loads = policy.loads
+    most = policy.local_bytes // max(4, computed[0].itemsize) // policy.work_group
+    while vector * loads > most and vector * loads > 1:
+        vector, loads = (vector, loads // 2) if loads > 1 else (vector // 2, 1)
+    return CompactPlan(
+        accesses, vector, False, index, aligned and vector > 1, loads, once, policy
+    )
 
 
 def parts(n: int, nbytes: int, units: int, plan: CompactPlan) -> int:
     """Contiguous parts that the elements are cut into, one per work-group."""
     policy = plan.policy
-    quantum = WORD if policy.chunked else policy.work_group * plan.vector * plan.loads
+    quantum = WORD if policy.chunked else plan.tile
     most = min(units * policy.groups_per_unit, -(-n // quantum), nbytes // policy.chunk_bytes)
     return max(1, most)

@@ -13,7 +13,7 @@ from math import prod
 from typing import NamedTuple
 
 from clarray.plan.elementwise import index_type
-from clarray.plan.layout import Shape, merge, reach
+from clarray.plan.layout import merge, reach
 from clarray.plan.tuning.policy import ElementwisePolicy
 
 NEIGHBOURS = 4  # of a list, that a work-item takes at once: as many loads in flight
@@ -25,12 +25,12 @@ class GatherSpace(NamedTuple):
     before: tuple[tuple[int, int], ...]
     chosen: tuple[tuple[int, int], ...]
     after: tuple[tuple[int, int], ...]
-    count: int  # numbers in the list
+    listed: int  # numbers in the list
 
     @property
     def size(self) -> int:
         """Elements of the result."""
-        return self.count * prod(n for n, _ in (*self.before, *self.after))
+        return self.listed * prod(n for n, _ in (*self.before, *self.after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,15 @@ class GatherPlan:
 
 def gather_space(
     before: Sequence[tuple[int, int]], chosen: Sequence[tuple[int, int]],
-    after: Sequence[tuple[int, int]], count: int,
+    after: Sequence[tuple[int, int]], listed: int,
 ) -> GatherSpace:  # fmt: skip
     """Merge neighbouring axes, given as extents and strides."""
-    merged = []
-    for axes in (before, chosen, after):
-        found = merge([(n, (s,)) for n, s in axes if n != 1])
-        merged.append(tuple((n, steps[0]) for n, steps in found))
-    return GatherSpace(*merged, count)  # type: ignore[call-arg, misc]
+    return GatherSpace(_merged(before), _merged(chosen), _merged(after), listed)
+
+
+def _merged(axes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    found = merge([(n, (s,)) for n, s in axes if n != 1])
+    return tuple((n, steps[0]) for n, steps in found)
 
 
 def gather_plan(
@@ -105,11 +106,11 @@ def gather_plan(
     vector = 1 if rows or "strided" in accesses else NEIGHBOURS
     axes = (*space.before, *space.chosen, *space.after)
     furthest = max(
-        reach(tuple(n for n, _ in axes), tuple(s for _, s in axes)), space.size, space.count,
+        reach(tuple(n for n, _ in axes), tuple(s for _, s in axes)), space.size, space.listed,
         prod(n for n, _ in space.chosen),
     )  # fmt: skip
     whole = aligned and not policy.chunked and itemsize * vector <= 16 and (
-        not space.before or space.count % vector == 0
+        not space.before or space.listed % vector == 0
     )
     index = index_type(furthest, policy.chunked)
     return GatherPlan(
@@ -122,15 +123,15 @@ def gather_plan(
 def work(space: GatherSpace, plan: GatherPlan) -> int:
     """Units of work of a launch."""
     if plan.after_rank < 0:
-        return prod(n for n, _ in space.before) * -(-space.count // plan.vector)
+        return prod(n for n, _ in space.before) * -(-space.listed // plan.vector)
     return space.size // space.after[-1][0] if plan.policy.chunked else space.size
 
 
-def sizes(space: GatherSpace, plan: GatherPlan, axes: Shape = ()) -> list[int]:
+def sizes(space: GatherSpace, plan: GatherPlan) -> list[int]:
     """Arguments after the data, in the order of `codegen.gather`."""
-    found = [work(space, plan), space.count]
+    found = [work(space, plan), space.listed]
     if plan.after_rank < 0:
-        found.append(-(-space.count // plan.vector))
+        found.append(-(-space.listed // plan.vector))
         outer: tuple[tuple[int, int], ...] = ()
     else:
         found += space.after[-1]

@@ -32,6 +32,10 @@ class CompactPolicy:
         How the work-groups of one pass see each other's counts: ``''`` for not at all, so that
         the elements are read twice; ``'ptx'`` by relaxed loads and stores of the device;
         ``'volatile'`` for devices in whose memory those are the same.
+    staged : bool
+        Whether what a tile keeps goes through local memory, to be stored side by side.
+    local_bytes : int
+        Of a tile that goes through local memory, at most.
     spins : int
         Looks at another group's count before a single pass is given up.
     """
@@ -45,6 +49,8 @@ class CompactPolicy:
     inline_bytes: int
     chunk_bytes: int
     look_back: str = ""
+    staged: bool = True
+    local_bytes: int = 1 << 15
     spins: int = 1 << 20
 
 
