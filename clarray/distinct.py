@@ -34,7 +34,7 @@ class Unique(NamedTuple):
     """What was asked for."""
 
     values: DeviceArray
-    index: DeviceArray | None = None
+    first: DeviceArray | None = None
     inverse: DeviceArray | None = None
     counts: DeviceArray | None = None
 
@@ -98,7 +98,7 @@ def _begins(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:
     differs = before != after
     if equal_nan and ordered.dtype.kind in "fc":
         return differs & (before == before)  # NaN come last: what follows one is another
-    return differs  # type: ignore[no-any-return]
+    return differs
 
 
 def _of_sorted(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:

@@ -113,7 +113,7 @@ def _with_nan(found: DeviceArray, last: DeviceArray) -> DeviceArray:
 
 
 def _isnan(a: DeviceArray) -> DeviceArray:
-    return ufunc_calls.call(np.isnan, (a,))  # type: ignore[no-any-return]
+    return ufunc_calls.call(np.isnan, (a,))
 
 
 # Median -------------------------------------------------------------------------------------------
@@ -311,7 +311,8 @@ def _plain(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) ->
     count = a.shape[axis]
     virtual = np.asanyarray(METHODS[method].place(count, q))
     if not count:
-        np.quantile(np.empty(0, a.dtype), q, method=method)  # NumPy's IndexError
+        empty: Any = np.empty(0, a.dtype)
+        np.quantile(empty, q, method=method)  # type: ignore[call-overload]  # NumPy's IndexError
     ordered = _sorted(a, axis)
     last = manipulation.moveaxis(ordered, axis, 0)[-1]
     whole = method == "linear" and virtual.dtype.kind in "iu"
@@ -339,9 +340,9 @@ def _between(a: DeviceArray, b: DeviceArray, t: Any) -> DeviceArray:
         if isinstance(t, np.ndarray) and t.ndim == 0:
             t = t[()]
         elif isinstance(t, np.ndarray):
-            upper = bool(t.ravel()[0] >= 0.5)
+            above = bool(t.ravel()[0] >= 0.5)
             t = creation.array(t, device=a.device)
-            return b - away * (1 - t) if upper else a + away * t
+            return b - away * (1 - t) if above else a + away * t
         return b - away * (1 - t) if t >= 0.5 else a + away * t
     upper = creation.array(t >= 0.5, device=a.device)
     part = creation.array(t, device=a.device)
@@ -397,18 +398,17 @@ def _weighted(
     axis = normalize_axis_index(axis, a.ndim)
     places = argsort_lines(a._node, axis) if a.size else creation.zeros(a.shape, _INT64)._node
     ordered = wrap(along(packed(a), places, axis))
-    heavy = wrap(along(packed(creation.array(weights)), places, axis))
-    missing = _isnan(ordered) if a.dtype.kind == "f" else None
+    heavy = wrap(along(packed(weights), places, axis))
     most: Any = a.shape[axis] - 1
-    if skip and missing is not None:
-        heavy = selecting.where(missing, heavy.dtype.type(0), heavy)
-        count = _valid(a, axis)
+    count = _valid(a, axis) if skip else None
+    if count is not None:
+        heavy = selecting.where(_isnan(ordered), heavy.dtype.type(0), heavy)
         most = creation.array(np.maximum(count - 1, 0), device=a.device)
     running = accumulate(np.add, heavy, axis, _FLOAT64)
     total = manipulation.moveaxis(running, axis, 0)[-1:]
     lines = manipulation.moveaxis(running, axis, 0) / total
     bad = _isnan(lines[-1])
-    if skip:
+    if count is not None:
         bad = bad & creation.array(count > 0, device=a.device)
     if bool(bad.any()):
         raise ValueError("Weights included NaN, inf or were all zero.")

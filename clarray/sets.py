@@ -114,7 +114,7 @@ def unique_inverse(x: Any) -> Any:
 
 def unique_values(x: Any) -> DeviceArray:
     """Distinct values; every NaN is a value of its own. See `unique`."""
-    return unique(x, equal_nan=False)  # type: ignore[no-any-return]
+    return unique(x, equal_nan=False)
 
 
 # Membership ---------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def intersect1d(
 
 def union1d(ar1: Any, ar2: Any) -> DeviceArray:
     """Sorted values that are in at least one of two arrays."""
-    return unique(joining.concatenate(_pair(ar1, ar2), None))  # type: ignore[no-any-return]
+    return unique(joining.concatenate(_pair(ar1, ar2), None))
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
