@@ -189,17 +189,21 @@ void distinct(${', '.join(params)}) {
   __local ${lane} leasts[${wg}], mosts[${wg}];
   leasts[item] = least;
   mosts[item] = most;
+  barrier(CLK_LOCAL_MEM_FENCE);
   for (int half_ = ${wg // 2}; half_ > 0; half_ >>= 1) {
-    barrier(CLK_LOCAL_MEM_FENCE);
     if (item < half_) {
-      leasts[item] = leasts[item + half_] < leasts[item] ? leasts[item + half_] : leasts[item];
-      mosts[item] = mosts[item + half_] > mosts[item] ? mosts[item + half_] : mosts[item];
+      const ${lane} low_ = leasts[item + half_], high_ = mosts[item + half_];
+      least = low_ < least ? low_ : least;
+      most = high_ > most ? high_ : most;
+      leasts[item] = least;
+      mosts[item] = most;
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
   if (item == 0) {
     ranges += ranges_at + 2 * group;
-    ranges[0] = (long)leasts[0];
-    ranges[1] = (long)mosts[0];
+    ranges[0] = (long)least;
+    ranges[1] = (long)most;
   }
 % endif
 }
