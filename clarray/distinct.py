@@ -106,9 +106,11 @@ def _of_sorted(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:
     size = ordered.size
     if size == 1:
         return ordered
-    node, mask = ordered[:-1]._node, _begins(ordered, equal_nan)
-    found = compact(node, mask._node)
-    return joining.concatenate((wrap(found), ordered[-1:]))
+    found = compact(ordered[:-1]._node, _begins(ordered, equal_nan)._node, room=1)
+    memory, dtype = found.memory, found.dtype
+    assert memory is not None
+    write(leaf(memory, (1,), (1,), found.size, dtype), ordered[-1:]._node)  # the last run's last
+    return wrap(contiguous_leaf(memory, (found.size + 1,), dtype))
 
 
 def _of_runs(

@@ -28,7 +28,7 @@ SPARSE = 4  # a result that fills less of its memory than one part in so many is
 SMALL = 1 << 16  # bytes that are not worth it
 
 
-def compact(value: Node, mask: Node) -> Node:
+def compact(value: Node, mask: Node, room: int = 0) -> Node:
     """The elements of `value` where `mask` is set, in C order.
 
     Parameters
@@ -36,6 +36,8 @@ def compact(value: Node, mask: Node) -> Node:
     value, mask : Node
         Of shapes that broadcast together, the mask of bools; pending ones are computed while they
         are read.
+    room : int
+        The result's memory has place for so many elements after its own.
 
     Returns
     -------
@@ -47,7 +49,7 @@ def compact(value: Node, mask: Node) -> Node:
         settle((value, mask))
         shape = broadcast_shapes((value.shape, mask.shape))
         eager = (value.flags | mask.flags) & EAGER
-        found = _run(state_of(device), value, mask, shape)
+        found = _run(state_of(device), value, mask, shape, room)
         if eager:
             device.synchronize()
     return found
@@ -94,10 +96,10 @@ def settle(roots: tuple[Node, ...], consumer: Node | None = None) -> None:
             evaluate(node)
 
 
-def _run(state: DeviceState, value: Node, mask: Node, shape: Shape) -> Node:
+def _run(state: DeviceState, value: Node, mask: Node, shape: Shape, room: int = 0) -> Node:
     n = prod(shape)
     if n == 0:
-        return contiguous_leaf(state.device.allocate(0), (0,), value.dtype)
+        return contiguous_leaf(state.device.allocate(room * value.dtype.itemsize), (0,), value.dtype)
     value, mask = (flat(state, node, shape) for node in (value, mask))
     pattern, nodes = distinct((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
     accesses, steps = flat_accesses(nodes, shape)
@@ -118,7 +120,7 @@ def _run(state: DeviceState, value: Node, mask: Node, shape: Shape) -> Node:
             made = compact_source(plan, value, mask, nodes, state.capabilities)
             kernels = state.keep(key, state.kernels(made.text, made.arg_types))
         run = _one_pass if once else _two_passes
-        found = run(state, kernels, plan, list(args), nbytes, n, value.dtype)
+        found = run(state, kernels, plan, list(args), nbytes, n, value.dtype, room)
         if found is not None:
             break
     assert found is not None
@@ -135,12 +137,12 @@ def _may_look_back(state: DeviceState) -> bool:
 
 def _one_pass(
     state: DeviceState, kernels: Any, plan: CompactPlan, args: list[Any], nbytes: int, n: int,
-    dtype: np.dtype,
+    dtype: np.dtype, room: int,
 ) -> Node | None:  # fmt: skip
     """Write into memory for all elements, and give back what was too much; None where it failed."""
     device, policy = state.device, plan.policy
     try:
-        memory = device.allocate(n * dtype.itemsize)
+        memory = device.allocate((n + room) * dtype.itemsize)
     except MemoryError:
         return None
     tiles = -(-n // plan.tile)
@@ -162,7 +164,7 @@ def _one_pass(
     found = contiguous_leaf(memory, (total,), dtype)
     if total * dtype.itemsize * SPARSE >= memory.nbytes or memory.nbytes <= SMALL:
         return found
-    exact = contiguous_leaf(device.allocate(total * dtype.itemsize), (total,), dtype)
+    exact = contiguous_leaf(device.allocate((total + room) * dtype.itemsize), (total,), dtype)
     if total:
         launch = flat_launch(state, found, exact)
         assert launch is not None
@@ -172,7 +174,7 @@ def _one_pass(
 
 def _two_passes(
     state: DeviceState, kernels: Any, plan: CompactPlan, args: list[Any], nbytes: int, n: int,
-    dtype: np.dtype,
+    dtype: np.dtype, room: int,
 ) -> Node | None:  # fmt: skip
     """Count, wait for the number, write."""
     device, policy = state.device, plan.policy
@@ -188,7 +190,7 @@ def _two_passes(
     host = np.empty(groups, np.int64)
     device.read(counts, 0, host)
     total = int(host.sum())
-    out = contiguous_leaf(device.allocate(total * dtype.itemsize), (total,), dtype)
+    out = contiguous_leaf(device.allocate((total + room) * dtype.itemsize), (total,), dtype)
     if total:
         assert out.memory is not None
         if policy.chunked:
