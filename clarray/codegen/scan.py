@@ -1,4 +1,4 @@
-"""The source of a scan along an axis, or of the reductions of its segments."""
+"""The sources of a scan along an axis, and of the reductions of its segments."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clarray.codegen.ctype import Dialect, compute_type
 from clarray.codegen.expression import Call, Inputs, Operand, operand, parameters
-from clarray.codegen.reduce import MonoidCode
+from clarray.codegen.reduce import MonoidCode, lane_dtype
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
 from clarray.ops.monoids import Monoid, literal
 from clarray.ops.special import cast_loop
-from clarray.plan.scan import ScanPlan
+from clarray.ops.ufuncs import emit
+from clarray.plan.scan import COLUMNS, LOOKBACK, SPLIT, ParallelPlan, ScanPlan
 
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities
@@ -82,3 +84,147 @@ def _converted(value: Node, dtype: np.dtype) -> Node:
         cast_loop(dtype), (value,), value.shape, dtype, value.size, 0, 0, 0,
         value.inputs or (value,),
     )  # fmt: skip
+
+
+# In parallel ----------------------------------------------------------------------------------------
+
+
+class Part:
+    """A component of a state, as words of 32 bits and back."""
+
+    def __init__(self, target: str, lane: str, nbytes: int) -> None:
+        self.target = target
+        self.lane = lane
+        self.words = max(1, nbytes // 4)
+
+    def word(self, k: int) -> str:
+        if self.words == 1:
+            return f"as_uint({self.target})" if self.lane in _WORD else f"(uint)({self.target})"
+        return f"as_uint{self.words}({self.target}).s{k}"
+
+    def value(self, words: list[str]) -> str:
+        if self.words == 1:
+            return f"as_{self.lane}({words[0]})" if self.lane in _WORD else f"({self.lane})({words[0]})"
+        return f"as_{self.lane}((uint{self.words})({', '.join(words)}))"
+
+
+_WORD = ("int", "uint", "float")
+
+
+def _parts(components: Sequence[tuple[str, np.dtype]], prefix: str = "x.") -> list[Part]:
+    found = []
+    for name, dtype in components:
+        lane = compute_type(dtype)
+        nbytes = lane.bits // 8 * lane.width
+        found.append(Part(prefix + name, str(lane), nbytes))
+    return found
+
+
+class ScanCode(MonoidCode):
+    """A monoid as the templates of scans see it.
+
+    Its identity changes nothing at all: for a float sum that is zero of negative sign.
+    """
+
+    def __init__(self, monoid: Monoid, dialect: Dialect, dtype: np.dtype) -> None:
+        super().__init__(monoid, dialect, dtype, np.dtype(np.int64))
+        self.plain = monoid.algebra in ("fold", "compensated")
+
+    def initial(self, component: str) -> str:
+        if self.algebra == "compensated":
+            dtype = dict(self.components)[component]
+            return literal(complex(-0.0, -0.0) if dtype.kind == "c" else -0.0, dtype)
+        return super().initial(component)
+
+    def type_at(self, width: int) -> str:
+        return str(compute_type(self.entering, width))
+
+    def meet_at(self, width: int, a: str, b: str) -> str:
+        """The text that combines two values, `a` of earlier positions."""
+        if self.algebra == "compensated":
+            return f"({a} + {b})"
+        return emit(self._loop, [a, b], replace(self.dialect, width=width))
+
+    def meet(self, a: str, b: str) -> str:
+        return self.meet_at(self.width, a, b)
+
+    def meet_lane(self, a: str, b: str) -> str:
+        return self.meet_at(1, a, b)
+
+    @property
+    def inner_parts(self) -> list[Part]:
+        if self.plain:
+            return _parts([("", self.entering)], "x")
+        return self.state_parts
+
+    @property
+    def state_parts(self) -> list[Part]:
+        return _parts(self.components)
+
+
+def state_dtypes(monoid: Monoid) -> list[np.dtype]:
+    """The dtypes in which the components of a state lie in memory."""
+    return [lane_dtype(d) for _, d in monoid.components]
+
+
+def chain_sizes(monoid: Monoid) -> tuple[int, int]:
+    """Words of a value and of a state."""
+    code = ScanCode(monoid, Dialect(), monoid.entering)
+    return sum(p.words for p in code.inner_parts), sum(p.words for p in code.state_parts)
+
+
+def parallel_source(
+    plan: ParallelPlan, monoid: Monoid, value: Node, nodes: Sequence[Node], capabilities: Capabilities
+) -> tuple[str, dict[str, tuple[str, ...]]]:
+    """Render the program of a parallel scan over the distinct inputs `nodes`.
+
+    Returns
+    -------
+    text : str
+    arg_types : dict
+        Per kernel.
+    """
+    chunked, columns = plan.policy.chunked, plan.form == COLUMNS
+    dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
+    step = "k0" if columns else "s"
+    inputs.operands = [replace(o, step=o.name + step) for o in inputs.operands]
+    entering = _converted(value, monoid.entering)
+    call = Call("value", entering, inputs)
+    out = operand("y", monoid.out_dtype, plan.out_access, dialect, base="yb", aligned=plan.aligned)
+    out = replace(out, step="y" + step)
+    out_params, out_types = parameters(out, const=False)
+    everyone = [*inputs.operands, out]
+    integer = "int32" if plan.index == "int" else "int64"
+    code = ScanCode(monoid, dialect, entering.dtype)
+    states = [f"__global {code.lane(d)} *q_{n}" for n, d in code.components]
+    numbers = ["n", *(f"k{a}" for a in range(plan.kept_rank))]
+    for o in everyone:
+        numbers += [f"{o.name}s", *(f"{o.name}k{a}" for a in range(plan.kept_rank))]
+    lookback = plan.mode == LOOKBACK
+    counts = ["units"] if lookback else ["units", "lines", "parts", "length"]
+    params = [
+        *inputs.params, *out_params, *([] if lookback else states),
+        *(f"const long {name}" for name in counts), *(f"const {plan.index} {name}" for name in numbers),
+    ]  # fmt: skip
+    kinds = (
+        *inputs.arg_types, *out_types, *([] if lookback else ["buffer"] * len(states)),
+        *["int64"] * len(counts), *[integer] * len(numbers),
+    )  # fmt: skip
+    body = call.text + render(
+        "scan_chunks" if chunked else "scan_columns" if columns else "scan_tiles",
+        d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,
+        value=call, m=code, first=_first_state(monoid), everyone=everyone,
+        pointers=[o for o in everyone if o.access != "index"], params=params, rank=plan.kept_rank,
+        form=plan.form, mode=plan.mode, stream=plan.stream, strip=plan.policy.strip, WG=plan.work_group,
+        down=plan.down, states=states, inner_parts=code.inner_parts, state_parts=code.state_parts,
+    )  # fmt: skip
+    text = source(body, dialect, capabilities.function_attribute)
+    if lookback:
+        return text, {"scan_lookback": (*kinds, "buffer", "uint32", "int64", "int64")}
+    found = {"scan_finish": kinds}
+    if chunked or plan.mode == SPLIT:
+        found["scan_reduce"] = kinds
+    if not chunked and plan.mode == SPLIT:
+        found["scan_carry"] = (*["buffer"] * len(states), "int64", "int64")
+    return text, found

@@ -1,7 +1,8 @@
 """Launches of scans along an axis and of the reductions of segments: made and run at once.
 
 A scan is an algorithm of its own, so its result is memory; its operand may be pending, and is then
-computed while it is read.
+computed while it is read. Associative operations are scanned in parallel, the others by the sequential
+twin, which also is what the parallel scan is tested against.
 """
 
 from __future__ import annotations
@@ -11,23 +12,28 @@ from typing import Any
 from clarray.codegen.expression import distinct
 from clarray.codegen.scan import scan_source
 from clarray.evaluate import evaluate, flush_readers, overlaps, view_of
+from clarray.evaluate.scan_parallel import run_parallel, shifted_arguments
 from clarray.evaluate.state import (
     DeviceState,
     Launch,
     bytes_of,
-    data_arguments,
     device_of,
     state_of,
 )
 from clarray.expr.node import COMPRESS, CONST, EAGER, INDEX, Node, contiguous_leaf, leaf
 from clarray.expr.overlap import k_order_strides
-from clarray.ops.monoids import Monoid, Reduction
+from clarray.ops.monoids import Monoid, Reduction, scan_monoid
 from clarray.plan.elementwise import groups
 from clarray.plan.layout import aligned
 from clarray.plan.scan import Lines, ScanPlan, line_blocks, line_space, scan_plan
+from clarray.runtime import Device
+
+__all__ = ["access_of", "reduce_segments", "scan", "settle", "shifted_arguments"]
 
 
-def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None) -> Node:
+def scan(
+    value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, sequential: bool = False
+) -> Node:
     """Combine the elements along an axis and keep every state.
 
     Parameters
@@ -37,6 +43,8 @@ def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None) -> 
     target : Node, optional
         A leaf of the result's dtype and shape. It is written where that is safe; its pending
         readers are evaluated before.
+    sequential : bool
+        Take the sequential twin although the operation is associative.
 
     Returns
     -------
@@ -51,7 +59,12 @@ def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None) -> 
         settle(value)
         if target is None or any(overlaps(n, target) for n in value.inputs or (value,)):
             target = _new_leaf(value, monoid)
-        _run(state_of(device), value, monoid, axis, target, None)
+        if monoid.associative and not sequential:
+            if target.size:
+                run_parallel(state_of(device), value, scan_monoid(monoid), axis, target)
+            _complete(device, value, target)
+        else:
+            _run(state_of(device), value, monoid, axis, target, None)
     return target
 
 
@@ -127,20 +140,6 @@ def access_of(node: Node) -> str:
     return "const" if node.op is CONST else "index" if node.op is INDEX else "strided"
 
 
-def shifted_arguments(nodes: list[Node], shifts: tuple[int, ...]) -> list[Any]:
-    """The arguments that place the inputs, each input in memory moved by its shift."""
-    args = data_arguments(nodes)
-    moves = iter(shifts)
-    position = 0
-    for node in nodes:
-        if node.op is CONST:
-            position += 2 if node.dtype.kind == "c" else 1
-            continue
-        position += 1 if node.op is INDEX else 2
-        args[position - 1] += next(moves)
-    return args
-
-
 def _run(
     state: DeviceState, value: Node, monoid: Monoid, axis: int, target: Node,
     positions: Node | None,
@@ -162,9 +161,14 @@ def _run(
                 key, state.kernel(scan_source(plan, monoid, value, nodes, state.capabilities))
             )
         _launch(state, kernel, plan, lines, value, nodes, target, axis, positions).run()
+    _complete(state.device, value, target)
+
+
+def _complete(device: Device, value: Node, target: Node) -> None:
+    """Wait for a scan that reads or writes memory of the user's."""
     assert target.memory is not None
     if value.flags & EAGER or target.memory.shared:
-        state.device.synchronize()
+        device.synchronize()
 
 
 def _launch(

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from clarray.codegen.ctype import compute_type
 from clarray.ops.dtypes import dtype_row
 from clarray.ops.ufuncs import Loop, find_loop
 
-__all__ = ["Monoid", "Reduction", "fold_monoid", "statistic_monoid"]
+__all__ = ["CText", "Monoid", "Reduction", "fold_monoid", "scan_monoid", "snippet_monoid", "statistic_monoid"]
 
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
@@ -212,6 +213,30 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
     )
 
 
+_CHANGES_FIRST = (np.gcd, np.hypot, np.logaddexp, np.logaddexp2)
+
+
+def scan_monoid(monoid: Monoid) -> Monoid:
+    """The same operation for a scan, where the first value must stay as it is.
+
+    An identity may change a value that it meets: gcd(0, -4) is 4, and (1+0j) * (inf+1j) is NaN. Such
+    an operation then has none, but a state that knows whether it has seen a value.
+    """
+    loop = monoid.loop
+    if monoid.algebra != "fold" or loop is None:
+        return monoid
+    folded = monoid.components[0][1]
+    if loop.ufunc not in _CHANGES_FIRST and not (loop.ufunc is np.multiply and folded.kind == "c"):
+        return monoid
+    return _intern(
+        ("scan", monoid.code),
+        lambda code: Monoid(
+            monoid.name, "first", monoid.in_dtype, monoid.out_dtype, (("v", folded), ("has", _BOOL)),
+            loop, code=code,
+        ),
+    )  # fmt: skip
+
+
 def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
     """The reductions that are no ufunc's.
 
@@ -247,9 +272,35 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
     return _intern((name, dtype), make)
 
 
+class CText(str):
+    """An identity that the user wrote in C."""
+
+
+def snippet_monoid(name: str, loop: Loop, identity: Any) -> Monoid:
+    """The reduction by an expression of the user's, which is taken for associative.
+
+    Parameters
+    ----------
+    loop : Loop
+        Of two operands and a result of one dtype.
+    identity : object
+        A scalar, C text, or None where there is none.
+    """
+    dtype = loop.out_dtype
+
+    def make(code: int) -> Monoid:
+        components: tuple = (("v", dtype),) if identity is not None else (("v", dtype), ("has", _BOOL))
+        algebra = "fold" if identity is not None else "first"
+        return Monoid(name, algebra, dtype, dtype, components, loop, identity, code=code)
+
+    return _intern(("snippet", loop.code, type(identity), repr(identity)), make)
+
+
 def literal(value: Any, dtype: np.dtype) -> str:
     """The C text of a scalar constant of `dtype`, exact for every value."""
     row = dtype_row(dtype)
+    if isinstance(value, CText):
+        return f"((char)(-(({value}) != 0)))" if row.kind == "b" else f"(({compute_type(dtype)})({value}))"
     if row.kind == "b":
         return "((char)(-1))" if value else "((char)(0))"
     if row.kind in "iu":

@@ -1,6 +1,15 @@
-"""The plan of a scan along one axis, as the slow sequential twin does it.
+"""The plan of a scan along one axis: in parallel, or as the slow sequential twin does it.
 
-Every position of the other axes is a line, and one work-item goes along a line from its first
+In parallel, lines (one for each position of the other axes) are taken in one of two forms:
+
+    rows      the elements of a line are closer together than the lines: a line, or a part of one, goes
+              through vectors (CPU) or tiles (GPU) with a carry
+    columns   neighbouring lines are neighbours in memory: many lines are carried side by side
+
+Lines are cut into parts where there are too few of them. The first launch then gives the state of each
+part, and the last one the results; on devices whose policy has a look-back one launch does it all.
+
+The twin: every position of the other axes is a line, and one work-item goes along a line from its first
 element to its last, so any operation may be scanned, associative or not. Lines that lie side by
 side in memory are taken several at a time on a CPU, row by row, so that each row's cache line is
 read once; on a GPU neighbouring work-items take them.
@@ -13,11 +22,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from clarray.plan.elementwise import index_type
-from clarray.plan.layout import Shape, collapse, reach
+from clarray.plan.elementwise import ALIGNMENT, index_type
+from clarray.plan.layout import INDEX, STRIDED, UNIT, Shape, access, collapse, reach
 from clarray.plan.tuning.policy import ElementwisePolicy
+from clarray.plan.tuning.scan import ScanPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
 
 BLOCK = 16  # lines side by side: a cache line of float32
 
@@ -110,3 +125,224 @@ def line_blocks(kept: Shape, block: int) -> int:
     for extent in kept[:-1]:
         found *= extent
     return found
+
+
+# In parallel ----------------------------------------------------------------------------------------
+
+ROWS = "rows"
+COLUMNS = "columns"
+
+WHOLE = "whole"  # one launch: lines are not cut
+SPLIT = "split"  # the states of parts first
+LOOKBACK = "lookback"  # one launch, whose work-groups tell each other
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelPlan:
+    """What the sources of a parallel scan are specialised on.
+
+    Parameters
+    ----------
+    form : str
+        `ROWS` or `COLUMNS`.
+    mode : str
+        `WHOLE`, `SPLIT` or `LOOKBACK`; on a CPU the first two have the same source.
+    accesses : tuple of str
+        Per distinct input: ``'const'`` or its access class along the vectors.
+    out_access : str
+    kept_rank : int
+    vector : int
+        Elements per load.
+    explicit : bool
+        Written in vector types.
+    index : str
+        C type of positions.
+    aligned : bool
+        Whether contiguous operands may be loaded by aligned vectors.
+    stream : bool
+        Whether results bypass the caches.
+    work_group : int
+    policy : ScanPolicy
+    """
+
+    form: str
+    mode: str
+    accesses: tuple[str, ...]
+    out_access: str
+    kept_rank: int
+    vector: int
+    explicit: bool
+    index: str
+    aligned: bool
+    stream: bool
+    work_group: int
+    policy: ScanPolicy
+
+    @property
+    def tile(self) -> int:
+        """Elements of a line that a work-group takes at a time, in rows on a GPU."""
+        return self.work_group * self.policy.loads * self.vector
+
+    @property
+    def down(self) -> int:
+        """Work-items of a group that share a line, in columns with look-back."""
+        return max(1, self.work_group // ACROSS)
+
+
+class Cut(NamedTuple):
+    """How the lines are cut, and the launch that follows from it.
+
+    Parameters
+    ----------
+    mode : str
+    parts, length : int
+        Parts per line, and elements of a part.
+    units : int
+        Pieces of work: what a work-group (CPU: a turn of its loop) takes at a time.
+    """
+
+    mode: str
+    parts: int
+    length: int
+    units: int
+
+
+ACROSS = 32  # lines side by side in a tile of columns: one transaction of 4-byte elements
+LEAST_GROUP = 32
+
+
+def is_beside(lines: Lines, length: int, vector: int) -> bool:
+    """Whether lines are to be taken side by side: neighbours are closer than a line's elements."""
+    if not lines.kept or lines.kept[-1] < vector or length < 2:
+        return False
+    beside = [abs(s[-1]) for s in lines.strides]
+    along = [abs(step) for step in lines.steps]
+    nearer = sum(b < a for b, a in zip(beside, along, strict=True))
+    return beside[0] < along[0] and 2 * nearer >= len(along)
+
+
+def parallel_plan(
+    lines: Lines, length: int, kinds: Sequence[str], dtypes: Sequence[np.dtype], offsets: Sequence[int],
+    vectors: bool, policy: ScanPolicy,
+) -> ParallelPlan:  # fmt: skip
+    """Choose form, vectors and positions; the mode is chosen by `cut`.
+
+    Parameters
+    ----------
+    kinds : sequence of str
+        Per distinct input: ``'const'``, ``'index'`` or ``''`` for memory.
+    dtypes : sequence of dtype
+        Of the output, of the inputs that are no constants, and of everything computed.
+    offsets : sequence of int
+        Of the output and of those inputs, in elements.
+    vectors : bool
+        Whether the operation exists for vectors.
+    """
+    explicit = policy.chunked and vectors and all(d.kind != "c" for d in dtypes)
+    widest = max(d.itemsize for d in dtypes)
+    vector = max(1, min(policy.max_width, policy.vector_bytes // widest)) if explicit or not policy.chunked else 1
+    beside = is_beside(lines, length, vector if policy.chunked else LEAST_GROUP)
+    if beside and not policy.chunked:
+        vector = 1
+    steps = [s[-1] for s in lines.strides] if beside else lines.steps
+    placed = iter(steps[1:])
+    accesses = tuple("const" if k == "const" else _class(k, next(placed)) for k in kinds)
+    out_access = access(steps[0])
+    if not policy.chunked and out_access != UNIT and all(a in (STRIDED, "const") for a in accesses):
+        vector = 1  # neighbouring work-items take neighbouring elements
+    spaces = [(*s, step) for s, step in zip(lines.strides, lines.steps, strict=True)]
+    furthest = max(length, *(reach((*lines.kept, length), s) for s in spaces))
+    whole = all(_starts_aligned(o, s, d, ALIGNMENT) for o, s, d in zip(offsets, spaces, dtypes, strict=False))
+    out_bytes = dtypes[0].itemsize * length
+    for extent in lines.kept:
+        out_bytes *= extent
+    stream = (
+        explicit and 0 < policy.stream_bytes <= out_bytes and vector * dtypes[0].itemsize in (32, 64)
+        and _starts_aligned(offsets[0], spaces[0], dtypes[0], vector * dtypes[0].itemsize)
+    )  # fmt: skip
+    group = policy.work_group
+    if not policy.chunked:
+        wanted = lines.kept[-1] if beside else -(-length // (policy.loads * vector))
+        group = max(min(LEAST_GROUP, group), min(group, 1 << (wanted - 1).bit_length()))
+    return ParallelPlan(
+        COLUMNS if beside else ROWS, WHOLE, accesses, out_access, len(lines.kept), vector, explicit,
+        index_type(furthest, policy.chunked), whole and not explicit, stream, group, policy,
+    )  # fmt: skip
+
+
+def _class(kind: str, step: int) -> str:
+    return INDEX if kind == "index" else access(step)
+
+
+def _starts_aligned(offset: int, strides: Shape, dtype: np.dtype, alignment: int) -> bool:
+    """Whether every run of neighbouring elements starts where an aligned vector may."""
+    steps = [s for s in strides if s != 1]
+    return all(v * dtype.itemsize % alignment == 0 for v in (offset, *steps))
+
+
+def cut(plan: ParallelPlan, kept: Shape, length: int, units: int, lookback: bool) -> Cut:
+    """Choose how lines are cut.
+
+    Parameters
+    ----------
+    length : int
+        Elements along the scanned axis.
+    units : int
+        Compute units of the device.
+    lookback : bool
+        Whether a single pass is allowed.
+    """
+    policy = plan.policy
+    lines = 1
+    for extent in kept:
+        lines *= extent
+    wanted = units * policy.groups_per_unit
+    pieces = lines
+    quantum = plan.vector
+    if plan.form == COLUMNS:
+        side = policy.strip * plan.vector if policy.chunked else plan.work_group
+        pieces = lines // kept[-1] * -(-kept[-1] // side)
+        quantum = 1
+    elif not policy.chunked:
+        quantum = plan.tile
+    parts = max(1, min(-(-wanted // pieces), length // policy.min_part))
+    if parts == 1 or 2 * pieces >= wanted:
+        return Cut(WHOLE, 1, length, pieces)
+    if lookback and not policy.chunked:
+        return _lookback_cut(plan, kept, lines, length)
+    part = -(-length // parts)
+    part = -(-part // quantum) * quantum
+    parts = -(-length // part)
+    return Cut(SPLIT if parts > 1 else WHOLE, parts, part, pieces * parts)
+
+
+def _lookback_cut(plan: ParallelPlan, kept: Shape, lines: int, length: int) -> Cut:
+    if plan.form == ROWS:
+        tiles = -(-length // plan.tile)
+        return Cut(LOOKBACK, tiles, plan.tile, lines * tiles)
+    rows = plan.down * plan.policy.rows
+    tiles = -(-length // rows)
+    across = plan.work_group // plan.down
+    return Cut(LOOKBACK, tiles, rows, lines // kept[-1] * -(-kept[-1] // across) * tiles)
+
+
+def chain_words(plan: ParallelPlan, kept: Shape, tiles: int, inner: int, state: int) -> tuple[int, int]:
+    """64-bit words that the work-groups of a look-back tell each other in: all, and those of one line.
+
+    Parameters
+    ----------
+    tiles : int
+        Per line, or in columns per strip of lines.
+    inner, state : int
+        Words of a value and of a state.
+    """
+    lines = 1
+    for extent in kept:
+        lines *= extent
+    if plan.form == COLUMNS:
+        across = plan.work_group // plan.down
+        strips = lines // kept[-1] * -(-kept[-1] // across)
+        return 2 + strips * tiles * across * state, 0
+    fan = plan.policy.fan
+    region = tiles * inner + (tiles // fan + 1 + tiles // fan**2 + 2) * state
+    return 2 + lines * region, region

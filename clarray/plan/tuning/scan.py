@@ -2,19 +2,124 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class ScanPolicy:
-    """Shape of a scan along an axis."""
+    """Shape of a scan along an axis.
+
+    Parameters
+    ----------
+    chunked : bool
+        CPU: one work-item per work-group, which takes a part of a line, or a strip of lines side by
+        side, in explicit vectors. GPU: a work-group takes tiles.
+    vector_bytes, max_width : int
+        Bytes and elements of a vector or load; the widest dtype counts.
+    work_group : int
+        Work-items per work-group, at most: short lines get less.
+    loads : int
+        Vectors per work-item and tile.
+    rows : int
+        Rows that a work-item of a GPU loads at once where lines lie side by side.
+    strip : int
+        Vectors of neighbouring lines that a work-item of a CPU carries at once.
+    groups_per_unit : int
+        Work-groups per compute unit that fill the device.
+    min_part : int
+        Elements that a part of a line has at least, where lines are cut.
+    short : int
+        Lines up to this length are taken by one work-item each where they are many (GPU).
+    stream_bytes : int
+        Outputs at least this large are written past the caches; 0: never.
+    inline_bytes : int
+        Launches that move fewer bytes run on the calling thread, where the device can.
+    wave : int
+        Work-items that run in step and can exchange values by PTX (32), or 1.
+    lookback : str
+        How work-groups of one launch see each other's results: '' (they do not: lines that are cut
+        take three launches), 'ptx' or 'volatile'.
+    fan : int
+        Tiles per block and blocks per section of the single-pass scan.
+    spins : int
+        Looks at another work-group's result before a work-group computes it itself.
+    """
+
+    chunked: bool
+    vector_bytes: int
+    max_width: int
+    work_group: int
+    loads: int
+    rows: int
+    strip: int
+    groups_per_unit: int
+    min_part: int
+    short: int
+    stream_bytes: int
+    inline_bytes: int
+    wave: int = 1
+    lookback: str = ""
+    fan: int = 32
+    spins: int = 1 << 20
 
 
-CPU = ScanPolicy()
-GPU = ScanPolicy()
-NVIDIA = GPU
+CPU = ScanPolicy(
+    chunked=True,
+    vector_bytes=64,
+    max_width=16,
+    work_group=1,
+    loads=1,
+    rows=1,
+    strip=128,
+    groups_per_unit=8,
+    min_part=1 << 14,
+    short=0,
+    stream_bytes=1 << 24,
+    inline_bytes=1 << 18,
+)
+GPU = ScanPolicy(
+    chunked=False,
+    vector_bytes=16,
+    max_width=4,
+    work_group=256,
+    loads=4,
+    rows=8,
+    strip=1,
+    groups_per_unit=8,
+    min_part=1 << 12,
+    short=32,
+    stream_bytes=0,
+    inline_bytes=0,
+)
+NVIDIA = replace(GPU, wave=32, lookback="ptx")
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
-TINY_CPU = ScanPolicy()
-TINY_GPU = ScanPolicy()
-TINY_FENCED = TINY_GPU
+TINY_CPU = ScanPolicy(
+    chunked=True,
+    vector_bytes=16,
+    max_width=4,
+    work_group=1,
+    loads=1,
+    rows=1,
+    strip=2,
+    groups_per_unit=2,
+    min_part=8,
+    short=0,
+    stream_bytes=0,
+    inline_bytes=0,
+)
+TINY_GPU = ScanPolicy(
+    chunked=False,
+    vector_bytes=8,
+    max_width=2,
+    work_group=8,
+    loads=2,
+    rows=3,
+    strip=1,
+    groups_per_unit=2,
+    min_part=32,
+    short=3,
+    stream_bytes=0,
+    inline_bytes=0,
+)
+TINY_FENCED = replace(TINY_GPU, lookback="volatile", fan=3)

@@ -1,0 +1,204 @@
+"""Launches of parallel scans: one pass where lines are whole or work-groups see each other, else three."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clarray.codegen.expression import distinct
+from clarray.codegen.scan import chain_sizes, parallel_source, state_dtypes
+from clarray.evaluate.elementwise import _dtypes
+from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments
+from clarray.expr.node import CONST, INDEX, Node, contiguous_leaf, index
+from clarray.ops.monoids import Monoid, fold_monoid
+from clarray.plan.layout import aligned
+from clarray.plan.scan import (
+    COLUMNS,
+    LOOKBACK,
+    ROWS,
+    SPLIT,
+    Cut,
+    Lines,
+    ParallelPlan,
+    chain_words,
+    cut,
+    line_space,
+    parallel_plan,
+)
+from clarray.runtime import Device, Kernel, Memory
+
+_INT64 = np.dtype(np.int64)
+_LAST_EPOCH = 2**32 - 1
+_MOST_GROUPS = 1 << 20
+_TICKETS = 2**31
+
+
+def shifted_arguments(nodes: list[Node], shifts: tuple[int, ...]) -> list[Any]:
+    """The arguments that place the inputs, each input in memory moved by its shift."""
+    args = data_arguments(nodes)
+    moves = iter(shifts)
+    position = 0
+    for node in nodes:
+        if node.op is CONST:
+            position += 2 if node.dtype.kind == "c" else 1
+            continue
+        position += 1 if node.op is INDEX else 2
+        args[position - 1] += next(moves)
+    return args
+
+
+def run_parallel(
+    state: DeviceState, value: Node, monoid: Monoid, axis: int, target: Node, lookback: bool | None = None
+) -> None:
+    """Scan `value`, whose inputs are settled, into the leaf `target`.
+
+    Parameters
+    ----------
+    lookback : bool, optional
+        Whether a single pass is allowed; by default where the policy says so, the device has passed
+        a test, and no input is overwritten: a work-group that gives up waiting reads them again.
+    """
+    pattern, nodes = distinct(value.inputs or (value,))
+    placed = [n for n in nodes if n.op is not CONST]
+    ndim = len(value.shape)
+    strides = (target.strides, *(aligned(n.shape, n.strides, ndim) for n in placed))
+    lines = line_space(value.shape, axis, strides)
+    length = value.shape[axis]
+    kinds = tuple("const" if n.op is CONST else "index" if n.op is INDEX else "" for n in nodes)
+    offsets = tuple(n.offset + o for n, o in zip((target, *placed), lines.offsets, strict=True))
+    loose = tuple(o * n.dtype.itemsize % 64 for o, n in zip(offsets, (target, *placed), strict=True))
+    inputs_kept = all(n.memory is not target.memory for n in placed)
+    key = ("scan", value.sig, pattern, kinds, monoid.code, lines, length, loose, inputs_kept, lookback)
+    found = state.prepared.get(key)
+    if found is None:
+        if lookback is None:
+            lookback = inputs_kept and is_trusted(state)
+        dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *_dtypes(value, nodes), *state_dtypes(monoid)]
+        plan = parallel_plan(
+            lines, length, kinds, dtypes, offsets, monoid.algebra in ("fold", "compensated"), state.policies.scan
+        )
+        way = cut(plan, lines.kept, length, state.units, lookback)
+        if way.mode == LOOKBACK and way.units >= _TICKETS:
+            way = cut(plan, lines.kept, length, state.units, False)
+        if not plan.policy.chunked:
+            plan = replace(plan, mode=way.mode)
+        source = ("scan source", value.sig, pattern, monoid.code, plan)
+        kernels = state.prepared.get(source)
+        if kernels is None:
+            text, arg_types = parallel_source(plan, monoid, value, nodes, state.capabilities)
+            kernels = state.keep(source, state.kernels(text, arg_types))
+        found = state.keep(key, (plan, way, kernels))
+    plan, way, kernels = found
+    _launch_all(state, kernels, plan, way, lines, value, nodes, target, monoid, length)
+
+
+def _launch_all(
+    state: DeviceState, kernels: dict[str, Kernel], plan: ParallelPlan, way: Cut, lines: Lines,
+    value: Node, nodes: list[Node], target: Node, monoid: Monoid, length: int,
+) -> None:  # fmt: skip
+    assert target.memory is not None
+    place = shifted_arguments(nodes, lines.offsets[1:])
+    place += [target.memory.buffer, target.offset + lines.offsets[0]]
+    numbers = [length, *reversed(lines.kept)]
+    for k in (*range(1, len(lines.steps)), 0):
+        numbers += [lines.steps[k], *reversed(lines.strides[k])]
+    read = bytes_of(nodes)
+    nbytes = read + target.size * target.dtype.itemsize
+    policy = plan.policy
+    local = (plan.work_group,)
+    if way.mode == LOOKBACK:
+        chain = chain_of(state)
+        inner, states = chain_sizes(monoid)
+        words, region = chain_words(plan, lines.kept, way.parts, inner, states)
+        memory, epoch = chain.next(state.device, words)
+        args = [*place, way.units, *numbers, memory.buffer, epoch, way.parts, region]
+        Launch(kernels["scan_lookback"], (way.units,), local, args, False, nbytes, memory).run()
+        return
+    count = target.size // length
+    counts = [way.units, count, way.parts, way.length]
+    inline = nbytes <= policy.inline_bytes
+    most = state.units * policy.groups_per_unit if policy.chunked else _MOST_GROUPS
+    groups = (min(way.units, most),)
+    kept: list[Memory] = []
+    buffers = [target.memory.buffer for _ in monoid.components]  # not touched where lines are whole
+    if way.mode == SPLIT:
+        kept = [state.device.allocate(count * way.parts * d.itemsize) for d in state_dtypes(monoid)]
+        buffers = [m.buffer for m in kept]
+        args = [*place, *buffers, *counts, *numbers]
+        Launch(kernels["scan_reduce"], groups, local, args, inline, read, kept).run()
+        if not policy.chunked:
+            side = plan.work_group if plan.form == COLUMNS else 1
+            carriers = (min(-(-count // side), _MOST_GROUPS),)
+            Launch(kernels["scan_carry"], carriers, local, [*buffers, count, way.parts], inline, 0, kept).run()
+    args = [*place, *buffers, *counts, *numbers]
+    Launch(kernels["scan_finish"], groups, local, args, inline, nbytes, kept).run()
+
+
+class Chain:
+    """Memory in which work-groups of one launch tell each other; the launch's number says what is new."""
+
+    def __init__(self) -> None:
+        self.memory: Memory | None = None
+        self.words = 0
+        self.epoch = 0
+
+    def next(self, device: Device, words: int) -> tuple[Memory, int]:
+        """The memory, of at least so many words of 64 bits, and the number of the next launch."""
+        if self.memory is None or words > self.words or self.epoch == _LAST_EPOCH:
+            self.words = max(words, 2 * self.words, 1 << 12)
+            self.memory = device.allocate(8 * self.words)
+            device.fill_zero(self.memory)
+            self.epoch = 0
+        self.epoch += 1
+        return self.memory, self.epoch
+
+
+def chain_of(state: DeviceState) -> Chain:
+    """The chain of a device."""
+    found: Chain = state.prepared.get(Chain) or state.keep(Chain, Chain())
+    return found
+
+
+_trusted: dict[tuple[Device, str], bool] = {}
+
+
+def is_trusted(state: DeviceState) -> bool:
+    """Whether single-pass scans work on this device: tried once in a process.
+
+    The trial cannot hang: a work-group that waits too long gives up, says so, and reads what is
+    before it itself. It counts as failed then, as it does with a wrong result.
+    """
+    kind = state.policies.scan.lookback
+    if not kind:
+        return False
+    key = (state.device, kind)
+    found = _trusted.get(key)
+    if found is None:
+        found = _trusted[key] = _passes(state)
+    return found
+
+
+def _passes(state: DeviceState) -> bool:
+    policy = state.policies.scan
+    tile = policy.work_group * policy.loads * max(1, min(policy.max_width, policy.vector_bytes // 8))
+    size = tile * (policy.fan**2 + 2) + 1
+    value = index((size,), (1,), _INT64)
+    target = contiguous_leaf(state.device.allocate(8 * size), (size,), _INT64)
+    try:
+        run_parallel(state, value, fold_monoid(np.add, _INT64), 0, target, True)
+    except RuntimeError:
+        return False
+    found = np.empty(size, np.int64)
+    told = np.empty(2, np.uint64)
+    chain = chain_of(state)
+    assert target.memory is not None
+    assert chain.memory is not None
+    state.device.read(target.memory, 0, found)
+    state.device.read(chain.memory, 0, told)
+    gave_up = int(told[1]) & 0xFFFFFFFF == chain.epoch
+    return not gave_up and bool((found == np.arange(size).cumsum()).all())
+
+
+__all__ = ["ROWS", "Chain", "chain_of", "is_trusted", "run_parallel", "shifted_arguments"]
