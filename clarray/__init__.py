@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from typing import Any as _Any
+
 import numpy as _np
 from numpy import (
     bool_,
@@ -64,3 +66,12 @@ from clarray.version import __version__
 
 bool = _np.bool_
 globals().update(_ufuncs_by_name())
+
+
+def __getattr__(name: str) -> _Any:
+    """Import `clarray.ndimage` when it is first asked for."""
+    if name == "ndimage":
+        from importlib import import_module
+
+        return import_module("clarray.ndimage")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

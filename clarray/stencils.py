@@ -2,4 +2,132 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import numpy as np
+
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.evaluate import evaluate
+from clarray.evaluate.stencil import Window, stencil
+from clarray.expr.node import MASKED, Node
+from clarray.hostdata import device_dtype
+from clarray.ops.monoids import accumulator
+from clarray.plan.stencil import LINE
+
+__all__ = ["convolve", "correlate"]
+
+_MODES = {"valid": 0, "same": 1, "full": 2, "v": 0, "s": 1, "f": 2}
+
+
+def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
+    """The discrete convolution of two sequences; see `numpy.convolve`.
+
+    The sum is taken directly, in time ``len(a) * len(v)``: where both are long (some ten thousand elements on a
+    CPU), a product of Fourier transforms would be faster.
+
+    Parameters
+    ----------
+    a, v : array_like
+        One-dimensional, neither empty.
+    mode : {'full', 'same', 'valid'}
+
+    Returns
+    -------
+    DeviceArray
+        Of the dtype that NumPy promotes both to; integers wrap around, float16 is summed in float32.
+
+    Raises
+    ------
+    ValueError
+        For an empty or a many-dimensional operand.
+    """
+    device = ufunc_calls.device_of_operands((a, v))
+    first, second = (_known(x, device) for x in (a, v))
+    first, second = (x.reshape(1) if x.ndim == 0 else x for x in (first, second))
+    for name, x in (("a", first), ("v", second)):
+        if x.size == 0:
+            raise ValueError(f"{name} cannot be empty")
+    if second.size > first.size:
+        first, second = second, first
+    _check_depth(first, second)
+    return _slide(first, second[::-1], _mode(mode), second.size // 2)
+
+
+def correlate(a: Any, v: Any, mode: Any = "valid") -> DeviceArray:
+    """The cross-correlation of two sequences, ``c[k] = sum(a[n + k] * conj(v[n]))``; see `numpy.correlate`.
+
+    Parameters
+    ----------
+    a, v : array_like
+        One-dimensional, neither empty.
+    mode : {'valid', 'same', 'full'}
+
+    Returns
+    -------
+    DeviceArray
+        Of the dtype that NumPy promotes both to.
+
+    Raises
+    ------
+    ValueError
+        For an operand that is empty or not one-dimensional.
+    """
+    device = ufunc_calls.device_of_operands((a, v))
+    first, second = (_known(x, device) for x in (a, v))
+    _check_depth(first, second)
+    for name, x in (("first", first), ("second", second)):
+        if x.size == 0:
+            raise ValueError(f"{name} array argument cannot be empty")
+    if second.dtype.kind == "c":
+        second = second.conj()
+    number = _mode(mode)
+    if first.size >= second.size:
+        return _slide(first, second, number, second.size // 2)
+    # NumPy slides the shorter one and turns the result round
+    size = first.size
+    return _slide(second[::-1], first[::-1], number, size - 1 - size // 2)
+
+
+def _known(x: Any, device: Any) -> DeviceArray:
+    """An array whose size no mask decides."""
+    found = as_array(x, device)
+    if found._node.flags & MASKED:
+        evaluate(found._node)
+    return found
+
+
+def _check_depth(*arrays: DeviceArray) -> None:
+    for x in arrays:
+        if x.ndim > 1:
+            raise ValueError("object too deep for desired array")
+        if x.ndim == 0:
+            raise ValueError("object of too small depth for desired array")
+
+
+def _mode(mode: Any) -> int:
+    if isinstance(mode, str):
+        found = _MODES.get(mode.lower())
+        if found is None or (mode not in ("valid", "same", "full") and len(mode) > 1):
+            np.correlate([1.0], [1.0], mode)  # type: ignore[call-overload]  # raises NumPy's own error
+        elif len(mode) == 1:
+            np.correlate([1.0], [1.0], mode)  # type: ignore[call-overload]  # warns as NumPy does
+        return found if found is not None else 0
+    np.correlate([1.0], [1.0], mode)
+    return int(mode)
+
+
+def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArray:
+    """``out[i] = sum(a[i + t - left] * v[t])`` for the longer `a`, with `left` as the mode says."""
+    n, m = a.size, v.size
+    out_dtype = device_dtype(np.result_type(a.dtype, v.dtype), a.device)
+    work = accumulator(out_dtype)
+    left, length = ((0, n - m + 1), (before, n), (m - 1, n + m - 1))[mode]
+    window = Window(LINE, ((-left, m - 1 - left),), weights=_packed(v, work), taps=m)
+    value = a._node
+    return wrap(stencil(value, window, ("constant",), 0, work, out_dtype, (length,)))
+
+
+def _packed(v: DeviceArray, dtype: np.dtype) -> Node:
+    node = evaluate(ufunc_calls.cast(v._node, dtype))
+    return node if node.contiguous else ufunc_calls.packed(node)

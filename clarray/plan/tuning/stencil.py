@@ -1,20 +1,83 @@
-"""Tuning of stencil: the policy, and its measured values per kind of device."""
+"""Tuning of stencils: the policy, and its measured values per kind of device."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class StencilPolicy:
-    """Shape of a stencil."""
+    """Shape of a stencil.
+
+    Parameters
+    ----------
+    chunked : bool
+        Whether a work-item takes one contiguous chunk of tiles, staged in memory that its cache
+        holds (CPU), or a work-group takes one tile, staged in local memory (GPU).
+    vector_bytes, max_width, inline_bytes
+        As in `ElementwisePolicy`.
+    blocks : int
+        Vectors of neighbouring outputs that a work-item accumulates at once (CPU).
+    work_group : int
+        Work-items per work-group.
+    items : int
+        Outputs per work-item (GPU).
+    groups_per_unit : int
+        Work-groups per compute unit (CPU).
+    tile_bytes : int
+        Bytes of a tile with its halo: what stays in a core's cache, or the local memory of a group.
+    network : int
+        Largest window whose order statistics a network of comparators finds; larger ones are
+        searched bit by bit.
+    unrolled : int
+        Longest line of weights whose number the source is specialised on (GPU): its taps slide
+        through registers. 0: never.
+    """
+
+    chunked: bool
+    vector_bytes: int
+    max_width: int
+    inline_bytes: int
+    blocks: int
+    work_group: int
+    items: int
+    groups_per_unit: int
+    tile_bytes: int
+    network: int
+    unrolled: int
 
 
-CPU = StencilPolicy()
-GPU = StencilPolicy()
+CPU = StencilPolicy(
+    chunked=True,
+    vector_bytes=64,
+    max_width=16,
+    inline_bytes=1 << 16,
+    blocks=4,
+    work_group=1,
+    items=0,
+    groups_per_unit=8,
+    tile_bytes=1 << 18,
+    network=49,
+    unrolled=0,
+)
+GPU = StencilPolicy(
+    chunked=False,
+    vector_bytes=4,
+    max_width=1,
+    inline_bytes=0,
+    blocks=1,
+    work_group=256,
+    items=8,
+    groups_per_unit=0,
+    tile_bytes=32768,
+    network=49,
+    unrolled=65,
+)
 NVIDIA = GPU
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
-TINY_CPU = StencilPolicy()
-TINY_GPU = StencilPolicy()
+TINY_CPU = replace(
+    CPU, vector_bytes=16, max_width=4, inline_bytes=0, blocks=2, groups_per_unit=2, tile_bytes=256, network=5
+)
+TINY_GPU = replace(GPU, work_group=8, items=2, tile_bytes=512, network=5, unrolled=3)
 TINY_FENCED = TINY_GPU

@@ -1,0 +1,171 @@
+"""The source of a stencil."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clarray.codegen.ctype import CType, Dialect, cast, compute_type
+from clarray.codegen.expression import Call, Inputs, operand, parameters, scalar_parameters
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.expr.node import Node
+from clarray.ops.dtypes import dtype_row
+from clarray.ops.special import cast_loop
+from clarray.ops.ufuncs import emit, find_loop
+from clarray.plan.layout import STEPPED
+from clarray.plan.stencil import NETWORK, RANKS, TABLE, StencilPlan
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+BLOCK = 256  # weights whose products are summed before the sum is added to the others'
+_BYTE = np.dtype(np.uint8)
+_BOOL = np.dtype(bool)
+
+
+@dataclass(frozen=True, slots=True)
+class TileType:
+    """C types of what a tile holds (integers in the order of the values for order statistics), as text."""
+
+    type: str
+    lane: str
+    value: str
+    value_lane: str
+    bits: int
+    unsigned: str
+    unsigned_lane: str
+    signed: str
+    top: str
+    sign: str
+
+
+def tile_dtype(form: str, dtype: np.dtype) -> np.dtype:
+    """The dtype of a tile's elements."""
+    if form in RANKS and dtype.kind == "f":
+        return np.dtype(np.int64 if dtype.itemsize == 8 else np.int32)
+    return dtype
+
+
+def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
+    """Render a stencil of `value` over its distinct inputs `nodes`."""
+    dialect = make_dialect(capabilities, plan.vector)
+    single = replace(dialect, width=1)
+    converted = _converted(value, plan.value)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True, prefix="i")
+    scalars = Inputs(nodes, plan.accesses, single, base=True, prefix="i")
+    call, call_1 = Call("value", converted, inputs), Call("value_1", converted, scalars)
+    out = operand("y", plan.out, "unit" if plan.policy.chunked else "strided", dialect, base="yb")
+    t = _types(plan, dialect)
+    params, arg_types, prepare = _parameters(plan, inputs, out, t)
+    ranks = plan.form in RANKS
+    body = call.text + (call_1.text if plan.vector > 1 else "")
+    body += render(
+        "stencil_rows" if plan.policy.chunked else "stencil_tile",
+        d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
+        scalars=scalars, value=call, scalar=call_1 if plan.vector > 1 else call, out=out, t=t, form=plan.form,
+        ranks=ranks, keyed=plan.value.kind == "f", weighted=not ranks, exact=plan.exact,
+        divides=plan.divides, rank=plan.rank, deep=plan.deep, direct=not plan.staged, width=plan.width or "width",
+        lanes=plan.lanes, local_size=plan.local, network=plan.network, target=plan.target,
+        taps_known=plan.taps, bools=plan.value == _BOOL, block=BLOCK, params=params, prepare=prepare,
+        pointers=[o for o in [*inputs.operands, out] if o.access != "index"],
+        blocks=1 if plan.form == NETWORK else plan.policy.blocks if plan.policy.chunked else plan.policy.items,
+        madd="" if ranks else _multiply_add(plan, t, dialect), finish=_finish(plan, t, dialect),
+        everyone=[*inputs.operands, out],
+    )  # fmt: skip
+    return Source("stencil", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
+
+
+def _types(plan: StencilPlan, dialect: Dialect) -> TileType:
+    held = tile_dtype(plan.form, plan.value)
+    ctype = compute_type(held, dialect.width)
+    value = compute_type(plan.value, dialect.width)
+    if held.kind == "c":
+        return TileType(
+            str(ctype), str(ctype), str(value), str(value), 0, "", "", "", "", ""
+        )  # fmt: skip
+    bits = ctype.bits
+    return TileType(
+        str(ctype), str(ctype.lane), str(value), str(value.lane), bits, str(ctype.uint), str(ctype.uint.lane),
+        str(ctype.int_), hex(2 ** (bits - 1) - 1) + ("L" if bits == 64 else ""),
+        "0" if ctype.is_unsigned else hex(2 ** (bits - 1)) + ("UL" if bits == 64 else ""),
+    )  # fmt: skip
+
+
+def _parameters(plan: StencilPlan, inputs: Inputs, out: Any, t: TileType) -> tuple[list[str], list[str], list[str]]:
+    """Declarations, argument types, and the lines that make constants of some of them."""
+    out_params, out_types = parameters(out, const=False)
+    params, types = [*inputs.params, *out_params], [*inputs.arg_types, *out_types]
+    if plan.form not in RANKS:
+        params += [f"__global const {dtype_row(plan.value).storage} *w", "const long wo"]
+        types += ["buffer", "int64"]
+    if plan.form in (TABLE, *RANKS) or not plan.staged:
+        params.append("__global const int *table")
+        types.append("buffer")
+    if plan.deep and plan.staged:
+        params.append("__global const int *shifts")
+        types.append("buffer")
+    if plan.policy.chunked:
+        params.append(f"__global {t.lane} *restrict scratch")
+        types.append("buffer")
+    outside, kinds, lines = scalar_parameters("cval", plan.value)
+    params += outside
+    types += kinds
+    if plan.divides:
+        divisor, kinds, _ = scalar_parameters("divisor", plan.value)
+        params += divisor
+        types += kinds
+    numbers = [
+        *("units", "down", "across", "height", *([] if plan.width else ["width"]), "pitch", "plane", "size", "planes"),
+        *("taps", "step", "wanted", "low_y", "span_y", "low_x", "span_x", "inner"),
+        *("ky", "my", "mode_y", "kx", "mx", "mode_x"),
+    ]
+    for a in range(plan.rank):
+        numbers += [f"k{a}", f"m{a}", f"mode{a}"]
+    for o in (*inputs.operands, out):
+        numbers += [f"{o.name}k{a}" for a in range(plan.rank)] + [f"{o.name}y"]
+        numbers += [f"{o.name}s0"] if o.access in STEPPED else []
+    params += [f"const {plan.index} {name}" for name in numbers]
+    types += ["int32" if plan.index == "int" else "int64"] * len(numbers)
+    return params, types, [*inputs.prepare, *lines]
+
+
+def _multiply_add(plan: StencilPlan, t: TileType, dialect: Dialect) -> str:
+    """The body of a + x w."""
+    dtype = plan.value
+    if dtype.kind == "f":
+        return f"return {'a + x * w' if plan.exact else f'ca_muladd_{t.type}(x, w, a)'};"
+    product = emit(find_loop(np.multiply, (dtype, dtype), (dtype,)), ["x", "w"], dialect)
+    total = emit(find_loop(np.add, (dtype, dtype), (dtype,)), ["a", "p"], dialect)
+    return f"const {t.type} p = {product}; return {total};"
+
+
+def _finish(plan: StencilPlan, t: TileType, dialect: Dialect) -> list[str]:
+    """The lines that make the output of a window's value."""
+    lines = []
+    name = "a"
+    if plan.form in RANKS and plan.value.kind == "f":
+        ctype = CType(t.lane, dialect.width)
+        top = f"({t.type})({t.top})"
+        lines.append(f"const {t.value} v = as_{t.value}(a ^ ((a >> {ctype.bits - 1}) & {top}));")
+        name = "v"
+    if plan.divides:
+        lines.append(f"const {t.value} d = {name} / ({t.value})(divisor);")
+        name = "d"
+    if plan.out == _BOOL and plan.value.kind == "f":  # a byte of C: the fraction is cut off first
+        byte = compute_type(_BYTE, dialect.width)
+        lines.append(f"const {byte} b = {cast(name, plan.value, _BYTE, dialect)};")
+        return [*lines, f"return {cast('b', _BYTE, _BOOL, dialect)};"]
+    return [*lines, f"return {cast(name, plan.value, plan.out, dialect)};"]
+
+
+def _converted(value: Node, dtype: np.dtype) -> Node:
+    """`value` in another dtype, as part of a kernel only: nothing is noted as its reader."""
+    if value.dtype == dtype:
+        return value
+    return Node(
+        cast_loop(dtype), (value,), value.shape, dtype, value.size, 0, 0, 0,
+        value.inputs or (value,),
+    )  # fmt: skip

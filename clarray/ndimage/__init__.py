@@ -1,0 +1,44 @@
+"""Filters of images of any number of axes, with the names, modes and results of `scipy.ndimage`.
+
+>>> import clarray
+>>> x = clarray.zeros(5, clarray.float32)
+>>> x[2] = 3
+>>> clarray.ndimage.uniform_filter(x, 3).tolist()
+[0.0, 1.0, 1.0, 1.0, 0.0]
+"""
+
+from clarray.ndimage.derivatives import (
+    gaussian_gradient_magnitude,
+    gaussian_laplace,
+    generic_gradient_magnitude,
+    generic_laplace,
+    laplace,
+    prewitt,
+    sobel,
+)
+from clarray.ndimage.linear import (
+    convolve,
+    convolve1d,
+    correlate,
+    correlate1d,
+    gaussian_filter,
+    gaussian_filter1d,
+    uniform_filter,
+    uniform_filter1d,
+)
+from clarray.ndimage.ranks import (
+    maximum_filter,
+    maximum_filter1d,
+    median_filter,
+    minimum_filter,
+    minimum_filter1d,
+    percentile_filter,
+    rank_filter,
+)
+
+__all__ = [
+    "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter", "gaussian_filter1d",
+    "gaussian_gradient_magnitude", "gaussian_laplace", "generic_gradient_magnitude", "generic_laplace", "laplace",
+    "maximum_filter", "maximum_filter1d", "median_filter", "minimum_filter", "minimum_filter1d", "percentile_filter",
+    "prewitt", "rank_filter", "sobel", "uniform_filter", "uniform_filter1d",
+]  # fmt: skip

@@ -1,0 +1,214 @@
+"""What filters are called with: modes, outputs, origins, axes, as SciPy understands them."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, SupportsIndex, cast
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, as_array, empty, wrap
+from clarray.evaluate import evaluate
+from clarray.evaluate.stencil import Window, stencil
+from clarray.expr.node import MASKED, Node
+from clarray.hostdata import device_dtype
+
+_ALIASES = {
+    "nearest": "nearest", "wrap": "wrap", "reflect": "reflect", "mirror": "mirror", "constant": "constant",
+    "grid-mirror": "reflect", "grid-wrap": "wrap", "grid-constant": "constant",
+}  # fmt: skip
+
+
+class Target(NamedTuple):
+    """Where a result goes: its dtype, and the array given for it."""
+
+    dtype: np.dtype
+    array: DeviceArray | None
+
+
+def image(x: Any) -> DeviceArray:
+    """What is filtered, as an array whose shape no mask decides."""
+    found = as_array(x)
+    if found._node.flags & MASKED:
+        evaluate(found._node)
+    return found
+
+
+def numbers(x: Any, dtype: Any = None) -> np.ndarray:
+    """Weights or a footprint, which the host looks at."""
+    return np.asarray(x.get() if isinstance(x, DeviceArray) else x, dtype)
+
+
+def mode_of(mode: Any) -> str:
+    """The mode that a name stands for.
+
+    Raises
+    ------
+    RuntimeError
+        There is no such mode.
+    """
+    found = _ALIASES.get(mode) if isinstance(mode, str) else None
+    if found is None:
+        raise RuntimeError("boundary mode not supported")
+    return found
+
+
+def sequence(value: Any, length: int) -> list[Any]:
+    """One value per axis, of a scalar or of that many.
+
+    Raises
+    ------
+    RuntimeError
+        There are more, or fewer.
+    """
+    if isinstance(value, str) or not np.iterable(value):
+        return [value] * length
+    found = list(value)
+    if len(found) != length:
+        raise RuntimeError("sequence argument must have length equal to input rank")
+    return found
+
+
+def axes_of(axes: Any, ndim: int) -> tuple[int, ...]:
+    """The axes to filter along, none of them twice; all by default."""
+    if axes is None:
+        return tuple(range(ndim))
+    if np.isscalar(axes):
+        axes = (normalize_axis_index(operator.index(cast(SupportsIndex, axes)), ndim),)
+    elif not isinstance(axes, Iterable):
+        raise ValueError("axes must be an integer, iterable of integers, or None")
+    axes = tuple(operator.index(axis) for axis in axes)
+    for axis in axes:
+        if not -ndim <= axis < ndim:
+            raise ValueError(f"specified axis: {axis} is out of range")
+    axes = tuple(axis % ndim for axis in axes)
+    if len(set(axes)) != len(axes):
+        raise ValueError("axes must be unique")
+    return axes
+
+
+def target_of(output: Any, x: DeviceArray, *, complex_: bool = False) -> Target:
+    """The dtype of the result, and the array it is written to if one is given.
+
+    Parameters
+    ----------
+    output : None, dtype or DeviceArray
+    complex_ : bool
+        Whether the result is complex.
+
+    Raises
+    ------
+    RuntimeError
+        The array is of another shape, or cannot hold complex values.
+    TypeError
+        It is not on a device.
+    """
+    if output is None:
+        dtype = np.promote_types(x.dtype, np.complex64) if complex_ else x.dtype
+        return Target(device_dtype(dtype, x.device), None)
+    if isinstance(output, type | np.dtype):
+        dtype = np.dtype(output)
+        if complex_ and dtype.kind != "c":
+            warnings.warn("promoting specified output dtype to complex", stacklevel=4)
+            dtype = np.promote_types(dtype, np.complex64)
+        return Target(device_dtype(dtype, x.device), None)
+    if isinstance(output, str):
+        dtype = np.dtype(output)
+        if complex_ and dtype.kind != "c":
+            raise RuntimeError("output must have complex dtype")
+        if not issubclass(dtype.type, np.number):
+            raise RuntimeError("output must have numeric dtype")
+        return Target(device_dtype(dtype, x.device), None)
+    if not isinstance(output, DeviceArray):
+        raise TypeError(f"output must be a DeviceArray or a dtype, not {type(output).__name__}")
+    if output.shape != x.shape:
+        raise RuntimeError("output shape not correct")
+    if complex_ and output.dtype.kind != "c":
+        raise RuntimeError("output must have complex dtype")
+    output.check_writeable()
+    return Target(output.dtype, output)
+
+
+class Pass(NamedTuple):
+    """One slide of a window over the image."""
+
+    window: Window
+    modes: tuple[str, ...]
+    cval: Any
+    dtype: np.dtype
+
+
+def run(x: DeviceArray, passes: Sequence[Pass], target: Target) -> DeviceArray:
+    """One pass after the other, each result in the output's dtype, as SciPy keeps it."""
+    node = x._node
+    if not passes or not node.size:
+        return delivered(converted(node, target.dtype), target)
+    if not node.shape:  # one element, and one tap
+        for step in passes:
+            if step.window.weights is not None:
+                node = (wrap(converted(node, step.dtype)) * step.window.weights.sum())._node
+        return delivered(converted(node, target.dtype), target)
+    kept = intermediate(target.dtype)
+    for step in passes:
+        node = stencil(node, step.window, step.modes, step.cval, step.dtype, kept)
+    node = converted(node, target.dtype)
+    return delivered(node, target)
+
+
+def intermediate(dtype: np.dtype) -> np.dtype:
+    """What a result is kept in between passes: SciPy takes a bool for the byte it is."""
+    return np.dtype(np.uint8) if dtype.kind == "b" else dtype
+
+
+def converted(node: Node, dtype: np.dtype) -> Node:
+    """Another dtype."""
+    return ufunc_calls.cast(node, dtype)
+
+
+def delivered(node: Node, target: Target) -> DeviceArray:
+    """The result as an array, or in the one given."""
+    if target.array is None:
+        return wrap(node)
+    ufunc_calls.assign(target.array, node)
+    return target.array
+
+
+def by_parts(
+    function: Callable[..., DeviceArray], x: DeviceArray, weights: np.ndarray, target: Target, cval: Any,
+) -> DeviceArray:  # fmt: skip
+    """A linear filter of complex values: of real and imaginary parts, put together as SciPy does.
+
+    Parameters
+    ----------
+    function : callable
+        Takes an image, weights, a dtype and the constant beyond the ends.
+    """
+    found = target.array if target.array is not None else empty(x.shape, target.dtype, x.device)
+    real = np.dtype(target.dtype.char.lower())
+    if x.dtype.kind == "c":
+        parts = (x.real, np.real(cval)), (x.imag, np.imag(cval))
+        if weights.dtype.kind == "c":
+            (a, ca), (b, cb) = parts
+            first = function(a, weights.real, real, ca) - function(b, weights.imag, None, cb)
+            second = function(a, weights.imag, real, ca) + function(b, weights.real, None, cb)
+        else:
+            first, second = (function(part, weights, real, c) for part, c in parts)
+    else:
+        if np.iscomplexobj(cval):
+            raise ValueError("Cannot provide a complex-valued cval when the input is real.")
+        first, second = (function(x, w, real, cval) for w in (weights.real, weights.imag))
+    first.evaluate()
+    second.evaluate()
+    found.real = first
+    found.imag = second
+    return found
+
+
+__all__ = [
+    "Pass", "Target", "axes_of", "by_parts", "converted", "delivered", "image", "mode_of", "numbers",
+    "run", "sequence", "target_of",
+]  # fmt: skip

@@ -1,0 +1,200 @@
+"""Filters that find edges: differences, smoothed across or along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from clarray.array import DeviceArray, as_array
+from clarray.ndimage import arguments
+from clarray.ndimage.arguments import image, mode_of, sequence, target_of
+from clarray.ndimage.linear import _along_axes, correlate1d, gaussian_filter, table
+
+
+def _edges(input: Any, axis: int, output: Any, mode: Any, cval: Any, smooth: list[int]) -> DeviceArray:
+    x = image(input)
+    axis = normalize_axis_index(axis, x.ndim)
+    modes = sequence(mode, x.ndim)
+    if x.dtype.kind == "c":
+        target = target_of(output, x, complex_=True)
+        return arguments.by_parts(
+            lambda part, _, dtype, c: _edges(part, axis, dtype, mode, c, smooth), x, np.ones(1), target, cval
+        )
+    target = target_of(output, x)
+    order = [axis, *(a for a in range(x.ndim) if a != axis)]
+    lines: list[tuple[int, np.ndarray, Any, int, Any]] = [
+        (a, np.array([-1, 0, 1] if a == axis else smooth, float), modes[a], 0, None) for a in order
+    ]
+    return _along_axes(x, target, lines, cval)
+
+
+def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> DeviceArray:
+    """A difference along one axis, smoothed by 1 2 1 along the others; see `scipy.ndimage.sobel`.
+
+    Parameters
+    ----------
+    input : array_like
+    axis : int
+    output, mode, cval
+        As in `correlate1d`; modes may differ from axis to axis.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    return _edges(input, axis, output, mode, cval, [1, 2, 1])
+
+
+def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> DeviceArray:
+    """A difference along one axis, smoothed by 1 1 1 along the others; see `scipy.ndimage.prewitt`."""
+    return _edges(input, axis, output, mode, cval, [1, 1, 1])
+
+
+def generic_laplace(
+    input: Any, derivative2: Callable[..., DeviceArray], output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    extra_arguments: tuple[Any, ...] = (), extra_keywords: dict[str, Any] | None = None, *, axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """The sum of second derivatives along the axes; see `scipy.ndimage.generic_laplace`.
+
+    Parameters
+    ----------
+    derivative2 : callable
+        ``derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)``, where `output` is a
+        dtype.
+    input, output, mode, cval, axes
+        As in `uniform_filter`.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    x = image(input)
+    target = target_of(output, x, complex_=x.dtype.kind == "c")
+    named = arguments.axes_of(axes, x.ndim)
+    if not named:
+        return arguments.run(x, [], target)
+    total = None
+    for axis, m in zip(named, sequence(mode, len(named)), strict=True):
+        found = derivative2(x, axis, target.dtype, m, cval, *extra_arguments, **(extra_keywords or {}))
+        total = found if total is None else total + found
+    assert total is not None
+    return arguments.delivered(total._node, target)
+
+
+def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> DeviceArray:
+    """The sum of second differences along the axes; see `scipy.ndimage.laplace`.
+
+    Parameters
+    ----------
+    input, output, mode, cval, axes
+        As in `uniform_filter`.
+
+    Returns
+    -------
+    DeviceArray
+        Floats are summed over all axes at once.
+    """
+    x = image(input)
+    named = arguments.axes_of(axes, x.ndim)
+    if x.dtype.kind == "f" and named and x.size:
+        target = target_of(output, x)
+        if target.dtype.kind == "f":
+            modes = ["nearest"] * x.ndim
+            window = np.zeros(tuple(3 if a in named else 1 for a in range(x.ndim)))
+            middle = tuple(n // 2 for n in window.shape)
+            for a, m in zip(named, sequence(mode, len(named)), strict=True):
+                modes[a] = mode_of(m)
+                window[middle] -= 2
+                for side in (0, 2):
+                    window[(*middle[:a], side, *middle[a + 1 :])] = 1
+            one = table(x, window, [0] * x.ndim, target, tuple(modes), cval)
+            return arguments.run(x, [one], target)
+
+    def second(part: Any, axis: int, dtype: Any, m: Any, c: Any) -> DeviceArray:
+        return correlate1d(part, [1, -2, 1], axis, dtype, m, c, 0)
+
+    return generic_laplace(x, second, output, mode, cval, axes=axes)
+
+
+def _orders(ndim: int, axis: int, order: int) -> list[int]:
+    return [order if a == axis else 0 for a in range(ndim)]
+
+
+def _sigmas(sigma: Any, axes: tuple[int, ...], ndim: int) -> list[Any]:
+    found = [0.0] * ndim
+    for axis, s in zip(axes, sequence(sigma, len(axes)), strict=True):
+        found[axis] = s
+    return found
+
+
+def gaussian_laplace(
+    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
+    **kwargs: Any,
+) -> DeviceArray:  # fmt: skip
+    """The sum of second derivatives of a Gaussian along the axes; see `scipy.ndimage.gaussian_laplace`.
+
+    Parameters
+    ----------
+    sigma : float or sequence of float
+    input, output, mode, cval, axes
+        As in `gaussian_filter`, whose other keywords it takes too.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    x = image(input)
+    sigmas = _sigmas(sigma, arguments.axes_of(axes, x.ndim), x.ndim)
+
+    def second(part: Any, axis: int, dtype: Any, m: Any, c: Any) -> DeviceArray:
+        return gaussian_filter(part, sigmas, _orders(x.ndim, axis, 2), dtype, m, c, **kwargs)
+
+    return generic_laplace(x, second, output, mode, cval, axes=axes)
+
+
+def generic_gradient_magnitude(
+    input: Any, derivative: Callable[..., DeviceArray], output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    extra_arguments: tuple[Any, ...] = (), extra_keywords: dict[str, Any] | None = None, *, axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """The length of the gradient; see `scipy.ndimage.generic_gradient_magnitude`.
+
+    Parameters
+    ----------
+    derivative : callable
+        As `derivative2` of `generic_laplace`.
+    input, output, mode, cval, axes
+        As in `uniform_filter`.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    x = image(input)
+    target = target_of(output, x)
+    named = arguments.axes_of(axes, x.ndim)
+    if not named:
+        return arguments.run(x, [], target)
+    total = None
+    for axis, m in zip(named, sequence(mode, len(named)), strict=True):
+        found = derivative(x, axis, target.dtype, m, cval, *extra_arguments, **(extra_keywords or {}))
+        square = found * found
+        total = square if total is None else total + square
+    assert total is not None
+    root = as_array(np.sqrt(total))
+    return arguments.delivered(arguments.converted(root._node, target.dtype), target)
+
+
+def gaussian_gradient_magnitude(
+    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
+    **kwargs: Any,
+) -> DeviceArray:  # fmt: skip
+    """The length of the gradient of a Gaussian; see `scipy.ndimage.gaussian_gradient_magnitude`."""
+    x = image(input)
+
+    def first(part: Any, axis: int, dtype: Any, m: Any, c: Any) -> DeviceArray:
+        return gaussian_filter(part, sigma, _orders(x.ndim, axis, 1), dtype, m, c, **kwargs)
+
+    return generic_gradient_magnitude(x, first, output, mode, cval, axes=axes)

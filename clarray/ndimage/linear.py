@@ -1,0 +1,403 @@
+"""Filters that weigh and sum: correlation, convolution, means, derivatives."""
+
+from __future__ import annotations
+
+import numbers as numeric
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from clarray.array import DeviceArray
+from clarray.evaluate.stencil import Window
+from clarray.hostdata import device_dtype
+from clarray.ndimage import arguments
+from clarray.ndimage.arguments import Pass, Target, image, mode_of, sequence, target_of
+from clarray.plan.stencil import EVEN, LINE, ODD, TABLE
+
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_EPSILON = np.finfo(np.float64).eps  # SciPy's, of what is zero and what is the same
+
+
+def _exact_in_float32(dtype: np.dtype, weights: np.ndarray, cval: Any) -> bool:
+    """Whether every sum is a whole number that float32 holds, in whatever order it is taken."""
+    if dtype.kind not in "biu" or dtype.itemsize > 2:
+        return False
+    largest = max(1 if dtype.kind == "b" else 2 ** (8 * dtype.itemsize), abs(cval))
+    total = float(np.abs(weights).sum()) * largest
+    return total < 2**24 and float(cval).is_integer() and bool((weights == np.rint(weights)).all())
+
+
+def _work(x: np.dtype, out: np.dtype, weights: np.ndarray, cval: Any, device: Any) -> np.dtype:
+    """What a weighted sum is computed in: SciPy's double, or float32 where that is enough.
+
+    Integers are cut off from exactly the double that SciPy has, so they are summed in double, in its order,
+    unless every sum is a whole number.
+    """
+    narrow = x.itemsize <= 2 or x == _FLOAT32
+    if (narrow and out.kind == "f" and out.itemsize <= 4) or _exact_in_float32(x, weights, cval):
+        return _FLOAT32
+    return device_dtype(_FLOAT64, device)
+
+
+def _symmetry(weights: np.ndarray) -> str:
+    """The form in which SciPy takes a line of weights."""
+    if weights.size % 2:
+        if (np.abs(weights - weights[::-1]) <= _EPSILON).all():
+            return EVEN
+        if (np.abs(weights + weights[::-1]) <= _EPSILON).all():
+            return ODD
+    return LINE
+
+
+def _line(
+    x: DeviceArray, source: np.dtype, weights: np.ndarray, axis: int, out: np.dtype, mode: Any, cval: Any, origin: int,
+    divisor: Any = None,
+) -> Pass:  # fmt: skip
+    """The pass of weights along one axis."""
+    ndim, taps = x.ndim, weights.size
+    low = -(taps // 2 + origin)
+    spans = tuple((low, low + taps - 1) if a == axis else (0, 0) for a in range(ndim))
+    work: np.dtype
+    if divisor is not None and out.kind != "f" and source.kind != "f" and not x.device.capabilities.fp64:
+        work = np.dtype(np.int64)  # whole numbers give SciPy's quotient where its sums have no more than 53 bits
+    else:
+        whole = weights if divisor is None else weights / divisor  # sums may be whole numbers, means are not
+        work = _work(source, out, whole, cval, x.device)
+    exact = work.kind == "i" or work == _FLOAT64
+    form = _symmetry(weights) if exact and divisor is None else LINE
+    if divisor is not None and not exact:
+        weights, divisor = weights / divisor, None
+    window = Window(form, spans, (), weights.astype(work), taps, axis, 0, divisor, exact)
+    code = mode_of(mode)
+    return Pass(window, tuple(code if a == axis else "nearest" for a in range(ndim)), cval, work)
+
+
+def correlate1d(
+    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> DeviceArray:  # fmt: skip
+    """Correlate along one axis; see `scipy.ndimage.correlate1d`.
+
+    Parameters
+    ----------
+    input : array_like
+    weights : array_like
+        One-dimensional.
+    axis : int
+    output : DeviceArray or dtype, optional
+        Where the result goes, or its dtype; by default the input's.
+    mode : {'reflect', 'constant', 'nearest', 'mirror', 'wrap', 'grid-mirror', 'grid-constant', 'grid-wrap'}
+        What stands beyond the ends.
+    cval : scalar
+        The constant of mode 'constant'.
+    origin : int
+        Shift of the window.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    RuntimeError
+        There are no weights, or no such mode.
+    ValueError
+        The origin lies outside the window.
+    """
+    x = image(input)
+    w = arguments.numbers(weights)
+    if x.dtype.kind == "c" or w.dtype.kind == "c":
+        if w.dtype.kind == "c":
+            w = w.conj().astype(np.complex128, copy=False)
+        target = target_of(output, x, complex_=True)
+        return arguments.by_parts(
+            lambda part, some, dtype, c: correlate1d(part, some, axis, dtype, mode, c, origin), x, w, target, cval
+        )
+    target = target_of(output, x)
+    w = np.asarray(w, np.float64)
+    if w.ndim != 1 or w.size < 1:
+        raise RuntimeError("no filter weights given")
+    axis = normalize_axis_index(axis, x.ndim)
+    _check_origin(origin, w.size, "len(weights)", "origin")
+    return arguments.run(x, [_line(x, x.dtype, w, axis, target.dtype, mode, cval, origin)], target)
+
+
+def _check_origin(origin: int, size: int, text: str, name: str) -> None:
+    if not -(size // 2) <= origin <= (size - 1) // 2:
+        raise ValueError(f"Invalid origin; origin must satisfy -({text} // 2) <= {name} <= ({text}-1) // 2")
+
+
+def convolve1d(
+    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> DeviceArray:  # fmt: skip
+    """Convolve along one axis: `correlate1d` with the weights turned round; see `scipy.ndimage.convolve1d`."""
+    w = arguments.numbers(weights)[::-1]
+    if w.dtype.kind == "c":
+        w = w.conj()  # correlate1d does it once more
+    return correlate1d(input, w, axis, output, mode, cval, -origin - (1 - w.shape[0] % 2))
+
+
+# Windows of any shape -----------------------------------------------------------------------------
+
+
+def _weighted(
+    input: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, convolution: bool, axes: Any
+) -> DeviceArray:
+    x = image(input)
+    w = arguments.numbers(weights)
+    if x.dtype.kind == "c" or w.dtype.kind == "c":
+        if w.dtype.kind == "c" and not convolution:
+            w = w.conj()
+        target = target_of(output, x, complex_=True)
+        return arguments.by_parts(
+            lambda part, some, dtype, c: _weighted(part, some, dtype, mode, c, origin, convolution, axes),
+            x, w, target, cval,
+        )  # fmt: skip
+    axes = arguments.axes_of(axes, x.ndim)
+    w = np.asarray(w, np.float64)
+    if w.ndim != len(axes) and len(axes) < x.ndim:
+        raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(axes)})")
+    w = expanded(w, axes, x.ndim)
+    origins = [0] * x.ndim
+    for axis, o in zip(axes, sequence(origin, len(axes)), strict=True):
+        origins[axis] = o
+    if w.ndim != x.ndim or 0 in w.shape:
+        raise RuntimeError(f"weights.ndim ({w.ndim}) must match len(axes) ({len(axes)})")
+    if convolution:
+        w = np.flip(w)
+        origins = [-o - (1 - n % 2) for o, n in zip(origins, w.shape, strict=True)]
+    for o, n in zip(origins, w.shape, strict=True):
+        _check_origin(o, n, "weights.shape[k]", "origin[k]")
+    target = target_of(output, x)
+    if not isinstance(mode, str) and isinstance(mode, Iterable):
+        raise RuntimeError("A sequence of modes is not supported")
+    return arguments.run(x, [table(x, w, origins, target, (mode_of(mode),) * x.ndim, cval)], target)
+
+
+def expanded(w: np.ndarray, axes: tuple[int, ...], ndim: int) -> np.ndarray:
+    """A window over some axes as one over all of them."""
+    if len(axes) == ndim or w.ndim != len(axes):
+        return w
+    return np.expand_dims(w, tuple(a for a in range(ndim) if a not in axes))
+
+
+def table(x: DeviceArray, w: np.ndarray, origins: list[int], target: Target, modes: tuple[str, ...], cval: Any) -> Pass:
+    """The pass of a window of weights over all axes; weights of zero are left out, as SciPy does."""
+    used = np.argwhere(np.abs(w) > _EPSILON)
+    before = np.array([n // 2 + o for n, o in zip(w.shape, origins, strict=True)], int)
+    shifts = used - before
+    work = _work(x.dtype, target.dtype, w, cval, x.device)
+    spans = tuple((int(s.min()), int(s.max())) if s.size else (0, 0) for s in shifts.T)
+    taps = tuple(tuple(s) for s in shifts.tolist()) or ((0,) * x.ndim,)
+    weights = w[tuple(used.T)] if len(used) else np.zeros(1)
+    window = Window(TABLE, spans, taps, weights.astype(work), len(taps), exact=work == _FLOAT64)
+    return Pass(window, modes, cval, work)
+
+
+def correlate(
+    input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """Correlate with a window of weights; see `scipy.ndimage.correlate`.
+
+    Parameters
+    ----------
+    input : array_like
+    weights : array_like
+        Of as many axes as the input, or as `axes` names.
+    output, mode, cval
+        As in `correlate1d`; one mode for all axes.
+    origin : int or sequence of int
+        Shift of the window along each axis.
+    axes : int or tuple of int, optional
+        The axes to filter along; all by default.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    return _weighted(input, weights, output, mode, cval, origin, False, axes)
+
+
+def convolve(
+    input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """Convolve with a window of weights: `correlate`, turned round; see `scipy.ndimage.convolve`."""
+    return _weighted(input, weights, output, mode, cval, origin, True, axes)
+
+
+# Means --------------------------------------------------------------------------------------------
+
+
+def _along_axes(
+    x: DeviceArray, target: Target, lines: list[tuple[int, np.ndarray, Any, int, Any]], cval: Any
+) -> DeviceArray:
+    """Lines of weights one after the other: axis, weights, mode, origin and divisor of each."""
+    passes = []
+    source = x.dtype
+    for axis, weights, mode, origin, divisor in lines:
+        passes.append(_line(x, source, weights, axis, target.dtype, mode, cval, origin, divisor))
+        source = arguments.intermediate(target.dtype)
+    return arguments.run(x, passes, target)
+
+
+def _size_of(size: Any, origin: int) -> int:
+    if size < 1:
+        raise RuntimeError("incorrect filter size")
+    if not 0 <= size // 2 + origin < size:
+        raise ValueError("invalid origin")
+    return int(size)
+
+
+def uniform_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: int = 0
+) -> DeviceArray:
+    """The mean of `size` neighbours along one axis; see `scipy.ndimage.uniform_filter1d`.
+
+    Parameters
+    ----------
+    size : int
+    input, axis, output, mode, cval, origin
+        As in `correlate1d`.
+
+    Returns
+    -------
+    DeviceArray
+        Every mean is summed anew: time grows with `size`, and errors do not run along the axis.
+    """
+    x = image(input)
+    axis = normalize_axis_index(axis, x.ndim)
+    size = _size_of(size, origin)
+    return uniform_filter(x, size, output, mode, cval, origin, axes=(axis,))
+
+
+def uniform_filter(
+    input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """The mean of a box, axis by axis; see `scipy.ndimage.uniform_filter`.
+
+    Parameters
+    ----------
+    input : array_like
+    size : int or sequence of int
+        Extent of the box along each axis.
+    output, mode, cval, origin, axes
+        As in `correlate`; modes and origins may differ from axis to axis.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    x = image(input)
+    complex_ = x.dtype.kind == "c"
+    target = target_of(output, x, complex_=complex_)
+    if complex_:
+        return arguments.by_parts(
+            lambda part, _, dtype, c: uniform_filter(part, size, dtype, mode, c, origin, axes=axes),
+            x, np.ones(1), target, cval,
+        )  # fmt: skip
+    named = arguments.axes_of(axes, x.ndim)
+    count = len(named)
+    rows = zip(named, sequence(size, count), sequence(mode, count), sequence(origin, count), strict=True)
+    lines = [(a, np.ones(_size_of(n, o)), m, o, float(int(n))) for a, n, m, o in rows if n > 1]
+    return _along_axes(x, target, lines, cval)
+
+
+# Gaussians ----------------------------------------------------------------------------------------
+
+
+def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
+    """A sampled Gaussian, or a derivative of it, of sum 1: (q' + q p') exp(p) for q exp(p) again and again."""
+    if order < 0:
+        raise ValueError("order must be non-negative")
+    x = np.arange(-radius, radius + 1)
+    phi = np.exp(-0.5 / (sigma * sigma) * x**2)
+    phi = phi / phi.sum()
+    if order == 0:
+        return phi
+    exponents = np.arange(order + 1)
+    step = np.diag(exponents[1:], 1) + np.diag(np.ones(order) / -(sigma * sigma), -1)
+    q = np.zeros(order + 1)
+    q[0] = 1
+    for _ in range(order):
+        q = step.dot(q)
+    return (x[:, None] ** exponents).dot(q) * phi
+
+
+def _gaussian_line(sigma: Any, order: int, truncate: float, radius: Any) -> np.ndarray:
+    sd = float(sigma)
+    reach = int(truncate * sd + 0.5) if radius is None else radius
+    if not isinstance(reach, numeric.Integral) or reach < 0:
+        raise ValueError("Radius must be a nonnegative integer.")
+    return gaussian_weights(sd, order, int(reach))[::-1]
+
+
+def gaussian_filter1d(
+    input: Any, sigma: float, axis: int = -1, order: int = 0, output: Any = None, mode: Any = "reflect",
+    cval: Any = 0.0, truncate: float = 4.0, *, radius: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """Smooth along one axis with a Gaussian or one of its derivatives; see `scipy.ndimage.gaussian_filter1d`.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation, in elements.
+    order : int
+        0: the Gaussian; 1, 2 ...: its derivatives.
+    truncate : float
+        Standard deviations at which the weights end.
+    radius : int, optional
+        Where they end instead, in elements.
+    input, axis, output, mode, cval
+        As in `correlate1d`.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    return correlate1d(input, _gaussian_line(sigma, order, truncate, radius), axis, output, mode, cval, 0)
+
+
+def gaussian_filter(
+    input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """Smooth with a Gaussian, axis by axis; see `scipy.ndimage.gaussian_filter`.
+
+    Parameters
+    ----------
+    input : array_like
+    sigma, order, mode, radius : scalar or sequence
+        As in `gaussian_filter1d`, one value or one for each axis.
+    output, cval, truncate
+        As there.
+    axes : int or tuple of int, optional
+        The axes to filter along; all by default.
+
+    Returns
+    -------
+    DeviceArray
+        Between the axes the values are kept in the output's dtype, as SciPy keeps them.
+    """
+    x = image(input)
+    if x.dtype.kind == "c":
+        target = target_of(output, x, complex_=True)
+        return arguments.by_parts(
+            lambda part, _, dtype, c: gaussian_filter(
+                part, sigma, order, dtype, mode, c, truncate, radius=radius, axes=axes
+            ), x, np.ones(1), target, cval,
+        )  # fmt: skip
+    target = target_of(output, x)
+    named = arguments.axes_of(axes, x.ndim)
+    each = [sequence(v, len(named)) for v in (sigma, order, mode, radius)]
+    lines: list[tuple[int, np.ndarray, Any, int, Any]] = [
+        (a, _gaussian_line(s, o, truncate, r), m, 0, None)
+        for a, s, o, m, r in zip(named, *each, strict=True)
+        if s > 1e-15
+    ]
+    return _along_axes(x, target, lines, cval)

@@ -1,0 +1,293 @@
+"""Filters that choose a value by its rank: minima, maxima, medians, percentiles."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from clarray.array import DeviceArray
+from clarray.evaluate.stencil import Window
+from clarray.hostdata import device_dtype
+from clarray.ndimage import arguments
+from clarray.ndimage.arguments import Pass, image, mode_of, sequence, target_of
+from clarray.ndimage.linear import expanded
+from clarray.plan.stencil import GREATEST, LEAST, SELECT
+
+_MANY = 100  # values that a byte can still count
+
+
+def _real(input: Any) -> DeviceArray:
+    x = image(input)
+    if x.dtype.kind == "c":
+        raise TypeError("Complex type not supported")
+    return x
+
+
+def _work(dtype: np.dtype, taps: int, form: str, mode: str, cval: Any, device: Any) -> np.dtype:
+    """What values are compared in: their own dtype, unless the constant beyond the ends is none of it."""
+    if dtype == np.float16:
+        return np.dtype(np.float32)
+    if dtype.kind == "f":
+        return dtype
+    if dtype.kind == "b":
+        dtype = np.dtype(np.uint8)
+    if mode == "constant":
+        info = np.iinfo(dtype)
+        if not (float(cval).is_integer() and info.min <= cval <= info.max):
+            if form == SELECT:
+                return np.dtype(np.int64)
+            return device_dtype(np.float64, device)
+    return np.dtype(np.int32) if form == SELECT and taps > _MANY and dtype.itemsize < 4 else dtype
+
+
+def _pass(
+    x: DeviceArray, source: np.dtype, form: str, footprint: np.ndarray, origins: list[int], mode: Any, cval: Any,
+    rank: int = 0,
+) -> Pass:  # fmt: skip
+    """The pass of a window over all axes."""
+    used = np.argwhere(footprint)
+    shifts = used - np.array([n // 2 + o for n, o in zip(footprint.shape, origins, strict=True)], int)
+    spans = tuple((int(s.min()), int(s.max())) for s in shifts.T)
+    code = mode_of(mode)
+    if form == SELECT and source.kind in "iub":  # SciPy makes it one of the dtype's values, or of int64 in a line
+        cval = int(np.array(float(cval)).astype(np.int64).astype(np.int64 if x.ndim == 1 else source))
+    work = _work(source, len(used), form, code, cval, x.device)
+    window = Window(form, spans, tuple(tuple(s) for s in shifts.tolist()), None, len(used), rank=rank)
+    return Pass(window, (code,) * x.ndim, cval, work)
+
+
+def _check_origins(origins: list[int], shape: tuple[int, ...]) -> None:
+    for origin, size in zip(origins, shape, strict=True):
+        if not 0 <= size // 2 + origin < size:
+            raise ValueError("invalid origin")
+
+
+def _extremum1d(
+    input: Any, size: int, axis: int, output: Any, mode: Any, cval: Any, origin: int, form: str
+) -> DeviceArray:
+    x = _real(input)
+    axis = normalize_axis_index(axis, x.ndim)
+    if size < 1:
+        raise RuntimeError("incorrect filter size")
+    target = target_of(output, x)
+    _check_origins([origin], (size,))
+    return arguments.run(x, [_line(x, x.dtype, form, axis, int(size), origin, mode, cval)], target)
+
+
+def _line(x: DeviceArray, source: np.dtype, form: str, axis: int, size: int, origin: int, mode: Any, cval: Any) -> Pass:
+    shape = tuple(size if a == axis else 1 for a in range(x.ndim))
+    origins = [origin if a == axis else 0 for a in range(x.ndim)]
+    return _pass(x, source, form, np.ones(shape, bool), origins, mode, cval)
+
+
+def minimum_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: int = 0
+) -> DeviceArray:
+    """The least of `size` neighbours along one axis; see `scipy.ndimage.minimum_filter1d`.
+
+    Parameters
+    ----------
+    input, axis, output, mode, cval, origin
+        As in `correlate1d`.
+    size : int
+
+    Returns
+    -------
+    DeviceArray
+        NaN counts as greater than every number.
+    """
+    return _extremum1d(input, size, axis, output, mode, cval, origin, LEAST)
+
+
+def maximum_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: int = 0
+) -> DeviceArray:
+    """The greatest of `size` neighbours along one axis; see `minimum_filter1d`."""
+    return _extremum1d(input, size, axis, output, mode, cval, origin, GREATEST)
+
+
+def _warn_of_size(size: Any, footprint: Any) -> None:
+    if size is not None and footprint is not None:
+        warnings.warn("ignoring size because footprint is set", UserWarning, stacklevel=4)
+
+
+def _window(x: DeviceArray, footprint: np.ndarray, origin: Any, axes: tuple[int, ...]) -> tuple[np.ndarray, list[int]]:
+    """Footprint and origins over all axes."""
+    if footprint.ndim != len(axes):
+        raise RuntimeError(f"footprint.ndim ({footprint.ndim}) must match len(axes) ({len(axes)})")
+    origins = [0] * x.ndim
+    for axis, o in zip(axes, sequence(origin, len(axes)), strict=True):
+        origins[axis] = o
+    order = np.argsort(axes)  # an axis of the footprint is the axis named, in whatever order
+    found = expanded(footprint.transpose(order) if list(order) != sorted(order) else footprint, axes, x.ndim)
+    _check_origins(origins, found.shape)
+    return found, origins
+
+
+def _extremum(
+    input: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any, form: str
+) -> DeviceArray:
+    _warn_of_size(size, footprint)
+    cells = None
+    if footprint is None:
+        if size is None:
+            raise RuntimeError("no footprint provided")
+    else:
+        cells = arguments.numbers(footprint, bool)
+        if not cells.any():
+            raise ValueError("All-zero footprint is not supported.")
+        if cells.all():
+            size, cells = cells.shape, None
+    x = _real(input)
+    target = target_of(output, x)
+    named = arguments.axes_of(axes, x.ndim)
+    if cells is not None:
+        window, origins = _window(x, cells, origin, named)
+        if not isinstance(mode, str) and isinstance(mode, Iterable):
+            raise RuntimeError("A sequence of modes is not supported for non-separable footprints")
+        return arguments.run(x, [_pass(x, x.dtype, form, window, origins, mode, cval)], target)
+    each = [sequence(v, len(named)) for v in (size, origin, mode)]
+    passes: list[Pass] = []
+    for axis, n, o, m in zip(named, *each, strict=True):
+        if n > 1:
+            _check_origins([o], (n,))
+            passes.append(
+                _line(x, arguments.intermediate(target.dtype) if passes else x.dtype, form, axis, int(n), o, m, cval)
+            )
+    return arguments.run(x, passes, target)
+
+
+def minimum_filter(
+    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    origin: Any = 0, *, axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """The least value of a box or a footprint; see `scipy.ndimage.minimum_filter`.
+
+    Parameters
+    ----------
+    input : array_like
+        Not complex.
+    size : int or sequence of int
+        Extent of the box along each axis; or
+    footprint : array_like of bool
+        the cells of the window.
+    output, mode, cval, origin, axes
+        As in `correlate`.
+
+    Returns
+    -------
+    DeviceArray
+        NaN counts as greater than every number.
+    """
+    return _extremum(input, size, footprint, output, mode, cval, origin, axes, LEAST)
+
+
+def maximum_filter(
+    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    origin: Any = 0, *, axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """The greatest value of a box or a footprint; see `minimum_filter`."""
+    return _extremum(input, size, footprint, output, mode, cval, origin, axes, GREATEST)
+
+
+def _rank(
+    input: Any, wanted: Any, size: Any, footprint: Any, output: Any, mode: Any, cval: Any, origin: Any, axes: Any
+) -> DeviceArray:
+    _warn_of_size(size, footprint)
+    x = _real(input)
+    named = arguments.axes_of(axes, x.ndim)
+    if footprint is None:
+        if size is None:
+            raise RuntimeError("no footprint or filter size provided")
+        cells = np.ones(tuple(int(n) for n in sequence(size, len(named))), bool)
+    else:
+        cells = arguments.numbers(footprint, bool)
+    window, origins = _window(x, cells, origin, named)
+    count = int(window.sum())
+    rank = wanted(count)
+    rank += count if rank < 0 else 0
+    if not 0 <= rank < count:
+        raise RuntimeError("rank not within filter footprint size")
+    if rank in (0, count - 1):
+        form = LEAST if rank == 0 else GREATEST
+        return _extremum(x, None, window, output, mode, cval, origins, None, form)
+    target = target_of(output, x)
+    if not isinstance(mode, str) and isinstance(mode, Iterable):
+        raise RuntimeError("A sequence of modes is not supported by non-separable rank filters")
+    return arguments.run(x, [_pass(x, x.dtype, SELECT, window, origins, mode, cval, rank)], target)
+
+
+def rank_filter(
+    input: Any, rank: int, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect",
+    cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """The value of a given rank among those of a window; see `scipy.ndimage.rank_filter`.
+
+    Parameters
+    ----------
+    rank : int
+        How many values of the window are before the result; -1 is the greatest.
+    input, size, footprint, output, mode, cval, origin, axes
+        As in `minimum_filter`.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    RuntimeError
+        The window has no such rank.
+    """
+    number = operator.index(rank)
+    return _rank(input, lambda count: number, size, footprint, output, mode, cval, origin, axes)
+
+
+def median_filter(
+    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    origin: Any = 0, *, axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """The middle value of a window, the greater one of two; see `scipy.ndimage.median_filter`.
+
+    Parameters
+    ----------
+    input, size, footprint, output, mode, cval, origin, axes
+        As in `minimum_filter`.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    return _rank(input, lambda count: count // 2, size, footprint, output, mode, cval, origin, axes)
+
+
+def percentile_filter(
+    input: Any, percentile: float, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect",
+    cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> DeviceArray:  # fmt: skip
+    """A percentile of the values of a window; see `scipy.ndimage.percentile_filter`.
+
+    Parameters
+    ----------
+    percentile : float
+        From 0 to 100; negative ones count from 100 down.
+    input, size, footprint, output, mode, cval, origin, axes
+        As in `minimum_filter`.
+
+    Returns
+    -------
+    DeviceArray
+    """
+
+    def number(count: int) -> int:
+        share = percentile + 100.0 if percentile < 0 else percentile
+        if not 0 <= share <= 100:
+            raise RuntimeError("invalid percentile")
+        return count - 1 if share == 100.0 else int(float(count) * share / 100.0)
+
+    return _rank(input, number, size, footprint, output, mode, cval, origin, axes)
