@@ -92,7 +92,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         "matmul",
         W=work_type(plan.work), L=plan.lanes, t=tile, items=tile.work_items, a=a, b=b, c=c,
         complex_=plan.work.kind == "c", c_vectors=plan.out_vectors, rank=plan.rank, params=params,
-        band=plan.policy.band, mac=multiply_add(plan.work, plan.out, plan.policy.multiply_add),
+        band=plan.policy.band, total=plan.policy.total and plan.work.kind in "fc", mac=multiply_add(plan.work, plan.out, plan.policy.multiply_add),
     )  # fmt: skip
     dialect = make_dialect(capabilities, 1)
     text = source(body, dialect, capabilities.function_attribute)
@@ -116,7 +116,7 @@ def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
     scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)
     numbers = ["extent", "k", "outer", "inner", "units", *_batch_names(plan.rank, "batch", "step")]
     params = [
-        f"__global const {row.storage} *xp", "long xo", f"__global {scalar} *pp",
+        f"__global const {row.storage} *restrict xp", "long xo", f"__global {scalar} *restrict pp",
         *(f"const long {name}" for name in numbers),
     ]  # fmt: skip
     body = render(

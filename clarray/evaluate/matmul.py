@@ -35,6 +35,9 @@ from clarray.plan.matmul import (
 )
 from clarray.plan.tuning.matmul import MatmulPolicy
 from clarray.runtime import Kernel, Memory
+from clarray.runtime.environment import cpu_flags
+
+_WIDE = "avx512f" in cpu_flags()
 
 
 def matmul(a: Node, b: Node, target: Node) -> None:
@@ -78,7 +81,7 @@ def _tiled(
     most = max(1, policy.vector_bytes // work.itemsize) if work.kind != "c" else 1
     lanes = min(most, tile.item_rows, tile.item_columns)
     depth = found.part_depth if work.kind in "iu" else rounded(policy, tile)
-    out = _sums(state, target, work, found.parts, depth < found.part_depth)
+    out = _sums(state, target, work, found.parts, not policy.total and depth < found.part_depth)
     sides = tuple(
         side_of(matrix, extent, node.dtype, work, tile, lanes)
         for matrix, extent, node in ((left, problem.m, a), (right, problem.n, b))
@@ -127,7 +130,7 @@ def _packed(
     target: Node,
 ) -> None:  # fmt: skip
     policy = state.policies.matmul
-    plan = packed_plan(problem, work, target.dtype, policy)
+    plan = packed_plan(problem, work, target.dtype, policy, _WIDE)
     blocks = choose_blocks(problem, plan, state.units)
     out = _sums(state, target, work, blocks.parts, policy.depth < blocks.part_depth)
     plan = replace(plan, out=out.dtype)

@@ -195,12 +195,15 @@ def choose_parts(problem: Problem, itemsize: int, units: int, policy: MatmulPoli
 PACK_BLOCK = 256  # elements of the summed axis that are packed at a time
 
 
-def packed_plan(problem: Problem, work: np.dtype, out: np.dtype, policy: MatmulPolicy) -> PackedPlan:
+def packed_plan(
+    problem: Problem, work: np.dtype, out: np.dtype, policy: MatmulPolicy, wide: bool
+) -> PackedPlan:
     """Panels for a dtype: complex sums take two registers each."""
+    panel_rows, vectors = policy.wide_panel if wide else policy.panel
     complex_ = work.kind == "c"
     lanes = policy.vector_bytes // (work.itemsize // 2 if complex_ else work.itemsize)
-    rows = max(1, policy.panel_rows // 2) if complex_ else policy.panel_rows
-    return PackedPlan(work, out, rows, policy.panel_vectors, min(16, lanes), len(problem.batch), policy)
+    rows = max(1, panel_rows // 2) if complex_ else panel_rows
+    return PackedPlan(work, out, rows, vectors, min(16, lanes), len(problem.batch), policy)
 
 
 def pack_plan(matrix: Matrix, dtype: np.dtype, plan: PackedPlan, width: int) -> PackPlan:
@@ -235,7 +238,8 @@ def choose_blocks(problem: Problem, plan: PackedPlan, units: int) -> Blocks:
 def smallest(policy: MatmulPolicy, work: np.dtype) -> tuple[int, int]:
     """Rows and columns of the smallest piece of a product that is computed."""
     if policy.packed:
-        return policy.panel_rows, policy.panel_vectors * max(1, policy.vector_bytes // work.itemsize)
+        rows, vectors = policy.wide_panel
+        return rows, vectors * max(1, policy.vector_bytes // work.itemsize)
     tile = _tiles(policy, work.itemsize)[-1]
     return tile.rows, tile.columns
 

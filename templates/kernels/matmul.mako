@@ -13,7 +13,7 @@
 ##    +---+   +-----+-------+
 ##
 ## Rows beyond the last one are loaded as the last one, and not stored: only the end of k needs zeros. Every `depth`
-## steps the sum goes to memory, where the next `depth` are added to it: it bounds the error of long sums.
+## elements of k the sum is added to a second one, in registers or in c itself: it bounds the error of long sums.
 ##
 ## Operands: `along` says that neighbouring work-items load along the tile's side, otherwise along k; `lanes` > 1
 ## that a load is a vector.
@@ -123,65 +123,88 @@ ${place(b)}
 % for o in (a, b):
   ${W}${o.lanes if o.lanes > 1 else ''} ${', '.join(f'{o.name}r{q}' for q in range(o.loads))};
 % endfor
-  long done = from;
-  do {
-    const long stop = min(to, done + depth);
-    ${wv} sum[${t.item_rows}][${t.item_columns // L}];
-    #pragma unroll
-    for (int i = 0; i < ${t.item_rows}; ++i)
-      #pragma unroll
-      for (int j = 0; j < ${t.item_columns // L}; ++j) sum[i][j] = (${wv})(0);
-    int half_ = 0;
-    if (stop - done >= ${t.depth}) {
+  ${wv} sum[${t.item_rows}][${t.item_columns // L}];
+  ${clear('sum')}
+% if total:
+  ${wv} total[${t.item_rows}][${t.item_columns // L}];
+  ${clear('total')}
+% endif
+  if (to - from >= ${t.depth}) {
 ${fetch(a)}
 ${fetch(b)}
-    } else {
-      const long left = stop - done;
+  } else {
+    const long left = to - from;
 ${fetch_tail(a)}
 ${fetch_tail(b)}
-    }
+  }
 ${keep(a, '0')}
 ${keep(b, '0')}
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (long at = done + ${t.depth}; ; at += ${t.depth}) {
-      const bool more = at < stop;
-      if (at + ${t.depth} <= stop) {
+  barrier(CLK_LOCAL_MEM_FENCE);
+  int half_ = 0;
+  bool first = true;
+  long flush = from + depth;
+  for (long at = from + ${t.depth}; ; at += ${t.depth}) {
+    const bool more = at < to;
+    if (at + ${t.depth} <= to) {
 ${fetch(a)}
 ${fetch(b)}
-      } else if (more) {
-        const long left = stop - at;
+    } else if (more) {
+      const long left = to - at;
 ${fetch_tail(a)}
 ${fetch_tail(b)}
-      }
-      __local const ${W} *ah = al + half_ * ${t.depth * (a.side + pad)} + y * ${L};
-      __local const ${W} *bh = bl + half_ * ${t.depth * (b.side + pad)} + x * ${L};
+    }
+    __local const ${W} *ah = al + half_ * ${t.depth * (a.side + pad)} + y * ${L};
+    __local const ${W} *bh = bl + half_ * ${t.depth * (b.side + pad)} + x * ${L};
+    #pragma unroll
+    for (int d = 0; d < ${t.depth}; ++d) {
+      ${wv} av[${t.item_rows // L}], bv[${t.item_columns // L}];
       #pragma unroll
-      for (int d = 0; d < ${t.depth}; ++d) {
-        ${wv} av[${t.item_rows // L}], bv[${t.item_columns // L}];
+      for (int i = 0; i < ${t.item_rows // L}; ++i) av[i] = ${get(f'ah + d * {a.side + pad} + i * {ty * L}')};
+      #pragma unroll
+      for (int j = 0; j < ${t.item_columns // L}; ++j) bv[j] = ${get(f'bh + d * {b.side + pad} + j * {tx * L}')};
+      #pragma unroll
+      for (int i = 0; i < ${t.item_rows // L}; ++i)
         #pragma unroll
-        for (int i = 0; i < ${t.item_rows // L}; ++i) av[i] = ${get(f'ah + d * {a.side + pad} + i * {ty * L}')};
-        #pragma unroll
-        for (int j = 0; j < ${t.item_columns // L}; ++j) bv[j] = ${get(f'bh + d * {b.side + pad} + j * {tx * L}')};
-        #pragma unroll
-        for (int i = 0; i < ${t.item_rows // L}; ++i)
-          #pragma unroll
-          for (int j = 0; j < ${t.item_columns // L}; ++j) {
+        for (int j = 0; j < ${t.item_columns // L}; ++j) {
 % if L > 1:
 % for l in range(L):
-            sum[i * ${L} + ${l}][j] = MAC((${wv})(av[i].s${l}), bv[j], sum[i * ${L} + ${l}][j]);
+          sum[i * ${L} + ${l}][j] = MAC((${wv})(av[i].s${l}), bv[j], sum[i * ${L} + ${l}][j]);
 % endfor
 % else:
-            sum[i][j] = MAC(av[i], bv[j], sum[i][j]);
+          sum[i][j] = MAC(av[i], bv[j], sum[i][j]);
 % endif
-          }
-      }
-      if (!more) break;
-      half_ ^= 1;
+        }
+    }
+    if (at >= flush || !more) {
+% if total:
+      ${each('total[i][j] = ADD(total[i][j], sum[i][j]);')}
+% else:
+${put('sum')}
+      first = false;
+% endif
+      ${clear('sum')}
+      flush += depth;
+    }
+    if (!more) break;
+    half_ ^= 1;
 ${keep(a, f'half_ * {t.depth * (a.side + pad)}')}
 ${keep(b, f'half_ * {t.depth * (b.side + pad)}')}
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
     barrier(CLK_LOCAL_MEM_FENCE);
+  }
+% if total:
+${put('total')}
+% endif
+}
+<%def name="each(text)" filter="trim">
+#pragma unroll
+  for (int i = 0; i < ${t.item_rows}; ++i)
+    #pragma unroll
+    for (int j = 0; j < ${t.item_columns // L}; ++j) ${text}
+</%def>
+<%def name="clear(what)" filter="trim">
+${each(f'{what}[i][j] = ({wv})(0);')}
+</%def>
+<%def name="put(what)">
     #pragma unroll
     for (int i = 0; i < ${t.item_rows}; ++i) {
       const long row = am_first + i / ${L} * ${ty * L} + y * ${L} + i % ${L};
@@ -189,31 +212,29 @@ ${keep(b, f'half_ * {t.depth * (b.side + pad)}')}
       for (int j = 0; j < ${t.item_columns // L}; ++j) {
         const long column = bn_first + j * ${tx * L} + x * ${L};
         if (row < m) {
-          const long at = co + row * n + column;
+          const long place = co + row * n + column;
 % if c_vectors:
           if (column < n) {
-            __global ${wv} *to_ = (__global ${wv}*)(cp + at);
-            *to_ = done > from ? ADD(*to_, sum[i][j]) : sum[i][j];
+            __global ${wv} *to_ = (__global ${wv}*)(cp + place);
+            *to_ = first ? ${what}[i][j] : ADD(*to_, ${what}[i][j]);
           }
 % else:
 % for l in range(L):
-          if (column + ${l} < n) { ${store(c, f'at + {l}', f'sum[i][j].s{l}' if L > 1 else 'sum[i][j]')} }
+          if (column + ${l} < n) { ${store(c, f'place + {l}', f'{what}[i][j].s{l}' if L > 1 else f'{what}[i][j]')} }
 % endfor
 % endif
         }
       }
     }
-    done = stop;
-  } while (done < to);
-}
+</%def>
 <%def name="store(o, at, v)" filter="trim">
 % if o.half:
 vstore_half_rte(${v}, ${at}, cp);
 % elif o.dtype_kind == 'b':
-cp[${at}] = (uchar)((done > from && cp[${at}] != 0) || ${v} != 0);
+cp[${at}] = (uchar)((!first && cp[${at}] != 0) || ${v} != 0);
 % elif complex_:
-cp[${at}] = done > from ? cp[${at}] + ${v} : ${v};
+cp[${at}] = first ? ${v} : cp[${at}] + ${v};
 % else:
-cp[${at}] = (${o.type})(done > from ? (${W})cp[${at}] + ${v} : ${v});
+cp[${at}] = (${o.type})(first ? ${v} : (${W})cp[${at}] + ${v});
 % endif
 </%def>
