@@ -18,6 +18,7 @@ from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate, write
 from clarray.evaluate.compact import compact, positions
 from clarray.evaluate.distinct import Table, distinct_table
+from clarray.evaluate.few import few_values
 from clarray.evaluate.gather import Named, gather, scatter_named
 from clarray.evaluate.scan import scan
 from clarray.evaluate.sort import argsort_lines, sort_lines, sort_pairs
@@ -53,6 +54,9 @@ def of_values(
     if not (index or inverse or counts) and array.dtype == _HALF and equal_nan:
         return Unique(_of_halves(array))
     if not (index or inverse or counts):
+        few = few_values(array._node, equal_nan)
+        if few is not None:
+            return Unique(creation.array(np.unique(few), device=array.device))
         return Unique(_of_sorted(wrap(sort_lines(flat(array)._node, 0)), equal_nan))
     return _of_runs(flat(array), index, inverse, counts, equal_nan)
 

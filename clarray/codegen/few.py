@@ -1,0 +1,47 @@
+"""The source of a table of few values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from clarray.codegen.ctype import compute_type
+from clarray.codegen.expression import Call, Inputs
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.expr.node import Node
+from clarray.ops.dtypes import dtype_row
+from clarray.plan.few import FewPlan, multiplier
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+_NANS = {4: "0x7fc00000", 8: "0x7ff8000000000000UL"}
+
+
+def few_source(
+    plan: FewPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities
+) -> Source:
+    """Render the table of `value`, of 32 or 64 bits, over its distinct inputs `nodes`."""
+    dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
+    call = Call("value", value, inputs)
+    itemsize = value.dtype.itemsize
+    key = {4: "uint", 8: "ulong"}[itemsize]
+    integer = "int32" if plan.index == "int" else "int64"
+    strides = [o.step for o in inputs.operands if o.access in ("strided", "index")]
+    params = [
+        *inputs.params, f"__global {key} *memory", "__global int *notes",
+        "const long notes_at", "const long n", *(f"const {plan.index} {s}" for s in strides),
+    ]  # fmt: skip
+    body = render(
+        "few",
+        d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
+        value=call, params=params, slots=plan.slots, limit=plan.limit, equal_nan=plan.equal_nan,
+        lane=str(compute_type(value.dtype)), kind=dtype_row(value.dtype).kind, key=key,
+        nan=_NANS[itemsize], multiplier=f"{multiplier(itemsize):#x}" + ("UL" if itemsize == 8 else "U"),
+        shift=8 * itemsize - plan.slots.bit_length() + 1,
+    )  # fmt: skip
+    arg_types = (
+        *inputs.arg_types, "buffer", "buffer", "int64", "int64", *[integer] * len(strides),
+    )  # fmt: skip
+    return Source("few", source(body, dialect, capabilities.function_attribute), arg_types)

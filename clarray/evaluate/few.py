@@ -1,0 +1,80 @@
+"""Which values occur, while they are few: one launch, and a table that the host reads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clarray.codegen.few import few_source
+from clarray.evaluate.elementwise import _dtypes
+from clarray.evaluate.lines import Line, line_of
+from clarray.evaluate.scan import shifted_arguments
+from clarray.evaluate.state import DeviceState, Launch, bytes_of, device_of, state_of
+from clarray.expr.node import Node
+from clarray.plan.elementwise import explicit_width, index_type, vector_width
+from clarray.plan.few import LIMIT, SLOTS, FewPlan, group_count, is_worth_trying
+
+
+def few_values(value: Node, equal_nan: bool) -> np.ndarray | None:
+    """The distinct values, in no order, if there are few of them.
+
+    Parameters
+    ----------
+    value : Node
+        Of any real dtype; computed while it is read.
+    equal_nan : bool
+        Whether all NaN are one value.
+
+    Returns
+    -------
+    ndarray or None
+        None where there are too many, or the attempt would not pay.
+    """
+    device = device_of(value.inputs or (value,))
+    with device.lock:
+        state = state_of(device)
+        if not is_worth_trying(value.dtype, value.size, state.policies.reduce):
+            return None
+        return _read(state, line_of(value, ordered=False), equal_nan)
+
+
+def _read(state: DeviceState, line: Line, equal_nan: bool) -> np.ndarray | None:
+    value = line.value
+    policy = state.policies.reduce
+    dtypes = _dtypes(value, line.nodes)
+    explicit = explicit_width(dtypes, policy.explicit)
+    vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
+    if not policy.explicit and "strided" in line.accesses:
+        vector = 1
+    plan = FewPlan(
+        line.accesses, vector, explicit, index_type(line.furthest, policy.chunked),
+        line.whole and not policy.chunked, SLOTS, LIMIT, equal_nan, policy,
+    )  # fmt: skip
+    key = ("few", value.sig, line.pattern, plan)
+    kernel = state.prepared.get(key)
+    if kernel is None:
+        kernel = state.keep(
+            key, state.kernel(few_source(plan, value, line.nodes, state.capabilities))
+        )
+    groups = group_count(value.size, plan, state.units)
+    tables = groups if policy.chunked else 1
+    itemsize = value.dtype.itemsize
+    table_bytes = SLOTS * itemsize * tables
+    notes = 4 * (groups if policy.chunked else 2)
+    memory = state.device.allocate(table_bytes + notes)
+    if not policy.chunked:
+        state.device.fill_zero(memory)
+    args = shifted_arguments(line.nodes, line.offsets)
+    args += [memory.buffer, memory.buffer, table_bytes // 4, value.size, *line.steps]
+    nbytes = bytes_of(line.nodes)
+    inline = nbytes <= policy.inline_bytes
+    Launch(kernel, (groups,), (policy.work_group,), args, inline, nbytes).run()
+    host = np.empty(table_bytes + notes, np.uint8)
+    state.device.read(memory, 0, host)
+    seen = np.bitwise_or.reduce(host[table_bytes:].view(np.int32)[: groups if policy.chunked else 1])
+    if seen & 2:
+        return None
+    bits = host[:table_bytes].view(f"u{itemsize}")
+    bits = bits[bits != 0]
+    if seen & 1:
+        bits = np.append(bits, bits.dtype.type(0))
+    return bits.view(value.dtype)

@@ -1,0 +1,76 @@
+"""The plan of a table of few values that may be far apart: floats, or integers of a wide range.
+
+An optimistic pass keeps every value it has not seen yet in a table of hashed bits, and gives up as
+soon as there are too many: where all values differ that is at once, so it costs what it reads up
+to there. What it finds is sorted by whoever asked.
+
+CPU: a table per work-item, so no atomics, and keys of 32 or 64 bits. GPU: a table per work-group in
+local memory, filled by compare-and-exchange, and one for all that they are merged into; 32 bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarray.plan.tuning.policy import ReducePolicy
+
+SLOTS = 2048
+# The work-items that have looked at the count before they add a value may go beyond it: a vector's elements on a CPU,
+# a work-group on a GPU. Both leave a slot free, which a search ends at.
+LIMIT = 1024
+# A sort of fewer elements takes no longer than two more launches. Not so on a CPU, whose launches wait for nothing.
+WORTH_CPU = 1 << 13
+WORTH_GPU = 1 << 22
+
+_MULTIPLIERS = {4: 0x9E3779B1, 8: 0x9E3779B97F4A7C15}  # odd, near 2^w / golden ratio: Fibonacci hashing
+
+
+@dataclass(frozen=True, slots=True)
+class FewPlan:
+    """What the source of such a table is specialised on.
+
+    Parameters
+    ----------
+    accesses, vector, explicit, index, aligned
+        As in `clarray.plan.distinct.DistinctPlan`.
+    slots, limit : int
+        Of a table, and how many values are too many.
+    equal_nan : bool
+        Whether all NaN are one value; else the first of them ends the pass.
+    policy : ReducePolicy
+    """
+
+    accesses: tuple[str, ...]
+    vector: int
+    explicit: bool
+    index: str
+    aligned: bool
+    slots: int
+    limit: int
+    equal_nan: bool
+    policy: ReducePolicy
+
+
+def multiplier(itemsize: int) -> int:
+    """What bits are hashed by: the highest bits of the product are the slot."""
+    return _MULTIPLIERS[itemsize]
+
+
+def is_worth_trying(dtype: np.dtype, size: int, policy: ReducePolicy) -> bool:
+    """Whether values of a dtype, so many of them, may be looked for in a table."""
+    if dtype.kind not in "iuf" or dtype.itemsize < 4:
+        return False
+    if policy.chunked:
+        return size >= WORTH_CPU
+    return dtype.itemsize == 4 and size >= WORTH_GPU
+
+
+def group_count(size: int, plan: FewPlan, units: int) -> int:
+    """Work-groups: no more than have something to do."""
+    policy = plan.policy
+    if policy.chunked:
+        return max(1, min(units * policy.groups_per_unit, size // plan.slots))
+    step = policy.work_group * plan.vector * policy.loads
+    return max(1, min(units * policy.groups_per_unit, -(-size // step)))
