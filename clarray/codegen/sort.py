@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.plan.sort import KeyKind, LinePlan, SortPlan, word_of_bytes
+from clarray.plan.sort import GroupPlan, KeyKind, LinePlan, SortPlan, TilePlan, word_of_bytes
 from clarray.plan.tuning.policy import ElementwisePolicy
 
 if TYPE_CHECKING:
@@ -67,3 +67,55 @@ def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict
     for suffix in ("fl", "f", "m", "l"):
         types[f"radix_move_{suffix}"] = (*line, "uint64", "int32", "buffer", "buffer")
     return text, types
+
+
+def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[str, tuple[str, ...]]]:
+    """Render the passes of work-groups over a line: the program's text, and its kernels' argument types."""
+    variants = ["fl"] if plan.passes == 1 else ["f", "m", "l"] if plan.passes > 2 else ["f", "l"]
+    pairs = bool(plan.position)
+    widest = max(plan.kind.bits // 8, 8 if plan.position == "ulong" else 4 if pairs else 1)
+    body = render(
+        "radix_tiles",
+        p=plan.policy, kind=plan.kind, descending=plan.descending, passes=plan.passes, pairs=pairs,
+        position=plan.position, given=plan.given, state=plan.state, items=plan.items, widest=widest,
+        variants=variants,
+    )  # fmt: skip
+    text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
+    types: dict[str, tuple[str, ...]] = {"radix_starts": ("buffer", "buffer", "buffer", "int32", "int32")}
+    if plan.policy.look_back:
+        types["radix_digits"] = ("buffer", "int64", "int64", "buffer", "buffer", "int64")
+    else:
+        for suffix in ("f", "m") if plan.passes > 1 else ("f",):
+            types[f"radix_tally_{suffix}"] = ("buffer", "int64", "int64", "int32", "buffer", "int64")
+        types["radix_rows"] = ("buffer", "int64", "buffer")
+    moved = ("buffer", "int64", "buffer", "int64", "int32", "buffer", "buffer", "buffer", "int32", "int64")
+    for variant in variants:
+        taken = pairs and (plan.given or "f" not in variant)
+        types[f"radix_pass_{variant}"] = (*moved, *["buffer"] * (pairs + taken))
+    return text, types
+
+
+def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
+    """Render the sort of lines by one work-group each, or fewer."""
+    kind = plan.kind
+    body = render(
+        "radix_groups",
+        p=plan.policy, kind=kind, descending=plan.descending, pairs=plan.argsort, short=plan.short,
+        items=plan.items, widest=max(kind.bits // 8, 2), out="long" if plan.argsort else kind.type,
+    )  # fmt: skip
+    text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
+    return Source("radix_groups", text, ("buffer", "int64", "int64", "int64", "buffer"))
+
+
+def part_source(kind: KeyKind, part: int, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
+    """Render the gather of one word of complex numbers' order: 0 imaginary part, 1 real part, 2 class."""
+    body = render("radix_part", kind=kind, part=part, policy=policy)
+    text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
+    return Source("radix_part", text, ("buffer", "int64", *["buffer"] * (2 if part else 1), "int64"))
+
+
+def line_numbers_source(out: str, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
+    """Render the line of each position (``'uint'``), or the position along it (``'long'``)."""
+    body = render("radix_line_numbers", out=out, policy=policy)
+    text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
+    return Source("radix_line_numbers", text, ("buffer", "buffer", "int64", "int64"))

@@ -6,24 +6,23 @@ the other are moved there first, and their result back.
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
-from clarray.codegen.sort import pick_source, twin_source
 from clarray.evaluate import evaluate, view_of, write
-from clarray.evaluate.sort_chunks import Line, sort_by_lines
-from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
+from clarray.evaluate.sort_chunks import sort_by_lines
+from clarray.evaluate.sort_tiles import sort_by_groups
+from clarray.evaluate.sort_words import lines_of, order_by_words, pick, sort_line, twin
+from clarray.evaluate.state import DeviceState, device_of, state_of
 from clarray.expr.node import EAGER, Node, contiguous_leaf, leaf
 from clarray.expr.overlap import k_order_strides
 from clarray.expr.view import moveaxis
-from clarray.plan.elementwise import groups
-from clarray.plan.sort import KeyKind, key_kind
+from clarray.plan.sort import group_plan, key_kind
 from clarray.runtime import Memory
 
 __all__ = ["argsort_lines", "sort_lines", "sort_pairs"]
 
 _INT64 = np.dtype(np.int64)
+MOST_LINES = 16  # so many long lines are sorted one after the other
 
 
 def sort_lines(value: Node, axis: int, descending: bool = False) -> Node:
@@ -91,7 +90,7 @@ def sort_pairs(value: Node, payload: Node) -> tuple[Node, Node]:
         keys, carried = _packed(value, 0), _packed(payload, 0)
         state = state_of(device)
         order = _order(state, keys, False)
-        found = _pick(state, keys, order), _pick(state, carried, order)
+        found = pick(state, keys, order), pick(state, carried, order)
         if flags & EAGER:
             device.synchronize()
     return found
@@ -132,101 +131,54 @@ def _put_back(value: Node, lines: Node, axis: int) -> Node:
     return target
 
 
-def _lines(packed: Node) -> tuple[int, int]:
-    """Number and length of the lines."""
-    return prod(packed.shape[:-1]), packed.shape[-1]
-
-
 def _sorted(state: DeviceState, packed: Node, descending: bool) -> Node:
     """Sorted lines."""
-    kind = key_kind(packed.dtype)
-    if kind.kind == "c" or not state.policies.sort.chunked:
-        return _pick(state, packed, _order(state, packed, descending))
     out = state.device.allocate(packed.size * packed.dtype.itemsize)
-    _run(state, kind, packed, out, False, descending)
-    return contiguous_leaf(out, packed.shape, packed.dtype)
+    if not packed.size or _run(state, packed, out, False, descending):
+        return contiguous_leaf(out, packed.shape, packed.dtype)
+    return pick(state, packed, _order(state, packed, descending))
 
 
 def _order(state: DeviceState, packed: Node, descending: bool) -> Node:
     """The positions that sort lines."""
-    kind = key_kind(packed.dtype)
-    if kind.kind == "c" or not state.policies.sort.chunked:
-        return _twin(state, packed, descending)
     out = state.device.allocate(packed.size * 8)
-    _run(state, kind, packed, out, True, descending)
-    return contiguous_leaf(out, packed.shape, _INT64)
+    if not packed.size or _run(state, packed, out, True, descending):
+        return contiguous_leaf(out, packed.shape, _INT64)
+    if state.policies.sort.chunked and packed.shape[-1] <= state.policies.sort.line:
+        return twin(state, packed, descending)
+    return order_by_words(state, packed, descending)
 
 
-def _run(
-    state: DeviceState, kind: KeyKind, packed: Node, out: Memory, argsort: bool, descending: bool
-) -> None:
-    """Sort real numbers, or their positions, in chunks."""
-    lines, n = _lines(packed)
-    if not lines * n:
-        return
+def _run(state: DeviceState, packed: Node, out: Memory, argsort: bool, descending: bool) -> bool:
+    """Sort real numbers, or their positions; False where that is not done line by line."""
+    lines, n = lines_of(packed)
+    kind = key_kind(packed.dtype)
+    if kind.kind == "c":
+        return False
     policy = state.policies.sort
     source = packed.memory
     assert source is not None
-    if n <= policy.line // 16 or (lines > 1 and n <= policy.line):
-        sort_by_lines(state, kind, source, packed.offset, lines, n, out, argsort, descending)
-        return
+    if policy.chunked:
+        if n <= policy.line // 16 or (lines > 1 and n <= policy.line):
+            sort_by_lines(state, kind, source, packed.offset, lines, n, out, argsort, descending)
+            return True
+    else:
+        plan = group_plan(kind, n, argsort, descending, policy)
+        if plan is not None:
+            sort_by_groups(state, plan, source, packed.offset, lines, n, out)
+            return True
+        if lines > MOST_LINES:
+            return False
     itemsize = 8 if argsort else packed.dtype.itemsize
     for number in range(lines):
-        line = Line(state, kind, source, packed.offset + number * n, n, descending)
         target = out if lines == 1 else state.device.allocate(n * itemsize)
-        if argsort:
-            line.argsort(target)
-        else:
-            line.sort(target)
+        sort_line(state, kind, source, packed.offset + number * n, n, target, argsort, descending)
         if target is not out:
             _place(target, out, number, n, _INT64 if argsort else packed.dtype)
+    return True
 
 
 def _place(line: Memory, out: Memory, number: int, n: int, dtype: np.dtype) -> None:
     """Copy a line to its place among the others."""
     target = leaf(out, (n,), (1,), number * n, dtype)
     write(target, contiguous_leaf(line, (n,), dtype))
-
-
-def _twin(state: DeviceState, packed: Node, descending: bool) -> Node:
-    lines, n = _lines(packed)
-    device = state.device
-    out = contiguous_leaf(device.allocate(packed.size * 8), packed.shape, _INT64)
-    if not packed.size:
-        return out
-    kind = key_kind(packed.dtype)
-    key = ("sort twin", kind, descending)
-    kernel = state.prepared.get(key)
-    if kernel is None:
-        kernel = state.keep(key, state.kernel(twin_source(kind, descending, state.capabilities)))
-    scratch = device.allocate(packed.size * 8)
-    assert packed.memory is not None
-    assert out.memory is not None
-    args = [packed.memory.buffer, packed.offset, lines, n, out.memory.buffer, scratch.buffer]
-    count = min(lines, 1 << 16)
-    Launch(kernel, (count,), (1,), args, False, packed.size * (packed.dtype.itemsize + 16)).run()
-    return out
-
-
-def _pick(state: DeviceState, packed: Node, order: Node) -> Node:
-    """The elements of each line in the order of positions."""
-    itemsize = packed.dtype.itemsize
-    out = contiguous_leaf(state.device.allocate(packed.size * itemsize), packed.shape, packed.dtype)
-    if not packed.size:
-        return out
-    policy = state.policies.elementwise
-    key = ("sort pick", itemsize, policy)
-    kernel = state.prepared.get(key)
-    if kernel is None:
-        kernel = state.keep(key, state.kernel(pick_source(itemsize, policy, state.capabilities)))
-    assert packed.memory is not None
-    assert order.memory is not None
-    assert out.memory is not None
-    args = [packed.memory.buffer, packed.offset, order.memory.buffer, out.memory.buffer]
-    args += [packed.size, packed.shape[-1]]
-    nbytes = packed.size * (2 * itemsize + 8)
-    Launch(
-        kernel, (groups(packed.size, nbytes, state.units, policy),), (policy.work_group,), args,
-        nbytes <= policy.inline_bytes, nbytes,
-    ).run()  # fmt: skip
-    return out

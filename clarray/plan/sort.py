@@ -20,7 +20,12 @@ import numpy as np
 
 from clarray.plan.tuning.sort import SortPolicy
 
-__all__ = ["KeyKind", "LinePlan", "SortPlan", "key_kind", "word_of_bytes"]
+__all__ = [
+    "GroupPlan", "KeyKind", "LinePlan", "SortPlan", "TilePlan", "group_plan", "key_kind", "line_plan",
+    "tile_items", "tile_plan", "word_of_bytes",
+]  # fmt: skip
+
+LOCAL_BYTES = 40960  # of a tile: with the tables beside it within the 48 KiB most GPUs have
 
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 _SIGNED = {1: "char", 2: "short", 4: "int", 8: "long"}
@@ -70,6 +75,11 @@ class KeyKind:
     @property
     def negative_zero(self) -> str:
         """The key of -0.0; that of 0.0 is one more."""
+        return hex((1 << self.bits - 1) - (1 << _MANTISSA[self.bits // 8])) + self._suffix
+
+    @property
+    def infinity(self) -> str:
+        """The bits of inf."""
         return hex((1 << self.bits - 1) - (1 << _MANTISSA[self.bits // 8])) + self._suffix
 
     @property
@@ -149,3 +159,93 @@ def line_plan(kind: KeyKind, n: int, argsort: bool, descending: bool, policy: So
     bits = min(kind.bits, 8 if n < 2048 or kind.bits < 32 else policy.digit_bits, policy.digit_bits)
     form = "keys" if not argsort else "packed" if kind.bits <= 32 else "wide"
     return LinePlan(kind, form, descending, bits, policy.short)
+
+
+@dataclass(frozen=True, slots=True)
+class TilePlan:
+    """One line that work-groups sort, pass by pass.
+
+    Parameters
+    ----------
+    kind, descending
+        As in `LinePlan`.
+    passes : int
+        Digits to sort by.
+    position : str
+        C type of the positions moved along with the keys, or ``''``: keys alone.
+    given : bool
+        Whether the positions to begin with are given; else they are 0, 1, 2 ...
+    state : str
+        C type of what tiles publish: a count and two more bits.
+    items : int
+        Elements of a work-item.
+    policy : SortPolicy
+    """
+
+    kind: KeyKind
+    descending: bool
+    passes: int
+    position: str
+    given: bool
+    state: str
+    items: int
+    policy: SortPolicy
+
+    @property
+    def tile(self) -> int:
+        """Elements of a tile."""
+        return self.policy.work_group * self.items
+
+
+def tile_items(widest: int, policy: SortPolicy) -> int:
+    """Elements of `widest` bytes that a work-item takes."""
+    fit = LOCAL_BYTES // (widest * policy.work_group)
+    return max(1, min(policy.items * 4 // max(4, widest), fit))
+
+
+def tile_plan(
+    kind: KeyKind, n: int, bits: int, argsort: bool, given: bool, descending: bool, policy: SortPolicy
+) -> TilePlan:
+    """The plan of a line of `n` keys whose lowest `bits` bits may differ."""
+    position = ("uint" if n < 2**32 else "ulong") if argsort else ""
+    widest = max(kind.bits // 8, 8 if position == "ulong" else 4 if position else 1)
+    return TilePlan(
+        kind, descending, max(1, -(-bits // policy.digit_bits)), position, given,
+        "uint" if n < 2**30 else "ulong", tile_items(widest, policy), policy,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """Lines that work-groups sort one at a time, or several if they are short.
+
+    Parameters
+    ----------
+    kind, descending, policy
+        As in `LinePlan`.
+    argsort : bool
+    short : bool
+        Whether every element counts those before it.
+    items : int
+        Elements of a work-item.
+    """
+
+    kind: KeyKind
+    descending: bool
+    argsort: bool
+    short: bool
+    items: int
+    policy: SortPolicy
+
+
+def group_plan(
+    kind: KeyKind, n: int, argsort: bool, descending: bool, policy: SortPolicy
+) -> GroupPlan | None:
+    """The plan of lines of `n` elements, or None if they do not fit a work-group."""
+    if n <= min(policy.short, policy.work_group):
+        return GroupPlan(kind, descending, argsort, True, 1, policy)
+    most = tile_items(max(kind.bits // 8, 2), policy)
+    needed = -(-n // policy.work_group)
+    if needed > most or n > 2**16:
+        return None
+    return GroupPlan(kind, descending, argsort, False, min(most, 1 << (needed - 1).bit_length()), policy)

@@ -147,7 +147,7 @@ void radix_bucket(__global const long *restrict spans, __global key_t *xs, __glo
     return;
   }
   const int different = ${kind.bits} - (int)clz((key_t)(high - low));
-  const int most = m > 3000 ? 12 : m > 400 ? 8 : 6;
+  const int most = m > 6000 ? 12 : m > 700 ? 11 : m > 200 ? 8 : 6;
   int left = (different + most - 1) / most, shift = 0;
   const int width = (different + left - 1) / left;
   const uint runs = 1u << width;

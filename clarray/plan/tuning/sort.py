@@ -32,7 +32,22 @@ class SortPolicy:
     most_buckets : int
         Most buckets of one split.
     digit_bits : int
-        Bits of a key that a pass of an argsort takes.
+        Bits of a key that a pass takes (chunked: of an argsort); work-groups have a work-item for
+        each value of a digit.
+    work_group : int
+        Work-items per work-group (tiles only).
+    items : int
+        Elements of four bytes that a work-item takes (tiles only).
+    lanes : int
+        Neighbouring work-items that look for equal digits together; a warp where there are warps.
+    match : str
+        How they do so: ``'ptx'`` by an instruction, ``'local'`` by way of local memory.
+    look_back : str
+        How the work-groups of a pass see each other's counts: ``''`` for not at all, so that the keys
+        are read twice; ``'ptx'`` by relaxed loads and stores of the device; ``'volatile'`` for
+        devices in whose memory those are the same.
+    spins : int
+        Looks for another work-group's count before a work-group counts for itself.
     """
 
     chunked: bool
@@ -45,6 +60,12 @@ class SortPolicy:
     bucket: int
     most_buckets: int
     digit_bits: int
+    work_group: int = 1
+    items: int = 1
+    lanes: int = 1
+    match: str = "local"
+    look_back: str = ""
+    spins: int = 1 << 16
 
 
 CPU = SortPolicy(
@@ -59,8 +80,22 @@ CPU = SortPolicy(
     most_buckets=4096,
     digit_bits=11,
 )
-GPU = replace(CPU, chunked=False)
-NVIDIA = GPU
+GPU = SortPolicy(
+    chunked=False,
+    groups_per_unit=8,
+    chunk_bytes=1 << 14,
+    inline_bytes=0,
+    line=0,
+    short=64,
+    cell_bits=0,
+    bucket=0,
+    most_buckets=0,
+    digit_bits=8,
+    work_group=256,
+    items=8,
+    lanes=32,
+)
+NVIDIA = replace(GPU, work_group=384, items=20, match="ptx", look_back="ptx")
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = SortPolicy(
@@ -75,5 +110,5 @@ TINY_CPU = SortPolicy(
     most_buckets=16,
     digit_bits=3,
 )
-TINY_GPU = replace(TINY_CPU, chunked=False)
-TINY_FENCED = TINY_GPU
+TINY_GPU = replace(TINY_CPU, chunked=False, groups_per_unit=2, work_group=8, items=2, lanes=4)
+TINY_FENCED = replace(TINY_GPU, look_back="volatile", spins=2)

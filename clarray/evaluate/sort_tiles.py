@@ -1,0 +1,127 @@
+"""Sorts on a GPU: lines that fit a work-group one at a time, or one long line in passes over its tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clarray.codegen.sort import groups_source, tiles_source
+from clarray.evaluate.state import DeviceState, Launch
+from clarray.plan.sort import GroupPlan, KeyKind, TilePlan, tile_plan
+from clarray.runtime import Memory
+
+
+def sort_by_groups(
+    state: DeviceState, plan: GroupPlan, source: Memory, offset: int, lines: int, n: int, out: Memory
+) -> None:
+    """Sort lines that fit a work-group, into `out`: the keys, or the positions as int64."""
+    key = ("sort groups", plan)
+    kernel = state.prepared.get(key)
+    if kernel is None:
+        kernel = state.keep(key, state.kernel(groups_source(plan, state.capabilities)))
+    work_group = plan.policy.work_group
+    wanted = -(-lines // (work_group // n)) if plan.short else lines
+    itemsize = plan.kind.bits // 8
+    nbytes = lines * n * (itemsize + (8 if plan.argsort else itemsize))
+    args = [source.buffer, offset, lines, n, out.buffer]
+    Launch(kernel, (min(wanted, 1 << 20),), (work_group,), args, False, nbytes).run()
+
+
+def sort_by_tiles(
+    state: DeviceState, kind: KeyKind, source: Memory, offset: int, n: int, out: Memory, argsort: bool,
+    descending: bool, given: Memory | None = None, bits: int = 0,
+) -> None:  # fmt: skip
+    """Sort one line into `out`: the keys, or the positions as int64.
+
+    Parameters
+    ----------
+    given : Memory, optional
+        Positions, int64, in the order of the keys: those are sorted, instead of 0, 1, 2 ...
+    bits : int
+        Only the lowest `bits` bits of keys differ; 0: all may.
+    """
+    plan = tile_plan(kind, n, bits or kind.bits, argsort, given is not None, descending, state.policies.sort)
+    key = ("sort tiles", plan)
+    kernels = state.prepared.get(key)
+    if kernels is None:
+        kernels = state.keep(key, state.kernels(*tiles_source(plan, state.capabilities)))
+    _Passes(state, plan, kernels, n).run(source, offset, out, given)
+
+
+class _Passes:
+    """The launches over one line, and the memory they share."""
+
+    def __init__(self, state: DeviceState, plan: TilePlan, kernels: dict[str, Any], n: int) -> None:
+        self.state = state
+        self.plan = plan
+        self.kernels = kernels
+        self.n = n
+        self.tiles = -(-n // plan.tile)
+        self.radix = 1 << plan.policy.digit_bits
+        self.word = 4 if plan.state == "uint" else 8
+        allocate = state.device.allocate
+        rounds = plan.passes if plan.policy.look_back else 1
+        self.states = allocate(rounds * self.tiles * self.radix * self.word)
+        self.starts = allocate(rounds * self.radix * self.word)
+        self.tickets = allocate(4 * rounds)
+        self.parts = min(self.tiles, state.units * plan.policy.groups_per_unit)
+        self.found = self._zeros(rounds)
+
+    def _zeros(self, rounds: int) -> Memory:
+        """Counters that are zero between sorts: the pass that reads them sees to that."""
+        size = self.word * rounds * self.radix * (self.parts if self.plan.state == "ulong" else 1)
+        key = ("sort counters", size)
+        found = self.state.prepared.get(key)
+        if found is None:
+            found = self.state.device.allocate(size)
+            self.state.device.fill_zero(found)
+            self.state.keep(key, found)
+        return found  # type: ignore[no-any-return]
+
+    def launch(self, name: str, groups: int, args: list[Any]) -> None:
+        plan = self.plan
+        nbytes = self.n * (plan.kind.bits // 8) * 2
+        Launch(self.kernels[name], (groups,), (plan.policy.work_group,), args, False, nbytes).run()
+
+    def run(self, source: Memory, offset: int, out: Memory, given: Memory | None) -> None:
+        """Launch everything; `out` serves as one of the two places between which elements move."""
+        plan, n, allocate = self.plan, self.n, self.state.device.allocate
+        passes = plan.passes
+        pairs = bool(plan.position)
+        width = plan.kind.bits // 8
+        keys = [allocate(n * width) for _ in range(min(2, passes - 1) if pairs else min(1, passes - 1))]
+        between = [out]
+        if pairs and passes > 1:
+            between.append(allocate(n * (4 if plan.position == "uint" else 8)))
+        if plan.policy.look_back:
+            words = passes * self.tiles * self.radix
+            args = [source.buffer, offset, n, self.found.buffer, self.states.buffer, words]
+            self.launch("radix_digits", self.parts, args)
+            parts = 1 if plan.state == "uint" else self.parts
+            self._sum(passes, parts)
+        place, at, moved = source, offset, given
+        for number in range(passes):
+            suffix = "f" * (number == 0) + "l" * (number == passes - 1) or "m"
+            shift = number * plan.policy.digit_bits
+            if not plan.policy.look_back:
+                args = [place.buffer, at, n, shift, self.states.buffer, self.tiles]
+                self.launch("radix_tally_" + ("f" if number == 0 else "m"), self.tiles, args)
+                args = [self.states.buffer, self.tiles, self.found.buffer]
+                self.launch("radix_rows", self.radix, args)
+                self._sum(1, 1)
+            left = passes - 1 - number
+            if pairs:
+                target = keys[number % 2] if left else source  # not written in the last pass
+            else:
+                target = out if left % 2 == 0 else keys[0]
+            args = [place.buffer, at, target.buffer, n, shift, self.starts.buffer, self.states.buffer]
+            args += [self.tickets.buffer, number, self.tiles]
+            if pairs:
+                to = between[left % 2]
+                args += [moved.buffer, to.buffer] if moved is not None else [to.buffer]
+                moved = to
+            self.launch("radix_pass_" + suffix, self.tiles, args)
+            place, at = target, 0
+
+    def _sum(self, rounds: int, parts: int) -> None:
+        args = [self.found.buffer, self.starts.buffer, self.tickets.buffer, rounds, parts]
+        self.launch("radix_starts", 1, args)
