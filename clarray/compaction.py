@@ -15,7 +15,7 @@ from clarray.evaluate.gather import Named, gather_named, scatter_named
 from clarray.expr import build
 from clarray.expr.node import Node
 from clarray.expr.view import Shape, View, contiguous, normalize_axis
-from clarray.gathering import _check_out, _fitted, cycled, delivered, own_leaf
+from clarray.gathering import check_out, cycled, delivered, fitted, own_leaf
 from clarray.windows import view_of
 
 __all__ = [
@@ -80,7 +80,7 @@ def compress(
     else:
         found = _take_known(array, positions(mask._node), axis)
     if out is not None:
-        _check_out(out, found.shape)
+        check_out(out, found.shape, found.dtype)
     return delivered(found, out)
 
 
@@ -120,8 +120,7 @@ def put_where(array: DeviceArray, mask: Node, value: Node) -> None:
             f"NumPy boolean array indexing assignment cannot assign {value.size} input values to "
             f"the {numbers.size} output values where the mask is true"
         )
-    fitted = _fitted(value, named.result_shape)
-    stored = own_leaf(fitted, array._node, named.result_shape)
+    stored = own_leaf(fitted(value, named.result_shape), array._node, named.result_shape)
     scatter_named(array._node, named, stored, once=True)
 
 

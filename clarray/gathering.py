@@ -56,8 +56,7 @@ def put_at(array: DeviceArray, key: Any, value: Node) -> None:
     leaf = array._node
     try:
         named = _named(array, key)
-        fitted = _fitted(value, named.result_shape)
-        stored = own_leaf(fitted, leaf, named.result_shape)
+        stored = own_leaf(fitted(value, named.result_shape), leaf, named.result_shape)
         scatter_named(leaf, _settled(named, leaf), stored)
     except OutOfBounds:
         positions.select(array, key)
@@ -90,7 +89,7 @@ def _everywhere(array: DeviceArray, numbers: Node, mode: str) -> Named:
     return Named(numbers, numbers.shape, shape, strides, View((), (), offset), 0, mode)
 
 
-def _fitted(value: Node, shape: Shape) -> Node:
+def fitted(value: Node, shape: Shape) -> Node:
     """The value without surplus leading axes of one element; it must fit the shape."""
     if value.flags & MASKED:
         evaluate(value)
@@ -208,7 +207,7 @@ def take(
     named = _everywhere(array, numbers, mode) if axis is None else _along(array, numbers, axis, mode)
     if not named.bound and prod(named.result_shape) > 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    _check_out(out, named.result_shape)
+    check_out(out, named.result_shape, array.dtype)
     try:
         found = wrap(gather_named(array._node, named))
     except OutOfBounds:
@@ -217,21 +216,22 @@ def take(
     return delivered(found, out)
 
 
-def _check_out(out: Any, shape: Shape) -> None:
+def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
+    """Refuse an output of another shape, or of a dtype that NumPy's take refuses."""
     if out is None:
         return
     if not isinstance(out, DeviceArray):
         raise TypeError("output must be an array")
     if out.shape != shape:
         raise ValueError("output array does not match result of ndarray.take")
+    np.empty(0, out.dtype).astype(dtype, casting="safe")
+    out.check_writeable()
 
 
 def delivered(found: DeviceArray, out: DeviceArray | None) -> DeviceArray:
     """A result, or `out` after it has been written there."""
     if out is None:
         return found
-    if not np.can_cast(found.dtype, out.dtype, "unsafe"):
-        raise TypeError(f"Cannot cast array data from {found.dtype!r} to {out.dtype!r}")
     out[...] = found
     return out
 
@@ -300,7 +300,7 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
     view_of(array)
     if axis is None and array._node.memory is not evaluate(arr._node).memory:
         raise NotImplementedError("put_along_axis with axis=None needs a contiguous array")
-    value = _fitted(as_array(values, arr.device)._node, shape)
+    value = fitted(as_array(values, arr.device)._node, shape)
     stored = own_leaf(value, array._node, shape)
     scatter_named(array._node, _settled(_everywhere(array, numbers, "known"), array._node), stored)
 

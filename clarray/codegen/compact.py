@@ -50,17 +50,19 @@ def compact_source(
     out = replace(operand("y", value.dtype, "unit", dialect), half=value.dtype == np.float16)
     same = value is mask
     keep = Call("keep", mask, inputs)
+    name = inputs.slots.get(id(value), "")
+    origin, stride = f"{name}o", f"{name}s"  # of an index, where the values are positions
     template = "compact_chunks" if plan.policy.chunked else "compact_tiles"
     body = render(
         template,
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,
         keep=keep, value=keep if same else Call("value", value, inputs), same=same, params=params,
-        loads=plan.loads, once=plan.once,
+        loads=plan.loads, once=plan.once, positional=plan.positional, origin=origin, stride=stride,
     )  # fmt: skip
     if plan.policy.chunked:
         table = {"compact_count": ["buffer"] * 2, "compact_write": ["buffer"] * 4}
     elif plan.once:
-        table = {"compact_once": ["int64", "buffer", "buffer"]}
+        table = {"compact_once": ["int64", "uint64", "buffer", "buffer"]}
     else:
         table = {"compact_count": ["buffer"], "compact_write": ["buffer"] * 2}
     text = source(body, dialect, capabilities.function_attribute)

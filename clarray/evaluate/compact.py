@@ -113,7 +113,9 @@ def _run(state: DeviceState, value: Node, mask: Node, shape: Shape, room: int = 
     args += [s for s, access in zip(steps, accesses, strict=True) if access in STEPPED]
     args.append(n)
     for once in (True, False) if _may_look_back(state) else (False,):
-        plan = compact_plan(accesses, loaded, computed, furthest, not loose, once, policy)
+        plan = compact_plan(
+            accesses, loaded, computed, furthest, not loose, once, value.op is INDEX, policy
+        )
         key = ("compact", value.sig, mask.sig, pattern, plan)
         kernels = state.prepared.get(key)
         if kernels is None:
@@ -128,6 +130,24 @@ def _run(state: DeviceState, value: Node, mask: Node, shape: Shape, room: int = 
 
 
 _FAILED = "compact: looking back failed"
+
+
+_TOLD = "compact: told"
+_EPOCHS = 1 << 20
+
+
+def _told(state: DeviceState, tiles: int) -> tuple[Memory, int]:
+    """The words in which tiles tell their counts, and what those of the next launch are marked with."""
+    nbytes = 8 * (4 + tiles)
+    found: tuple[Memory, int] | None = state.prepared.get(_TOLD)
+    ticket = state.policies.compact.ticket
+    if found is None or found[0].nbytes < nbytes or found[1] + 1 >= _EPOCHS or ticket:
+        memory = state.device.allocate(max(nbytes, 1 << 16))
+        state.device.fill_zero(memory)
+        found = (memory, 0)
+    found = (found[0], found[1] + 1)
+    state.keep(_TOLD, found)
+    return found
 
 
 def _may_look_back(state: DeviceState) -> bool:
@@ -146,19 +166,18 @@ def _one_pass(
     except MemoryError:
         return None
     tiles = -(-n // plan.tile)
-    told = device.allocate(8 * (4 + tiles))
-    device.fill_zero(told)
-    groups = min(tiles, state.units * policy.groups_per_unit)
-    args += [tiles, told.buffer, memory.buffer]
+    told, epoch = _told(state, tiles)
+    args += [tiles, epoch, told.buffer, memory.buffer]
     moved = nbytes + memory.nbytes
     Launch(
-        kernels["compact_once"], (groups,), (policy.work_group,), args,
+        kernels["compact_once"], (tiles,), (policy.work_group,), args,
         moved <= policy.inline_bytes, moved, (memory, told),
     ).run()  # fmt: skip
     head = np.empty(3, np.uint64)
     device.read(told, 0, head)
     if head[2]:
         state.keep(_FAILED, True)
+        state.prepared.pop(_TOLD, None)
         return None
     total = int(head[1])
     found = contiguous_leaf(memory, (total,), dtype)

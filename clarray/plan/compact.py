@@ -20,6 +20,7 @@ from clarray.plan.layout import STRIDED, UNIT, ZERO, Shape, merge
 from clarray.plan.tuning.compact import CompactPolicy
 
 WORD = 64  # elements whose flags make one word of the first pass's bits
+ITEMS = 32  # elements of a tile per work-item, at most: as many flags as an int has
 LANES = 8  # elements that a CPU keeps or drops at once
 
 
@@ -43,6 +44,8 @@ class CompactPlan:
         Loads per work-item and tile.
     once : bool
         Whether every element is read once, and the work-groups look back.
+    positional : bool
+        Whether the values are the positions themselves (tiles only).
     policy : CompactPolicy
     """
 
@@ -53,6 +56,7 @@ class CompactPlan:
     aligned: bool
     loads: int
     once: bool
+    positional: bool
     policy: CompactPolicy
 
     @property
@@ -77,7 +81,7 @@ def access_class(step: int) -> str:
 
 def compact_plan(
     accesses: tuple[str, ...], loaded: Sequence[np.dtype], computed: Sequence[np.dtype],
-    furthest: int, aligned: bool, once: bool, policy: CompactPolicy,
+    furthest: int, aligned: bool, once: bool, positional: bool, policy: CompactPolicy,
 ) -> CompactPlan:  # fmt: skip
     """Choose the vectors.
 
@@ -89,23 +93,27 @@ def compact_plan(
         The largest position inside an operand.
     once : bool
         Whether the work-groups may look back.
+    positional : bool
+        Whether the values are positions.
     """
     index = index_type(furthest, policy.chunked)
     if policy.chunked:
         complex_ = any(d.kind == "c" for d in (*loaded, *computed))
         return CompactPlan(
-            accesses, 1 if complex_ else LANES, not complex_, index, False, 1, False, policy
+            accesses, 1 if complex_ else LANES, not complex_, index, False, 1, False, False, policy
         )
     widest = max((d.itemsize for d in loaded), default=4)
-    vector = max(1, min(4, policy.vector_bytes // widest))
+    vector = max(1, min(16, policy.vector_bytes // widest))
     if STRIDED in accesses:
         vector = 1
-    loads = policy.loads
-    most = policy.local_bytes // max(4, computed[0].itemsize) // policy.work_group
+    loads = max(1, min(policy.loads, ITEMS // vector))
+    held = 2 if positional else max(4, computed[0].itemsize)
+    most = policy.local_bytes // held // policy.work_group
     while vector * loads > most and vector * loads > 1:
         vector, loads = (vector, loads // 2) if loads > 1 else (vector // 2, 1)
+    loads = min(loads, 4 if vector * 32 > 255 else 8)
     return CompactPlan(
-        accesses, vector, False, index, aligned and vector > 1, loads, once, policy
+        accesses, vector, False, index, aligned and vector > 1, loads, once, positional, policy
     )
 
 

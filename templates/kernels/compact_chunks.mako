@@ -117,24 +117,19 @@ ${load('j')}
       }
 % endfor
     } else {
-      for (int b = 0; found; b += 8, found >>= 8) {
-        if ((found & 255) == 0) continue;
-        const ${I} j = at + b;
-        const int m = count - b < 8 ? (int)(count - b) : 8;
-        ${out.lane} lanes[8];
-        if (m == 8) {
+      for (; found; found &= found - 1) {
+        const ${I} j = at + (long)popcount((found & -found) - 1);
+        if (j + 8 <= n) {
 ${load('j')}
-          vstore8(${value.call(0)}, 0, lanes);
+          const ${out.type} x = ${value.call(0)};
+          ${access.store_element(out, 'k', '0', 'x.s0')}
         } else {
+          const int m = (int)(n - j);
 ${load_some('j', 'm')}
-          vstore8(${value.call(0)}, 0, lanes);
+          const ${out.type} x = ${value.call(0)};
+          ${access.store_element(out, 'k', '0', 'x.s0')}
         }
-        for (int l = 0; l < 8; ++l) {
-          if ((found >> l) & 1) {
-            ${access.store_element(out, 'k', '0', 'lanes[l]')}
-            ++k;
-          }
-        }
+        ++k;
       }
     }
 % endif

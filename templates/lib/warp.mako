@@ -12,6 +12,11 @@ HELPER uint warp_across(const uint v, const uint d) {
   asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(v), "r"(d));
   return r;
 }
+HELPER uint warp_last(const uint v) {
+  uint r;
+  asm volatile("shfl.sync.idx.b32 %0, %1, 31, 31, 0xffffffff;" : "=r"(r) : "r"(v));
+  return r;
+}
 HELPER uint warp_ballot(const int p) {
   uint r;
   asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff;}" : "=r"(r) : "r"(p));
@@ -19,6 +24,9 @@ HELPER uint warp_ballot(const int p) {
 }
 HELPER ulong warp_up_long(const ulong v, const uint d) {
   return (ulong)warp_up((uint)v, d) | (ulong)warp_up((uint)(v >> 32), d) << 32;
+}
+HELPER ulong warp_last_long(const ulong v) {
+  return (ulong)warp_last((uint)v) | (ulong)warp_last((uint)(v >> 32)) << 32;
 }
 HELPER ulong warp_across_long(const ulong v, const uint d) {
   return (ulong)warp_across((uint)v, d) | (ulong)warp_across((uint)(v >> 32), d) << 32;

@@ -21,7 +21,7 @@ class CompactPolicy:
     dense : int
         Of 64 elements, so many must be kept for all 64 to be stored without a test (chunked only).
     loads : int
-        Loads of `vector_bytes` per work-item and tile, at most four (tiles only).
+        Loads of `vector_bytes` per work-item and tile (tiles only).
     vector_bytes : int
         Bytes of the widest operand that one load takes (tiles only).
     inline_bytes : int
@@ -32,8 +32,11 @@ class CompactPolicy:
         How the work-groups of one pass see each other's counts: ``''`` for not at all, so that
         the elements are read twice; ``'ptx'`` by relaxed loads and stores of the device;
         ``'volatile'`` for devices in whose memory those are the same.
-    staged : bool
-        Whether what a tile keeps goes through local memory, to be stored side by side.
+    window : int
+        Times 32 tiles that a warp looks back at, at once.
+    ticket : bool
+        Whether tiles are numbered as their work-groups start, where the device may start groups
+        in another order than that of their numbers.
     local_bytes : int
         Of a tile that goes through local memory, at most.
     spins : int
@@ -49,7 +52,8 @@ class CompactPolicy:
     inline_bytes: int
     chunk_bytes: int
     look_back: str = ""
-    staged: bool = True
+    window: int = 4
+    ticket: bool = True
     local_bytes: int = 1 << 15
     spins: int = 1 << 20
 
@@ -74,7 +78,7 @@ GPU = CompactPolicy(
     inline_bytes=0,
     chunk_bytes=1 << 16,
 )
-NVIDIA = replace(GPU, look_back="ptx")
+NVIDIA = replace(GPU, look_back="ptx", ticket=False)
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = replace(CPU, groups_per_unit=3, inline_bytes=0, chunk_bytes=16)
