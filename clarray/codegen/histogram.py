@@ -57,6 +57,9 @@ class AxisCode:
         self.bins = str(CType("uint", dialect.width))
         self.ints = str(CType("int", dialect.width))
         self.half = self.type.lane.lit("0.5") if self.is_float else ""
+        # one and a half times the first number from which on there are no fractions
+        self.magic = "12582912.0f" if self.lane == "float" else "6755399441055744.0"
+        self.position_type = "uint" if self.lane == "float" else "ulong"
         entering = converted(value, dtype)
         self.value = Call(f"value{number}", entering, inputs)
         self.text = self.value.text
@@ -71,7 +74,7 @@ class AxisCode:
             return [], []
         params = [f"__global const {self.lane} *e{self.k}", f"const uint n{self.k}"]
         kinds = ["buffer", "uint32"]
-        scalars = {UNIFORM: ("first", "last", "scale", "close"), STEPS: ("first", "last")}
+        scalars = {UNIFORM: ("first", "last", "scale", "close", "bias"), STEPS: ("first", "last")}
         for name in scalars.get(self.kind, ()):
             params.append(f"const {self.lane} {name}{self.k}")
             kinds.append("float32" if self.lane == "float" else "float64")
@@ -82,15 +85,16 @@ class AxisCode:
         ctype = CType(self.type.scalar, width or self.type.width)
         if ctype.bits == 32:
             return text
-        most = ctype.lit(0xFFFFFFFF)
-        narrow = f"({text} < {most} ? {text} : {most})"
-        return self.dialect.convert(narrow, ctype, CType("uint", ctype.width))
+        if ctype.width == 1:
+            return f"((uint)({text}) | (uint)(-(int)(({text}) >> 32 != 0)))"
+        halves, whole = CType("uint", 2 * ctype.width), CType("uint", ctype.width)
+        return f"(as_{halves}({text}).even | as_{whole}(as_{halves}({text}).odd != ({whole})(0)))"
 
     def bin_of(self, lane: str, position: str = "") -> str:
         """The call that finds the bin of one value."""
         k = self.k
         extra = {
-            UNIFORM: f", first{k}, last{k}, scale{k}, close{k}",
+            UNIFORM: f", first{k}, last{k}, scale{k}, close{k}, bias{k}",
             STEPS: f", first{k}, last{k}",
         }.get(self.kind, "")
         between = f", {position}" if self.kind == STEPS else ""
@@ -112,6 +116,10 @@ class AxisCode:
 
     def from_int(self, text: str) -> str:
         return self.dialect.convert(text, CType("int", self.dialect.width), self.type)
+
+    def as_position(self, text: str) -> str:
+        """The bits of a number of the axis, as an integer."""
+        return f"as_{self.position_type}({text})"
 
     def as_bins(self, text: str) -> str:
         return f"as_{self.bins}({text})"
@@ -179,7 +187,7 @@ def histogram_source(
     body = text + render(
         "histogram",
         d=dialect, V=plan.vector, X=plan.loads, I=plan.index, spread=1, inputs=inputs, axes=axes,
-        rank=plan.rank, space=plan.space, table=plan.table, copies=plan.copies,
+        rank=plan.rank, space=plan.space, shifted=plan.shifted, rounds=plan.policy.rounds, table=plan.table, copies=plan.copies,
         work_group=plan.work_group, segment=plan.policy.segment or plan.vector,
         summed=plan.summed, pair=plan.summed == "pair", sum_type=sum_type, lane_sum=lane_sum,
         weight=call, params=params, pairs=PAIRS in plan.accesses,

@@ -55,7 +55,7 @@ class Axis(NamedTuple):
     edges : Node or None
         A contiguous leaf of bins + 1 edges (of float32 for float16).
     scalars : tuple of float
-        First and last edge, bins per unit of value, and how close to an edge the edge is looked at.
+        From `plan.histogram.equal_bins`; of other kinds first and last edge.
     steps : Steps or None
     """
 
@@ -82,7 +82,7 @@ class Job(NamedTuple):
     bins: int
     summed: str
     result: Node
-    direct: bool
+    status: Memory | None
 
 
 def count_values(value: Node, weight: Node | None, bins: int) -> tuple[Node, int]:
@@ -147,24 +147,54 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         placed = [n for n in nodes if n.op is not CONST]
         operands = tuple(aligned(n.shape, n.strides, len(shape)) for n in placed)
         space = collapse(shape, operands) if operands else Space((), (), ())
-        direct = axes[0].kind == DIRECT
         job = Job(
             state, state.policies.histogram, axes, weight, nodes, pattern, space, roots[0].size,
-            bins, summed, result, direct,
+            bins, summed, result, _status(state) if axes[0].kind == DIRECT else None,
         )  # fmt: skip
         try:
             _run(job)
         except BaseException:
-            state.prepared.pop(_KEPT, None)  # counters may be left in them
+            for kept in (_KEPT, _STATUS):  # counters may be left in them
+                state.prepared.pop(kept, None)
             raise
         if any(r.flags & EAGER for r in roots):
             device.synchronize()
     return result
 
 
+class Prepared(NamedTuple):
+    """A kernel that counts, and how its launches are divided."""
+
+    plan: HistogramPlan
+    tables: Tables
+    kernel: Kernel
+    units: int
+    step: int
+    layout: tuple[int, ...]
+
+
 def _run(job: Job) -> None:
     """Count launch by launch; each is merged into the result."""
-    found = tables(job.bins, bool(job.summed), job.policy)
+    key = (
+        "histogram", tuple((a.kind, a.value.sig, a.dtype.char) for a in job.axes),
+        job.weight.sig if job.weight is not None else None, job.summed, job.pattern, job.space,
+        tuple(n.offset * n.dtype.itemsize % ALIGNMENT for n in job.nodes), job.bins,
+    )  # fmt: skip
+    found = job.state.prepared.get(key)
+    if found is None:
+        found = job.state.keep(key, _prepared(job))
+    begin = 0
+    while True:
+        end = min(found.units, begin + found.step)
+        _count(job, found, begin, end, again=begin > 0)
+        begin = end
+        if begin >= found.units:
+            return
+
+
+def _prepared(job: Job) -> Prepared:
+    width = _sum_bytes(job.summed) if job.summed else 0
+    found = tables(job.bins, width, job.state.capabilities.local_bytes, job.policy)
     plan = _plan(job, found)
     key = (
         "histogram", tuple(a.value.sig for a in job.axes), job.weight.sig if job.weight else None,
@@ -180,14 +210,11 @@ def _run(job: Job) -> None:
     segment = plan.policy.segment or plan.vector
     inner = job.space.shape[-1] if job.space.shape else 1
     units = (job.size // inner) * -(-inner // segment) if job.size else 0
+    layout = [*reversed(job.space.shape or (1,))]
+    for steps in job.space.strides:
+        layout += reversed(steps or (0,))
     step = units if job.summed else launch_units(segment, job.policy)
-    begin = 0
-    while True:
-        end = min(units, begin + step)
-        _count(job, plan, found, kernel, begin, end, again=begin > 0)
-        begin = end
-        if begin >= units:
-            return
+    return Prepared(plan, found, kernel, units, step, tuple(layout))
 
 
 def _plan(job: Job, found: Tables) -> HistogramPlan:
@@ -218,7 +245,7 @@ def _plan(job: Job, found: Tables) -> HistogramPlan:
         tuple(a.kind for a in job.axes), tuple(a.dtype.name for a in job.axes),
         tuple("const" if n.op is CONST else names[id(n)] for n in job.nodes), len(shape), vector,
         policy.loads if counted else 1, explicit and vector > 1, index_type(furthest, policy.chunked),
-        whole, job.summed, found.space, found.table, found.copies,
+        whole, job.summed, found.space, found.table, found.copies, found.passes > 1,
         policy.work_group if counted else policy.sum_group, policy,
     )  # fmt: skip
 
@@ -229,11 +256,9 @@ def _is_aligned(node: Node, steps: tuple[int, ...], shift: int) -> bool:
     return all(place * size % ALIGNMENT == 0 for place in (node.offset, shift, *steps[:-1]))
 
 
-def _count(
-    job: Job, plan: HistogramPlan, found: Tables, kernel: Kernel, begin: int, end: int, again: bool
-) -> None:
+def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> None:
     """Count the units begin .. end-1, in as many passes as there are, and merge."""
-    policy = job.policy
+    policy, plan, found = job.policy, prepared.plan, prepared.tables
     nbytes = bytes_of(job.nodes)
     inline = nbytes + 4 * job.bins <= policy.inline_bytes
     device = job.state.device
@@ -255,7 +280,6 @@ def _count(
         count = max(1, min(job.state.units * policy.groups_per_unit, -(-(end - begin) // per_group)))
         rows, stride = 1, job.bins
         held, zero = _counters(job.state, job.bins)
-    placed = [n for n in job.nodes if n.op is not CONST]
     args = data_arguments(job.nodes, job.space.offsets if any(job.space.offsets) else ())
     for axis in job.axes:
         if axis.edges is not None:
@@ -263,18 +287,14 @@ def _count(
             args += [axis.edges.memory.buffer, axis.bins]
             args += axis.scalars if axis.kind == UNIFORM else axis.scalars[:2] if axis.kind == STEPS else ()
     args += [m.buffer for m in (held, *owners)]
-    if job.direct:
-        args.append(_status(job.state).buffer)
-    layout = [*reversed(job.space.shape or (1,))]
-    for steps in job.space.strides:
-        layout += reversed(steps or (0,))
-    assert len(job.space.strides) == len(placed)
+    if job.status is not None:
+        args.append(job.status.buffer)
     for number in range(found.passes):
         low = number * found.per_pass
         here = min(found.per_pass, job.bins - low)
         Launch(
-            kernel, (count,), (plan.work_group,),
-            [*args, begin, end, low, here, stride, *layout], inline, nbytes,
+            prepared.kernel, (count,), (plan.work_group,),
+            [*args, begin, end, low, here, stride, *prepared.layout], inline, nbytes,
         ).run()  # fmt: skip
     _merge(job, held, rows, stride, zero, again, inline)
 
@@ -295,15 +315,15 @@ def _merge(
 ) -> None:
     """Add the tables up into the result."""
     policy = job.policy
-    plan = MergePlan(job.summed, job.result.dtype.name, job.direct, zero, policy)
-    key = ("merge", plan)
+    key = ("histogram merge", job.summed, job.result.dtype.char, job.status is None, zero)
     kernel = job.state.prepared.get(key)
     if kernel is None:
+        plan = MergePlan(job.summed, job.result.dtype.name, job.status is not None, zero, policy)
         kernel = job.state.keep(key, job.state.kernel(merge_source(plan, job.state.capabilities)))
     assert job.result.memory is not None
     args: list[Any] = [held.buffer, rows, stride, job.bins, job.result.memory.buffer, int(again)]
-    if job.direct:
-        args += [_status(job.state).buffer, job.bins]
+    if job.status is not None:
+        args += [job.status.buffer, job.bins]
     nbytes = rows * job.bins * _sum_bytes(job.summed) + job.bins * job.result.dtype.itemsize
     side = policy.merge_group // policy.merge_lanes
     count = min(-(-job.bins // side), 1 << 16)

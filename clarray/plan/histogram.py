@@ -62,6 +62,8 @@ class HistogramPlan:
         Bins of a table in local memory.
     copies : int
         Tables per work-group.
+    shifted : bool
+        Whether a pass may begin at another bin than the first.
     work_group : int
     policy : HistogramPolicy
     """
@@ -79,6 +81,7 @@ class HistogramPlan:
     space: str
     table: int
     copies: int
+    shifted: bool
     work_group: int
     policy: HistogramPolicy
 
@@ -129,14 +132,24 @@ class Tables(NamedTuple):
     per_pass: int
 
 
-def tables(bins: int, summed: bool, policy: HistogramPolicy) -> Tables:
-    """Choose where to count `bins` bins."""
+def tables(bins: int, width: int, local_bytes: int, policy: HistogramPolicy) -> Tables:
+    """Choose where to count `bins` bins.
+
+    Parameters
+    ----------
+    width : int
+        Bytes of a sum, or 0 for counters.
+    local_bytes : int
+        Local memory of a work-group.
+    """
     copies = policy.copies if bins <= policy.copy_bins else 1
     if policy.chunked:
         return Tables(PRIVATE, 0, copies, 1, bins)
-    most = policy.sum_bins if summed else policy.local_bins
-    if summed:
-        copies = 1
+    if width:  # a table of owners beside it, and a tile of sums
+        fitting = (local_bytes - width * policy.sum_group - 64) // (width + 4)
+        most, copies = min(policy.sum_bins, fitting), 1
+    else:
+        most = min(policy.local_bins, (local_bytes - 64) // 4)
     passes = max(1, -(-bins // most))
     if passes > policy.passes:
         return Tables(GLOBAL, 0, 1, 1, bins)
@@ -173,7 +186,7 @@ def launch_units(segment: int, policy: HistogramPolicy) -> int:
     return max(1, policy.launch_elements // segment)
 
 
-def equal_bins(edges: np.ndarray) -> tuple[float, float, float, float] | None:
+def equal_bins(edges: np.ndarray) -> tuple[float, ...] | None:
     """What finds the bins of edges that are evenly spaced, but for rounding; None if they are not.
 
     Parameters
@@ -184,21 +197,23 @@ def equal_bins(edges: np.ndarray) -> tuple[float, float, float, float] | None:
     Returns
     -------
     tuple of float
-        First and last edge, bins per unit of value, and, in bins, how far a computed position may
-        be off: a value that is closer to an edge is compared with it.
+        First and last edge; bins per unit of value; in bins, how far a computed position may be
+        off: a value that is closer to an edge is compared with it; the position of zero, less a
+        half.
     """
     bins = edges.size - 1
     exact = edges.astype(np.longdouble)
     first, width = exact[0], exact[-1] - exact[0]
     limits = np.finfo(edges.dtype)
-    if bins >= 2**30 or not np.isfinite(width) or not width >= limits.tiny / limits.eps:
+    if bins >= 2**20 or not np.isfinite(width) or not width >= limits.tiny / limits.eps:
         return None
     scale = bins / width
     if not (limits.tiny < scale < limits.max and width < limits.max):
         return None
     deviation = np.abs((exact - first) * scale - np.arange(bins + 1)).max()
-    close = 1.5 * float(deviation) + 4 * bins * float(limits.eps)
+    offset = -first * scale - 0.5
+    close = 1.5 * float(deviation) + 4 * float(bins + np.abs(offset)) * float(limits.eps)
     if not close < 0.25:
         return None
-    rounded = edges.dtype.type(close)
-    return float(edges[0]), float(edges[-1]), float(edges.dtype.type(scale)), float(rounded)
+    numbers = (edges[0], edges[-1], scale, close, offset)
+    return tuple(float(edges.dtype.type(number)) for number in numbers)

@@ -20,6 +20,7 @@
   many = len(axes) > 1
   direct = axes[0].kind == 'direct'
   OUT = '0xffffffffu'
+  here = 'flat_ - low' if shifted else 'flat_'
   amount = lambda text: f'({sum_type})({text}, 0)' if pair else text
 %>
 % for a in axes:
@@ -50,13 +51,17 @@ HELPER int settle${a.k}(const ${a.lane} v, const int guess, const uint n, __glob
   while (q < (int)n - 1 && v >= e[q + 1]) ++q;
   return q;
 }
-HELPER uint bin${a.k}(const ${a.lane} v, const uint n, __global const ${a.lane} *e, const ${a.lane} first, const ${a.lane} last, const ${a.lane} scale, const ${a.lane} close) {
-  const bool inside = (v >= first) & (v <= last);
-  const ${a.lane} t = inside ? (v - first) * scale : ${a.half};
-  int q = (int)t;
-  const ${a.lane} r = t - (${a.lane})q;
-  if (!((r > close) & (r < 1 - close))) q = settle${a.k}(v, q, n, e);
-  return inside ? (uint)q : ${OUT};
+HELPER uint within${a.k}(const ${a.lane} v, const uint n, __global const ${a.lane} *e, const ${a.lane} first, const ${a.lane} last, const ${a.lane} scale) {
+  if (!(v >= first && v <= last)) return ${OUT};
+  return settle${a.k}(v, (int)((v - first) * scale), n, e);
+}
+## The position less a half is rounded to a whole number by adding one so large that no fraction remains: two
+## additions in place of two conversions. What is far outside rounds to numbers that are no bins.
+HELPER uint bin${a.k}(const ${a.lane} v, const uint n, __global const ${a.lane} *e, const ${a.lane} first, const ${a.lane} last, const ${a.lane} scale, const ${a.lane} close, const ${a.lane} bias) {
+  const ${a.lane} t = fma(v, scale, bias), m = t + ${a.magic}, d = t - (m - ${a.magic});
+  const ${a.position_type} q = ${a.as_position('m')} - ${a.as_position(a.magic)};
+  if (fabs(d) < ${a.half} - close && q < n) return (uint)q;
+  return within${a.k}(v, n, e, first, last, scale);
 }
 % elif a.kind == 'steps':
 HELPER uint bin${a.k}(const ${a.lane} v, const ${a.lane} f, const uint n, __global const ${a.lane} *e, const ${a.lane} first, const ${a.lane} last) {
@@ -307,9 +312,9 @@ void histogram(${', '.join(params)}) {
 % if not local:
   if (flat_ < bins) atomic_inc(tables + flat_);
 % elif copies > 1:
-  if (flat_ - low < bins) atomic_inc(counters + (flat_ - low) * ${copies} + item % ${copies});
+  if (${here} < bins) atomic_inc(counters + (${here}) * ${copies} + item % ${copies});
 % else:
-  if (flat_ - low < bins) atomic_inc(counters + flat_ - low);
+  if (${here} < bins) atomic_inc(counters + (${here}));
 % endif
 }
 </%def>
@@ -385,8 +390,9 @@ void histogram(${', '.join(params)}) {
   volatile __global uint *owner = owners + get_group_id(0) * (long)bins;
 % endif
 <% fence = 'barrier(CLK_LOCAL_MEM_FENCE);' if local else 'barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);' %>
+  __local ${sum_type} part[${work_group}];
   __local int more[2];
-  __local uint tops;
+  __local uint tops, leader, heavy;
   for (uint b = item; b < bins; b += ${work_group}) { table[b] = 0; owner[b] = ${OUT}; }
   if (item == 0) { more[0] = more[1] = 0; tops = 0; }
   ${fence}
@@ -409,7 +415,8 @@ void histogram(${', '.join(params)}) {
       w = ${amount(weight.call(0))};
     }
     bool pending = b < bins;
-    for (;;) {
+    int again = 1;
+    for (int round = 0; round < ${rounds} && again; ++round) {
       if (pending) atomic_min(owner + b, (uint)item);
       ${fence}
       const bool first_of_bin = pending && owner[b] == (uint)item;
@@ -421,10 +428,31 @@ void histogram(${', '.join(params)}) {
         owner[b] = ${OUT};
         pending = false;
       }
-      const int again = more[turn];
+      again = more[turn];
       turn ^= 1;
       ${fence}
-      if (!again) break;
+    }
+    ## Many elements in one bin are not taken one by one, but added in a tree, bin by bin.
+    while (again) {
+      if (item == 0) { leader = ${work_group}; more[turn ^ 1] = 0; }
+      ${fence}
+      if (pending) atomic_min(&leader, (uint)item);
+      ${fence}
+      if (leader == (uint)item) heavy = b;
+      ${fence}
+      const bool mine = pending && b == heavy;
+      part[item] = mine ? w : (${sum_type})0;
+      pending = pending && !mine;
+      if (pending) more[turn] = 1;
+      ${fence}
+      for (int h = ${work_group // 2}; h > 0; h >>= 1) {
+        if (item < h) part[item] = add(part[item], part[item + h]);
+        ${fence}
+      }
+      if (item == 0) table[heavy] = add(table[heavy], part[0]);
+      again = more[turn];
+      turn ^= 1;
+      ${fence}
     }
   }
 % if direct:

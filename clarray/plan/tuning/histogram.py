@@ -34,6 +34,9 @@ class HistogramPolicy:
         Work-groups that do so, per compute unit.
     sum_bins : int
         Bins of the largest table of sums in local memory.
+    rounds : int
+        Rounds in which work-items add to their bins in turn; bins that are met by more of them
+        than that are summed in a tree.
     table_bytes : int
         Most bytes of private tables together, or of sums in global memory.
     launch_elements : int
@@ -60,6 +63,7 @@ class HistogramPolicy:
     sum_group: int
     sum_groups_per_unit: int
     sum_bins: int
+    rounds: int
     table_bytes: int
     launch_elements: int
     merge_group: int
@@ -67,17 +71,17 @@ class HistogramPolicy:
 
 
 CPU = HistogramPolicy(
-    vector_bytes=64,
-    max_width=16,
+    vector_bytes=32,
+    max_width=4,
     explicit=True,
     chunked=True,
-    groups_per_unit=1,
+    groups_per_unit=4,
     segment=4096,
     inline_bytes=1 << 16,
     chunk_bytes=1 << 16,
     work_group=1,
     loads=1,
-    copies=4,
+    copies=2,
     copy_bins=1 << 12,
     guess=1 << 12,
     local_bins=0,
@@ -85,6 +89,7 @@ CPU = HistogramPolicy(
     sum_group=1,
     sum_groups_per_unit=1,
     sum_bins=0,
+    rounds=0,
     table_bytes=1 << 28,
     launch_elements=1 << 31,
     merge_group=1,
@@ -104,11 +109,12 @@ GPU = HistogramPolicy(
     copies=1,
     copy_bins=0,
     guess=1 << 12,
-    local_bins=1 << 13,
-    passes=4,
-    sum_group=32,
+    local_bins=12000,
+    passes=8,
+    sum_group=128,
     sum_groups_per_unit=16,
     sum_bins=1 << 11,
+    rounds=6,
     table_bytes=1 << 28,
     launch_elements=1 << 31,
     merge_group=256,
@@ -124,6 +130,6 @@ TINY_CPU = replace(
 TINY_GPU = replace(
     GPU, vector_bytes=8, max_width=4, groups_per_unit=2, chunk_bytes=8, work_group=4, loads=2,
     copies=2, copy_bins=8, guess=16, local_bins=16, passes=3, sum_group=4, sum_groups_per_unit=2,
-    sum_bins=16, launch_elements=48, merge_group=8, merge_lanes=2,
+    sum_bins=16, rounds=2, launch_elements=48, merge_group=8, merge_lanes=2,
 )  # fmt: skip
 TINY_FENCED = TINY_GPU
