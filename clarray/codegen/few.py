@@ -37,7 +37,8 @@ def few_source(
         "few",
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
         value=call, params=params, slots=plan.slots, limit=plan.limit, equal_nan=plan.equal_nan,
-        lane=str(compute_type(value.dtype)), kind=dtype_row(value.dtype).kind, key=key,
+        lane=str(compute_type(value.dtype)),
+        wide_type=str(compute_type(value.dtype, dialect.width)), kind=dtype_row(value.dtype).kind, key=key,
         nan=_NANS[itemsize], multiplier=f"{multiplier(itemsize):#x}" + ("UL" if itemsize == 8 else "U"),
         shift=8 * itemsize - plan.slots.bit_length() + 1,
     )  # fmt: skip

@@ -41,15 +41,15 @@ HELPER int remember_${space}(volatile __${space} uint *table, volatile __${space
 }
 % endfor
 % endif
-<%def name="note(v)">
+<%def name="note(k, start)">
 {
-  const ${key} k = key_of(${v});
-% if kind == 'f' and not equal_nan:
-  many |= (${v} != ${v});
-% endif
+  const ${key} k = ${k};
   zero |= k == 0;
+% if kind == 'f' and not equal_nan:
+  many |= k == (${key})${nan};
+% endif
 % if private:
-  uint s = home(k);
+  uint s = ${start};
   ${key} c = table[s];
   while (c != k && c != 0) { s = (s + 1) & ${slots - 1}; c = table[s]; }
   if (c != k) { table[s] = k; ++count; }
@@ -61,10 +61,17 @@ HELPER int remember_${space}(volatile __${space} uint *table, volatile __${space
 <%def name="enter(w, tag, count=None)">
 % if d.width > 1:
 {
-  ${lane} lanes[${V}];
-  vstore${V}(${value.call(w, tag)}, 0, lanes);
+  const ${wide_type} v = ${value.call(w, tag)};
+% if kind == 'f':
+  const ${key}${V} wide = (v != v) ? (${key}${V})(${nan}) : (v == 0) ? (${key}${V})(0) : as_${key}${V}(v);
+% else:
+  const ${key}${V} wide = as_${key}${V}(v);
+% endif
+  ${key} keys[${V}], homes[${V}];
+  vstore${V}(wide, 0, keys);
+  vstore${V}((wide * (${key})${multiplier}) >> (${key})${shift}, 0, homes);
   for (int l = 0; l < ${count or V}; ++l) {
-    ${note('lanes[l]')}
+    ${note('keys[l]', '(uint)homes[l]')}
   }
 }
 % else:
@@ -72,8 +79,8 @@ HELPER int remember_${space}(volatile __${space} uint *table, volatile __${space
 if (${w} < ${count})
 % endif
 {
-  const ${lane} v = ${value.call(w, tag)};
-  ${note('v')}
+  const ${key} key = key_of(${value.call(w, tag)});
+  ${note('key', 'home(key)')}
 }
 % endif
 </%def>

@@ -15,7 +15,9 @@ from hypothesis.extra.numpy import arrays
 
 import clarray
 from clarray.evaluate.distinct import distinct_table
+from clarray.evaluate.few import few_values
 from clarray.plan.distinct import FEW, FEW_SLOTS, SLOTS
+from clarray.plan.few import LIMIT
 
 Same = Callable[..., None]
 RNG = np.random.default_rng(20261121)
@@ -200,6 +202,49 @@ def test_any_floats(x: np.ndarray, flags: dict[str, bool]) -> None:
     both = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
     for ours, theirs in both:
         np.testing.assert_array_equal(ours.get(), theirs)
+
+
+# Few values ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def always_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clarray.plan.few.WORTH_CPU", 1)
+    monkeypatch.setattr("clarray.plan.few.WORTH_GPU", 1)
+
+
+@pytest.mark.usefixtures("always_tried")
+@pytest.mark.parametrize("size", [1, 2, 67, 9000])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int64"])
+def test_few_values(policy: str, dtype: str, size: int) -> None:
+    for values in (1, 5, LIMIT - 50, 3 * LIMIT):
+        x = (RNG.integers(-1, values, size) * 10007).astype(dtype)
+        if dtype.startswith("f"):
+            x[::5] = np.nan
+            x[1:2] = -0.0
+        for view in (slice(None), slice(None, None, -2)):
+            found = few_values(clarray.array(x)[view]._node, True)
+            wanted = np.unique(x[view])
+            if found is None:
+                assert len(wanted) > LIMIT - 60 or (dtype == "int64" and policy == "tiny-gpu")
+            else:
+                np.testing.assert_array_equal(np.unique(found), wanted)
+
+
+@pytest.mark.usefixtures("always_tried")
+def test_each_nan_of_few_values(policy: str) -> None:
+    x = np.array([1, np.nan, 2, np.nan] * 9, np.float32)
+    assert few_values(clarray.array(x)._node, False) is None
+    ours = clarray.unique(clarray.array(x), equal_nan=False).get()
+    np.testing.assert_array_equal(ours, np.unique(x, equal_nan=False))
+
+
+@pytest.mark.usefixtures("always_tried")
+def test_values_that_share_a_slot(policy: str) -> None:
+    x = (np.arange(900, dtype=np.int64) << 52).astype(np.int64)  # the hash sees their highest bits only
+    np.testing.assert_array_equal(clarray.unique(clarray.array(x)).get(), np.unique(x))
+    bits = np.arange(1, 900, dtype=np.uint32) * np.uint32(pow(0x9E3779B1, -1, 2**32))
+    np.testing.assert_array_equal(clarray.unique(clarray.array(bits)).get(), np.unique(bits))
 
 
 # Sets ---------------------------------------------------------------------------------------------

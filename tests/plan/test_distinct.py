@@ -1,0 +1,61 @@
+"""Plans of tables of distinct values, without a device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from clarray.plan import distinct, few
+from clarray.plan.distinct import FEW, FEW_SLOTS, SLOTS, DistinctPlan, slots_for
+from clarray.plan.tuning.rows import CPU, GPU, ROWS
+
+NAMES = ["bool", "int8", "uint16", "int32", "uint64"]
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("name", NAMES)
+def test_slots(row: str, name: str) -> None:
+    policy, dtype = ROWS[row].reduce, np.dtype(name)
+    for counted in (False, True):
+        for size in (1, FEW - 1, FEW, 2**31):
+            slots = slots_for(dtype, size, counted, policy)
+            assert slots & (slots - 1) == 0
+            if dtype.itemsize <= 2 and slots:
+                assert slots == 1 << 8 * dtype.itemsize  # every value has one
+            if counted and not policy.chunked:
+                assert slots * 4 <= 16 << 10  # of local memory
+
+
+def test_small_dtypes_always_have_a_table() -> None:
+    for policy in (CPU.reduce, GPU.reduce):
+        for name in ("bool", "int8", "uint16"):
+            assert slots_for(np.dtype(name), 1, False, policy)
+    assert slots_for(np.dtype(np.int32), FEW, False, GPU.reduce) == SLOTS
+    assert slots_for(np.dtype(np.int32), FEW - 1, False, GPU.reduce) == FEW_SLOTS
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_groups_have_something_to_do(row: str) -> None:
+    policy = ROWS[row].reduce
+    for size in (1, 100, 10**6, 2**33):
+        plan = DistinctPlan(("unit",), 4, False, "int", False, FEW_SLOTS, False, True, policy)
+        groups = distinct.group_count(size, plan, 2)
+        assert 1 <= groups <= 2 * policy.groups_per_unit
+        other = few.FewPlan(("unit",), 4, False, "int", False, few.SLOTS, few.LIMIT, True, policy)
+        assert 1 <= few.group_count(size, other, 2) <= 2 * policy.groups_per_unit
+
+
+def test_a_table_of_few_values_always_has_a_free_slot() -> None:
+    for row in ROWS.values():
+        policy = row.reduce
+        beyond = policy.max_width if policy.chunked else policy.work_group
+        # every work-item, or lane, that has looked at the count may add the values of one load
+        assert few.LIMIT + 1 + beyond < few.SLOTS
+
+
+def test_what_is_worth_trying() -> None:
+    assert few.is_worth_trying(np.dtype(np.float64), 1 << 20, CPU.reduce)
+    assert not few.is_worth_trying(np.dtype(np.float64), 1 << 25, GPU.reduce)
+    assert few.is_worth_trying(np.dtype(np.float32), 1 << 25, GPU.reduce)
+    assert not few.is_worth_trying(np.dtype(np.complex64), 1 << 25, CPU.reduce)
+    assert not few.is_worth_trying(np.dtype(np.float16), 1 << 25, CPU.reduce)
