@@ -47,6 +47,7 @@ from clarray.gathering import *  # noqa: F403
 from clarray.histograms import *  # noqa: F403
 from clarray.indexing import *  # noqa: F403
 from clarray.joining import *  # noqa: F403
+from clarray.kernels import *  # noqa: F403
 from clarray.manipulation import *  # noqa: F403
 from clarray.nanfunctions import *  # noqa: F403
 from clarray.products import *  # noqa: F403

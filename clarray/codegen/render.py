@@ -10,6 +10,7 @@ from mako.lookup import TemplateLookup
 
 from clarray.codegen.ctype import Dialect
 from clarray.ops.helpers import helpers_in, template_directory
+from clarray.ops.snippets import functions_in
 
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities
@@ -57,12 +58,24 @@ def render(template: str, **context: Any) -> str:
 
 
 def source(body: str, dialect: Dialect, attribute: str) -> str:
-    """Put the preamble and the helper functions that `body` calls before it."""
+    """Put the preamble, the user's functions and the helpers that `body` calls before it."""
+    users = functions_in(body, dialect)
+    if users:
+        body = users + body
     helpers = "\n".join(text for _, text in helpers_in(body, dialect))
     fp64 = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" if dialect.fp64 else ""
-    return (
+    text = (
         f"{fp64}#pragma OPENCL FP_CONTRACT OFF\n"
         f"#define ATTR {attribute}\n"
         "#define HELPER ATTR static inline\n"
         f"{helpers}\n{body}"
+    )
+    return _numbered(text) if users else text
+
+
+def _numbered(text: str) -> str:
+    """Let compilers count clarray's own lines from the start of the text again after each ``#line @``."""
+    return "\n".join(
+        f'#line {number + 1} "clarray"' if line == "#line @" else line
+        for number, line in enumerate(text.split("\n"), 1)
     )

@@ -216,6 +216,19 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
 _CHANGES_FIRST = (np.gcd, np.hypot, np.logaddexp, np.logaddexp2)
 
 
+def widened_monoid(monoid: Monoid) -> Monoid:
+    """A sum of float32 whose state is a float64: as exact as a compensated one, and quicker on a CPU."""
+    if monoid.algebra != "compensated" or monoid.components[0][1].char not in "fF":
+        return monoid
+    wide = np.dtype(monoid.components[0][1].char.translate({102: "d", 70: "D"}))
+    return _intern(
+        ("widened", monoid.code),
+        lambda code: Monoid(
+            monoid.name, "widened", monoid.in_dtype, monoid.out_dtype, (("v", wide),), code=code
+        ),
+    )
+
+
 def scan_monoid(monoid: Monoid) -> Monoid:
     """The same operation for a scan, where the first value must stay as it is.
 

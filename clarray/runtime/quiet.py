@@ -9,14 +9,14 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 
-_CHATTER = re.compile(rb"\d+ warnings? generated\.|error: unknown target CPU '[^']*'|")
+_CHATTER = re.compile(rb"(\d+ warnings? and )?\d+ (warning|error)s? generated\.|error: unknown target CPU '[^']*'|")
 
 
 @contextlib.contextmanager
 def quiet_build() -> Iterator[None]:
     """Silence pyopencl's compiler warnings, and the runtime's lines on stderr.
 
-    PoCL and NVIDIA let their compilers print "1 warning generated." straight to file descriptor 2.
+    PoCL and NVIDIA let their compilers print "1 warning generated." and the like straight to file descriptor 2.
     Whatever else was written there meanwhile is passed on afterwards.
     """
     with warnings.catch_warnings(), _held_stderr():

@@ -1,0 +1,135 @@
+"""The source of a snippet that runs as a kernel of its own, and of the program that only checks one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clarray.codegen.ctype import compute_type
+from clarray.codegen.expression import Call, Inputs, Operand, operand, parameters
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.expr.node import Node
+from clarray.ops.dtypes import dtype_row
+from clarray.ops.snippets import Snippet, visible_type
+from clarray.plan.snippet import SnippetPlan
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+
+def check_source(snippet: Snippet, capabilities: Capabilities) -> str:
+    """A program that calls a snippet once: whether it compiles is all that matters."""
+    dialect = make_dialect(capabilities, 1)
+    params, values, whole = [], [], []
+    for number, (_, dtype, raw) in enumerate((*snippet.inputs, *snippet.outputs)):
+        if raw:
+            params.append(f"__global {dtype_row(dtype).storage} *w{number}p")
+            whole.append(f"w{number}")
+        elif number < len(snippet.inputs):
+            params.append(f"__global {compute_type(dtype)} *x{number}")
+            values.append(f"x{number}[0]")
+    dtypes = [d for _, d, raw in snippet.outputs if not raw]
+    if snippet.result is not None:
+        dtypes.append(snippet.result)
+    results = [(f"y{k}", d) for k, d in enumerate(dtypes)]
+    params += [f"__global {compute_type(d)} *{n}" for n, d in results]
+    lines = _call(snippet, values, whole, [n for n, _ in results])
+    lines += [f"{n}[0] = {n}_0;" for n, _ in results]
+    sizes = "".join(f"const long {w}n = 1;\n" for w in whole)
+    body = f"ATTR __kernel void checked({', '.join(params)}) {{\n{sizes}" + "\n".join(lines) + "\n}\n"
+    if snippet.returned is not None and not whole:
+        # the form that expressions call
+        body += f"// {snippet.function}_w1\n"
+    return source(body, dialect, capabilities.function_attribute)
+
+
+def snippet_source(
+    plan: SnippetPlan, snippet: Snippet, values: Sequence[Node], nodes: Sequence[Node], capabilities: Capabilities
+) -> Source:
+    """Render the kernel of a snippet.
+
+    Parameters
+    ----------
+    values : sequence of Node
+        The inputs that are not passed whole, of the snippet's dtypes.
+    nodes : sequence of Node
+        Their distinct inputs.
+    """
+    dialect = make_dialect(capabilities, 1)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True)
+    operands = [_stepped(o) for o in inputs.operands]
+    calls = [Call(f"value{k}", value, inputs) for k, value in enumerate(values)]
+    stored = [d for _, d, raw in snippet.outputs if not raw]
+    outs = [
+        _stepped(operand(f"y{k}", d, a, dialect, base=f"y{k}b"))
+        for k, (d, a) in enumerate(zip(stored, plan.out_accesses, strict=True))
+    ]
+    params, kinds, whole = list(inputs.params), list(inputs.arg_types), []
+    for number, (_, dtype, raw) in enumerate((*snippet.inputs, *snippet.outputs)):
+        if raw:
+            name = f"w{number}"
+            const = "const " if number < len(snippet.inputs) else ""
+            params.append(f"__global {const}{dtype_row(dtype).storage} *{name}p")
+            params += [f"const long {name}o", f"const long {name}n"]
+            kinds += ["buffer", "int64", "int64"]
+            whole.append(name)
+    for o in outs:
+        more, types = parameters(o, const=False)
+        params += more
+        kinds += types
+    everyone = [*operands, *outs]
+    numbers = [f"k{a}" for a in range(plan.rank)]
+    numbers += [f"{o.name}k{a}" for o in everyone for a in range(plan.rank)]
+    params += ["const long rows", *(f"const {plan.index} {name}" for name in numbers)]
+    kinds += ["int64", *["int32" if plan.index == "int" else "int64"] * len(numbers)]
+    body = "".join(call.text for call in calls) + render(
+        "snippet",
+        d=dialect, V=1, spread=1, I=plan.index, policy=plan.policy, segment=plan.policy.segment or 1,
+        operands=operands, outs=outs, everyone=everyone, pointers=[o for o in everyone if o.access != "index"],
+        whole=whole, prepare=inputs.prepare, params=params, rank=plan.rank,
+        call=_call(snippet, [c.call(0) for c in calls], whole, [o.name for o in outs]),
+    )  # fmt: skip
+    return Source("snippet", source(body, dialect, capabilities.function_attribute), tuple(kinds))
+
+
+def _stepped(o: Operand) -> Operand:
+    """The operand with its stride along the innermost loop among the parameters."""
+    return o if o.access == "unit" else replace(o, step=f"{o.name}k0")
+
+
+def _call(snippet: Snippet, values: list[str], whole: list[str], results: list[str]) -> list[str]:
+    """The statements that call the snippet and leave its results in ``<name>_0``, of compute types."""
+    lines, arguments = [], []
+    left, arrays = iter(values), iter(whole)
+    for number, (_, dtype, raw) in enumerate(snippet.inputs):
+        if raw:
+            name = next(arrays)
+            arguments += [f"{name}p", f"{name}n"]
+            continue
+        lines.append(f"const {compute_type(dtype)} v{number} = {next(left)};")
+        arguments.append(f"v{number} != 0" if dtype.kind == "b" else f"v{number}")
+    returned = snippet.returned
+    stored = [d for _, d, raw in snippet.outputs if not raw]
+    names = iter(results)
+    for _, dtype, raw in snippet.outputs:
+        if raw:
+            name = next(arrays)
+            arguments += [f"{name}p", f"{name}n"]
+        elif returned is None:
+            name = next(names)
+            lines.append(f"{visible_type(dtype)} {name}_v;")
+            arguments.append(f"&{name}_v")
+    call = f"{snippet.function}({', '.join(arguments)})"
+    if returned is None:
+        lines.append(f"{call};")
+        return lines + [_result(n, d) for n, d in zip(results, stored, strict=True)]
+    (name,) = results
+    return [*lines, f"const {visible_type(returned)} {name}_v = {call};", _result(name, returned)]
+
+
+def _result(name: str, dtype: np.dtype) -> str:
+    value = f"(char)(-{name}_v)" if dtype.kind == "b" else f"{name}_v"
+    return f"const {compute_type(dtype)} {name}_0 = {value};"

@@ -1,0 +1,130 @@
+"""Launches of snippets that run at once: those with several outputs, or with arrays passed whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clarray.codegen.expression import distinct
+from clarray.codegen.snippet import check_source, snippet_source
+from clarray.evaluate import evaluate, flush_readers, overlaps, write
+from clarray.evaluate.scan import settle
+from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, state_of
+from clarray.expr.node import CONST, EAGER, INDEX, Node, Shape, contiguous_leaf
+from clarray.ops.snippets import Snippet
+from clarray.plan.elementwise import groups
+from clarray.plan.layout import aligned, collapse
+from clarray.plan.snippet import snippet_plan
+from clarray.runtime import Device
+from clarray.runtime.snippets import compiler_message
+
+_sound: set[tuple[Device, str]] = set()
+
+
+def check(device: Device, snippet: Snippet) -> str:
+    """What the device's compiler says against a snippet; '' where it is sound."""
+    key = (device, snippet.function)
+    if key in _sound:
+        return ""
+    message = compiler_message(device, check_source(snippet, device.capabilities))
+    if not message:
+        _sound.add(key)
+    return message
+
+
+def run(
+    device: Device, snippet: Snippet, inputs: Sequence[Node], targets: Sequence[Node], shape: Shape
+) -> None:
+    """Run a snippet once for each position of `shape`.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        Of the snippet's dtypes; those that are not passed whole broadcast to `shape`.
+    targets : sequence of Node
+        Leaves of the snippet's dtypes, of `shape` unless they are passed whole. Their pending readers are evaluated
+        before; where one overlaps an input otherwise than element for element, that is read first.
+    """
+    with device.lock:
+        for target in targets:
+            assert target.memory is not None
+            flush_readers(target.memory)
+        raw = [r for _, _, r in snippet.inputs]
+        values = [n for n, r in zip(inputs, raw, strict=True) if not r]
+        for node in values:
+            settle(node)
+        arrays = [_packed(n) for n, r in zip(inputs, raw, strict=True) if r]
+        whole = [r for _, _, r in snippet.outputs]
+        places = [_place(t, r, values) for t, r in zip(targets, whole, strict=True)]
+        if all(shape):
+            _launch(state_of(device), snippet, values, arrays, places, shape).run()
+        for place, target in zip(places, targets, strict=True):
+            if place is not target:
+                write(target, place)
+        everyone = [*(i for v in values for i in (v.inputs or (v,))), *arrays, *targets]
+        if any(n.flags & EAGER or (n.memory is not None and n.memory.shared) for n in everyone):
+            device.synchronize()
+
+
+def _packed(node: Node) -> Node:
+    """A contiguous leaf of a node's elements: itself, or a copy."""
+    evaluate(node)
+    if node.contiguous:
+        return node
+    assert node.memory is not None
+    copied = contiguous_leaf(node.memory.device.allocate(node.size * node.dtype.itemsize), node.shape, node.dtype)
+    write(copied, node)
+    return copied
+
+
+def _place(target: Node, whole: bool, values: list[Node]) -> Node:
+    """Where an output goes first: the target, or memory of its own that is copied there."""
+    if whole:
+        return _packed(target)  # what it does not write stays as it was
+    assert target.memory is not None
+    if not any(overlaps(n, target) for v in values for n in (v.inputs or (v,))):
+        return target
+    memory = target.memory.device.allocate(target.size * target.dtype.itemsize)
+    return contiguous_leaf(memory, target.shape, target.dtype)
+
+
+def _launch(
+    state: DeviceState, snippet: Snippet, values: list[Node], arrays: list[Node], places: list[Node], shape: Shape
+) -> Launch:
+    policy = state.policies.elementwise
+    pattern, nodes = distinct([i for v in values for i in (v.inputs or (v,))])
+    placed = [n for n in nodes if n.op is not CONST]
+    outs = [p for p, (_, _, raw) in zip(places, snippet.outputs, strict=True) if not raw]
+    ndim = len(shape)
+    operands = tuple(aligned(n.shape, n.strides, ndim) for n in (*outs, *placed))
+    kinds = tuple("const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes)
+    key: Any = ("snippet", snippet.function, tuple(v.sig for v in values), pattern, kinds, shape, operands)
+    space = collapse(shape, operands) if operands else collapse(shape, (tuple([0] * ndim),))
+    found = state.prepared.get(key)
+    if found is None:
+        size = 1
+        for extent in shape:
+            size *= extent
+        plan = snippet_plan(space, size, kinds, len(outs), policy)
+        source = snippet_source(plan, snippet, values, nodes, state.capabilities)
+        loops = space.shape or (1,)
+        strides = [s or (0,) for s in space.strides] if operands else []
+        rows = size // loops[-1]
+        numbers = [rows, *reversed(loops)]
+        for steps in (*strides[len(outs) :], *strides[: len(outs)]):
+            numbers += reversed(steps)
+        found = state.keep(key, (state.kernel(source), numbers, rows * -(-loops[-1] // (policy.segment or 1))))
+    kernel, numbers, units = found
+    args = data_arguments(nodes, space.offsets[len(outs) :])
+    nbytes = bytes_of([*nodes, *arrays, *places])
+    for node in (*arrays, *(p for p in places if all(p is not o for o in outs))):
+        assert node.memory is not None
+        args += [node.memory.buffer, node.offset, node.size]
+    for out, shift in zip(outs, space.offsets, strict=False):
+        assert out.memory is not None
+        args += [out.memory.buffer, out.offset + shift]
+    args += numbers
+    return Launch(
+        kernel, (groups(units, nbytes, state.units, policy),), (policy.work_group,), args,
+        nbytes <= policy.inline_bytes, nbytes, (arrays, places),
+    )  # fmt: skip

@@ -1,0 +1,47 @@
+"""The user's own C, compiled alone before it becomes part of a kernel, so that its errors are told where it is used."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING
+
+import pyopencl as cl
+
+from clarray.runtime.cache import DiskCache, cache_folder, key_of
+from clarray.runtime.programs import build_options
+from clarray.runtime.quiet import quiet_build
+
+if TYPE_CHECKING:
+    from clarray.runtime.device import Device
+
+_AROUND = re.compile(r"^(Device .* failed to build|Compilation (started|failed)|=+$)")
+
+
+def compiler_message(device: Device, source: str) -> str:
+    """Compile a program and give what the compiler says against it; '' where it is sound.
+
+    That a source is sound is kept on disk, so that it is compiled once per device and driver.
+    """
+    cache = DiskCache(cache_folder() / "devices")
+    key = key_of("snippet 1", device.identity, source)
+    if cache.load(key) is not None:
+        return ""
+    program = cl.Program(cl._cl._Program(device.context, source))
+    with device.lock:
+        try:
+            with quiet_build():
+                program.build(build_options(device.main.device), devices=[device.main.device])
+        except cl.Error as error:
+            return _log(program, device) or str(error)
+    cache.store(key, b"compiles")
+    return ""
+
+
+def _log(program: cl.Program, device: Device) -> str:
+    """What the compiler wrote, without the frame that the driver puts around it."""
+    text = ""
+    with contextlib.suppress(cl.Error):
+        text = program.get_build_info(device.main.device, cl.program_build_info.LOG)
+    lines = [line.rstrip() for line in text.replace("\0", "").splitlines()]
+    return "\n".join(line for line in lines if line and not _AROUND.match(line))

@@ -1,0 +1,41 @@
+## A snippet as a kernel of its own: LOAD of every input, the user's function, a STORE of every output.
+##
+##   row 0 |<- segment ->|<- segment ->|<- rest ->|     unit u is segment u % segments of row u / segments
+##   row 1 |<- segment ->| ...
+##
+## Arrays that are passed whole are pointers, moved to their first element; their sizes go with them.
+<%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%namespace name="lines" file="/lib/lines.mako"/>
+ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
+void snippet(${', '.join(params)}) {
+% for s in pointers:
+  ${s.p} += ${s.start};
+% endfor
+% for name in whole:
+  ${name}p += ${name}o;
+% endfor
+% for line in prepare:
+  ${line}
+% endfor
+  const ${I} segments = (k0 + ${segment - 1}) / ${segment};
+  ${lines.units('u', 'rows * segments', policy)}
+    ${I} row = u / segments;
+    const ${I} first = (u - (long)row * segments) * ${segment};
+    const ${I} last = min((${I})(first + ${segment}), (${I})k0);
+% for s in everyone:
+    ${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
+% endfor
+${lines.move(I, [s.name for s in everyone], 'k', 'row', rank, 1)}
+    for (${I} j = first; j < last; ++j) {
+% for s in operands:
+      ${access.load(s, s.base, 'j')}
+% endfor
+% for line in call:
+      ${line}
+% endfor
+% for o in outs:
+      ${access.store_element(o, o.base, 'j', f'{o.name}_0')}
+% endfor
+    }
+  }
+}
