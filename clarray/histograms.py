@@ -7,6 +7,7 @@ import math
 import operator
 import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,11 @@ from clarray.evaluate import evaluate
 from clarray.evaluate import histogram as counting
 from clarray.evaluate.histogram import Axis
 from clarray.evaluate.state import state_of
-from clarray.expr.node import contiguous_leaf
+from clarray.expr import build
+from clarray.expr.node import Node, contiguous_leaf
 from clarray.hostdata import device_dtype, upload
 from clarray.operands import scalar_node
+from clarray.ops.special import cast_loop
 from clarray.plan.histogram import MOST_BINS, SEARCH, STEPS, UNIFORM, equal_bins, first_guess
 from clarray.runtime import Device
 
@@ -176,7 +179,7 @@ def _unsigned_subtract(a: Any, b: Any) -> Any:
 def _outer_edges(a: DeviceArray, range: Any) -> tuple[Any, Any]:
     """First and last edge, from `range` or from the data."""
     if range is not None:
-        first, last = range
+        first, last = (_number(end) if isinstance(end, DeviceArray) else end for end in range)
         if first > last:
             raise ValueError("max must be larger than min in range parameter.")
         if not (np.isfinite(first) and np.isfinite(last)):
@@ -221,10 +224,17 @@ def _bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool) -> _Edges:
     bin_type = np.result_type(first, last, a.dtype)
     if bin_type.kind in "biu":
         bin_type = np.result_type(bin_type, float)
-    edges = np.linspace(first, last, count + 1, endpoint=True, dtype=bin_type)
+    return _Edges(_linspace(first, last, count, bin_type), (first, last, count))
+
+
+@lru_cache(maxsize=64)
+def _linspace(first: Any, last: Any, count: int, dtype: np.dtype) -> np.ndarray:
+    """Edges of equal bins; to be left as they are."""
+    edges = np.linspace(first, last, count + 1, endpoint=True, dtype=dtype)
     if np.any(edges[:-1] >= edges[1:]):
         raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
-    return _Edges(edges, (first, last, count))
+    edges.flags.writeable = False
+    return edges
 
 
 def _ndim(value: Any) -> int:
@@ -240,28 +250,33 @@ def _on_host(value: Any) -> np.ndarray:
 
 def _axis(value: DeviceArray, found: _Edges, device: Device) -> Axis:
     """How the values of an array become bins between edges, in a way that gives NumPy's bins."""
-    edges = found.edges
-    dtype = edges.dtype if found.uniform else np.result_type(value.dtype, edges.dtype)
+    dtype = found.edges.dtype if found.uniform else np.result_type(value.dtype, found.edges.dtype)
     if dtype.kind == "c":
         raise TypeError("complex values have no histogram: take their real and imaginary parts")
     dtype = np.dtype(np.uint8) if dtype == _BOOL else device_dtype(dtype, device)
-    given = np.ascontiguousarray(edges, dtype)
-    held = given.astype(_FLOAT32) if dtype == np.float16 else given
+    given = np.ascontiguousarray(found.edges, dtype)
     bins = given.size - 1
-    node = upload(held, held.dtype, device)
-    if dtype.kind == "f":
-        scalars = equal_bins(held)
-        if scalars is not None:
-            return Axis(UNIFORM, value._node, dtype, bins, node, scalars)
-        if found.uniform is not None and _rounding_decides(found.uniform, value.dtype, dtype):
-            first, last, _ = found.uniform
-            parts = (given[0], _unsigned_subtract(last, first), bins)
-            steps = Steps(*(scalar_node(part, dtype) for part in parts))
-            return Axis(STEPS, value._node, dtype, bins, node, (float(held[0]), float(held[-1])), steps)
+    node, scalars = _device_edges(given.tobytes(), _FLOAT32 if dtype == np.float16 else dtype, dtype, device)
+    if scalars is not None:
+        return Axis(UNIFORM, value._node, dtype, bins, node, scalars)
+    if found.uniform is not None and _rounding_decides(found.uniform, dtype):
+        first, last, _ = found.uniform
+        parts = (given[0], _unsigned_subtract(last, first), bins)
+        steps = Steps(*(scalar_node(part, dtype) for part in parts))
+        return Axis(STEPS, value._node, dtype, bins, node, (float(given[0]), float(given[-1])), steps)
     return Axis(SEARCH, value._node, dtype, bins, node)
 
 
-def _rounding_decides(uniform: tuple[Any, Any, int], given: np.dtype, dtype: np.dtype) -> bool:
+@lru_cache(maxsize=32)
+def _device_edges(
+    text: bytes, dtype: np.dtype, given: np.dtype, device: Device
+) -> tuple[Node, tuple[float, ...] | None]:
+    """Edges in a device's memory, for kernels to read, and what finds their bins at once."""
+    edges = np.frombuffer(text, given).astype(dtype)
+    return upload(edges, dtype, device), equal_bins(edges) if dtype.kind == "f" else None
+
+
+def _rounding_decides(uniform: tuple[Any, Any, int], dtype: np.dtype) -> bool:
     """Whether NumPy's arithmetic may miss a bin by more than the one it looks beside."""
     first, last, bins = uniform
     width = _unsigned_subtract(last, first)
@@ -330,10 +345,10 @@ def histogram(
     array, heavy = _checked(a, weights)
     device = array.device
     found = _bin_edges(array, bins, range, heavy is not None)
-    edges = bins if isinstance(bins, DeviceArray) and bins.ndim else creation.array(found.edges, device=device)
     dtype = _INT64 if heavy is None else heavy.dtype
     if dtype == _BOOL and found.uniform is None:
         raise TypeError("bool weights cannot be summed between given edges: convert them to integers")
+    edges = bins if isinstance(bins, DeviceArray) and bins.ndim else _returned(found.edges, device)
     if found.edges.size < 2 or array.size == 0:
         counts = creation.zeros(max(0, found.edges.size - 1), dtype, device=device)
     else:
@@ -344,6 +359,15 @@ def histogram(
         widths = np.array(np.diff(found.edges), float)
         return counts / widths / counts.sum(), edges
     return counts, edges
+
+
+def _returned(edges: np.ndarray, device: Device) -> DeviceArray:
+    """Edges as a result: still to be copied from those that are kept."""
+    dtype = edges.dtype
+    if dtype not in (_FLOAT32, _FLOAT64) or edges.flags.writeable:
+        return creation.array(edges, device=device)
+    kept, _ = _device_edges(edges.tobytes(), dtype, dtype, device)
+    return wrap(build.unary(cast_loop(dtype), kept))
 
 
 def _checked(a: Any, weights: Any) -> tuple[DeviceArray, DeviceArray | None]:

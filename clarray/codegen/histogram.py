@@ -187,7 +187,8 @@ def histogram_source(
     body = text + render(
         "histogram",
         d=dialect, V=plan.vector, X=plan.loads, I=plan.index, spread=1, inputs=inputs, axes=axes,
-        rank=plan.rank, space=plan.space, shifted=plan.shifted, rounds=plan.policy.rounds, table=plan.table, copies=plan.copies,
+        rank=plan.rank, space=plan.space, shifted=plan.shifted, rounds=plan.policy.rounds,
+        table=plan.table, copies=plan.copies,
         work_group=plan.work_group, segment=plan.policy.segment or plan.vector,
         summed=plan.summed, pair=plan.summed == "pair", sum_type=sum_type, lane_sum=lane_sum,
         weight=call, params=params, pairs=PAIRS in plan.accesses,
