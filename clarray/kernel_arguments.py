@@ -22,7 +22,8 @@ from clarray.runtime import Device
 Types = dict[str, np.dtype]
 Declared = tuple[tuple[str, np.dtype, bool], ...]
 _PLACE = re.compile(
-    r"^(?:(?:fatal )?error: )?(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+)(?: <Spelling=[^>]*>)?: (?:(?:fatal )?error: )?(?P<text>.*)$"
+    r"^(?:(?:fatal )?error: )?(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+)(?: <Spelling=[^>]*>)?: "
+    r"(?:(?:fatal )?error: )?(?P<text>.*)$"
 )
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 

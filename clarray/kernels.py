@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -12,178 +11,35 @@ from clarray import ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate, write
 from clarray.evaluate.scan import scan
-from clarray.evaluate.snippet import run
 from clarray.expr import build
-from clarray.expr.node import MASKED, Node, contiguous_leaf, index, leaf
-from clarray.expr.view import View, broadcast_shapes, contiguous, normalize_axes, normalize_axis
+from clarray.expr.node import MASKED, Node, leaf
+from clarray.expr.view import View, contiguous, normalize_axes, normalize_axis
 from clarray.expr.view import index as window_of
-from clarray.kernel_arguments import (
-    Call,
-    Declared,
-    Signature,
-    bind,
-    checked,
-    declared,
-    dtype_of,
-    shape_argument,
-    type_named,
+from clarray.kernel_arguments import Declared, bind, declared, dtype_of
+from clarray.kernel_base import (
+    Kernel,
+    finished,
+    given,
+    identity_value,
+    into,
+    one_output,
+    positions,
+    run_now,
+    spread,
+    text_of,
 )
 from clarray.operands import scalar_node
-from clarray.ops.monoids import CText, Monoid, accumulator, snippet_monoid
-from clarray.ops.snippets import (
-    INDEX,
-    SIZE,
-    Snippet,
-    check_kernel_name,
-    mentions,
-    snippet_loop,
-)
+from clarray.ops.monoids import CText, Monoid
+from clarray.ops.snippets import INDEX, SIZE, Snippet, mentions, snippet_loop
 from clarray.reduce_calls import kept_shape, reduced
 from clarray.runtime import Device
 
 __all__ = ["ElementwiseKernel", "ReductionKernel", "ScanKernel"]
 
 _LONG = np.dtype(np.int64)
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
-Shape = tuple[int, ...]
 
 
-class _Kernel:
-    """What all kernels have: a name, parameters, a preamble."""
-
-    def __init__(self, in_params: str, out_params: str, name: str, preamble: str, reserved: tuple[str, ...]) -> None:
-        self.name = check_kernel_name(name)
-        self._signature = Signature.parse(name, in_params, out_params, reserved)
-        self._preamble = _text(preamble, "preamble")
-        self._sound: dict[Any, Any] = {}
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}{self._signature}>"
-
-    def _snippet(
-        self, call: Call, part: str, text: str, inputs: Declared, outputs: Declared = (),
-        result: np.dtype | None = None,
-    ) -> Snippet:  # fmt: skip
-        """A part of the kernel at the call's dtypes, compiled once to see whether it can be."""
-        types = tuple(sorted(call.types.items()))
-        key = (part, call.device, types, inputs)
-        found: Snippet | None = self._sound.get(key)
-        if found is None:
-            name = f"{self.name} {part}".strip()
-            snippet = Snippet(name, text, inputs, outputs, types, self._preamble, result)
-            found = self._sound[key] = checked(call.device, snippet, self.name)
-        return found
-
-    def _shape(self, call: Call, size: Any) -> Shape:
-        """Over which positions the kernel runs: the inputs and outputs broadcast, or what ``size`` says."""
-        signature = self._signature
-        shapes = [n.shape for n, p in zip(call.nodes, signature.inputs, strict=True) if not p.raw]
-        targets = [t for t, p in zip(call.targets, signature.outputs, strict=True) if not p.raw and t is not None]
-        if size is not None:
-            if any(shapes) or targets:
-                raise ValueError(
-                    f"kernel {self.name!r}: size= is for kernels whose arrays are all raw; the others have a size"
-                )
-            return shape_argument(size)
-        raw = any(p.raw for p in (*signature.inputs, *signature.outputs))
-        if not any(shapes) and not targets and (raw or not shapes):
-            raise ValueError(f"kernel {self.name!r}: no argument tells how many elements there are; give size=")
-        shape = broadcast_shapes([*shapes, *(t.shape for t in targets)])
-        for t in targets:
-            if t.shape != shape:
-                raise ValueError(f"kernel {self.name!r}: the output has shape {t.shape}, where {shape} is computed")
-        return shape
-
-    def _mapped(self, call: Call, expression: str, result: np.dtype, size: Any) -> Node:
-        """The elements that enter a reduction or scan: pending, unless arrays are passed whole."""
-        signature = self._signature
-        inputs = declared(signature.inputs, call.types, signature)
-        whole = any(raw for _, _, raw in inputs)
-        call.store_selections()
-        shape = self._shape(Call(call.device, call.nodes, [None] * len(signature.outputs), call.types), size)
-        if not whole and len(inputs) == 1 and expression.strip() == inputs[0][0] and inputs[0][1] == result:
-            return call.nodes[0] if call.nodes[0].args or call.nodes[0].memory else _spread(call.nodes[0], shape)
-        used, nodes = _positions(expression, inputs, call.nodes, shape)
-        if not whole:
-            snippet = self._snippet(call, "map", expression, used, result=result)
-            return _spread(build.nary(snippet_loop(snippet), tuple(nodes)), shape)
-        outputs = (("clarray_mapped", result, False),)
-        snippet = self._snippet(call, "map", f"clarray_mapped = ({expression});", used, outputs)
-        return _run(call.device, snippet, nodes, [None], shape)[0]._node
-
-    def _monoid(self, call: Call, expression: str, dtype: np.dtype, identity: Any) -> Monoid:
-        operands = (("a", dtype, False), ("b", dtype, False))
-        snippet = self._snippet(call, "combine", expression, operands, result=dtype)
-        if isinstance(identity, CText):
-            identity = CText(f"{self._snippet(call, 'identity', identity, (), result=dtype).function}()")
-        elif identity is not None and dtype.kind in "biu" and identity != int(identity):
-            raise ValueError(f"kernel {self.name!r}: {dtype} does not hold the identity {identity!r}")
-        return snippet_monoid(self.name, snippet_loop(snippet), identity)
-
-    def _state(self, call: Call, given: str | None) -> np.dtype:
-        """The dtype in which values are combined."""
-        signature = self._signature
-        if given is None:
-            return accumulator(dtype_of(signature.outputs[0], call.types, signature))
-        return type_named(given, call.types, f"kernel {self.name!r}: the state")
-
-
-def _text(value: Any, what: str) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{what} must be a string of C, not {type(value).__name__}")
-    if "\0" in value:
-        raise ValueError(f"{what} holds a null character")
-    plain = re.sub(r"/\*.*?\*/|//[^\n]*|'[^'\n]*'|\"[^\"\n]*\"", " ", value, flags=re.DOTALL)
-    open_ = []
-    for character in plain:
-        if character in "([{":
-            open_.append(_CLOSING[character])
-        elif character in ")]}" and (not open_ or open_.pop() != character):
-            raise ValueError(f"{what} closes a {character!r} that is not open")
-    if open_:
-        raise ValueError(f"{what} lacks a {open_[-1]!r}")
-    return value
-
-
-def _positions(text: str, inputs: Declared, nodes: list[Node], shape: Shape) -> tuple[Declared, list[Node]]:
-    """Inputs with the position and the number of elements, where the text mentions them."""
-    more: list[tuple[str, Node]] = []
-    if mentions(text, INDEX):
-        more.append((INDEX, index(shape, contiguous(shape), _LONG)))
-    if mentions(text, SIZE) or not (nodes or more):  # an operation has an operand
-        more.append((SIZE, scalar_node(math.prod(shape), _LONG)))
-    return (*inputs, *((name, _LONG, False) for name, _ in more)), [*nodes, *(node for _, node in more)]
-
-
-def _spread(node: Node, shape: Shape) -> Node:
-    return node if node.shape == shape else ufunc_calls.spread(node, shape)
-
-
-def _given(target: DeviceArray | None, node: Node) -> DeviceArray:
-    """A lazy result as a new array, or written to the one that was given."""
-    if target is None:
-        return ufunc_calls.settled(node)
-    target.check_writeable("output array is read-only")
-    ufunc_calls.assign(target, node)
-    return target
-
-
-def _run(
-    device: Device, snippet: Snippet, nodes: list[Node], targets: list[DeviceArray | None], shape: Shape
-) -> list[DeviceArray]:
-    """Run a snippet at once; outputs that were not given are new arrays."""
-    made = []
-    for target, (_, dtype, _) in zip(targets, snippet.outputs, strict=True):
-        if target is None:
-            memory = device.allocate(math.prod(shape) * dtype.itemsize)
-            target = wrap(contiguous_leaf(memory, shape, dtype))
-        target.check_writeable("output array is read-only")
-        made.append(target)
-    run(device, snippet, nodes, [evaluate(t._node) for t in made], shape)
-    return made
-
-
-class ElementwiseKernel(_Kernel):
+class ElementwiseKernel(Kernel):
     """An operation on each element, written in C.
 
     Parameters
@@ -233,7 +89,7 @@ class ElementwiseKernel(_Kernel):
         self, in_params: str, out_params: str, operation: str, name: str = "elementwise_kernel", *, preamble: str = ""
     ) -> None:
         super().__init__(in_params, out_params, name, preamble, ())
-        self._operation = _text(operation, "operation")
+        self._operation = text_of(operation, "operation")
 
     def __call__(self, *args: Any, size: Any = None, out: Any = None) -> Any:
         """Apply the kernel to arrays and scalars, which broadcast.
@@ -274,16 +130,16 @@ class ElementwiseKernel(_Kernel):
                 return ufunc_calls.settled(build.nary(snippet_loop(snippet), tuple(call.nodes)))
             call.store_selections()
         shape = self._shape(call, size)
-        used, nodes = _positions(self._operation, inputs, call.nodes, shape)
+        used, nodes = positions(self._operation, inputs, call.nodes, shape)
         snippet = self._snippet(call, "", self._operation, used, outputs)
         if lazy:
             node = build.nary(snippet_loop(snippet), tuple(nodes))
-            return _given(call.targets[0], _spread(node, shape))
-        made = _run(call.device, snippet, nodes, call.targets, shape)
+            return given(call.targets[0], spread(node, shape))
+        made = run_now(call.device, snippet, nodes, call.targets, shape)
         return made[0] if len(made) == 1 else tuple(made)
 
 
-class ReductionKernel(_Kernel):
+class ReductionKernel(Kernel):
     """A reduction along axes, written in C.
 
     Parameters
@@ -332,11 +188,11 @@ class ReductionKernel(_Kernel):
         identity: Any = None, name: str = "reduction_kernel", *, reduce_type: str | None = None, preamble: str = "",
     ) -> None:  # fmt: skip
         super().__init__(in_params, out_params, name, preamble, ("a", "b"))
-        _one_output(self._signature)
-        self._map = _text(map_expr, "map_expr")
-        self._reduce = _text(reduce_expr, "reduce_expr")
-        self._post = _text(post_map_expr, "post_map_expr")
-        self._identity = _identity(identity)
+        one_output(self._signature)
+        self._map = text_of(map_expr, "map_expr")
+        self._reduce = text_of(reduce_expr, "reduce_expr")
+        self._post = text_of(post_map_expr, "post_map_expr")
+        self._identity = identity_value(identity)
         self._reduce_type = reduce_type
 
     def __call__(
@@ -377,11 +233,11 @@ class ReductionKernel(_Kernel):
         if self._identity is None and 0 in value.shape and 0 not in shape:
             raise ValueError(f"zero-size array to reduction operation {self.name} which has no identity")
         node = reduced(monoid, value, None, axes, keepdims)
-        node = _finished(self, call, self._post, node, (("a", state, False),), [node])
-        return _into(self, call.targets[0], node)
+        node = finished(self, call, self._post, node, (("a", state, False),), [node])
+        return into(self, call.targets[0], node)
 
 
-class ScanKernel(_Kernel):
+class ScanKernel(Kernel):
     """A running reduction along an axis, written in C.
 
     Parameters
@@ -432,11 +288,11 @@ class ScanKernel(_Kernel):
         preamble: str = "",
     ) -> None:  # fmt: skip
         super().__init__(in_params, out_params, name, preamble, ("a", "b"))
-        _one_output(self._signature)
-        self._map = _text(map_expr, "map_expr")
-        self._scan = _text(scan_expr, "scan_expr")
-        self._post = _text(post_map_expr, "post_map_expr")
-        self._identity = _identity(identity)
+        one_output(self._signature)
+        self._map = text_of(map_expr, "map_expr")
+        self._scan = text_of(scan_expr, "scan_expr")
+        self._post = text_of(post_map_expr, "post_map_expr")
+        self._identity = identity_value(identity)
         self._exclusive = exclusive
         self._scan_type = scan_type
         if exclusive and self._identity is None:
@@ -485,10 +341,10 @@ class ScanKernel(_Kernel):
                 if p.raw:
                     raise ValueError(f"kernel {self.name!r}: {p.name} is raw, and post_map_expr cannot use it")
                 if flat and n.shape and n.shape != value.shape:
-                    n = wrap(_spread(n, shape)).reshape(-1)._node
+                    n = wrap(spread(n, shape)).reshape(-1)._node
                 inputs += ((p.name, dtype_of(p, call.types, self._signature), False),)
                 nodes.append(n)
-        return _into(self, call.targets[0], _finished(self, call, self._post, node, inputs, nodes))
+        return into(self, call.targets[0], finished(self, call, self._post, node, inputs, nodes))
 
     def _states(self, device: Device, value: Node, monoid: Monoid, axis: int) -> Node:
         """The scanned values; an exclusive scan is an inclusive one, written one element further along."""
@@ -507,54 +363,17 @@ class ScanKernel(_Kernel):
             return leaf(memory, view.shape, view.strides, view.offset, dtype)
 
         first = part(0, 1)
-        write(first, _spread(self._first(dtype, first.shape), first.shape))
+        write(first, spread(self._first(dtype, first.shape), first.shape))
         target = part(1, length + 1)
         found = scan(value, monoid, axis, target)
         if found is not target:
             write(target, found)
         return part(0, length)
 
-    def _first(self, dtype: np.dtype, shape: Shape) -> Node:
+    def _first(self, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
         if not isinstance(self._identity, CText):
             return ufunc_calls.filled(scalar_node(self._identity, dtype), shape)
         count = scalar_node(1, _LONG)
         inputs = ((SIZE, _LONG, False),)
         snippet = Snippet(f"{self.name} identity", str(self._identity), inputs, (), (), self._preamble, dtype)
         return build.nary(snippet_loop(snippet), (count,))
-
-
-def _one_output(signature: Signature) -> None:
-    if len(signature.outputs) != 1 or signature.outputs[0].raw:
-        raise ValueError(f"kernel {signature.name!r}: out_params must be one output, not raw")
-
-
-def _identity(value: Any) -> Any:
-    """A number, C text or None."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    if not isinstance(value, str):
-        return value
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return CText(_text(value, "identity"))
-
-
-def _finished(
-    kernel: _Kernel, call: Call, text: str, node: Node, inputs: Declared, nodes: list[Node]
-) -> Node:
-    """What a statement makes of combined values, or these themselves in the output's dtype."""
-    outputs = declared(kernel._signature.outputs, call.types, kernel._signature)
-    if not text.strip():
-        return ufunc_calls.cast(node, outputs[0][1])
-    used, operands = _positions(text, inputs, nodes, node.shape)
-    snippet = kernel._snippet(call, "post_map", text, used, outputs)
-    return build.nary(snippet_loop(snippet), tuple(operands))
-
-
-def _into(kernel: _Kernel, target: DeviceArray | None, node: Node) -> DeviceArray:
-    if target is not None and target.shape != node.shape:
-        raise ValueError(f"kernel {kernel.name!r}: the output has shape {target.shape}, where {node.shape} is computed")
-    return _given(target, node)
