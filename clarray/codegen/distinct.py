@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,16 @@ from clarray.plan.distinct import BLOCK, DistinctPlan
 
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities
+
+
+def look(capabilities: Capabilities) -> Callable[[str], str]:
+    """The read of a word that others change by atomic operations.
+
+    A plain one, which may be late; a checker of data races takes it for one, and sees an atomic read.
+    """
+    if capabilities.platform == "Oclgrind":
+        return lambda pointer: f"atomic_or({pointer}, 0)"
+    return lambda pointer: f"*({pointer})"
 
 
 def distinct_source(
@@ -37,7 +47,8 @@ def distinct_source(
     body = render(
         "distinct",
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
-        value=call, params=params, slots=plan.slots, counted=plan.counted, checked=plan.checked,
+        value=call, params=params, look=look(capabilities),
+        slots=plan.slots, counted=plan.counted, checked=plan.checked,
         lane=str(compute_type(dtype)), wide_type=str(compute_type(dtype, dialect.width)),
         unsigned="u" + dtype_row(dtype).storage.removeprefix("u"),
         smallest=literal(limits[0], dtype), largest=literal(limits[1], dtype), block=BLOCK,

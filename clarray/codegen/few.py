@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clarray.codegen.ctype import compute_type
+from clarray.codegen.distinct import look
 from clarray.codegen.expression import Call, Inputs
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
@@ -36,7 +37,8 @@ def few_source(
     body = render(
         "few",
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
-        value=call, params=params, slots=plan.slots, limit=plan.limit, equal_nan=plan.equal_nan,
+        value=call, params=params, look=look(capabilities),
+        slots=plan.slots, limit=plan.limit, equal_nan=plan.equal_nan,
         lane=str(compute_type(value.dtype)),
         wide_type=str(compute_type(value.dtype, dialect.width)), kind=dtype_row(value.dtype).kind, key=key,
         nan=_NANS[itemsize], multiplier=f"{multiplier(itemsize):#x}" + ("UL" if itemsize == 8 else "U"),

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -107,6 +108,24 @@ def updated(xp: ModuleType) -> Any:
 @case
 def copied(xp: ModuleType) -> Any:
     return [xp.arange(31, dtype=np.int64), numbers(xp, 21).astype(np.int16), xp.full((3, 4), 2.5)]
+
+
+@case
+def distinct(xp: ModuleType) -> Any:
+    a, wide = numbers(xp, 300, dtype=np.int32), numbers(xp, 40, dtype=np.int32) * 10**8
+    return [xp.unique(a), *xp.unique(a[::-2], return_counts=True), *xp.unique(wide, return_inverse=True)]
+
+
+@case
+def few(xp: ModuleType) -> Any:
+    with patch("clarray.plan.few.WORTH_CPU", 1), patch("clarray.plan.few.WORTH_GPU", 1):
+        return [xp.unique(numbers(xp, 200) / 3), xp.unique(numbers(xp, 90, dtype=np.int32)[::3] * 10**8)]
+
+
+@case
+def searched(xp: ModuleType) -> Any:
+    a, needles = xp.asarray(np.arange(9, dtype=np.float32)), numbers(xp, 5, 5)
+    return [xp.searchsorted(a, needles), xp.searchsorted(a[::2], needles.T, "right"), xp.isin(needles, a[:4])]
 
 
 def check(body: Case) -> list[str]:
