@@ -53,12 +53,12 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
     """Render a stencil of `value` over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector)
     single = replace(dialect, width=1)
-    converted = _converted(value, plan.value)
+    root = converted(value, plan.value)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, prefix="i")
     scalars = Inputs(nodes, plan.accesses, single, base=True, prefix="i")
-    call, call_1 = Call("value", converted, inputs), Call("value_1", converted, scalars)
+    call, call_1 = Call("value", root, inputs), Call("value_1", root, scalars)
     out = operand("y", plan.out, "unit" if plan.policy.chunked else "strided", dialect, base="yb")
-    t = _types(plan, dialect)
+    t = tile_types(plan.form, plan.value, dialect)
     params, arg_types, prepare = _parameters(plan, inputs, out, t)
     ranks = plan.form in RANKS
     body = call.text + (call_1.text if plan.vector > 1 else "")
@@ -72,16 +72,18 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
         taps_known=plan.taps, bools=plan.value == _BOOL, block=BLOCK, params=params, prepare=prepare,
         pointers=[o for o in [*inputs.operands, out] if o.access != "index"],
         blocks=1 if plan.form == NETWORK else plan.policy.blocks if plan.policy.chunked else plan.policy.items,
-        madd="" if ranks else _multiply_add(plan, t, dialect), finish=_finish(plan, t, dialect),
+        madd="" if ranks else multiply_add(plan.value, plan.exact, t, dialect),
+        finish=finish_lines(plan.form, plan.value, plan.out, plan.divides, t, dialect),
         everyone=[*inputs.operands, out],
     )  # fmt: skip
     return Source("stencil", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
 
 
-def _types(plan: StencilPlan, dialect: Dialect) -> TileType:
-    held = tile_dtype(plan.form, plan.value)
+def tile_types(form: str, dtype: np.dtype, dialect: Dialect) -> TileType:
+    """The types of a tile for values of `dtype`."""
+    held = tile_dtype(form, dtype)
     ctype = compute_type(held, dialect.width)
-    value = compute_type(plan.value, dialect.width)
+    value = compute_type(dtype, dialect.width)
     if held.kind == "c":
         return TileType(
             str(ctype), str(ctype), str(value), str(value), 0, "", "", "", "", ""
@@ -132,37 +134,36 @@ def _parameters(plan: StencilPlan, inputs: Inputs, out: Any, t: TileType) -> tup
     return params, types, [*inputs.prepare, *lines]
 
 
-def _multiply_add(plan: StencilPlan, t: TileType, dialect: Dialect) -> str:
+def multiply_add(dtype: np.dtype, exact: bool, t: TileType, dialect: Dialect) -> str:
     """The body of a + x w."""
-    dtype = plan.value
     if dtype.kind == "f":
-        return f"return {'a + x * w' if plan.exact else f'ca_muladd_{t.type}(x, w, a)'};"
+        return f"return {'a + x * w' if exact else f'ca_muladd_{t.type}(x, w, a)'};"
     product = emit(find_loop(np.multiply, (dtype, dtype), (dtype,)), ["x", "w"], dialect)
     total = emit(find_loop(np.add, (dtype, dtype), (dtype,)), ["a", "p"], dialect)
     return f"const {t.type} p = {product}; return {total};"
 
 
-def _finish(plan: StencilPlan, t: TileType, dialect: Dialect) -> list[str]:
+def finish_lines(form: str, value: np.dtype, out: np.dtype, divides: bool, t: TileType, dialect: Dialect) -> list[str]:
     """The lines that make the output of a window's value."""
     lines = []
     name = "a"
-    if plan.form in RANKS and plan.value.kind == "f":
+    if form in RANKS and value.kind == "f":
         ctype = CType(t.lane, dialect.width)
         top = f"({t.type})({t.top})"
         lines.append(f"const {t.value} v = as_{t.value}(a ^ ((a >> {ctype.bits - 1}) & {top}));")
         name = "v"
-    if plan.divides:
+    if divides:
         lines.append(f"const {t.value} d = {name} / ({t.value})(divisor);")
         name = "d"
-    if plan.out == _BOOL and plan.value.kind == "f":  # a byte of C: the fraction is cut off first
+    if out == _BOOL and value.kind == "f":  # a byte of C: the fraction is cut off first
         byte = compute_type(_BYTE, dialect.width)
-        lines.append(f"const {byte} b = {cast(name, plan.value, _BYTE, dialect)};")
+        lines.append(f"const {byte} b = {cast(name, value, _BYTE, dialect)};")
         return [*lines, f"return {cast('b', _BYTE, _BOOL, dialect)};"]
-    return [*lines, f"return {cast(name, plan.value, plan.out, dialect)};"]
+    return [*lines, f"return {cast(name, value, out, dialect)};"]
 
 
-def _converted(value: Node, dtype: np.dtype) -> Node:
-    """`value` in another dtype, as part of a kernel only: nothing is noted as its reader."""
+def converted(value: Node, dtype: np.dtype) -> Node:
+    """Give `value` in another dtype, as part of a kernel only: nothing is noted as its reader."""
     if value.dtype == dtype:
         return value
     return Node(

@@ -130,7 +130,7 @@ def _prepare(
 ) -> Launch:  # fmt: skip
     policy = state.policies.stencil
     pattern, nodes = distinct(value.inputs or (value,))
-    frame = _frame(value, window, nodes, target)
+    frame = frame_of(value, window.spans, nodes, target)
     held = tile_dtype(window.form, dtype)
     found = plans.window_reach(frame, window.spans, window.shifts)
     wide = _dtypes(value, nodes) | {dtype, held, target.dtype}
@@ -153,11 +153,12 @@ def _prepare(
     return _launch(state, kernel, plan, window, nodes, frame, found, tiling, modes, cval, target)
 
 
-def _frame(value: Node, window: Window, nodes: list[Node], target: Node) -> Frame:
+def frame_of(value: Node, spans: Spans, nodes: list[Node], target: Node) -> Frame:
+    """The loops over a value, its inputs and its target."""
     ndim = len(value.shape)
     placed = [n for n in nodes if n.op is not CONST]
     operands = (contiguous(target.shape), *(aligned(n.shape, n.strides, ndim) for n in placed))
-    return plans.stencil_frame(value.shape, target.shape, operands, window.spans)
+    return plans.stencil_frame(value.shape, target.shape, operands, spans)
 
 
 def _dtypes(root: Node, nodes: list[Node]) -> set[np.dtype]:
@@ -184,13 +185,8 @@ def _plan(
     network: tuple[tuple[int, int, bool, bool], ...] = ()
     if form == plans.SELECT and window.taps <= policy.network and staged:
         form, network = plans.NETWORK, plans.rank_network(window.taps, window.rank)
-    furthest = max(
-        reach(tuple(max(a.extent * (frame.inner if a is frame.x else 1), 1) for a in frame.axes),
-              tuple(a.steps[k] for a in frame.axes))
-        for k in range(1, len(frame.x.steps))
-    ) if len(frame.x.steps) > 1 else 0  # fmt: skip
     halo = 4 * sum(high - low for low, high in window.spans) + sum(abs(low) for low, _ in window.spans)
-    index = index_type(max(furthest, target.size, 2 * max(a.extent for a in frame.axes)) + halo, chunked)
+    index = index_type(max(furthest(frame), target.size, 2 * max(a.extent for a in frame.axes)) + halo, chunked)
     lanes = local = 0
     if not chunked:
         rows = (tiling.height + found.span_y) * len(found.planes)
@@ -204,6 +200,12 @@ def _plan(
         vector, index, staged, 0 if chunked else tiling.width, lanes, local,
         window.taps if form == plans.NETWORK else 0, network, window.rank if form == plans.NETWORK else 0, policy,
     )  # fmt: skip
+
+
+def furthest(frame: Frame) -> int:
+    """The largest distance between two elements of one input."""
+    extents = tuple(max(1, a.extent * (frame.inner if a is frame.x else 1)) for a in frame.axes)
+    return max((reach(extents, tuple(a.steps[k] for a in frame.axes)) for k in range(1, len(frame.x.steps))), default=0)
 
 
 def _launch(
@@ -220,13 +222,13 @@ def _launch(
             assert weights.memory is not None
             args += [weights.memory.buffer, weights.offset]
         else:
-            args += [_constant_memory(state, weights, keep).buffer, 0]
+            args += [constant_memory(state, weights, keep).buffer, 0]
     if plan.form in (plans.TABLE, *plans.RANKS) or not plan.staged:
         shifts = window.shifts or _line_shifts(window, len(modes))
         table = plans.places(frame, found, shifts, tiling)
-        args.append(_constant_memory(state, table, keep).buffer)
+        args.append(constant_memory(state, table, keep).buffer)
     if plan.deep and plan.staged:
-        args.append(_constant_memory(state, np.array(found.planes, np.int32), keep).buffer)
+        args.append(constant_memory(state, np.array(found.planes, np.int32), keep).buffer)
     units, down, across = plans.tiles(frame, tiling)
     groups = units
     if policy.chunked:
@@ -237,9 +239,9 @@ def _launch(
         scratch = state.device.allocate(groups * tiling.size * tile_dtype(plan.form, plan.value).itemsize)
         keep.append(scratch)
         args.append(scratch.buffer)
-    args += _scalar(cval, plan.value)
+    args += scalar_arguments(cval, plan.value)
     if plan.divides:
-        args += _scalar(window.divisor, plan.value)
+        args += scalar_arguments(window.divisor, plan.value)
     args += [units, down, across, tiling.height, *([] if plan.width else [tiling.width]), tiling.pitch, tiling.plane]
     step = plans.line_step(frame, window.axis, tiling) if not window.shifts else 0
     args += [tiling.size, len(found.planes), window.taps, step, window.rank]
@@ -265,13 +267,14 @@ def _line_shifts(window: Window, ndim: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(low + t if a == window.axis else 0 for a in range(ndim)) for t in range(window.taps))
 
 
-def _scalar(value: Any, dtype: np.dtype) -> list[Any]:
+def scalar_arguments(value: Any, dtype: np.dtype) -> list[Any]:
+    """What passes a number of `dtype` to a kernel."""
     if dtype.kind == "c":
         return [complex(value).real, complex(value).imag]
     return [int(value) if dtype.kind in "iub" else float(value)]
 
 
-def _constant_memory(state: DeviceState, array: np.ndarray, keep: list[Any]) -> Memory:
+def constant_memory(state: DeviceState, array: np.ndarray, keep: list[Any]) -> Memory:
     """Device memory that holds a small array, kept: the same weights come again and again."""
     array = np.ascontiguousarray(array)
     key = ("stencil table", array.dtype.char, array.tobytes())

@@ -14,6 +14,7 @@ from clarray import ufunc_calls
 from clarray.array import DeviceArray, as_array, empty, wrap
 from clarray.evaluate import evaluate
 from clarray.evaluate.stencil import Window, stencil
+from clarray.evaluate.stencil_lines import stencil_lines
 from clarray.expr.node import MASKED, Node
 from clarray.hostdata import device_dtype
 
@@ -153,10 +154,35 @@ def run(x: DeviceArray, passes: Sequence[Pass], target: Target) -> DeviceArray:
                 node = (wrap(converted(node, step.dtype)) * step.window.weights.sum())._node
         return delivered(converted(node, target.dtype), target)
     kept = intermediate(target.dtype)
-    for step in passes:
-        node = stencil(node, step.window, step.modes, step.cval, step.dtype, kept)
+    rest = list(passes)
+    while rest:
+        node, done = _next(node, rest, kept)
+        del rest[:done]
     node = converted(node, target.dtype)
     return delivered(node, target)
+
+
+def _next(node: Node, passes: Sequence[Pass], dtype: np.dtype) -> tuple[Node, int]:
+    """One launch: of as many lines of weights as the device takes at once, or of one window."""
+    first = passes[0]
+    for some in (passes[:2], passes[:1]):
+        if len(some) == 1 or _cross(*some):
+            modes = tuple(
+                next((p.modes[a] for p in some if p.window.axis == a), "nearest") for a in range(len(node.shape))
+            )
+            windows = tuple(p.window for p in some)
+            found = stencil_lines(node, windows, modes, first.cval, first.dtype, dtype)
+            if found is not None:
+                return found, len(some)
+    return stencil(node, first.window, first.modes, first.cval, first.dtype, dtype), 1
+
+
+def _cross(*passes: Pass) -> bool:
+    """Whether two passes are lines along different axes, computed alike."""
+    if len(passes) != 2 or any(p.window.shifts for p in passes):
+        return False
+    one, other = passes
+    return one.window.axis != other.window.axis and one.dtype == other.dtype and one.window.exact == other.window.exact
 
 
 def intermediate(dtype: np.dtype) -> np.dtype:

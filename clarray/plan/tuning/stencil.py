@@ -32,6 +32,12 @@ class StencilPolicy:
     unrolled : int
         Longest line of weights whose number the source is specialised on (GPU): its taps slide
         through registers. 0: never.
+    line_tiles : tuple of (int, int)
+        Heights and widths of the tiles of such lines, the first that fits `line_bytes` is taken.
+    line_items : int
+        Outputs of a column per work-item.
+    line_bytes : int
+        Local memory of such a tile.
     """
 
     chunked: bool
@@ -45,6 +51,9 @@ class StencilPolicy:
     tile_bytes: int
     network: int
     unrolled: int
+    line_tiles: tuple[tuple[int, int], ...]
+    line_items: int
+    line_bytes: int
 
 
 CPU = StencilPolicy(
@@ -59,6 +68,9 @@ CPU = StencilPolicy(
     tile_bytes=1 << 18,
     network=49,
     unrolled=0,
+    line_tiles=(),
+    line_items=0,
+    line_bytes=0,
 )
 GPU = StencilPolicy(
     chunked=False,
@@ -72,6 +84,9 @@ GPU = StencilPolicy(
     tile_bytes=32768,
     network=49,
     unrolled=65,
+    line_tiles=((32, 64), (16, 64), (16, 32), (8, 32)),
+    line_items=8,
+    line_bytes=49152,
 )
 NVIDIA = GPU
 
@@ -79,5 +94,8 @@ NVIDIA = GPU
 TINY_CPU = replace(
     CPU, vector_bytes=16, max_width=4, inline_bytes=0, blocks=2, groups_per_unit=2, tile_bytes=256, network=5
 )
-TINY_GPU = replace(GPU, work_group=8, items=2, tile_bytes=512, network=5, unrolled=3)
+TINY_GPU = replace(
+    GPU, work_group=8, items=2, tile_bytes=512, network=5, unrolled=5, line_tiles=((4, 8), (2, 4)), line_items=2,
+    line_bytes=1024,
+)  # fmt: skip
 TINY_FENCED = TINY_GPU

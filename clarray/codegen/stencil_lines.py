@@ -1,0 +1,61 @@
+"""The source of one or two lines of weights on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from clarray.codegen.ctype import Dialect, cast
+from clarray.codegen.expression import Call, Inputs, operand, parameters, scalar_parameters
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.codegen.stencil import converted, finish_lines, multiply_add, tile_types
+from clarray.expr.node import Node
+from clarray.ops.dtypes import dtype_row
+from clarray.plan.layout import STEPPED
+from clarray.plan.stencil import LINE
+from clarray.plan.stencil_lines import LinesPlan
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+
+def stencil_lines_source(plan: LinesPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
+    """Render lines of weights over the distinct inputs `nodes` of `value`."""
+    dialect = make_dialect(capabilities, 1)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True, prefix="i")
+    call = Call("value", converted(value, plan.value), inputs)
+    out = operand("y", plan.out, "unit", dialect, base="yb")
+    t = tile_types(LINE, plan.value, dialect)
+    out_params, out_types = parameters(out, const=False)
+    outside, kinds, lines = scalar_parameters("cval", plan.value)
+    params = [
+        *inputs.params, *out_params, f"__constant {dtype_row(plan.value).storage} *w", *outside,
+    ]  # fmt: skip
+    types = [*inputs.arg_types, *out_types, "buffer", *kinds]
+    numbers = ["down", "across", "inner", "ky", "my", "mode_y", "kx", "mx", "mode_x"]
+    for a in range(plan.rank):
+        numbers += [f"k{a}", f"m{a}", f"mode{a}"]
+    for o in (*inputs.operands, out):
+        numbers += [f"{o.name}k{a}" for a in range(plan.rank)] + [f"{o.name}y"]
+        numbers += [f"{o.name}s0"] if o.access in STEPPED else []
+    params += [f"const {plan.index} {name}" for name in numbers]
+    types += ["int32" if plan.index == "int" else "int64"] * len(numbers)
+    body = call.text + render(
+        "stencil_lines",
+        d=dialect, V=1, spread=1, I=plan.index, plan=plan, policy=plan.policy, scalars=inputs, scalar=call, out=out,
+        t=t, ranks=False, keyed=False, divides=False, exact=plan.exact, rank=plan.rank, params=params,
+        prepare=[*inputs.prepare, *lines], pointers=[o for o in [*inputs.operands, out] if o.access != "index"],
+        madd=multiply_add(plan.value, plan.exact, t, dialect),
+        finish=finish_lines(LINE, plan.value, plan.out, False, t, dialect), kept=_kept(plan, dialect),
+        everyone=[*inputs.operands, out],
+    )  # fmt: skip
+    return Source("stencil", source(body, dialect, capabilities.function_attribute), tuple(types))
+
+
+def _kept(plan: LinesPlan, dialect: Dialect) -> list[str]:
+    """The lines that round a value to the output's dtype."""
+    if plan.out == plan.value:
+        return ["return a;"]
+    row = dtype_row(plan.out)
+    stored = cast("a", plan.value, plan.out, dialect)
+    return [f"const {row.compute} b = {stored};", f"return {cast('b', plan.out, plan.value, dialect)};"]

@@ -1,0 +1,149 @@
+"""Launches of lines of weights on a GPU, two of them in one kernel where they cross."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray.codegen.expression import distinct
+from clarray.codegen.stencil_lines import stencil_lines_source
+from clarray.evaluate.scan import settle
+from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray.evaluate.stencil import Window, constant_memory, frame_of, furthest, scalar_arguments
+from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
+from clarray.plan.elementwise import ALIGNMENT, index_type
+from clarray.plan.layout import STEPPED
+from clarray.plan.stencil import EVEN, LINE, MODES, ODD, Frame
+from clarray.plan.stencil_lines import VECTOR, Line, LinesPlan, is_rectangle, line_tile
+
+
+def stencil_lines(
+    value: Node, windows: tuple[Window, ...], modes: tuple[str, ...], cval: Any, dtype: np.dtype, out_dtype: np.dtype
+) -> Node | None:
+    """Slide one line of weights over an array, and another one over the result.
+
+    Parameters
+    ----------
+    windows : tuple of Window
+        One or two, along different axes.
+    modes : tuple of str
+        Of every axis.
+    out_dtype : dtype
+        Of the output, and of what is between the two.
+
+    Returns
+    -------
+    Node or None
+        A new leaf; None where the device or the shape wants one pass after the other.
+    """
+    device = device_of(value.inputs or (value,))
+    state = state_of(device)
+    policy = state.policies.stencil
+    if not policy.unrolled or not value.size or dtype.kind != "f":
+        return None
+    if any(w.form not in (LINE, EVEN, ODD) or w.divisor is not None for w in windows):
+        return None
+    with device.lock:
+        settle(value)
+        if value.memory is None and value.op is CONST:
+            return None
+        target = contiguous_leaf(device.allocate(value.size * out_dtype.itemsize), value.shape, out_dtype)
+        launch = _prepare(state, value, windows, modes, cval, dtype, target)
+        if launch is None:
+            return None
+        launch.run()
+        if value.flags & EAGER:
+            device.synchronize()
+    return target
+
+
+def _prepare(
+    state: DeviceState, value: Node, windows: tuple[Window, ...], modes: tuple[str, ...], cval: Any, dtype: np.dtype,
+    target: Node,
+) -> Launch | None:  # fmt: skip
+    policy = state.policies.stencil
+    pattern, nodes = distinct(value.inputs or (value,))
+    spans = tuple(next((w.spans[a] for w in windows if w.axis == a), (0, 0)) for a in range(len(value.shape)))
+    frame = frame_of(value, spans, nodes, target)
+    # an axis of weights that reach nowhere is like any other
+    if not is_rectangle(frame, tuple(w.axis for w in windows)):
+        return None
+    by_axis = {w.axis: w for w in windows}
+    down = None if frame.y.number is None else by_axis[frame.y.number]
+    across = None if frame.x.number is None else by_axis[frame.x.number]
+    if down is not None and across is not None and windows[0] is across and not _commute(modes, windows, cval, target):
+        return None
+    tile = line_tile(_line(down), _line(across), frame.inner, dtype.itemsize, policy, state.capabilities.local_bytes)
+    if tile is None or 2 * frame.y.out_extent < tile[0]:
+        return None
+    plan = _plan(state, nodes, frame, (down, across), tile, dtype, target)
+    key = ("stencil lines", value.sig, pattern, plan)
+    kernel = state.prepared.get(key)
+    if kernel is None:
+        source = stencil_lines_source(plan, value, nodes, state.capabilities)
+        kernel = state.keep(key, state.kernel(source))
+    return _launch(state, kernel, plan, nodes, frame, (down, across), modes, cval, target)
+
+
+def _commute(modes: tuple[str, ...], windows: tuple[Window, ...], cval: Any, target: Node) -> bool:
+    """Whether the columns may be filtered before the rows: what lies outside may not mix, nor be cut off."""
+    constant = any(modes[w.axis] == "constant" for w in windows) and cval != 0
+    return target.dtype.kind == "f" and not constant
+
+
+def _line(window: Window | None) -> Line | None:
+    if window is None:
+        return None
+    low, high = window.spans[window.axis]
+    return Line(window.form, window.taps, -low, high)
+
+
+def _plan(
+    state: DeviceState, nodes: list[Node], frame: Frame, windows: tuple[Window | None, Window | None],
+    tile: tuple[int, int], dtype: np.dtype, target: Node,
+) -> LinesPlan:  # fmt: skip
+    first = nodes[0]
+    steps = [a.steps[0] for a in (*frame.outer, frame.y)]
+    aligned = all(s % VECTOR == 0 for s in steps) and (frame.x.out_extent * frame.inner) % VECTOR == 0
+    wide_load = (
+        len(nodes) == 1 and first.memory is not None and first.dtype == dtype and frame.x.steps[1] == 1
+        and (first.offset * dtype.itemsize) % ALIGNMENT == 0
+        and all(a.steps[1] * dtype.itemsize % ALIGNMENT == 0 for a in (*frame.outer, frame.y))
+        and dtype.itemsize == 4
+    )  # fmt: skip
+    kinds = tuple("const" if n.op is CONST else "index" if n.op is INDEX else "strided" for n in nodes)
+    reached = max(furthest(frame), target.size, 2 * max(a.extent for a in frame.axes)) + 1024
+    down, across = windows
+    some = down or across
+    assert some is not None
+    return LinesPlan(
+        kinds, dtype, target.dtype, some.exact, _line(down), _line(across), frame.inner, len(frame.outer), *tile,
+        index_type(reached, False), wide_load, aligned and target.dtype.kind in "iuf" and target.dtype != np.float16,
+        state.policies.stencil,
+    )  # fmt: skip
+
+
+def _launch(
+    state: DeviceState, kernel: Any, plan: LinesPlan, nodes: list[Node], frame: Frame,
+    windows: tuple[Window | None, Window | None], modes: tuple[str, ...], cval: Any, target: Node,
+) -> Launch:  # fmt: skip
+    assert target.memory is not None
+    keep: list[Any] = [nodes]
+    weights = np.concatenate([w.weights for w in windows if w is not None])
+    args = [*data_arguments(nodes), target.memory.buffer, 0, constant_memory(state, weights, keep).buffer]
+    args += scalar_arguments(cval, plan.value)
+    down = -(-frame.y.out_extent // plan.height)
+    across = -(-(frame.x.out_extent * frame.inner) // plan.width)
+    args += [down, across, frame.inner]
+    for axis in (frame.y, frame.x, *frame.outer):
+        args += [axis.extent, axis.out_extent, 0 if axis.number is None else MODES.index(modes[axis.number])]
+    kinds = [a for a in plan.accesses if a != "const"]
+    for k, kind in [*enumerate(kinds, 1), (0, "unit")]:
+        args += [a.steps[k] for a in frame.outer] + [frame.y.steps[k]]
+        args += [frame.x.steps[k]] if kind in STEPPED else []
+    groups = down * across
+    for axis in frame.outer:
+        groups *= axis.out_extent
+    nbytes = bytes_of(nodes) + target.size * target.dtype.itemsize
+    return Launch(kernel, (groups,), (plan.policy.work_group,), args, False, nbytes, keep)
