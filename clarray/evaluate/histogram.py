@@ -178,7 +178,8 @@ def _run(job: Job) -> None:
     key = (
         "histogram", tuple((a.kind, a.value.sig, a.dtype.char) for a in job.axes),
         job.weight.sig if job.weight is not None else None, job.summed, job.pattern, job.space,
-        tuple(n.offset * n.dtype.itemsize % ALIGNMENT for n in job.nodes), job.bins,
+        tuple(n.offset * n.dtype.itemsize % ALIGNMENT for n in job.nodes if n.memory is not None),
+        job.bins,
     )  # fmt: skip
     found = job.state.prepared.get(key)
     if found is None:
