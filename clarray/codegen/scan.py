@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray.codegen.ctype import Dialect, compute_type
+from clarray.codegen.ctype import Dialect, compute_type, convert
 from clarray.codegen.expression import Call, Inputs, Operand, operand, parameters
 from clarray.codegen.reduce import MonoidCode, lane_dtype
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
-from clarray.ops.monoids import Monoid, literal
+from clarray.ops.monoids import Monoid, accumulator, literal
 from clarray.ops.special import cast_loop
 from clarray.ops.ufuncs import emit
 from clarray.plan.scan import COLUMNS, LOOKBACK, SPLIT, ParallelPlan, ScanPlan
@@ -128,20 +128,41 @@ class ScanCode(MonoidCode):
 
     def __init__(self, monoid: Monoid, dialect: Dialect, dtype: np.dtype) -> None:
         super().__init__(monoid, dialect, dtype, np.dtype(np.int64))
-        self.plain = monoid.algebra in ("fold", "compensated")
+        self.entering = dtype
+        self.plain = monoid.algebra != "first"
+        self.sums = monoid.algebra in ("compensated", "widened")
 
     def initial(self, component: str) -> str:
-        if self.algebra == "compensated":
-            dtype = dict(self.components)[component]
-            return literal(complex(-0.0, -0.0) if dtype.kind == "c" else -0.0, dtype)
-        return super().initial(component)
+        dtype = dict(self.components)[component]
+        return _zero(dtype) if self.sums else super().initial(component)
+
+    @property
+    def neutral(self) -> str:
+        """What changes no value of the entering dtype."""
+        return _zero(self.entering) if self.sums else self.initial(self.components[0][0])
+
+    def state_at(self, width: int) -> str:
+        """The type of the first component of `width` states."""
+        return str(compute_type(self.components[0][1], width))
+
+    def widen(self, text: str, width: int = 0) -> str:
+        """A value, or as many as a vector has, as a state's component."""
+        width = width or self.width
+        to = compute_type(self.components[0][1], width)
+        return convert(text, compute_type(self.entering, width), to, self.dialect)
+
+    def narrow(self, text: str, width: int = 0) -> str:
+        """The other way round."""
+        width = width or self.width
+        to = compute_type(self.entering, width)
+        return convert(text, compute_type(self.components[0][1], width), to, self.dialect)
 
     def type_at(self, width: int) -> str:
         return str(compute_type(self.entering, width))
 
     def meet_at(self, width: int, a: str, b: str) -> str:
         """The text that combines two values, `a` of earlier positions."""
-        if self.algebra == "compensated":
+        if self.sums:
             return f"({a} + {b})"
         return emit(self._loop, [a, b], replace(self.dialect, width=width))
 
@@ -152,14 +173,12 @@ class ScanCode(MonoidCode):
         return self.meet_at(1, a, b)
 
     @property
-    def inner_parts(self) -> list[Part]:
-        if self.plain:
-            return _parts([("", self.entering)], "x")
-        return self.state_parts
-
-    @property
     def state_parts(self) -> list[Part]:
         return _parts(self.components)
+
+
+def _zero(dtype: np.dtype) -> str:
+    return literal(complex(-0.0, -0.0) if dtype.kind == "c" else -0.0, dtype)
 
 
 def state_dtypes(monoid: Monoid) -> list[np.dtype]:
@@ -167,10 +186,14 @@ def state_dtypes(monoid: Monoid) -> list[np.dtype]:
     return [lane_dtype(d) for _, d in monoid.components]
 
 
-def chain_sizes(monoid: Monoid) -> tuple[int, int]:
-    """Words of a value and of a state."""
-    code = ScanCode(monoid, Dialect(), monoid.entering)
-    return sum(p.words for p in code.inner_parts), sum(p.words for p in code.state_parts)
+def state_words(monoid: Monoid) -> int:
+    """Words of 32 bits of a state."""
+    return sum(p.words for p in _parts(monoid.components))
+
+
+def entering_dtype(monoid: Monoid) -> np.dtype:
+    """The dtype values have when they meet each other."""
+    return accumulator(monoid.in_dtype) if monoid.algebra == "widened" else monoid.entering
 
 
 def parallel_source(
@@ -189,7 +212,7 @@ def parallel_source(
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     step = "k0" if columns else "s"
     inputs.operands = [replace(o, step=o.name + step) for o in inputs.operands]
-    entering = _converted(value, monoid.entering)
+    entering = _converted(value, entering_dtype(monoid))
     call = Call("value", entering, inputs)
     out = operand("y", monoid.out_dtype, plan.out_access, dialect, base="yb", aligned=plan.aligned)
     out = replace(out, step="y" + step)
@@ -217,7 +240,7 @@ def parallel_source(
         value=call, m=code, first=_first_state(monoid), everyone=everyone,
         pointers=[o for o in everyone if o.access != "index"], params=params, rank=plan.kept_rank,
         form=plan.form, mode=plan.mode, stream=plan.stream, strip=plan.policy.strip, WG=plan.work_group,
-        down=plan.down, states=states, inner_parts=code.inner_parts, state_parts=code.state_parts,
+        down=plan.down, states=states, state_parts=code.state_parts,
     )  # fmt: skip
     text = source(body, dialect, capabilities.function_attribute)
     if lookback:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from clarray.codegen.expression import distinct
-from clarray.codegen.scan import chain_sizes, parallel_source, state_dtypes
+from clarray.codegen.scan import parallel_source, state_dtypes, state_words
 from clarray.evaluate.elementwise import _dtypes
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments
 from clarray.expr.node import CONST, INDEX, Node, contiguous_leaf, index
-from clarray.ops.monoids import Monoid, fold_monoid
+from clarray.ops.monoids import Monoid, fold_monoid, widened_monoid
 from clarray.plan.layout import aligned
 from clarray.plan.scan import (
     COLUMNS,
@@ -60,6 +60,8 @@ def run_parallel(
         Whether a single pass is allowed; by default where the policy says so, the device has passed
         a test, and no input is overwritten: a work-group that gives up waiting reads them again.
     """
+    if state.policies.scan.chunked and state.capabilities.fp64:
+        monoid = widened_monoid(monoid)
     pattern, nodes = distinct(value.inputs or (value,))
     placed = [n for n in nodes if n.op is not CONST]
     ndim = len(value.shape)
@@ -77,7 +79,7 @@ def run_parallel(
             lookback = inputs_kept and is_trusted(state)
         dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *_dtypes(value, nodes), *state_dtypes(monoid)]
         plan = parallel_plan(
-            lines, length, kinds, dtypes, offsets, monoid.algebra in ("fold", "compensated"), state.policies.scan
+            lines, length, kinds, dtypes, offsets, monoid.algebra != "first", state.policies.scan
         )
         way = cut(plan, lines.kept, length, state.units, lookback)
         if way.mode == LOOKBACK and way.units >= _TICKETS:
@@ -110,11 +112,11 @@ def _launch_all(
     local = (plan.work_group,)
     if way.mode == LOOKBACK:
         chain = chain_of(state)
-        inner, states = chain_sizes(monoid)
-        words, region = chain_words(plan, lines.kept, way.parts, inner, states)
+        words, region = chain_words(plan, lines.kept, way.parts, state_words(monoid))
         memory, epoch = chain.next(state.device, words)
         args = [*place, way.units, *numbers, memory.buffer, epoch, way.parts, region]
-        Launch(kernels["scan_lookback"], (way.units,), local, args, False, nbytes, memory).run()
+        stay = state.units * policy.resident if plan.form == ROWS and policy.resident else way.units
+        Launch(kernels["scan_lookback"], (min(stay, way.units),), local, args, False, nbytes, memory).run()
         return
     count = target.size // length
     counts = [way.units, count, way.parts, way.length]

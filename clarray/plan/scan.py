@@ -326,15 +326,15 @@ def _lookback_cut(plan: ParallelPlan, kept: Shape, lines: int, length: int) -> C
     return Cut(LOOKBACK, tiles, rows, lines // kept[-1] * -(-kept[-1] // across) * tiles)
 
 
-def chain_words(plan: ParallelPlan, kept: Shape, tiles: int, inner: int, state: int) -> tuple[int, int]:
+def chain_words(plan: ParallelPlan, kept: Shape, tiles: int, state: int) -> tuple[int, int]:
     """64-bit words that the work-groups of a look-back tell each other in: all, and those of one line.
 
     Parameters
     ----------
     tiles : int
         Per line, or in columns per strip of lines.
-    inner, state : int
-        Words of a value and of a state.
+    state : int
+        Words of a state.
     """
     lines = 1
     for extent in kept:
@@ -344,5 +344,5 @@ def chain_words(plan: ParallelPlan, kept: Shape, tiles: int, inner: int, state: 
         strips = lines // kept[-1] * -(-kept[-1] // across)
         return 2 + strips * tiles * across * state, 0
     fan = plan.policy.fan
-    region = tiles * inner + (tiles // fan + 1 + tiles // fan**2 + 2) * state
+    region = (tiles + tiles // fan + 1 + tiles // fan**2 + 2) * state
     return 2 + lines * region, region

@@ -70,34 +70,33 @@ ${before('c', 'line')}
 ${load('j')}
 % if V == 1:
 % if store:
-      const inner_t x = inner_of(${value.call(0)});
-      const ${out.type} y_0 = result(inner_combine(carried(c), x));
+      c = entered(c, inner_of(${value.call(0)}));
+      const ${out.type} y_0 = final(c);
       ${access.store(out, out.base, 'j', 'y', False)}
-      c = entered(c, x);
 % else:
       c = entered(c, inner_of(${value.call(0)}));
 % endif
 % elif store:
-      const ${m.value_type} x = prefix(${value.call(0)});
-      const ${out.type} y_0 = wide_result(wide_combine((${m.value_type})(carried(c)), x));
+      const ${m.value_type} x = ${value.call(0)};
+      const ${out.type} y_0 = wide_placed(c, prefix(x));
       ${access.store(out, out.base, 'j', 'y', stream)}
-      c = entered(c, x.s${f'{V - 1:x}'});
+      c = combine(c, total(x));
 % else:
-      c = entered(c, total(${value.call(0)}));
+      c = combine(c, total(${value.call(0)}));
 % endif
     }
 % if V > 1:
     const int rest = last - j;
     if (rest > 0) {
 ${load_partial('j', 'rest')}
-      const ${m.value_type} x = prefix(${value.call(0)});
+      const ${m.value_type} x = ${value.call(0)};
 % if store:
-      const ${out.type} y_0 = wide_result(wide_combine((${m.value_type})(carried(c)), x));
+      const ${out.type} y_0 = wide_placed(c, prefix(x));
       ${access.store_partial(out, out.base, 'j', 'rest', 'y')}
 % else:
       inner_t lanes[${V}];
       vstore${V}(x, 0, lanes);
-      c = entered(c, lanes[rest - 1]);
+      for (int l = 0; l < rest; ++l) c = entered(c, lanes[l]);
 % endif
     }
 % endif
@@ -115,7 +114,7 @@ ${load(j)}
 % endif
         ${c} = accumulate(${c}, ${value.call(0)});
 % if store:
-        const ${out.type} y_0 = ${'wide_result(wide_carried' if V > 1 else 'result(carried'}(${c}));
+        const ${out.type} y_0 = ${'wide_final' if V > 1 else 'final'}(${c});
 % if partial:
         ${access.store_partial(out, out.base, j, 'rest', 'y')}
 % else:

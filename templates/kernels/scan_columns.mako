@@ -70,7 +70,7 @@ ${load_row(r, f'i + {r}')}
 % for r in range(R):
       c = entered(c, inner_of(${value.call(0, f'r{r}')}));
 % if store:
-${store_row(f'i + {r}', 'result(carried(c))')}
+${store_row(f'i + {r}', 'final(c)')}
 % endif
 % endfor
     }
@@ -78,7 +78,7 @@ ${store_row(f'i + {r}', 'result(carried(c))')}
 ${load_row(0, 'i')}
       c = entered(c, inner_of(${value.call(0, 'r0')}));
 % if store:
-${store_row('i', 'result(carried(c))')}
+${store_row('i', 'final(c)')}
 % endif
     }
 % if not store:
@@ -110,9 +110,11 @@ void scan_carry(${', '.join(states)}, const long lines, const long parts) {
 ## A tile's words: word k of all its lines, one beside the other.
 <%def name="single()">
 ${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const long tiles', 'const long region'])}
-  __local inner_t above_[${WG}];
+  __local state_t above_[${WG}];
   __local state_t carry_[${across}];
-${lookback.ticket('(uint)units')}
+  __local uint ticket_;
+  if (t == 0) ticket_ = next_ticket(chain, (uint)units - 1);
+  barrier(CLK_LOCAL_MEM_FENCE);
   const uint strips = (uint)(k0 + ${across - 1}) / ${across};
   ${I} row = ticket_ / (strips * (uint)tiles);
   const uint within = ticket_ - (uint)row * (strips * (uint)tiles);
@@ -121,7 +123,7 @@ ${lookback.ticket('(uint)units')}
   const ${I} column = (${I})strip * ${across} + x, top = (${I})tile * ${down * R} + (${I})y * ${R};
   const int inside = column < k0;
   const ${I} count = inside ? (${I})(n - top) : 0;
-  __global ulong *told = chain + 2 + ((ulong)row * strips + strip) * tiles * ${across} * state_WORDS + x;
+  __global ulong *told = chain + 2 + ((ulong)row * strips + strip) * tiles * ${across} * WORDS + x;
 ${bases('column', 'top')}
   inner_t v[${R}];
 % for s in everyone:
@@ -142,21 +144,22 @@ ${load_row(0, r)}
     } else v[${r}] = inner_identity();
 % endfor
   }
-% for r in range(1, R):
-  v[${r}] = inner_combine(v[${r - 1}], v[${r}]);
+  state_t mine = state_identity();
+% for r in range(R):
+  mine = entered(mine, v[${r}]);
 % endfor
-  above_[t] = v[${R - 1}];
+  above_[t] = mine;
   barrier(CLK_LOCAL_MEM_FENCE);
-  inner_t b = inner_identity();
-  for (int i = 0; i < y; ++i) b = inner_combine(b, above_[i * ${across} + x]);
+  state_t b = state_identity();
+  for (int i = 0; i < y; ++i) b = combine(b, above_[i * ${across} + x]);
   if (y == ${down - 1}) {
     state_t c = state_identity();
-    state_words r_;
+    words_t r_;
     int ok = 1;
     if (tile > 0) {
-      __global const ulong *p = told + (ulong)(tile - 1) * ${across} * state_WORDS;
-      for (int k = 0; ok && k < state_WORDS; ++k) ok = await(p + k * ${across}, r_.w + k, 1, epoch, chain + 1);
-      if (ok) c = state_unpack(r_);
+      __global const ulong *p = told + (ulong)(tile - 1) * ${across} * WORDS;
+      for (int k = 0; ok && k < WORDS; ++k) ok = await(p + k * ${across}, r_.w + k, 1, epoch, chain + 1);
+      if (ok) c = unpacked(r_);
       else if (inside) {
         ## Everything above the tile once more.
         for (${I} i = 0; i < (${I})tile * ${down * R}; ++i) {
@@ -168,21 +171,22 @@ ${load_row(0, r)}
       }
     }
     carry_[x] = c;
-    r_ = state_pack(entered(c, inner_combine(b, v[${R - 1}])));
-    for (int k = 0; k < state_WORDS; ++k) publish(told + ((ulong)tile * state_WORDS + k) * ${across}, r_.w + k, 1, epoch);
+    r_ = packed(combine(c, combine(b, mine)));
+    for (int k = 0; k < WORDS; ++k) publish(told + ((ulong)tile * WORDS + k) * ${across}, r_.w + k, 1, epoch);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  b = inner_combine(carried(carry_[x]), b);
+  b = combine(carry_[x], b);
 % for r in range(R):
+  b = entered(b, v[${r}]);
   if (${r} < count) {
-${store_row(r, f'result(inner_combine(b, v[{r}]))')}
+${store_row(r, 'final(b)')}
   }
 % endfor
 }
 </%def>
 ${scans.algebra(m, first)}
 % if mode == 'lookback':
-${scans.words('state', 'state_t', state_parts)}
+${scans.words(state_parts)}
 ${lookback.exchange(policy)}
 ${single()}
 % else:

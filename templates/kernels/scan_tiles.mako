@@ -32,10 +32,10 @@
 <%def name="head(name, more=())">
 ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
 void ${name}(${', '.join([*params, *more])}) {
-  __local inner_t left_[${M}];
-  __local inner_t all_;
+  __local state_t left_[${M}];
+  __local state_t all_;
 % if wave == 1:
-  __local inner_t steps_[${2 * WG}];
+  __local state_t steps_[${2 * WG}];
 % endif
 % for s in pointers:
   ${s.p} += ${s.start};
@@ -56,7 +56,6 @@ ${lines.move(I, names, 'k', 'row', rank)}
 </%def>
 ## Values of the tile from j0 on into v, of which those from `last` on are identities.
 <%def name="load_tile()">
-    inner_t v[${K * V}];
     if (j0 + ${tile} <= last) {
 % for k in range(K):
       const ${I} j_${k} = j0 + (${k * WG} + t) * ${V};
@@ -85,83 +84,92 @@ ${lines.move(I, names, 'k', 'row', rank)}
     }
 </%def>
 ## b[k]: what is before the V elements k of this work-item in the tile; all_: the tile's total.
-<%def name="scan_tile()">
-    inner_t b[${K}];
+<%def name="scan_tile(tell)">
 % for k in range(K):
+    b[${k}] = ${'begin' if m.plain else ''}(v[${k * V}]);
 % for e in range(1, V):
+    b[${k}] = entered(b[${k}], v[${k * V + e}]);
     v[${k * V + e}] = inner_combine(v[${k * V + e - 1}], v[${k * V + e}]);
 % endfor
-    b[${k}] = v[${k * V + V - 1}];
 % endfor
 % if wave > 1:
 % for d in (1, 2, 4, 8, 16):
 % for k in range(K):
-    { const inner_t u = inner_up(b[${k}], ${d}); if (lane >= ${d}) b[${k}] = inner_combine(u, b[${k}]); }
+    { const state_t u = up(b[${k}], ${d}); if (lane >= ${d}) b[${k}] = combine(u, b[${k}]); }
 % endfor
 % endfor
 % for k in range(K):
     if (lane == ${wave - 1}) left_[${k * waves} + w] = b[${k}];
-    { const inner_t u = inner_up(b[${k}], 1); if (lane) b[${k}] = u; else b[${k}] = inner_identity(); }
+    { const state_t u = up(b[${k}], 1); if (lane) b[${k}] = u; else b[${k}] = state_identity(); }
 % endfor
     barrier(CLK_LOCAL_MEM_FENCE);
     if (w == 0) {
-      inner_t own[${per}], x = inner_identity();
+      state_t own[${per}], x = state_identity();
 % for p in range(per):
-      if (lane * ${per} + ${p} < ${M}) own[${p}] = left_[lane * ${per} + ${p}]; else own[${p}] = inner_identity();
-      x = inner_combine(x, own[${p}]);
+      if (lane * ${per} + ${p} < ${M}) own[${p}] = left_[lane * ${per} + ${p}]; else own[${p}] = state_identity();
+      x = combine(x, own[${p}]);
 % endfor
 % for d in (1, 2, 4, 8, 16):
-      { const inner_t u = inner_up(x, ${d}); if (lane >= ${d}) x = inner_combine(u, x); }
+      { const state_t u = up(x, ${d}); if (lane >= ${d}) x = combine(u, x); }
 % endfor
-      if (lane == ${wave - 1}) all_ = x;
-      total_ = inner_from(x, ${wave - 1});
-      { const inner_t u = inner_up(x, 1); if (lane) x = u; else x = inner_identity(); }
+      if (lane == ${wave - 1}) {
+        all_ = x;
+        ${tell}
+      }
+      { const state_t u = up(x, 1); if (lane) x = u; else x = state_identity(); }
 % for p in range(per):
       if (lane * ${per} + ${p} < ${M}) left_[lane * ${per} + ${p}] = x;
-      x = inner_combine(x, own[${p}]);
+      x = combine(x, own[${p}]);
 % endfor
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+% for k in range(K):
+    b[${k}] = combine(left_[${k * waves} + w], b[${k}]);
+% endfor
 % else:
 % for k in range(K):
     left_[${k * WG} + t] = b[${k}];
 % endfor
     barrier(CLK_LOCAL_MEM_FENCE);
     {
-      inner_t own[${per}], x = inner_identity();
+      state_t own[${per}], x = state_identity();
 % for p in range(per):
       own[${p}] = left_[t * ${per} + ${p}];
-      x = inner_combine(x, own[${p}]);
+      x = combine(x, own[${p}]);
 % endfor
       int side = 0;
       steps_[t] = x;
       barrier(CLK_LOCAL_MEM_FENCE);
       for (int d = 1; d < ${WG}; d <<= 1) {
         x = steps_[side + t];
-        if (t >= d) x = inner_combine(steps_[side + t - d], x);
+        if (t >= d) x = combine(steps_[side + t - d], x);
         side = ${WG} - side;
         steps_[side + t] = x;
         barrier(CLK_LOCAL_MEM_FENCE);
       }
-      if (t == ${WG - 1}) all_ = x;
-      if (t) x = steps_[side + t - 1]; else x = inner_identity();
+      if (t == ${WG - 1}) {
+        all_ = x;
+        ${tell}
+      }
+      if (t) x = steps_[side + t - 1]; else x = state_identity();
 % for p in range(per):
       left_[t * ${per} + ${p}] = x;
-      x = inner_combine(x, own[${p}]);
+      x = combine(x, own[${p}]);
 % endfor
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+% for k in range(K):
+    b[${k}] = left_[${k * WG} + t];
+% endfor
 % endif
 </%def>
-<%def name="store_tile()">
+<%def name="store_tile(v, b)">
 % for k in range(K):
     {
-% if wave > 1:
-      const inner_t cb = inner_combine(carried(c), inner_combine(left_[${k * waves} + w], b[${k}]));
-% else:
-      const inner_t cb = inner_combine(carried(c), left_[${k * WG} + t]);
-% endif
+      const state_t cb = combine(c, ${b}[${k}]);
       const ${I} j = j0 + (${k * WG} + t) * ${V};
 % for e in range(V):
-      const ${out.type} y_${e} = result(inner_combine(cb, v[${k * V + e}]));
+      const ${out.type} y_${e} = placed(cb, ${v}[${k * V + e}]);
 % endfor
       if (j + ${V} <= last) {
         ${access.store(out, out.base, 'j', 'y')}
@@ -188,17 +196,15 @@ ${bases()}
     }
 % endif
     for (${I} j0 = first; j0 < last; j0 += ${tile}) {
-% if wave > 1:
-      inner_t total_ = inner_identity();
-% endif
+      inner_t v[${K * V}];
+      state_t b[${K}];
 ${load_tile()}
       barrier(CLK_LOCAL_MEM_FENCE);
-${scan_tile()}
-      barrier(CLK_LOCAL_MEM_FENCE);
+${scan_tile('')}
 % if store:
-${store_tile()}
+${store_tile('v', 'b')}
 % endif
-      c = entered(c, all_);
+      c = combine(c, all_);
     }
 % if not store:
     if (t == 0) {
@@ -249,140 +255,217 @@ void scan_carry(${', '.join(states)}, const long lines, const long parts) {
   }
 }
 </%def>
-<%def name="fold_wave(x)">
-% for d in (1, 2, 4, 8, 16):
-      { const state_t u = state_up(${x}, ${d}); if (lane >= ${d}) ${x} = combine(u, ${x}); }
-% endfor
-</%def>
-<%def name="receive(kind, place, to)">
-        ${kind}_words r_;
-        if (await(${place}, r_.w, ${kind}_WORDS, epoch, chain + 1)) ${to} = ${'entered(state_identity(), inner_unpack(r_))' if kind == 'inner' else 'state_unpack(r_)'};
+## Wait for a state, and note it where nobody tells it.
+<%def name="receive(place, to)">
+        words_t r_;
+        if (await(${place}, r_.w, WORDS, epoch, chain + 1)) ${to} = unpacked(r_);
         else { late = 1; ok = 0; }
 </%def>
-<%def name="single()">
+<%def name="told(place, what)">
+{ words_t r_ = packed(${what}); publish(${place}, r_.w, WORDS, epoch); }
+</%def>
+<%def name="fold_wave()">
+% for d in (1, 2, 4, 8, 16):
+      { const state_t u = up(x, ${d}); if (lane >= ${d}) x = combine(u, x); }
+% endfor
+</%def>
+## near_, far_, base_: what is before tile `number` in its block, in its section, and before that.
+<%def name="look_back()">
+    barrier(CLK_LOCAL_MEM_FENCE);
+% if wave > 1:
+    if (w == 0) {
+      int ok = 1;
+      state_t x = state_identity();
+      if (lane < l) {
+${receive('totals + (number - l + lane) * WORDS', 'x')}
+      }
+      ok = wave_all(ok);
+${fold_wave()}
+      if (lane == ${wave - 1}) {
+        near_ = x;
+        if (l == ${fan - 1} && ok) ${told('blocks + block * WORDS', 'combine(x, whole_)')}
+      }
+    }
+    if (w == ${1 % waves}) {
+      int ok = 1;
+      state_t x = state_identity();
+      if (lane < lb) {
+${receive('blocks + (block - lb + lane) * WORDS', 'x')}
+      }
+${fold_wave()}
+      if (lane == ${wave - 1}) far_ = x;
+    }
+    if (t == ${2 % waves * wave}) {
+      int ok = 1;
+      state_t x = state_identity();
+      if (section) {
+${receive('sections + section * WORDS', 'x')}
+      }
+      base_ = x;
+    }
+% else:
+    int ok = 1;
+    for (uint i = t; i < l; i += ${WG}) {
+${receive('totals + (number - l + i) * WORDS', 'waited_[i]')}
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (t == 0) {
+      state_t x = state_identity();
+      for (uint i = 0; i < l; ++i) x = combine(x, waited_[i]);
+      near_ = x;
+      if (l == ${fan - 1} && !late) ${told('blocks + block * WORDS', 'combine(x, whole_)')}
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = t; i < lb; i += ${WG}) {
+${receive('blocks + (block - lb + i) * WORDS', 'waited_[i]')}
+    }
+    if (t == 0) {
+      state_t x = state_identity();
+      if (section) {
+${receive('sections + section * WORDS', 'x')}
+      }
+      base_ = x;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (t == 0) {
+      state_t x = state_identity();
+      for (uint i = 0; i < lb; ++i) x = combine(x, waited_[i]);
+      far_ = x;
+    }
+% endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+</%def>
+## Everything before the tile once more, each work-item a chunk of it.
+<%def name="read_again()">
+      const ${I} chunk = (j0 + ${WG - 1}) / ${WG}, stop = min(j0, (${I})((t + 1) * chunk));
+      state_t x = state_identity();
+      for (${I} j = t * chunk; j < stop; ++j) {
+% for s in inputs.operands:
+        const ${s.type} ${s.name}q_0 = ${capture(access.element, s, s.base, 'j')};
+% endfor
+        x = entered(x, inner_of(${value.call(0, 'q')}));
+      }
+      parked_[t] = x;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      c = state_identity();
+      for (int i = 0; i < ${WG}; ++i) c = combine(c, parked_[i]);
+      barrier(CLK_LOCAL_MEM_FENCE);
+</%def>
+<%def name="place(ticket)">
+    const uint line = ${ticket} / (uint)tiles, number = ${ticket} - line * (uint)tiles;
+    const uint block = number / ${fan}, l = number - block * ${fan};
+    const uint section = block / ${fan}, lb = block - section * ${fan};
+    __global ulong *totals = chain + 2 + line * region;
+    __global ulong *blocks = totals + tiles * WORDS;
+    __global ulong *sections = blocks + (tiles / ${fan} + 1) * WORDS;
+    ${I} row = line;
+    const ${I} j0 = (${I})number * ${tile}, last = n;
+${bases()}
+</%def>
+<%def name="meeting()">
 ${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const long tiles', 'const long region'])}
-  __local state_t near_, far_, base_;
+  __local state_t near_, far_, base_, whole_;
 % if wave == 1:
   __local state_t waited_[${fan}];
 % endif
   __local state_t parked_[${WG}];
-${lookback.ticket('(uint)units')}
-  const uint line = ticket_ / (uint)tiles, number = ticket_ - line * (uint)tiles;
-  const uint block = number / ${fan}, l = number - block * ${fan};
-  const uint section = block / ${fan}, lb = block - section * ${fan};
-  __global ulong *totals = chain + 2 + line * region;
-  __global ulong *blocks = totals + tiles * inner_WORDS;
-  __global ulong *sections = blocks + (tiles / ${fan} + 1) * state_WORDS;
-  ${I} row = line;
-  const ${I} j0 = (${I})number * ${tile}, last = n;
-${bases()}
-% if wave > 1:
-  inner_t total_ = inner_identity();
-% endif
+  __local uint ticket_;
+  __local int late;
+  const uint count = (uint)units;
+</%def>
+## A work-group per tile.
+<%def name="single()">
+${meeting()}
+  if (t == 0) {
+    ticket_ = next_ticket(chain, count - 1);
+    late = 0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const uint ticket = ticket_;
+  inner_t v[${K * V}];
+  state_t b[${K}];
+${place('ticket')}
 ${load_tile()}
-${scan_tile()}
-% if wave > 1:
-  if (w == 0) {
-    if (lane == 0) { inner_words r_ = inner_pack(total_); publish(totals + number * inner_WORDS, r_.w, inner_WORDS, epoch); }
-    int ok = 1;
-    state_t x = state_identity();
-    if (lane < l) {
-${receive('inner', 'totals + (number - l + lane) * inner_WORDS', 'x')}
+${scan_tile(capture(told, 'totals + number * WORDS', 'x'))}
+  if (t == 0) whole_ = all_;
+${finish()}
+}
+</%def>
+<%def name="finish()">
+${look_back()}
+    state_t c = combine(combine(base_, far_), near_);
+    if (late) {
+${read_again()}
     }
-    ok = wave_all(ok);
-${fold_wave('x')}
-    if (lane == ${wave - 1}) {
-      near_ = x;
-      if (l == ${fan - 1} && ok) { state_words r_ = state_pack(entered(x, total_)); publish(blocks + block * state_WORDS, r_.w, state_WORDS, epoch); }
-    }
-  }
-  if (w == ${1 % waves}) {
-    int ok = 1;
-    state_t x = state_identity();
-    if (lane < lb) {
-${receive('state', 'blocks + (block - lb + lane) * state_WORDS', 'x')}
-    }
-${fold_wave('x')}
-    if (lane == ${wave - 1}) far_ = x;
-  }
-  if (t == ${2 % waves * wave}) {
-    int ok = 1;
-    state_t x = state_identity();
-    if (section) {
-${receive('state', 'sections + section * state_WORDS', 'x')}
-    }
-    base_ = x;
-  }
-% else:
-  int ok = 1;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (t == 0) { inner_words r_ = inner_pack(all_); publish(totals + number * inner_WORDS, r_.w, inner_WORDS, epoch); }
-  for (uint i = t; i < l; i += ${WG}) {
-${receive('inner', 'totals + (number - l + i) * inner_WORDS', 'waited_[i]')}
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
+    if (t == 0 && l == ${fan - 1} && lb == ${fan - 1}) ${told('sections + (section + 1) * WORDS', 'combine(c, whole_)')}
+${store_tile('v', 'b')}
+</%def>
+## A work-group stays: it tells the total of its next tile before it asks for what is before the tile it has, so
+## that the answer is there by then. Only the last tile of a block is finished at once, as others wait for its block.
+<%def name="staying()">
+${meeting()}
+  ## The numbers are in local memory since they are the same for all work-items.
+  __local uint kept_ticket_;
+  __local state_t kept_whole_;
+  uint following = 0;
   if (t == 0) {
-    state_t x = state_identity();
-    for (uint i = 0; i < l; ++i) x = combine(x, waited_[i]);
-    near_ = x;
-    if (l == ${fan - 1} && !late) { state_words r_ = state_pack(entered(x, all_)); publish(blocks + block * state_WORDS, r_.w, state_WORDS, epoch); }
+    following = ${lookback.ticket('count')};
+    ticket_ = following;
+    kept_ticket_ = count;
+    late = 0;
   }
+  inner_t kept[${K * V}];
+  state_t kept_before[${K}];
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint i = t; i < lb; i += ${WG}) {
-${receive('state', 'blocks + (block - lb + i) * state_WORDS', 'waited_[i]')}
-  }
-  if (t == 0) {
-    int ok = 1;
-    state_t x = state_identity();
-    if (section) {
-${receive('state', 'sections + section * state_WORDS', 'x')}
+  uint ticket = ticket_, kept_ticket = kept_ticket_;
+  while (ticket < count || kept_ticket < count) {
+    inner_t v[${K * V}];
+    state_t b[${K}];
+    int at_once = 0;
+    if (ticket < count) {
+      if (t == 0) following = ${lookback.ticket('count')};
+${place('ticket')}
+${load_tile()}
+${scan_tile(capture(told, 'totals + number * WORDS', 'x'))}
+      at_once = l == ${fan - 1};
     }
-    base_ = x;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (t == 0) {
-    state_t x = state_identity();
-    for (uint i = 0; i < lb; ++i) x = combine(x, waited_[i]);
-    far_ = x;
-  }
-% endif
-  barrier(CLK_LOCAL_MEM_FENCE);
-  state_t c = combine(combine(base_, far_), near_);
-  if (late) {
-    ## Everything before the tile once more, each work-item a chunk of it.
-    const ${I} chunk = (j0 + ${WG - 1}) / ${WG}, stop = min(j0, (${I})((t + 1) * chunk));
-    state_t x = state_identity();
-    for (${I} j = t * chunk; j < stop; ++j) {
-% for s in inputs.operands:
-      const ${s.type} ${s.name}q_0 = ${capture(access.element, s, s.base, 'j')};
+    if (!at_once) {
+% for i in range(K * V):
+      { const inner_t o = v[${i}]; v[${i}] = kept[${i}]; kept[${i}] = o; }
 % endfor
-      x = entered(x, inner_of(${value.call(0, 'q')}));
+% for i in range(K):
+      { const state_t o = b[${i}]; b[${i}] = kept_before[${i}]; kept_before[${i}] = o; }
+% endfor
     }
-    parked_[t] = x;
+    if (t == 0) {
+      if (at_once) whole_ = all_; else { whole_ = kept_whole_; kept_whole_ = all_; }
+    }
+    const uint now = at_once ? ticket : kept_ticket;
+    if (now < count) {
+${place('now')}
+${finish()}
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
-    c = state_identity();
-    for (int i = 0; i < ${WG}; ++i) c = combine(c, parked_[i]);
+    if (t == 0) {
+      if (!at_once) kept_ticket_ = ticket;
+      ticket_ = following;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    ticket = ticket_;
+    kept_ticket = kept_ticket_;
   }
-  if (t == 0 && l == ${fan - 1} && lb == ${fan - 1}) {
-    state_words r_ = state_pack(entered(c, all_));
-    publish(sections + (section + 1) * state_WORDS, r_.w, state_WORDS, epoch);
-  }
-${store_tile()}
 }
 </%def>
 ${scans.algebra(m, first)}
 % if wave > 1 or mode == 'lookback':
-${scans.words('inner', 'inner_t', inner_parts)}
-${scans.words('state', 'state_t', state_parts)}
+${scans.words(state_parts)}
 % endif
 % if wave > 1:
-${scans.wave('inner', 'inner_t')}
-${scans.wave('state', 'state_t')}
-${scans.vote()}
+${scans.wave()}
 % endif
 % if mode == 'lookback':
 ${lookback.exchange(policy)}
-${single()}
+${staying() if policy.resident else single()}
 % else:
 ${parts('scan_finish', True)}
 % if mode == 'split':

@@ -28,16 +28,12 @@ HELPER int await(__global const ulong *p, uint *w, const int n, const uint epoch
   }
   return 1;
 }
+HELPER uint next_ticket(__global ulong *chain, const uint last) {
+  const uint ticket = atomic_inc((volatile __global uint *)chain);
+  if (ticket == last) *(volatile __global uint *)chain = 0;
+  return ticket;
+}
 </%def>
-## The number of this work-group's tile, in the order in which the groups have started; the last one sets the
-## counter back.
-<%def name="ticket(total)">
-  __local uint ticket_;
-  __local int late;
-  if (get_local_id(0) == 0) {
-    ticket_ = atomic_inc((volatile __global uint *)chain);
-    if (ticket_ == ${total} - 1) *(volatile __global uint *)chain = 0;
-    late = 0;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-</%def>
+## The number of this work-group's next tile, in the order in which the groups ask; whoever gets the last one that
+## is asked for sets the counter back. Every group asks until there are no more.
+<%def name="ticket(total)" filter="trim">next_ticket(chain, ${total} + (uint)get_num_groups(0) - 1)</%def>

@@ -1,47 +1,64 @@
 ## What the kernels of scans share: values that meet each other in order, before and after a carry.
 ##
-##   inner_t            a value, or several combined within a tile: one lane
-##   inner_combine(a,b) a is of earlier positions
-##   state_t            what is carried from tile to tile; float sums carry their rounding error along
-##   entered(c, x)      the carry after x
-##   carried(c)         the carry as an inner_t
-##   result(x)          what is stored
+##   inner_t              a value, or several combined within a vector: one lane
+##   inner_combine(a, b)  a is of earlier positions
+##   state_t              what is carried on; that of a float sum knows what the sum has lost by rounding
+##   entered(c, x)        the state after x
+##   placed(c, x)         the result where x comes after c
+##   final(c)             the result of a state
 <%namespace name="monoids" file="/lib/monoids.mako"/>
 
 <%def name="algebra(m, first)">
+<% L = m.lane(m.entering) %>
 ${monoids.types(m)}
 ${monoids.identity(m)}
+% if m.algebra == 'widened':
+HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) { acc_t r; r.v = a.v + ${m.widen('x')}; return r; }
+HELPER state_t combine(const state_t a, const state_t b) { state_t r; r.v = a.v + b.v; return r; }
+% else:
 ${getattr(monoids, m.algebra)(m)}
-HELPER state_t begin(const ${m.lane(m.entering)} x) { state_t r; ${' '.join(f'r.{n} = {text};' for n, text in first)} return r; }
+% endif
+HELPER state_t begin(const ${L} x) { state_t r; ${f"r.v = {m.widen('x', 1)};" if m.algebra == 'widened' else ' '.join(f'r.{n} = {text};' for n, text in first)} return r; }
 % if m.plain:
-<% L = m.lane(m.entering) %>
 typedef ${L} inner_t;
-HELPER inner_t inner_identity(void) { return ${m.initial(m.components[0][0])}; }
+HELPER inner_t inner_identity(void) { return ${m.neutral}; }
 HELPER inner_t inner_combine(const inner_t a, const inner_t b) { return ${m.meet_lane('a', 'b')}; }
 HELPER inner_t inner_of(const ${L} x) { return x; }
 HELPER state_t entered(const state_t c, const inner_t x) { return combine(c, begin(x)); }
-% if m.algebra == 'compensated':
-${corrected('carried', 'inner_t', 'state_t')}
-% else:
-HELPER inner_t carried(const state_t c) { return c.v; }
-% endif
-HELPER ${m.narrow_result.result} result(const inner_t x) { return ${m.narrow_result.cast('x', m.entering)}; }
 % else:
 typedef state_t inner_t;
 HELPER inner_t inner_identity(void) { return state_identity(); }
 HELPER inner_t inner_combine(const inner_t a, const inner_t b) { return combine(a, b); }
-HELPER inner_t inner_of(const ${m.lane(m.entering)} x) { return begin(x); }
+HELPER inner_t inner_of(const ${L} x) { return begin(x); }
 HELPER state_t entered(const state_t c, const inner_t x) { return combine(c, x); }
-HELPER inner_t carried(const state_t c) { return c; }
-HELPER ${m.narrow_result.result} result(const inner_t x) { return ${m.narrow_result.cast('x.v', m.components[0][1])}; }
+% endif
+HELPER ${m.narrow_result.result} result(const ${L} x) { return ${m.narrow_result.cast('x', m.entering)}; }
+% if m.sums:
+${halves('', L, 'state_t', m, 1)}
+HELPER ${m.narrow_result.result} placed(const state_t c, const inner_t x) { return result(high(c) + (x + low(c))); }
+HELPER ${m.narrow_result.result} final(const state_t c) { return result(high(c) + low(c)); }
+% elif m.plain:
+HELPER ${m.narrow_result.result} placed(const state_t c, const inner_t x) { return result(inner_combine(c.v, x)); }
+HELPER ${m.narrow_result.result} final(const state_t c) { return result(c.v); }
+% else:
+HELPER ${m.narrow_result.result} placed(const state_t c, const inner_t x) { return result(combine(c, x).v); }
+HELPER ${m.narrow_result.result} final(const state_t c) { return result(c.v); }
 % endif
 </%def>
 
-## A sum with its error. An error of no use is left out, and one of zero does not take a zero's sign.
-<%def name="corrected(name, T, S)">
-HELPER ${T} ${name}(const ${S} c) {
-  const ${T} v = c.s + (c.e == 0 ? (${T})(-0.0f) : c.e);
-  return v - v == 0 ? v : c.s;
+## A sum as two numbers. The small one is left out where it is of no use, past the largest number, and one of zero
+## does not take a zero's sign.
+<%def name="halves(prefix, T, S, m, width)">
+% if m.algebra == 'widened':
+HELPER ${T} ${prefix}high(const ${S} c) { return ${m.narrow('c.v', width)}; }
+HELPER ${T} ${prefix}low(const ${S} c) {
+  const ${T} e = ${m.narrow(f'(c.v - {m.widen(prefix + "high(c)", width)})', width)};
+% else:
+HELPER ${T} ${prefix}high(const ${S} c) { return c.s; }
+HELPER ${T} ${prefix}low(const ${S} c) {
+  const ${T} e = c.e;
+% endif
+  return (e - e == 0) & (e != 0) ? e : (${T})(-0.0f);
 }
 </%def>
 
@@ -58,28 +75,49 @@ HELPER ${T} prefix(${T} x) {
 % endwhile
   return x;
 }
-HELPER inner_t total(const ${T} x${V}) {
+HELPER state_t total(const ${T} x) {
+% if m.algebra == 'widened':
+  const ${m.state_at(V)} x${V} = ${m.widen('x')};
+% else:
+  const ${T} x${V} = x;
+% endif
 <% n = V %>
 % while n > 1:
-  const ${m.type_at(n // 2)} x${n // 2} = ${m.meet_at(n // 2, f'x{n}.even', f'x{n}.odd')};
-<% n //= 2 %>
+<% h = n // 2 %>
+% if m.algebra == 'compensated':
+  const ${m.state_at(h)} x${h} = x${n}.even + x${n}.odd, z${h} = x${h} - x${n}.even;
+  const ${m.state_at(h)} e${h} = ${f'e{n}.even + e{n}.odd + ' if n < V else ''}((x${n}.even - (x${h} - z${h})) + (x${n}.odd - z${h}));
+% elif m.algebra == 'widened':
+  const ${m.state_at(h)} x${h} = x${n}.even + x${n}.odd;
+% else:
+  const ${m.state_at(h)} x${h} = ${m.meet_at(h, f'x{n}.even', f'x{n}.odd')};
+% endif
+<% n = h %>
 % endwhile
-  return x1;
+  state_t r;
+  r.${m.components[0][0]} = x1;
+% if m.algebra == 'compensated':
+  r.e = e1;
+% endif
+  return r;
 }
 HELPER ${m.wide_result.result} wide_result(const ${T} x) { return ${m.wide_result.cast('x', m.entering)}; }
-% if m.algebra == 'compensated':
-${corrected('wide_carried', T, 'acc_t')}
+% if m.sums:
+${halves('wide_', T, 'acc_t', m, V)}
+HELPER ${m.wide_result.result} wide_placed(const state_t c, const ${T} x) { return wide_result((${T})(high(c)) + (x + (${T})(low(c)))); }
+HELPER ${m.wide_result.result} wide_final(const acc_t c) { return wide_result(wide_high(c) + wide_low(c)); }
 % else:
-HELPER ${T} wide_carried(const acc_t c) { return c.v; }
+HELPER ${m.wide_result.result} wide_placed(const state_t c, const ${T} x) { return wide_result(wide_combine((${T})(c.v), x)); }
+HELPER ${m.wide_result.result} wide_final(const acc_t c) { return wide_result(c.v); }
 % endif
 </%def>
 
-## Words of 32 bits, as which states travel between work-items.
-<%def name="words(name, T, parts)">
-#define ${name}_WORDS ${sum(p.words for p in parts)}
-typedef struct { uint w[${sum(p.words for p in parts)}]; } ${name}_words;
-HELPER ${name}_words ${name}_pack(const ${T} x) {
-  ${name}_words r;
+## States as words of 32 bits, as which they travel between work-items.
+<%def name="words(parts)">
+#define WORDS ${sum(p.words for p in parts)}
+typedef struct { uint w[${sum(p.words for p in parts)}]; } words_t;
+HELPER words_t packed(const state_t x) {
+  words_t r;
 <% at = 0 %>
 % for p in parts:
 % for k in range(p.words):
@@ -89,8 +127,8 @@ HELPER ${name}_words ${name}_pack(const ${T} x) {
 % endfor
   return r;
 }
-HELPER ${T} ${name}_unpack(const ${name}_words r) {
-  ${T} x;
+HELPER state_t unpacked(const words_t r) {
+  state_t x;
 <% at = 0 %>
 % for p in parts:
   ${p.target} = ${p.value([f'r.w[{at + k}]' for k in range(p.words)])};
@@ -100,24 +138,22 @@ HELPER ${T} ${name}_unpack(const ${name}_words r) {
 }
 </%def>
 
-## Values of the work-items of a wave, 32 that run in step, without local memory: PTX.
-<%def name="wave(name, T)">
-HELPER ${T} ${name}_up(const ${T} x, const uint d) {
-  ${name}_words r = ${name}_pack(x);
+## States of the work-items of a wave, 32 that run in step, exchanged without local memory: PTX.
+<%def name="wave()">
+HELPER state_t up(const state_t x, const uint d) {
+  words_t r = packed(x);
   #pragma unroll
-  for (int k = 0; k < ${name}_WORDS; ++k)
+  for (int k = 0; k < WORDS; ++k)
     asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r.w[k]) : "r"(r.w[k]), "r"(d));
-  return ${name}_unpack(r);
+  return unpacked(r);
 }
-HELPER ${T} ${name}_from(const ${T} x, const uint lane) {
-  ${name}_words r = ${name}_pack(x);
+HELPER state_t from(const state_t x, const uint lane) {
+  words_t r = packed(x);
   #pragma unroll
-  for (int k = 0; k < ${name}_WORDS; ++k)
+  for (int k = 0; k < WORDS; ++k)
     asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r.w[k]) : "r"(r.w[k]), "r"(lane));
-  return ${name}_unpack(r);
+  return unpacked(r);
 }
-</%def>
-<%def name="vote()">
 HELPER int wave_all(const int x) {
   int r;
   asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.all.pred p, p, 0xffffffff; selp.s32 %0, 1, 0, p;}" : "=r"(r) : "r"(x));

@@ -39,6 +39,9 @@ class ScanPolicy:
     lookback : str
         How work-groups of one launch see each other's results: '' (they do not: lines that are cut
         take three launches), 'ptx' or 'volatile'.
+    resident : int
+        Work-groups per compute unit of a single-pass scan of long lines, as many as fit at once: they
+        stay and take tile after tile; 0: a work-group per tile.
     fan : int
         Tiles per block and blocks per section of the single-pass scan.
     spins : int
@@ -59,6 +62,7 @@ class ScanPolicy:
     inline_bytes: int
     wave: int = 1
     lookback: str = ""
+    resident: int = 4
     fan: int = 32
     spins: int = 1 << 20
 
@@ -122,4 +126,4 @@ TINY_GPU = ScanPolicy(
     stream_bytes=0,
     inline_bytes=0,
 )
-TINY_FENCED = replace(TINY_GPU, lookback="volatile", fan=3)
+TINY_FENCED = replace(TINY_GPU, lookback="volatile", resident=0, fan=3)
