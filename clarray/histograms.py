@@ -406,7 +406,7 @@ def _counted(
 
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
-) -> tuple[DeviceArray, tuple[DeviceArray, ...]]:
+) -> tuple[DeviceArray, list[DeviceArray]]:
     """Count points that fall into boxes.
 
     Parameters
@@ -426,7 +426,7 @@ def histogramdd(
     -------
     H : DeviceArray
         float64, with an axis of bins per axis of the sample.
-    edges : tuple of DeviceArray
+    edges : list of DeviceArray
 
     Raises
     ------
@@ -462,7 +462,7 @@ def histogramdd(
             widths = np.diff(edges).reshape([-1 if a == k else 1 for a in builtins.range(count)])
             hist = hist / widths
         hist /= total
-    return hist, tuple(creation.array(e, device=device) for e in found)
+    return hist, [creation.array(e, device=device) for e in found]
 
 
 def _ndim_of(bins: Any) -> int:
