@@ -13,7 +13,7 @@ import numpy as np
 from clarray.evaluate import device_of, evaluate
 from clarray.expr.node import MASKED, Node, contiguous_leaf
 from clarray.methods import ArrayMethods
-from clarray.operators import binary, binary_any, in_place, power, short_calls, unary
+from clarray.operators import binary, binary_any, in_place, matmul_in_place, power, short_calls, unary
 from clarray.runtime import Device
 
 __all__ = ["DeviceArray", "wrap"]
@@ -169,6 +169,7 @@ class DeviceArray(ArrayMethods):
     __rdivmod__ = binary_any(np.divmod, reflected=True)
     __matmul__ = binary_any(np.matmul)
     __rmatmul__ = binary_any(np.matmul, reflected=True)
+    __imatmul__ = matmul_in_place
     __lt__ = binary(np.less)
     __le__ = binary(np.less_equal)
     __gt__ = binary(np.greater)

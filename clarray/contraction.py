@@ -23,10 +23,11 @@ from clarray.evaluate import evaluate, flush_readers, overlaps, state_of
 from clarray.evaluate.matmul import matmul, worthwhile
 from clarray.expr import build
 from clarray.expr.node import Node, contiguous_leaf
+from clarray.operands import scalar_node
 from clarray.ops.monoids import fold_monoid, reduction_op
 from clarray.ops.ufuncs import find_loop
+from clarray.reduce_calls import ufunc_reduce
 from clarray.ufunc_calls import cast, filled, settle
-from clarray.operands import scalar_node
 
 Labels = Sequence[Any]
 _HALF = np.dtype(np.float16)
@@ -96,7 +97,7 @@ def _without(
     ufunc = np.logical_or if dtype.kind == "b" else np.add
     # as exact as NumPy, which sums float16 products in float32
     wide = _FLOAT32 if dtype == _HALF else dtype
-    total = ufunc.reduce(wrap(cast(array._node, wide)), axis=axes, dtype=wide)
+    total = ufunc_reduce(ufunc, wrap(cast(array._node, wide)), axes, None if dtype.kind == "b" else wide)
     return total, [label for label in own if label in needed]
 
 
@@ -232,4 +233,12 @@ def _matrices(
     return evaluate((array if array.shape == whole else manipulation.broadcast_to(array, whole))._node)
 
 
-__all__ = ["contract"]
+def conjugate(array: DeviceArray) -> DeviceArray:
+    """The complex conjugate, as an expression; anything real as it is."""
+    if array.dtype.kind != "c":
+        return array
+    dtype = array.dtype
+    return wrap(build.unary(find_loop(np.conjugate, (dtype,), (dtype,)), array._node))
+
+
+__all__ = ["conjugate", "contract"]

@@ -12,6 +12,7 @@ from clarray.array import DeviceArray, as_array, wrap
 from clarray.contraction import contract
 from clarray.expr.view import View
 from clarray.hostdata import device_dtype
+from clarray.reduce_calls import ufunc_reduce
 from clarray.ufunc_calls import assign, cast, device_of_operands
 from clarray.windows import view_of, window
 
@@ -22,7 +23,7 @@ _FLOAT32 = np.dtype(np.float32)
 
 
 def einsum(
-    *operands: Any, out: DeviceArray | None = None, dtype: Any = None, order: str = "K", casting: str = "safe",
+    *operands: Any, out: DeviceArray | None = None, dtype: Any = None, order: str = "K", casting: Any = "safe",
     optimize: Any = False,
 ) -> DeviceArray:  # fmt: skip
     """Sums of products over labelled axes; see `numpy.einsum` for the notation, all of which is understood.
@@ -64,7 +65,8 @@ def einsum(
     inputs, result = _parse(text, [x.ndim for x in arrays])
     wanted = np.result_type(*(x.dtype for x in arrays)) if dtype is None else np.dtype(dtype)
     work = device_dtype(wanted, device)
-    for x in arrays:
+    only_view = len(arrays) == 1 and set(inputs[0]) == set(result)  # a view: NumPy converts nothing
+    for x in () if only_view else arrays:
         if not np.can_cast(x.dtype, work, casting):
             raise TypeError(
                 f"Iterator operand {arrays.index(x)} dtype could not be cast from {x.dtype!r} to {work!r} "
@@ -196,7 +198,8 @@ def _labels(part: str, ndim: int, result: bool = False) -> list[Any]:
         if extra < 0:
             raise ValueError(f"einstein sum subscripts string contains {what} subscripts for operand")
         raise ValueError(
-            f"{what} subscripts given in einstein sum, but no '...' ellipsis provided to broadcast the extra dimensions."
+            f"{what} subscripts given in einstein sum, but no '...' ellipsis provided to broadcast the extra "
+            "dimensions."
         )
     return [*before, *range(-extra, 0), *after]
 
@@ -248,8 +251,6 @@ def _single(array: DeviceArray, labels: list[Any], result: list[Any], work: np.d
     kept = [label for label in labels if label in result]
     if axes:
         array = _sum(array, axes, work)
-    elif array.dtype != work:
-        array = array.astype(work)
     if kept != result:
         array = manipulation.transpose(array, [kept.index(label) for label in result])
     return window(array, view_of(array)) if not axes and kept == result else array
@@ -259,7 +260,7 @@ def _sum(array: DeviceArray, axes: tuple[int, ...], work: np.dtype) -> DeviceArr
     wide = _FLOAT32 if work == np.float16 else work
     ufunc = np.logical_or if work.kind == "b" else np.add
     value = wrap(cast(array._node, wide)) if array.dtype != wide else array
-    total = ufunc.reduce(value, axis=axes, **({} if work.kind == "b" else {"dtype": wide}))
+    total = ufunc_reduce(ufunc, value, axes, None if work.kind == "b" else wide)
     return total.astype(work) if wide != work else total
 
 

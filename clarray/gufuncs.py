@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from clarray import manipulation
 from clarray.array import DeviceArray, as_array
-from clarray.contraction import contract
+from clarray.contraction import conjugate, contract
 from clarray.hostdata import device_dtype
 from clarray.operands import is_foreign
 from clarray.ops.promotion import resolve
@@ -51,9 +51,10 @@ def call(
     """
     if any(is_foreign(x) for x in inputs):
         return NotImplemented
-    if len(inputs) == 3 and out is None:
-        inputs, out = inputs[:2], inputs[2]
-    if len(inputs) != 2:
+    given_out = inputs[2:]
+    if len(given_out) == 1 and out is None:
+        out = given_out[0]
+    elif len(inputs) != 2:
         raise TypeError(
             f"{ufunc.__name__}() takes from 2 to 3 positional arguments but {len(inputs)} were given"
         )
@@ -61,7 +62,7 @@ def call(
     if out is not None and not isinstance(out, DeviceArray):
         raise TypeError(f"return arrays must be of DeviceArray type, not {type(out).__name__}")
     device = device_of_operands((*inputs, out))
-    a, b = (as_array(x, device) for x in inputs)
+    a, b = as_array(inputs[0], device), as_array(inputs[1], device)
     given = {"out": out, "axes": axes, "axis": axis, "keepdims": keepdims}
     signature = signature if signature is not None else sig
     found = resolve(ufunc, (a.dtype, b.dtype), dtype, signature, casting)
@@ -79,55 +80,63 @@ def _call(
 ) -> DeviceArray:  # fmt: skip
     cores = _core_axes(ufunc, a, b)
     places = _places(ufunc, cores, axes, axis, keepdims)
-    a_at, b_at, out_at = (
-        _normalized(each, ndim) for each, ndim in zip(places, (a.ndim, b.ndim, None), strict=True)
-    )
-    a_labels, b_labels = _labels(a, cores[0], a_at), _labels(b, cores[1], b_at)
-    extents: dict[Any, int] = {}
-    arrays = []
-    for array, own in ((a, a_labels), (b, b_labels)):
-        for label, extent in zip(own, array.shape, strict=True):
-            known = extents.get(label, extent if isinstance(label, str) else 1)
-            if isinstance(label, str) and known != extent:
-                raise _Unfit
-            if 1 not in (known, extent) and known != extent:
-                raise _Unfit
-            extents[label] = extent if known == 1 else known
+    a_labels = _labels(a, cores[0], _normalized(places[0], a.ndim))
+    b_labels = _labels(b, cores[1], _normalized(places[1], b.ndim))
+    extents = _extents((a, a_labels), (b, b_labels))
     loops = sorted(label for label in extents if not isinstance(label, str))
-    labels = [*loops, *cores[2]]
-    for array, own in ((a, a_labels), (b, b_labels)):
-        # an axis of one element that repeats over the batch goes
-        lone = tuple(i for i, label in enumerate(own) if array.shape[i] == 1 and extents[label] != 1)
-        kept = [label for i, label in enumerate(own) if i not in lone]
-        arrays.append((manipulation.squeeze(array, lone) if lone else array, kept))
-    (a, a_labels), (b, b_labels) = arrays
-    if ufunc.__name__ in _CONJUGATE and a.dtype.kind == "c":
-        a = np.conjugate(a)
-    shape = [extents[label] for label in labels]
-    order = list(range(len(loops)))
+    labels = _placed([*loops, *cores[2]], len(cores[2]), places[2], keepdims)
     if keepdims:
-        out_at = out_at or a_at
-        at = out_at[0] if out_at[0] >= 0 else out_at[0] + len(loops) + 1
-        shape.insert(at, 1)
-    elif out_at:
-        ndim = len(labels)
-        where = [p if p >= 0 else p + ndim for p in out_at]
-        if any(not 0 <= p < ndim for p in where) or len(set(where)) != len(where):
-            raise _Unfit
-        for core, p in sorted(enumerate(where), key=lambda each: each[1]):
-            order.insert(p, len(loops) + core)
-        labels = [labels[i] for i in order]
-        shape = [extents[label] for label in labels]
-    fits = None
-    if out is not None:
-        fits = _checked(out, tuple(shape), dtype, casting, ufunc)
-    made = contract(a, a_labels, b, b_labels, labels, dtype, None if keepdims else fits)
+        extents["kept"] = 1
+    shape = tuple(extents[label] for label in labels)
+    fits = None if out is None else _checked(out, shape, dtype, casting, ufunc)
+    a, a_labels = _without_repeats(a, a_labels, extents)
+    b, b_labels = _without_repeats(b, b_labels, extents)
+    if ufunc.__name__ in _CONJUGATE:
+        a = conjugate(a)
+    kept = [label for label in labels if label != "kept"]
+    made = contract(a, a_labels, b, b_labels, kept, dtype, None if keepdims else fits)
     if keepdims:
-        made = made.reshape(tuple(shape))
+        made = made.reshape(shape)
     if out is None or made is out:
         return made
     assign(out, made._node)
-    return out
+    return cast(DeviceArray, out)
+
+
+def _extents(*operands: tuple[DeviceArray, list[Any]]) -> dict[Any, int]:
+    """The extent of each label; only the axes of the loop broadcast."""
+    extents: dict[Any, int] = {}
+    for array, labels in operands:
+        for label, extent in zip(labels, array.shape, strict=True):
+            known = extents.get(label, extent)
+            if known != extent and (isinstance(label, str) or 1 not in (known, extent)):
+                raise _Unfit
+            extents[label] = extent if known == 1 else known
+    return extents
+
+
+def _without_repeats(
+    array: DeviceArray, labels: list[Any], extents: dict[Any, int]
+) -> tuple[DeviceArray, list[Any]]:
+    """An operand without the axes of one element that repeat over the loop."""
+    lone = tuple(i for i, label in enumerate(labels) if array.shape[i] != extents[label])
+    if not lone:
+        return array, labels
+    kept = [label for i, label in enumerate(labels) if i not in lone]
+    return manipulation.squeeze(array, lone), kept
+
+
+def _placed(labels: list[Any], core: int, places: tuple[int, ...], keepdims: bool) -> list[Any]:
+    """The result's labels with the core axes, or the one that is kept, where the call wants them."""
+    own = ["kept"] if keepdims else labels[len(labels) - core :]
+    found = labels[: len(labels) - core]
+    ndim = len(found) + len(own)
+    where = [p % ndim for p in places if -ndim <= p < ndim]
+    if len(where) != len(own) or len(set(where)) != len(where):
+        raise _Unfit
+    for p, label in sorted(zip(where, own, strict=True), key=lambda each: each[0]):
+        found.insert(p, label)
+    return found
 
 
 def _core_axes(ufunc: np.ufunc, a: DeviceArray, b: DeviceArray) -> tuple[str, str, str]:
@@ -158,7 +167,7 @@ def _places(
     if keepdims and not single:
         raise _Unfit
     if axes is None:
-        return default
+        return [*default[:2], default[0]] if keepdims else default
     if not isinstance(axes, list):
         raise TypeError("axes should be a list.")
     if len(axes) == 2 and not cores[2]:
@@ -168,15 +177,14 @@ def _places(
     places = [(each,) if isinstance(each, int) else tuple(each) for each in axes]
     wanted = [len(core) for core in cores]
     if keepdims:
-        wanted[2] = len(places[2])
+        places[2] = places[2] or places[0]
+        wanted[2] = 1
     if [len(each) for each in places] != wanted:
         raise _Unfit
     return places
 
 
-def _normalized(places: Sequence[int], ndim: int | None) -> tuple[int, ...]:
-    if ndim is None:
-        return tuple(places)
+def _normalized(places: Sequence[int], ndim: int) -> tuple[int, ...]:
     if any(not -ndim <= p < ndim for p in places):
         raise _Unfit
     found = tuple(p % ndim for p in places)
@@ -203,7 +211,7 @@ def _checked(
 ) -> DeviceArray | None:
     """`out` if the result can be computed in it, None if it has to be written there afterwards."""
     if not np.can_cast(dtype, out.dtype, casting):
-        raise np.exceptions.__dict__.get("_UFuncOutputCastingError", TypeError)(
+        raise TypeError(
             f"Cannot cast ufunc '{ufunc.__name__}' output from {dtype!r} to {out.dtype!r} with casting rule {casting!r}"
         )
     if out.shape != shape:

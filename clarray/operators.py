@@ -11,14 +11,14 @@ from clarray import ufunc_calls
 from clarray.expr import build
 from clarray.expr.node import EAGER, constant
 from clarray.hostdata import device_dtype
-from clarray.operands import scalar_value
+from clarray.operands import defers, scalar_value
 from clarray.ops.promotion import resolve
 from clarray.ops.ufuncs import Loop, find_loop, supported_ufuncs
 
 if TYPE_CHECKING:
     from clarray.array import DeviceArray
 
-__all__ = ["binary", "binary_any", "in_place", "power", "short_calls", "unary"]
+__all__ = ["binary", "binary_any", "in_place", "matmul_in_place", "power", "short_calls", "unary"]
 
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
@@ -137,6 +137,15 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
         return ufunc_calls.in_place(ufunc, self, other)
 
     return operator
+
+
+def matmul_in_place(self: DeviceArray, other: Any) -> Any:
+    """``x @= y``: into the memory of x, whose shape the product must have."""
+    if defers(other):
+        return NotImplemented
+    from clarray import gufuncs  # a chapter: it builds on arrays
+
+    return gufuncs.call(np.matmul, (self, other), out=self, axes=[(-2, -1)] * 3)
 
 
 # What calls of ufuncs without keywords go to: one function, or those for an array first and second.

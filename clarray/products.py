@@ -9,13 +9,14 @@ import numpy as np
 
 from clarray import manipulation
 from clarray.array import DeviceArray, as_array, wrap
-from clarray.contraction import contract
+from clarray.contraction import conjugate, contract
 from clarray.einsums import einsum, einsum_path
 from clarray.expr import build
 from clarray.expr.view import normalize_axis
 from clarray.hostdata import device_dtype
 from clarray.ops.ufuncs import find_loop
-from clarray.ufunc_calls import assign, device_of_operands, outer as outer_product
+from clarray.ufunc_calls import assign, call, device_of_operands
+from clarray.ufunc_calls import outer as outer_product
 
 __all__ = ["dot", "einsum", "einsum_path", "inner", "kron", "outer", "tensordot", "vdot"]
 
@@ -124,13 +125,8 @@ def vdot(a: Any, b: Any, /) -> DeviceArray:
     if left.shape != right.shape or left.ndim != 1:
         left, right = manipulation.ravel(left), manipulation.ravel(right)
     if left.shape != right.shape:
-        raise ValueError("cannot reshape array of size %d into shape %s" % (right.size, _written(left.shape)))
+        raise ValueError(f"cannot reshape array of size {right.size} into shape {_written(left.shape)}")
     return contract(conjugate(left), (0,), right, (0,), (), dtype)
-
-
-def conjugate(array: DeviceArray) -> DeviceArray:
-    """The complex conjugate; anything real as it is."""
-    return np.conjugate(array) if array.dtype.kind == "c" else array
 
 
 def inner(a: Any, b: Any, /) -> DeviceArray:
@@ -159,7 +155,8 @@ def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """
     device = device_of_operands((a, b, out))
     left, right = (manipulation.ravel(as_array(x, device)) for x in (a, b))
-    return outer_product(np.multiply, left, right, out=None if out is None else (out,))
+    made: DeviceArray = outer_product(np.multiply, left, right, out=None if out is None else (out,))
+    return made
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
@@ -205,6 +202,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
     return contract(left, a_labels, right, b_labels, labels, dtype)
 
 
+def multiply(a: DeviceArray, b: DeviceArray) -> DeviceArray:
+    """The product of every element with its counterpart, as an expression."""
+    made: DeviceArray = call(np.multiply, (a, b))
+    return made
+
+
 def kron(a: Any, b: Any) -> DeviceArray:
     """Kronecker product: blocks of `b`, each scaled by an element of `a`.
 
@@ -222,10 +225,10 @@ def kron(a: Any, b: Any) -> DeviceArray:
     left, right = as_array(a, device), as_array(b, device)
     ndim = max(left.ndim, right.ndim)
     if not left.ndim or not right.ndim:
-        return np.multiply(left, right)
+        return multiply(left, right)
     left = left.reshape((1,) * (ndim - left.ndim) + left.shape)
     right = right.reshape((1,) * (ndim - right.ndim) + right.shape)
-    scaled = np.multiply(
+    scaled = multiply(
         manipulation.expand_dims(left, tuple(range(1, 2 * ndim, 2))),
         manipulation.expand_dims(right, tuple(range(0, 2 * ndim, 2))),
     )

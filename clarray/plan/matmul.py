@@ -164,13 +164,16 @@ def side_of(matrix: Matrix, extent: int, dtype: np.dtype, work: np.dtype, tile: 
 
 
 @lru_cache(maxsize=1024)
-def choose_parts(problem: Problem, itemsize: int, units: int, policy: MatmulPolicy) -> Parts:
+def choose_parts(
+    problem: Problem, itemsize: int, units: int, local_bytes: int, most_items: int, policy: MatmulPolicy
+) -> Parts:
     """Choose tile and parts by the time they would take: rounds of the device, times a tile's.
 
-    The choice depends on sizes and policy only, so every bit of a float sum is the same each time.
+    Tiles that the device has no room for are left out, but for the last. The choice depends on sizes, the device
+    and the policy only, so every bit of a float sum is the same each time.
     """
     best: tuple[float, Parts] | None = None
-    for tile in _tiles(policy, itemsize):
+    for tile in _fitting(_tiles(policy, itemsize), itemsize, local_bytes, most_items):
         groups = -(-problem.m // tile.rows) * -(-problem.n // tile.columns) * problem.matrices
         parts = 1
         while True:
@@ -180,7 +183,7 @@ def choose_parts(problem: Problem, itemsize: int, units: int, policy: MatmulPoli
             rounds = max(groups * actual / (units * policy.fill), -(-groups * actual // int(units * policy.fill)))
             cost = rounds * tile.rows * tile.columns * (depth + 2 * tile.depth + 64) / tile.speed
             if parts > 1:  # the parts are written, read and added
-                cost += 64.0 * actual * problem.m * problem.n * problem.matrices / units
+                cost += policy.part_cost + 64.0 * actual * problem.m * problem.n * problem.matrices / units
             if best is None or cost < best[0]:
                 best = cost, Parts(tile, actual, depth)
             if problem.k < 2 * parts * policy.min_part:
@@ -233,6 +236,15 @@ def choose_blocks(problem: Problem, plan: PackedPlan, units: int) -> Blocks:
     parts = min(-(-units // tasks), max(1, problem.k // policy.min_part)) if tasks < units else 1
     depth = -(-problem.k // parts)
     return Blocks(rows, columns, down, across, -(-problem.k // depth), depth)
+
+
+def _fitting(tiles: tuple[Tile, ...], itemsize: int, local_bytes: int, most_items: int) -> tuple[Tile, ...]:
+    found = [
+        t
+        for t in tiles
+        if 2 * itemsize * t.depth * (t.rows + t.columns + 8) <= local_bytes and t.work_items <= most_items
+    ]
+    return tuple(found) or tiles[-1:]
 
 
 def smallest(policy: MatmulPolicy, work: np.dtype) -> tuple[int, int]:
