@@ -77,7 +77,7 @@ def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[
     body = render(
         "radix_tiles",
         p=plan.policy, kind=plan.kind, descending=plan.descending, passes=plan.passes, pairs=pairs,
-        position=plan.position, given=plan.given, state=plan.state, items=plan.items, widest=widest,
+        position=plan.position, given=plan.given, state=plan.state, items=plan.items, widest=widest, apart=plan.apart,
         variants=variants,
     )  # fmt: skip
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
@@ -101,7 +101,8 @@ def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
     body = render(
         "radix_groups",
         p=plan.policy, kind=kind, descending=plan.descending, pairs=plan.argsort, short=plan.short,
-        items=plan.items, widest=max(kind.bits // 8, 2), out="long" if plan.argsort else kind.type,
+        items=plan.items, widest=max(kind.bits // 8, 2), apart=plan.apart,
+        out="long" if plan.argsort else kind.type,
     )  # fmt: skip
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source("radix_groups", text, ("buffer", "int64", "int64", "int64", "buffer"))

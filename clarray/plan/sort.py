@@ -25,7 +25,7 @@ __all__ = [
     "tile_items", "tile_plan", "word_of_bytes",
 ]  # fmt: skip
 
-LOCAL_BYTES = 40960  # of a tile: with the tables beside it within the 48 KiB most GPUs have
+LOCAL_BYTES = 45056  # of a tile: with the tables beside it within the 48 KiB most GPUs have
 
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 _SIGNED = {1: "char", 2: "short", 4: "int", 8: "long"}
@@ -179,6 +179,8 @@ class TilePlan:
         C type of what tiles publish: a count and two more bits.
     items : int
         Elements of a work-item.
+    apart : bool
+        Whether a tile's counters and its keys lie beside each other in local memory.
     policy : SortPolicy
     """
 
@@ -189,6 +191,7 @@ class TilePlan:
     given: bool
     state: str
     items: int
+    apart: bool
     policy: SortPolicy
 
     @property
@@ -197,10 +200,16 @@ class TilePlan:
         return self.policy.work_group * self.items
 
 
-def tile_items(widest: int, policy: SortPolicy) -> int:
-    """Elements of `widest` bytes that a work-item takes."""
+def tile_items(widest: int, wanted: int, policy: SortPolicy) -> int:
+    """Elements of `widest` bytes that a work-item takes, where it wants so many of four bytes."""
     fit = LOCAL_BYTES // (widest * policy.work_group)
-    return max(1, min(policy.items * 4 // max(4, widest), fit))
+    return max(1, min(wanted * 4 // max(4, widest), fit))
+
+
+def fits_apart(item_bytes: int, policy: SortPolicy) -> bool:
+    """Whether the counters of a tile have room beside its elements."""
+    counters = 4 * (policy.work_group // policy.lanes << policy.digit_bits)
+    return policy.apart and item_bytes * policy.work_group + counters <= LOCAL_BYTES
 
 
 def tile_plan(
@@ -209,9 +218,11 @@ def tile_plan(
     """The plan of a line of `n` keys whose lowest `bits` bits may differ."""
     position = ("uint" if n < 2**32 else "ulong") if argsort else ""
     widest = max(kind.bits // 8, 8 if position == "ulong" else 4 if position else 1)
+    wanted = policy.small_items if n < policy.small else policy.pair_items if argsort else policy.items
+    items = tile_items(widest, wanted, policy)
     return TilePlan(
         kind, descending, max(1, -(-bits // policy.digit_bits)), position, given,
-        "uint" if n < 2**30 else "ulong", tile_items(widest, policy), policy,
+        "uint" if n < 2**30 else "ulong", items, fits_apart(widest * items, policy), policy,
     )  # fmt: skip
 
 
@@ -228,6 +239,8 @@ class GroupPlan:
         Whether every element counts those before it.
     items : int
         Elements of a work-item.
+    apart : bool
+        As in `TilePlan`.
     """
 
     kind: KeyKind
@@ -235,6 +248,7 @@ class GroupPlan:
     argsort: bool
     short: bool
     items: int
+    apart: bool
     policy: SortPolicy
 
 
@@ -243,9 +257,11 @@ def group_plan(
 ) -> GroupPlan | None:
     """The plan of lines of `n` elements, or None if they do not fit a work-group."""
     if n <= min(policy.short, policy.work_group):
-        return GroupPlan(kind, descending, argsort, True, 1, policy)
-    most = tile_items(max(kind.bits // 8, 2), policy)
+        return GroupPlan(kind, descending, argsort, True, 1, False, policy)
+    widest = max(kind.bits // 8, 2)
+    most = tile_items(widest, policy.items, policy)
     needed = -(-n // policy.work_group)
     if needed > most or n > 2**16:
         return None
-    return GroupPlan(kind, descending, argsort, False, min(most, 1 << (needed - 1).bit_length()), policy)
+    items = min(most, 1 << (needed - 1).bit_length())
+    return GroupPlan(kind, descending, argsort, False, items, fits_apart(widest * items, policy), policy)

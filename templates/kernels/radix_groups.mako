@@ -31,25 +31,25 @@ void radix_groups(__global const key_t *restrict xp, const long xo, const long l
 ${tiles.lanes(p)}
 ATTR __kernel __attribute__((reqd_work_group_size(${p.work_group}, 1, 1)))
 void radix_groups(__global const key_t *restrict xp, const long xo, const long lines, const long n, __global ${out} *restrict yp) {
-  ${tiles.places(p, items, widest)}
+  ${tiles.places(p, items, widest, apart)}
   const uint m = (uint)n;
   for (long line = get_group_id(0); line < lines; line += get_num_groups(0)) {
     __global const key_t *restrict x = xp + xo + line * n;
     __global ${out} *restrict y = yp + line * n;
     key_t k[${items}];
+% if pairs or not apart:
     uint r[${items}];
+% endif
     #pragma unroll
     for (int i = 0; i < ${items}; ++i) k[i] = at + i * ${p.lanes} < m ? ENTER(x[at + i * ${p.lanes}]) : (key_t)~(key_t)0;
 % if pairs:
-    __local ushort *positions = (__local ushort *)pool;
+    __local ushort *positions = (__local ushort *)room;
     ushort v[${items}];
     #pragma unroll
     for (int i = 0; i < ${items}; ++i) v[i] = (ushort)(at + i * ${p.lanes});
 % endif
     for (int shift = 0; shift < ${kind.bits}; shift += ${p.digit_bits}) {
-      ${tiles.rank(p, items)}
-      #pragma unroll
-      for (int i = 0; i < ${items}; ++i) keys[r[i]] = k[i];
+      ${tiles.rank(p, items, apart, pairs)}
       barrier(CLK_LOCAL_MEM_FENCE);
       #pragma unroll
       for (int i = 0; i < ${items}; ++i) k[i] = keys[at + i * ${p.lanes}];

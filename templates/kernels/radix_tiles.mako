@@ -34,11 +34,14 @@ void radix_digits(__global const key_t *restrict xp, const long xo, const long n
   for (long i = get_group_id(0); i < all; i += get_num_groups(0)) {
     const long base = i * ${tile} + t;
     if (i * ${tile} + ${tile} <= n) {
+      key_t k[${items}];
+      #pragma unroll
+      for (int j = 0; j < ${items}; ++j) k[j] = x[base + j * ${p.work_group}];
       #pragma unroll
       for (int j = 0; j < ${items}; ++j) {
-        const key_t k = ENTER(x[base + j * ${p.work_group}]);
+        k[j] = ENTER(k[j]);
 % for q in range(passes):
-        atomic_inc(counts + ${q * size} + ((uint)(k >> ${q * p.digit_bits}) & ${size - 1}));
+        atomic_inc(counts + ${q * size} + ((uint)(k[j] >> ${q * p.digit_bits}) & ${size - 1}));
 % endfor
       }
     } else {
@@ -137,7 +140,7 @@ void radix_rows(__global ${state} *restrict table, const long all, __global ${st
 %>
 ATTR __kernel __attribute__((reqd_work_group_size(${p.work_group}, 1, 1)))
 void radix_pass_${suffix}(__global const key_t *restrict xp, const long xo, __global key_t *restrict y, const long n, const int shift, __global const ${state} *restrict starts, __global ${state} *restrict states, __global uint *restrict tickets, const int number, const long all${''.join(', ' + c for c in carried)}) {
-  ${tiles.places(p, items, widest)}
+  ${tiles.places(p, items, widest, apart)}
   __local ${state} bases[${size}];
   __global const key_t *restrict x = xp + xo;
 % if p.look_back:
@@ -154,7 +157,9 @@ void radix_pass_${suffix}(__global const key_t *restrict xp, const long xo, __gl
   const bool full = base + ${tile} <= n;
   const uint last = full ? ${tile} : (uint)(n - base);
   key_t k[${items}];
+% if pairs or not apart:
   uint r[${items}];
+% endif
   if (full) {
     #pragma unroll
     for (int i = 0; i < ${items}; ++i) k[i] = ${'ENTER(x[base + at + i * %d])' % p.lanes if entering else 'x[base + at + i * %d]' % p.lanes};
@@ -163,15 +168,13 @@ void radix_pass_${suffix}(__global const key_t *restrict xp, const long xo, __gl
     #pragma unroll
     for (int i = 0; i < ${items}; ++i) k[i] = at + i * ${p.lanes} < last ? ${'ENTER(x[base + at + i * %d])' % p.lanes if entering else 'x[base + at + i * %d]' % p.lanes} : (key_t)~(key_t)0;
   }
-  <%tiles:rank p="${p}" items="${items}">
+  <%tiles:rank p="${p}" items="${items}" apart="${apart}" kept="${pairs}">
     <%def name="counted()">
 % if p.look_back:
     if (t < ${size}) store_state(states + (long)tile * ${size} + t, ((${state})(tile ? 1 : 2) << ${flags}) | c);
 % endif
     </%def>
   </%tiles:rank>
-  #pragma unroll
-  for (int i = 0; i < ${items}; ++i) keys[r[i]] = k[i];
   if (t < ${size}) {
     ${state} sum = 0;
 % if p.look_back:
@@ -215,7 +218,7 @@ void radix_pass_${suffix}(__global const key_t *restrict xp, const long xo, __gl
     }
   }
 % if pairs:
-  __local ${position} *positions = (__local ${position} *)pool;
+  __local ${position} *positions = (__local ${position} *)room;
   ${position} v[${items}];
   #pragma unroll
   for (int i = 0; i < ${items}; ++i) {

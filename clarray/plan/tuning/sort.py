@@ -36,8 +36,11 @@ class SortPolicy:
         each value of a digit.
     work_group : int
         Work-items per work-group (tiles only).
-    items : int
-        Elements of four bytes that a work-item takes (tiles only).
+    items, pair_items, small_items : int
+        Elements of four bytes that a work-item takes: of keys, of keys with positions, and of either
+        in lines of fewer than `small` elements (tiles only).
+    small : int
+        So many elements fill the device with large tiles.
     lanes : int
         Neighbouring work-items that look for equal digits together; a warp where there are warps.
     match : str
@@ -46,6 +49,9 @@ class SortPolicy:
         How the work-groups of a pass see each other's counts: ``''`` for not at all, so that the keys
         are read twice; ``'ptx'`` by relaxed loads and stores of the device; ``'volatile'`` for
         devices in whose memory those are the same.
+    apart : bool
+        Whether a tile's counters keep their place in local memory beside its keys, where both fit: keys
+        then go to their rank at once.
     spins : int
         Looks for another work-group's count before a work-group counts for itself.
     """
@@ -62,9 +68,13 @@ class SortPolicy:
     digit_bits: int
     work_group: int = 1
     items: int = 1
+    pair_items: int = 1
+    small_items: int = 1
+    small: int = 0
     lanes: int = 1
     match: str = "local"
     look_back: str = ""
+    apart: bool = True
     spins: int = 1 << 16
 
 
@@ -93,9 +103,14 @@ GPU = SortPolicy(
     digit_bits=8,
     work_group=256,
     items=8,
+    pair_items=8,
+    small_items=4,
+    small=1 << 20,
     lanes=32,
 )
-NVIDIA = replace(GPU, work_group=384, items=20, match="ptx", look_back="ptx")
+NVIDIA = replace(
+    GPU, work_group=512, items=20, pair_items=12, small_items=8, small=1 << 22, match="ptx", look_back="ptx"
+)
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = SortPolicy(
@@ -110,5 +125,5 @@ TINY_CPU = SortPolicy(
     most_buckets=16,
     digit_bits=3,
 )
-TINY_GPU = replace(TINY_CPU, chunked=False, groups_per_unit=2, work_group=8, items=2, lanes=4)
-TINY_FENCED = replace(TINY_GPU, look_back="volatile", spins=2)
+TINY_GPU = replace(TINY_CPU, chunked=False, groups_per_unit=2, work_group=8, items=2, pair_items=2, lanes=4, small=100)
+TINY_FENCED = replace(TINY_GPU, look_back="volatile", spins=2, apart=False)
