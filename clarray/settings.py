@@ -6,6 +6,8 @@ from typing import Any
 
 from clarray.config import config
 from clarray.evaluate import state_of
+from clarray.evaluate.kept import place_of
+from clarray.plan.tuning.search import ALGORITHMS
 from clarray.runtime import current_device, devices, find_device
 
 
@@ -30,8 +32,10 @@ def show_config() -> None:
     for name in state.capabilities.__dataclass_fields__:
         print(f"    {name:18} {getattr(state.capabilities, name)}")
     policies = state.policies
-    print(f"  tuning row {policies.name!r}: {policies.measured or 'untuned'}")
-    print(f"    {policies.elementwise}\n    {policies.reduce}")
+    print(f"  tuning row {policies.name!r}, {policies.source}: {policies.measured or 'untuned'}")
+    for algorithm in ALGORITHMS:
+        print(f"    {getattr(policies, algorithm)}")
+    print(f"  {'tuning results':20} {place_of(chosen)}")
     print(f"  {'program_cache':20} {chosen.program_cache.folder}")
     print(f"  {'memory pool':20} {chosen.pool.reserved:,} bytes, {chosen.pool.free_bytes():,} free")
     print(f"  {'host_fallback':20} {config.host_fallback!r}")

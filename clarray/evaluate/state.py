@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from clarray.codegen.render import Source
+from clarray.evaluate.kept import kept_of
 from clarray.expr.node import CONST, Node
 from clarray.plan.reduce import COUNTERS
 from clarray.plan.tuning import Policies, select
@@ -38,7 +39,7 @@ class DeviceState:
     def __init__(self, device: Device) -> None:
         self.device = device
         self.capabilities = device.capabilities
-        self.policies: Policies = select(self.capabilities)
+        self.policies: Policies = select(self.capabilities, kept_of(device))
         self.units = self.capabilities.compute_units
         self.prepared: dict[Any, Any] = {}
 

@@ -98,7 +98,17 @@ class ReducePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """All policies of one kind of device, with the measurements that justify them."""
+    """All policies of one kind of device, with the measurements that justify them.
+
+    Parameters
+    ----------
+    name : str
+        Of the row.
+    measured : str
+        The measurements.
+    source : str
+        Where the values come from: ``'shipped'``, ``'tuned on <date>'`` or ``'forced by CLARRAY_POLICY'``.
+    """
 
     name: str
     measured: str
@@ -110,3 +120,4 @@ class Policies:
     histogram: HistogramPolicy
     matmul: MatmulPolicy
     stencil: StencilPolicy
+    source: str = "shipped"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clarray.plan.tuning.kept import Kept
 from clarray.plan.tuning.policy import Policies
 from clarray.plan.tuning.rows import CPU, GPU, NVIDIA, ROWS
 
@@ -12,16 +14,20 @@ if TYPE_CHECKING:
     from clarray.runtime import Capabilities
 
 
-def select(capabilities: Capabilities) -> Policies:
-    """Give the policies for a device; ``CLARRAY_POLICY`` names another row (for tests and tuning)."""
+def select(capabilities: Capabilities, kept: Kept | None = None) -> Policies:
+    """Give the policies for a device: what tuning found on it, or else the row of its kind.
+
+    ``CLARRAY_POLICY`` names another row (for tests and tuning) and counts before both.
+    """
     forced = os.environ.get("CLARRAY_POLICY")
     if forced:
         try:
-            return ROWS[forced]
+            return replace(ROWS[forced], source="forced by CLARRAY_POLICY")
         except KeyError:
             raise ValueError(
                 f"CLARRAY_POLICY={forced!r} names no row; there are {', '.join(ROWS)}"
             ) from None
-    if capabilities.kind == "cpu":
-        return CPU
-    return NVIDIA if "nvidia" in capabilities.vendor.lower() else GPU
+    row = CPU
+    if capabilities.kind != "cpu":
+        row = NVIDIA if "nvidia" in capabilities.vendor.lower() else GPU
+    return row if kept is None else kept.apply(row)

@@ -1,0 +1,43 @@
+"""The results of tuning in the user's cache: one file per device, driver and version of clarray."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clarray.plan.tuning.kept import Kept
+from clarray.runtime import Device
+from clarray.runtime.cache import DiskCache, cache_folder, key_of
+
+__all__ = ["forget", "kept_of", "keep", "place_of"]
+
+
+def _cache() -> DiskCache:
+    return DiskCache(cache_folder() / "tuning")
+
+
+def _key(device: Device) -> str:
+    return key_of("tuning", device.identity)
+
+
+def place_of(device: Device) -> Path:
+    """The file that results for a device are kept in."""
+    return _cache().folder / _key(device)
+
+
+def kept_of(device: Device) -> Kept | None:
+    """What tuning found on a device; None where it has not run, or its file cannot be used."""
+    try:
+        return Kept.from_json(_cache().load_json(_key(device)), device.identity)
+    except ValueError:  # sound bytes that are no JSON
+        return None
+
+
+def keep(device: Device, kept: Kept) -> bool:
+    """Store a result; whether it is there afterwards."""
+    _cache().store_json(_key(device), kept.to_json())
+    return kept_of(device) == kept
+
+
+def forget(device: Device) -> None:
+    """Drop what was stored."""
+    _cache().discard(_key(device))

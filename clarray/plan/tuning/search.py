@@ -1,0 +1,103 @@
+"""What `python -m clarray tune` tries: per algorithm and kind of row, fields of its policy and their values.
+
+Only fields that change how fast an answer comes are here, never those that a template relies on. An algorithm's own
+module may declare ``SEARCH``, which then counts instead: kind of row, then field, then values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+from clarray.plan.tuning.policy import Policies
+
+__all__ = ["ALGORITHMS", "kind_of", "search_space"]
+
+Space = Mapping[str, tuple[Any, ...]]
+_K = 1024
+
+ALGORITHMS = tuple(f.name for f in fields(Policies) if f.name not in ("name", "measured", "source"))
+
+_SPACES: dict[str, dict[str, Space]] = {
+    "elementwise": {
+        "cpu": {
+            "groups_per_unit": (1, 2, 4, 8, 16),
+            "vector_bytes": (32, 64),
+            "segment": (512, 1024, 4096),
+            "stream_bytes": (0, 1 << 22, 1 << 24, 1 << 26),
+            "chunk_bytes": (16 * _K, 64 * _K, 256 * _K),
+            "inline_bytes": (64 * _K, 256 * _K, 1024 * _K),
+        },
+        "gpu": {"work_group": (64, 128, 256, 512), "vector_bytes": (8, 16), "groups_per_unit": (8, 32, 1 << 20)},
+    },
+    "reduce": {
+        "cpu": {
+            "groups_per_unit": (1, 2, 4, 8, 16),
+            "vector_bytes": (32, 64),
+            "loads": (2, 4, 8),
+            "column_loads": (2, 4, 8),
+            "strip": (64, 256, 1024),
+            "min_split": (4 * _K, 16 * _K, 64 * _K),
+            "inline_bytes": (64 * _K, 256 * _K, 1024 * _K),
+        },
+        "gpu": {
+            "work_group": (128, 256, 512),
+            "groups_per_unit": (4, 8, 16),
+            "loads": (4, 8, 16),
+            "column_loads": (2, 4, 8),
+            "min_split": (1 * _K, 4 * _K, 16 * _K),
+        },
+    },
+    "scan": {
+        "cpu": {
+            "groups_per_unit": (2, 4, 8, 16),
+            "strip": (32, 128, 512),
+            "min_part": (4 * _K, 16 * _K, 64 * _K),
+            "stream_bytes": (0, 1 << 22, 1 << 24, 1 << 26),
+        },
+        "gpu": {"groups_per_unit": (4, 8, 16), "loads": (2, 4), "work_group": (128, 256, 512)},
+    },
+    "compact": {
+        "cpu": {"groups_per_unit": (1, 2, 4, 8), "dense": (6, 10, 16, 32), "chunk_bytes": (32 * _K, 64 * _K, 256 * _K)},
+        "gpu": {"groups_per_unit": (4, 8, 16), "loads": (1, 2, 4), "work_group": (128, 256, 512)},
+    },
+    "sort": {
+        "cpu": {"groups_per_unit": (1, 2, 4), "chunk_bytes": (64 * _K, 128 * _K, 256 * _K)},
+        "gpu": {},
+    },
+    "histogram": {
+        "cpu": {"groups_per_unit": (1, 2, 4, 8), "segment": (1024, 4096, 16384)},
+        "gpu": {"groups_per_unit": (4, 8, 16), "loads": (2, 4, 8)},
+    },
+    "matmul": {
+        "cpu": {"depth": (128, 256, 512), "block_columns": (512, 1024, 2048)},
+        "gpu": {"depth": (1024, 2048, 4096), "band": (4, 8, 16)},
+    },
+    "stencil": {
+        "cpu": {"groups_per_unit": (4, 8, 16), "tile_bytes": (128 * _K, 256 * _K, 512 * _K)},
+        "gpu": {"work_group": (128, 256)},
+    },
+}
+
+
+def kind_of(row: Policies) -> str:
+    """Which of an algorithm's spaces a row belongs to."""
+    return "cpu" if row.elementwise.chunked else "gpu"
+
+
+def search_space(algorithm: str, kind: str) -> dict[str, tuple[Any, ...]]:
+    """Fields of an algorithm's policy and the values to try, for rows of a kind.
+
+    Raises
+    ------
+    ValueError
+        There is no such algorithm.
+    """
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"nothing is called {algorithm!r}: tune {', '.join(ALGORITHMS)}")
+    declared = _SPACES.get(algorithm, {})
+    if algorithm not in ("elementwise", "reduce"):
+        declared = getattr(import_module(f"clarray.plan.tuning.{algorithm}"), "SEARCH", declared)
+    return {name: tuple(values) for name, values in declared.get(kind, {}).items()}

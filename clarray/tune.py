@@ -1,0 +1,364 @@
+"""The command `python -m clarray tune`: measure this device, and keep the policies that are faster on it.
+
+Field by field, each value of the search space is timed in turn with the best found so far. A value counts only if
+every answer under it is, bit for bit, the one under the shipped policy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clarray.conversion import asnumpy
+from clarray.evaluate import state_of
+from clarray.evaluate.kept import forget, keep, kept_of, place_of
+from clarray.plan.tuning.kept import Kept
+from clarray.plan.tuning.policy import Policies
+from clarray.plan.tuning.search import ALGORITHMS, kind_of, search_space
+from clarray.plan.tuning.select import select
+from clarray.runtime import Device, use_device
+from clarray.tune_workloads import Workload, workloads
+
+__all__ = ["main", "tune"]
+
+LEAST_GAIN = 0.04  # of the time: less is noise
+LEAST_SAMPLE = 0.001  # seconds; shorter calls are repeated until one sample lasts this long
+MOST_REPEATS = 64
+ELEMENTS = {"cpu": 1 << 24, "gpu": 1 << 26}
+QUICK_ELEMENTS = {"cpu": 1 << 21, "gpu": 1 << 24}
+QUICK = ("elementwise", "reduce")
+
+Clock = Callable[[], float]
+Compare = Callable[[Any, Any], float | None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One value tried: its time over that of the best so far, or None where its answers were not the same."""
+
+    algorithm: str
+    field: str
+    value: Any
+    ratio: float | None
+
+
+def search(
+    algorithm: str, start: Any, space: Mapping[str, Sequence[Any]], compare: Compare, seen: Callable[[Trial], None],
+) -> Any:  # fmt: skip
+    """Take the fields in turn, and for each the value that is fastest with those chosen before.
+
+    Parameters
+    ----------
+    start : policy
+        A dataclass.
+    space : mapping of str to sequence
+        Values to try, by field.
+    compare : callable
+        Time under one policy over that under another; None if the first must not be used.
+    seen : callable
+        Told of every trial.
+
+    Returns
+    -------
+    policy
+    """
+    best = start
+    for field, values in space.items():
+        fastest, gain = best, 1 - LEAST_GAIN
+        for value in values:
+            if value == getattr(best, field):
+                continue
+            candidate = replace(best, **{field: value})
+            ratio = compare(candidate, best)
+            seen(Trial(algorithm, field, value, ratio))
+            if ratio is not None and ratio < gain:
+                fastest, gain = candidate, ratio
+        if fastest is not best:
+            again = compare(fastest, best)  # a lucky sample is not lucky twice
+            best = fastest if again is not None and again < 1 - LEAST_GAIN else best
+    return best
+
+
+class Bench:
+    """Times an algorithm's workloads under one policy or another.
+
+    Parameters
+    ----------
+    device : Device
+    row : Policies
+        The shipped row: its answers are the right ones.
+    algorithm : str
+    elements : int
+        Of a large array.
+    rounds : int
+        Samples of each side.
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(
+        self, device: Device, row: Policies, algorithm: str, elements: int, rounds: int, clock: Clock,
+        listed: Sequence[Workload],
+    ) -> None:  # fmt: skip
+        self._device = device
+        self._row = row
+        self._algorithm = algorithm
+        self._rounds = rounds
+        self._clock = clock
+        rng = np.random.default_rng(0)
+        self._jobs = [(w, w.make(rng, elements)) for w in listed]
+        self._prepared: dict[Any, dict[Any, Any]] = {}
+        self._sound: dict[Any, bool] = {}
+        shipped = getattr(row, algorithm)
+        self._answers = self._run(shipped)
+        self._sound[shipped] = True
+
+    @contextmanager
+    def _under(self, policy: Any) -> Iterator[None]:
+        state = state_of(self._device)
+        before = state.policies, state.prepared
+        state.policies = replace(self._row, **{self._algorithm: policy})
+        state.prepared = self._prepared.setdefault(policy, {})
+        try:
+            yield
+        finally:
+            state.policies, state.prepared = before
+
+    def _run(self, policy: Any) -> list[list[np.ndarray]]:
+        with self._under(policy):
+            return [[asnumpy(a) for a in _several(w.call(*arrays))] for w, arrays in self._jobs]
+
+    def sound(self, policy: Any) -> bool:
+        """Whether every answer under a policy is the shipped one's."""
+        found = self._sound.get(policy)
+        if found is None:
+            try:
+                answers = self._run(policy)
+            except (RuntimeError, MemoryError, ValueError, TypeError):  # the device will not have it
+                answers = []
+            found = self._sound[policy] = len(answers) == len(self._answers) and all(
+                len(a) == len(b) and all(_identical(x, y) for x, y in zip(a, b, strict=True))
+                for a, b in zip(answers, self._answers, strict=True)
+            )
+        return found
+
+    def compare(self, policy: Any, other: Any) -> float | None:
+        """The geometric mean over the workloads of time under `policy` over time under `other`."""
+        if not self.sound(policy):
+            return None
+        ratios = []
+        for workload, arrays in self._jobs:
+            repeats = self._repeats(workload, arrays, other)
+            times: tuple[list[float], list[float]] = ([], [])
+            for _ in range(self._rounds):
+                times[0].append(self._sample(workload, arrays, policy, repeats))
+                times[1].append(self._sample(workload, arrays, other, repeats))
+            ratios.append(statistics.median(times[0]) / max(statistics.median(times[1]), 1e-12))
+        return math.exp(statistics.fmean(math.log(max(r, 1e-12)) for r in ratios))
+
+    def _repeats(self, workload: Workload, arrays: tuple[Any, ...], policy: Any) -> int:
+        once = self._sample(workload, arrays, policy, 1)
+        return max(1, min(MOST_REPEATS, math.ceil(LEAST_SAMPLE / max(once, 1e-9))))
+
+    def _sample(self, workload: Workload, arrays: tuple[Any, ...], policy: Any, repeats: int) -> float:
+        with self._under(policy):
+            self._device.synchronize()
+            start = self._clock()
+            for _ in range(repeats):
+                for made in _several(workload.call(*arrays)):
+                    made.evaluate()
+                self._device.synchronize()
+            return (self._clock() - start) / repeats
+
+
+def _several(answer: Any) -> Sequence[Any]:
+    return answer if isinstance(answer, tuple | list) else (answer,)
+
+
+def _identical(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+class Progress:
+    """A bar where tqdm is installed, else a line per algorithm."""
+
+    def __init__(self, total: int) -> None:
+        self._bar: Any = None
+        try:
+            from tqdm import tqdm  # type: ignore[import-untyped,unused-ignore]
+        except ImportError:
+            return
+        self._bar = tqdm(total=total, unit="trial", file=sys.stderr, leave=False)
+
+    def algorithm(self, name: str) -> None:
+        """Say what is measured now."""
+        if self._bar is not None:
+            self._bar.set_description(name)
+        else:
+            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+
+    def step(self, count: int = 1) -> None:
+        """So many trials are done."""
+        if self._bar is not None:
+            self._bar.update(count)
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+def spaces(row: Policies, algorithms: Sequence[str]) -> dict[str, dict[str, tuple[Any, ...]]]:
+    """What will be tried, for the algorithms that have something to try and to time."""
+    found = {}
+    for name in algorithms:
+        policy = getattr(row, name, None)
+        space = {f: v for f, v in search_space(name, kind_of(row)).items() if hasattr(policy, f)}
+        if space and workloads(name):
+            found[name] = space
+    return found
+
+
+def tune(
+    device: Device, algorithms: Sequence[str] = ALGORITHMS, *, elements: int | None = None, rounds: int = 5,
+    clock: Clock = time.perf_counter, say: Callable[[str], None] = print,
+    within: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
+) -> Kept:  # fmt: skip
+    """Measure a device; nothing is stored, and its policies stay as they are.
+
+    Parameters
+    ----------
+    device : Device
+    algorithms : sequence of str
+        Which policies to tune.
+    elements : int, optional
+        Of a large array.
+    rounds : int
+        Samples of each side of a comparison.
+    clock : callable
+        Seconds.
+    say : callable
+        Takes the lines of the report.
+    within : mapping, optional
+        Another search space: per algorithm, values by field.
+
+    Returns
+    -------
+    Kept
+
+    Raises
+    ------
+    ValueError
+        There is no such algorithm, or ``CLARRAY_POLICY`` puts another row in force.
+    """
+    if os.environ.get("CLARRAY_POLICY"):
+        raise ValueError("CLARRAY_POLICY puts another row in force: unset it to tune the device's own")
+    row = select(device.capabilities)
+    tried = spaces(row, algorithms) if within is None else within
+    size = elements or ELEMENTS[kind_of(row)]
+    progress = Progress(sum(len(values) for space in tried.values() for values in space.values()))
+    changes: dict[str, dict[str, Any]] = {}
+    gains: list[str] = []
+    try:
+        with use_device(device):
+            for algorithm, space in tried.items():
+                progress.algorithm(algorithm)
+                bench = _bench(device, row, algorithm, size, rounds, clock, say)
+                if bench is None:
+                    continue
+                shipped = getattr(row, algorithm)
+                best = search(algorithm, shipped, space, bench.compare, lambda trial: progress.step())
+                progress.step(sum(getattr(best, f) in values for f, values in space.items()))  # not tried again
+                gain = bench.compare(best, shipped) if best != shipped else None
+                if gain is None or gain >= 1:
+                    say(f"{algorithm:12} as shipped")
+                    continue
+                changes[algorithm] = {f: getattr(best, f) for f in space if getattr(best, f) != getattr(shipped, f)}
+                text = ", ".join(f"{f} {getattr(shipped, f)} -> {v}" for f, v in changes[algorithm].items())
+                gains.append(f"{algorithm} {1 / gain:.2f} times as fast")
+                say(f"{algorithm:12} {1 / gain:.2f} times as fast: {text}")
+    finally:
+        progress.close()
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return Kept(device.identity, row.name, today, ", ".join(gains) or "nothing was faster", changes)
+
+
+def _bench(
+    device: Device, row: Policies, algorithm: str, size: int, rounds: int, clock: Clock, say: Callable[[str], None]
+) -> Bench | None:
+    try:
+        return Bench(device, row, algorithm, size, rounds, clock, workloads(algorithm))
+    except (RuntimeError, MemoryError, TypeError) as error:
+        say(f"{algorithm:12} not tuned: {str(error).splitlines()[0]}")
+        return None
+
+
+def install(device: Device, kept: Kept | None) -> None:
+    """Put a result in force in this process."""
+    state = state_of(device)
+    with device.lock:
+        state.policies = select(device.capabilities, kept)
+        state.prepared.clear()
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m clarray tune", description=__doc__.splitlines()[0])
+    parser.add_argument("--device", help="index, or part of a platform's or device's name")
+    parser.add_argument("--only", help=f"comma-separated, of {', '.join(ALGORITHMS)}")
+    parser.add_argument("--size", type=int, help="elements of a large array")
+    parser.add_argument("--quick", action="store_true", help=f"only {' and '.join(QUICK)}, on smaller arrays")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be tried; measure and keep nothing")
+    parser.add_argument("--reset", action="store_true", help="forget what was kept for this device")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; 1 where something is wrong."""
+    asked = _arguments(argv)
+    try:
+        with use_device(asked.device) as device:
+            return _command(device, asked)
+    except (RuntimeError, OSError, ValueError, TypeError, MemoryError) as error:
+        print(f"clarray: {error}", file=sys.stderr)
+        return 1
+
+
+def _command(device: Device, asked: argparse.Namespace) -> int:
+    if asked.reset:
+        forget(device)
+        install(device, None)
+        print(f"{device}: as shipped")
+        return 0
+    row = select(device.capabilities)
+    algorithms = tuple(asked.only.split(",")) if asked.only else QUICK if asked.quick else ALGORITHMS
+    if asked.dry_run:
+        print(f"{device}: row {row.name!r}, results would go to {place_of(device)}")
+        for algorithm, space in spaces(row, algorithms).items():
+            for field, values in space.items():
+                print(f"  {algorithm:12} {field:16} {getattr(getattr(row, algorithm), field)!r:>9} of {list(values)}")
+        return 0
+    sizes = QUICK_ELEMENTS if asked.quick else ELEMENTS
+    found = tune(
+        device, algorithms, elements=asked.size or sizes[kind_of(row)], rounds=3 if asked.quick else 5
+    )
+    before = kept_of(device)
+    if before is not None and before.row == found.row:  # what was not measured now stays
+        rest = {a: c for a, c in before.changes.items() if a not in algorithms}
+        found = replace(found, changes={**rest, **found.changes})
+    if not keep(device, found):
+        print(f"clarray: {place_of(device)} cannot be written", file=sys.stderr)
+        return 1
+    install(device, found)
+    print(f"kept in {place_of(device)}")
+    return 0

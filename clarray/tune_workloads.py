@@ -1,0 +1,132 @@
+"""What `python -m clarray tune` times, per algorithm: calls whose answers are exact, so that they can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray
+from clarray.creation import array
+
+__all__ = ["Workload", "workloads"]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One call on arrays that are made once.
+
+    Parameters
+    ----------
+    label : str
+    make : callable
+        Gives the arrays, from a random generator and the number of elements of a large one.
+    call : callable
+        Gives the answer, an array or several, from these arrays.
+    """
+
+    label: str
+    make: Callable[[np.random.Generator, int], tuple[DeviceArray, ...]]
+    call: Callable[..., Any]
+
+
+def _floats(rng: np.random.Generator, n: int) -> DeviceArray:
+    """Small whole numbers: float32 sums of them are exact in any order."""
+    return array(rng.integers(-4, 5, n, dtype=np.int8).astype(np.float32))
+
+
+def _rows(n: int) -> tuple[int, int]:
+    side = max(1, 1 << (max(n, 1).bit_length() // 2))
+    return side, max(1, n // side)
+
+
+def _matrix(rng: np.random.Generator, n: int) -> DeviceArray:
+    rows, columns = _rows(n)
+    return _floats(rng, rows * columns).reshape(rows, columns)
+
+
+def _one(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return (_floats(rng, n),)
+
+
+def _two(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return _floats(rng, n), _floats(rng, n)
+
+
+def _small(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return _two(rng, min(n, 50_000))
+
+
+def _two_d(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return (_matrix(rng, n),)
+
+
+def _spread(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    size = max(1, n // 8)
+    return (array(rng.random(size, dtype=np.float32)), array(rng.integers(-(2**31), 2**31, size, dtype=np.int32)))
+
+
+def _bins(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return (array(rng.integers(0, 1000, n, dtype=np.int32)),)
+
+
+def _square(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    side = max(1, min(1024, round((n / 16) ** 0.5)))
+    return tuple(_floats(rng, side * side).reshape(side, side) for _ in range(2))
+
+
+_WEIGHTS = np.array([[1, 2, 1], [2, 4, 2], [1, 2, 1]], np.float32)
+
+
+def _convolve(x: DeviceArray) -> Any:
+    from clarray.ndimage import convolve
+
+    return convolve(x, _WEIGHTS)
+
+
+def _sums(x: DeviceArray, y: DeviceArray) -> Any:
+    return (x * y).sum()
+
+
+_TABLE: dict[str, tuple[Workload, ...]] = {
+    "elementwise": (
+        Workload("a + b", _two, lambda a, b: a + b),
+        Workload("a * b + a, small", _small, lambda a, b: a * b + a),
+        Workload("a.T + 1 copied", _two_d, lambda a: (a.T + 1).copy()),
+        Workload("a[::2] * 2", _one, lambda a: a[::2] * 2),
+    ),
+    "reduce": (
+        Workload("sum", _one, lambda a: a.sum()),
+        Workload("(a * b).sum(), small", _small, _sums),
+        Workload("sum axis 0", _two_d, lambda a: a.sum(axis=0)),
+        Workload("sum axis 1", _two_d, lambda a: a.sum(axis=1)),
+        Workload("max", _one, lambda a: a.max()),
+    ),
+    "scan": (
+        Workload("cumsum", _one, lambda a: np.add.accumulate(a)),
+        Workload("cumsum axis 0", _two_d, lambda a: np.add.accumulate(a, axis=0)),
+        Workload("cumsum axis 1", _two_d, lambda a: np.add.accumulate(a, axis=1)),
+    ),
+    "compact": (
+        Workload("a[a > 0]", _one, lambda a: a[a > 0]),
+        Workload("nonzero", _one, lambda a: np.nonzero(a > 3)),
+    ),
+    "sort": (
+        Workload("sort float32", _spread, lambda x, y: np.sort(x)),
+        Workload("sort int32", _spread, lambda x, y: np.sort(y)),
+        Workload("argsort float32", _spread, lambda x, y: np.argsort(x, kind="stable")),
+    ),
+    "histogram": (
+        Workload("bincount", _bins, lambda a: np.bincount(a, minlength=1000)),
+        Workload("histogram", _one, lambda a: np.histogram(a, 256, (-8, 8))[0]),
+    ),
+    "matmul": (Workload("a @ b", _square, lambda a, b: a @ b),),
+    "stencil": (Workload("convolve 3 x 3", _two_d, _convolve),),
+}
+
+
+def workloads(algorithm: str) -> tuple[Workload, ...]:
+    """The calls that an algorithm is judged by; none where there are none."""
+    return _TABLE.get(algorithm, ())
