@@ -16,6 +16,7 @@ import numpy as np
 from clarray import creation, joining, manipulation, reductions
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate, write
+from clarray.evaluate.bitmap import bitmap_values
 from clarray.evaluate.compact import compact, positions
 from clarray.evaluate.distinct import Table, distinct_table
 from clarray.evaluate.few import few_values
@@ -57,6 +58,9 @@ def of_values(
         few = few_values(array._node, equal_nan)
         if few is not None:
             return Unique(creation.array(np.unique(few), device=array.device))
+        kept = bitmap_values(flat(array)._node) if equal_nan or array.dtype.kind in "iu" else None
+        if kept is not None:
+            return Unique(wrap(kept))
         return Unique(_of_sorted(wrap(sort_lines(flat(array)._node, 0)), equal_nan))
     return _of_runs(flat(array), index, inverse, counts, equal_nan)
 

@@ -159,11 +159,13 @@ void few(${', '.join(params)}) {
   if (zero | many) atomic_or(&noted, zero | many << 1);
   barrier(CLK_LOCAL_MEM_FENCE);
   int full = noted >> 1;
+  barrier(CLK_LOCAL_MEM_FENCE);
   for (int s = item; s < ${slots} && !full; s += ${wg}) {
     const uint k = table[s];
     if (k != 0) full = !remember_global(memory, notes + notes_at + 1, k);
   }
-  if (full) atomic_or(notes + notes_at, 2);
-  if (item == 0 && (noted & 1)) atomic_or(notes + notes_at, 1);
+  if (full) atomic_or(&noted, 2);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (item == 0 && noted) atomic_or(notes + notes_at, noted);
 % endif
 }

@@ -1,0 +1,32 @@
+"""The source of a bitmap of keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clarray.codegen.ctype import compute_type
+from clarray.codegen.distinct import look
+from clarray.codegen.render import make_dialect, render, source
+from clarray.plan.bitmap import BitmapPlan
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+ARG_TYPES = {
+    "bitmap_tally": ("buffer", "int64", "uint32", "buffer"),
+    "bitmap_starts": ("buffer",),
+    "bitmap_split": ("buffer", "int64", "uint32", "buffer", "buffer"),
+    "bitmap_set": ("buffer", "uint32", "buffer"),
+    "bitmap_count": ("buffer", "buffer"),
+    "bitmap_write": ("buffer", "buffer", "buffer"),
+}
+
+
+def bitmap_source(plan: BitmapPlan, capabilities: Capabilities) -> str:
+    """Render the kernels named in `ARG_TYPES`, as one program."""
+    body = render(
+        "bitmap",
+        lane=str(compute_type(plan.dtype)), kind=plan.dtype.kind, bits=plan.bits, items=plan.items,
+        chunk=plan.chunk, wg=plan.work_group, look=look(capabilities),
+    )  # fmt: skip
+    return source(body, make_dialect(capabilities, 1), capabilities.function_attribute)

@@ -1,0 +1,77 @@
+"""The distinct ones of very many values by a bitmap: launched, and their number waited for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clarray.codegen.bitmap import ARG_TYPES, bitmap_source
+from clarray.evaluate import evaluate
+from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
+from clarray.expr.node import Node, contiguous_leaf
+from clarray.plan.bitmap import BitmapPlan, bitmap_plan
+from clarray.runtime import Memory
+
+
+def bitmap_values(value: Node) -> Node | None:
+    """The distinct values in order, all NaN as one; None where that does not pay, or has no room.
+
+    Parameters
+    ----------
+    value : Node
+        Contiguous, once it is computed.
+    """
+    device = device_of(value.inputs or (value,))
+    with device.lock:
+        state = state_of(device)
+        plan = bitmap_plan(value.dtype, value.size, state.policies.reduce)
+        if plan is None:
+            return None
+        leaf = evaluate(value)
+        if not leaf.contiguous:
+            return None
+        try:
+            return _run(state, plan, leaf)
+        except MemoryError:
+            return None
+
+
+def _run(state: DeviceState, plan: BitmapPlan, leaf: Node) -> Node:
+    kernels = state.prepared.get(plan)
+    if kernels is None:
+        kernels = state.keep(plan, state.kernels(bitmap_source(plan, state.capabilities), ARG_TYPES))
+    device, size = state.device, leaf.size
+    words = 1 << (plan.bits - 5)
+    tally = device.allocate(4 * 256)
+    bitmap = device.allocate(4 * words)
+    keys = device.allocate(4 * size)
+    assert leaf.memory is not None
+    place = [leaf.memory.buffer, leaf.offset, size]
+
+    def launch(name: str, groups: int, args: list[object], nbytes: int) -> None:
+        Launch(kernels[name], (groups,), (plan.work_group,), args, False, nbytes).run()
+
+    policy = state.policies.reduce
+    filling = state.units * policy.groups_per_unit
+    tiles = -(-size // (plan.work_group * plan.items))
+    chunks = words // plan.chunk
+    device.fill_zero(tally)
+    device.fill_zero(bitmap)
+    launch("bitmap_tally", min(filling, tiles), [*place, tally.buffer], 4 * size)
+    launch("bitmap_starts", 1, [tally.buffer], 2048)
+    launch("bitmap_split", tiles, [*place, tally.buffer, keys.buffer], 8 * size)
+    launch("bitmap_set", min(filling, tiles), [keys.buffer, size, bitmap.buffer], 8 * size)
+    counts = device.allocate(4 * chunks)
+    launch("bitmap_count", chunks, [bitmap.buffer, counts.buffer], 4 * words)
+    total, starts = _starts(state, counts, chunks)
+    del keys  # its memory may serve for the result
+    out = device.allocate(4 * total)
+    launch("bitmap_write", chunks, [bitmap.buffer, starts.buffer, out.buffer], 4 * (words + total))
+    return contiguous_leaf(out, (total,), leaf.dtype)
+
+
+def _starts(state: DeviceState, counts: Memory, chunks: int) -> tuple[int, Memory]:
+    """How many bits are set, and before each chunk."""
+    found = np.empty(chunks, np.uint32)
+    state.device.read(counts, 0, found)
+    ends = np.cumsum(found, dtype=np.int64)
+    return int(ends[-1]), state.device.upload(ends - found)

@@ -1,0 +1,55 @@
+"""The plan of a bitmap of all keys of 32 bits: the distinct ones of very many without a sort.
+
+A bit per possible key is 512 MiB, and setting bits of it at random costs a memory access each. So the
+keys are split by their highest eight bits first: then those that are handled at one time set bits of
+2 MiB, which a GPU's cache holds. The split need not be stable, so a work-group takes places for its keys
+by atomic additions, and need not know what others do. One read, one read and write, one read and
+atomics, and two reads of the bitmap: less than the four passes of a sort.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarray.plan.tuning.policy import ReducePolicy
+
+BITS = 32  # of a key: all there are. Tests take less, as the bitmap has 2^BITS bits whatever the data
+WORTH = 1 << 26  # elements that are worth clearing and reading 512 MiB
+MOST = 1 << 31  # elements whose counts fit in 32 bits
+ITEMS = 32  # keys per work-item of the split: 32 KiB of local memory for 256 work-items
+CHUNK = 8192  # words of the bitmap per work-group that counts and writes
+
+
+@dataclass(frozen=True, slots=True)
+class BitmapPlan:
+    """What the source is specialised on.
+
+    Parameters
+    ----------
+    dtype : dtype
+        int32, uint32 or float32.
+    bits : int
+        Keys are below 2^bits.
+    items : int
+        Keys per work-item of the split.
+    chunk : int
+        Words of the bitmap per work-group.
+    work_group : int
+    """
+
+    dtype: np.dtype
+    bits: int
+    items: int
+    chunk: int
+    work_group: int
+
+
+def bitmap_plan(dtype: np.dtype, size: int, policy: ReducePolicy) -> BitmapPlan | None:
+    """The plan for so many values, or None where a bitmap does not pay."""
+    if policy.chunked or dtype.kind not in "iuf" or dtype.itemsize != 4 or not WORTH <= size < MOST:
+        return None
+    work_group = policy.work_group
+    items = max(1, min(ITEMS, 8192 // work_group))
+    return BitmapPlan(dtype, BITS, items, max(work_group, min(CHUNK, 1 << (BITS - 10))), work_group)
