@@ -188,7 +188,8 @@ def histogram_source(
         "histogram",
         d=dialect, V=plan.vector, X=plan.loads, I=plan.index, spread=1, inputs=inputs, axes=axes,
         rank=plan.rank, space=plan.space, shifted=plan.shifted, rounds=plan.policy.rounds,
-        table=plan.table, copies=plan.copies,
+        table=plan.table, copies=plan.copies, policy=plan.policy,
+        last=dtype_row(np.dtype(plan.last)).storage if plan.last else "",
         work_group=plan.work_group, segment=plan.policy.segment or plan.vector,
         summed=plan.summed, pair=plan.summed == "pair", sum_type=sum_type, lane_sum=lane_sum,
         weight=call, params=params, pairs=PAIRS in plan.accesses,
@@ -215,6 +216,10 @@ def _parameters(
     if axes[0].kind == DIRECT:
         params.append("volatile __global uint *status")
         kinds.append("buffer")
+    if plan.last:
+        storage = dtype_row(np.dtype(plan.last)).storage
+        params += [f"__global {storage} *yp", "const int again", "volatile __global int *done"]
+        kinds += ["buffer", "int32", "buffer"]
     params += ["const long begin", "const long end", "const uint low", "const uint bins"]
     kinds += ["int64", "int64", "uint32", "uint32"]
     params.append("const long stride_")

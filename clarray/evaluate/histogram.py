@@ -179,7 +179,7 @@ def _run(job: Job) -> None:
         "histogram", tuple((a.kind, a.value.sig, a.dtype.char) for a in job.axes),
         job.weight.sig if job.weight is not None else None, job.summed, job.pattern, job.space,
         tuple(n.offset * n.dtype.itemsize % ALIGNMENT for n in job.nodes if n.memory is not None),
-        job.bins,
+        job.bins, job.result.dtype.char,
     )  # fmt: skip
     found = job.state.prepared.get(key)
     if found is None:
@@ -247,8 +247,15 @@ def _plan(job: Job, found: Tables) -> HistogramPlan:
         tuple("const" if n.op is CONST else names[id(n)] for n in job.nodes), len(shape), vector,
         policy.loads if counted else 1, explicit and vector > 1, index_type(furthest, policy.chunked),
         whole, job.summed, found.space, found.table, found.copies, found.passes > 1,
+        job.result.dtype.name if _counted_last(job, found) else "",
         policy.work_group if counted else policy.sum_group, policy,
     )  # fmt: skip
+
+
+def _counted_last(job: Job, found: Tables) -> bool:
+    """Whether the last work-group to finish makes the result, in the same launch."""
+    possible = bool(job.policy.fence) and not job.summed and found.space == LOCAL
+    return possible and found.passes == 1 and job.bins <= _KEPT_BINS
 
 
 def _is_aligned(node: Node, steps: tuple[int, ...], shift: int) -> bool:
@@ -290,6 +297,9 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
     args += [m.buffer for m in (held, *owners)]
     if job.status is not None:
         args.append(job.status.buffer)
+    if plan.last:
+        assert job.result.memory is not None
+        args += [job.result.memory.buffer, int(again), job.state.counters.buffer]
     for number in range(found.passes):
         low = number * found.per_pass
         here = min(found.per_pass, job.bins - low)
@@ -297,7 +307,8 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
             prepared.kernel, (count,), (plan.work_group,),
             [*args, begin, end, low, here, stride, *prepared.layout], inline, nbytes,
         ).run()  # fmt: skip
-    _merge(job, held, rows, stride, zero, again, inline)
+    if not plan.last:
+        _merge(job, held, rows, stride, zero, again, inline)
 
 
 def _sum_groups(job: Job, plan: HistogramPlan, width: int, elements: int) -> int:

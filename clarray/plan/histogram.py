@@ -64,6 +64,9 @@ class HistogramPlan:
         Tables per work-group.
     shifted : bool
         Whether a pass may begin at another bin than the first.
+    last : str
+        Dtype of the result, where the last work-group to finish makes it; '' where another launch
+        does.
     work_group : int
     policy : HistogramPolicy
     """
@@ -82,6 +85,7 @@ class HistogramPlan:
     table: int
     copies: int
     shifted: bool
+    last: str
     work_group: int
     policy: HistogramPolicy
 

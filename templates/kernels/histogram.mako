@@ -380,6 +380,31 @@ void histogram(${', '.join(params)}) {
 % if direct:
   if (item == 0) atomic_max(status, tops);
 % endif
+% if last:
+  ## The last work-group to come here, as a ticket counter tells, makes the result: no second launch is needed.
+  ${policy.fence}
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  __local int last_group;
+  if (item == 0) last_group = atomic_inc(done) == (int)get_num_groups(0) - 1;
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  if (last_group) {
+    ${policy.fence}
+    for (uint b = item; b < bins; b += ${work_group}) {
+      long sum = tables[b];
+      tables[b] = 0;
+      if (again) sum += (long)yp[b];
+      yp[b] = (${last})sum;
+    }
+    if (item == 0) {
+      *done = 0;
+% if direct:
+      const ${last} seen = (${last})*status;
+      yp[bins] = again && yp[bins] > seen ? yp[bins] : seen;
+      *status = 0;
+% endif
+    }
+  }
+% endif
 % else:
   const int item = get_local_id(0);
 % if local:

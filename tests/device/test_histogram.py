@@ -218,8 +218,8 @@ BAD: list[Callable[[Any], Any]] = [
     lambda xp: xp.histogram(xp.asarray(values(9)), 4, (2, 1)),
     lambda xp: xp.histogram(xp.asarray(values(9)), 4, (0, np.inf)),
     lambda xp: xp.histogram(xp.asarray(HOSTILE), 4),
-    lambda xp: xp.histogram(xp.asarray(values(9)), 4, weights=np.zeros(8)),
-    lambda xp: xp.histogram(xp.asarray(values(9)), "auto", weights=np.zeros(9)),
+    lambda xp: xp.histogram(xp.asarray(values(9)), 4, weights=np.zeros(8, np.float32)),
+    lambda xp: xp.histogram(xp.asarray(values(9)), "auto", weights=np.zeros(9, np.float32)),
     lambda xp: xp.histogram(xp.asarray(np.array([1, 1 + 1e-7], np.float32)), 100),
     lambda xp: xp.histogram2d(xp.asarray(values(9)), xp.asarray(values(8))),
     lambda xp: xp.histogramdd(xp.asarray(values(9).reshape(3, 3)), (2, 2)),
@@ -233,6 +233,8 @@ BAD: list[Callable[[Any], Any]] = [
 
 @pytest.mark.parametrize("number", range(len(BAD)))
 def test_errors(same: Same, number: int) -> None:
+    if number == len(BAD) - 1 and not FP64:
+        pytest.skip("the device has no complex128")
     same(BAD[number])
 
 

@@ -122,6 +122,7 @@ BAD: list[Callable[[Any], Any]] = [
 ]
 
 
+@needs_fp64
 @pytest.mark.parametrize("number", range(len(BAD)))
 def test_errors(same: Same, number: int) -> None:
     same(BAD[number], message=number != 7)
@@ -147,6 +148,14 @@ def test_lists() -> None:
     assert clarray.bincount([]).shape == (0,)
 
 
+@pytest.mark.parametrize("n", [1, 47, 48, 49, 96, 500])
+def test_last_group_makes_the_result(same: Same, n: int) -> None:
+    with policy_in_force("tiny-fenced"):
+        for below in (3, 16, 17):
+            same(lambda xp, b=below: xp.bincount(xp.asarray(numbers(n, b, np.int32))))
+        same(lambda xp: xp.histogram(xp.asarray(numbers(n, 9, np.float32)), 5, (0, 8)))
+
+
 def test_launches_and_passes_are_several() -> None:
     with policy_in_force("tiny-gpu"):
         state = state_of(current_device())
@@ -155,7 +164,7 @@ def test_launches_and_passes_are_several() -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(0, 300), max_size=200), st.integers(0, 40), st.sampled_from(["tiny-cpu", "tiny-gpu"]))
+@given(st.lists(st.integers(0, 300), max_size=200), st.integers(0, 40), st.sampled_from(["tiny-cpu", "tiny-fenced"]))
 def test_any_values(values: list[int], minlength: int, name: str) -> None:
     with policy_in_force(name):
         check_same(lambda xp: xp.bincount(xp.asarray(np.array(values, np.int64)), minlength=minlength))

@@ -43,6 +43,8 @@ class HistogramPolicy:
         Elements that one launch counts: 32-bit counters must hold them.
     merge_group, merge_lanes : int
         Work-items of the launch that adds the tables up, and those among them that share a bin.
+    fence : str
+        As in `ReducePolicy`: with one, the last work-group makes the result of counters.
     """
 
     vector_bytes: int
@@ -68,6 +70,7 @@ class HistogramPolicy:
     launch_elements: int
     merge_group: int
     merge_lanes: int
+    fence: str = ""
 
 
 CPU = HistogramPolicy(
@@ -120,7 +123,10 @@ GPU = HistogramPolicy(
     merge_group=256,
     merge_lanes=8,
 )
-NVIDIA = GPU
+NVIDIA = replace(
+    GPU, work_group=1024, groups_per_unit=2, sum_group=256, sum_groups_per_unit=8, rounds=8,
+    fence='asm volatile("membar.gl;" ::: "memory");',
+)  # fmt: skip
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = replace(
@@ -132,4 +138,4 @@ TINY_GPU = replace(
     copies=2, copy_bins=8, guess=16, local_bins=16, passes=3, sum_group=4, sum_groups_per_unit=2,
     sum_bins=16, rounds=2, launch_elements=48, merge_group=8, merge_lanes=2,
 )  # fmt: skip
-TINY_FENCED = TINY_GPU
+TINY_FENCED = replace(TINY_GPU, fence="mem_fence(CLK_GLOBAL_MEM_FENCE);")
