@@ -155,8 +155,8 @@ def _settled(named: Named, target: Node) -> Named:
 def _indices(indices: Any, array: DeviceArray) -> Node:
     """Indices as integers; NumPy converts what it can without loss."""
     given = indices if hasattr(indices, "dtype") else np.array(indices, np.intp)
-    if given.dtype.kind not in "biu" or given.dtype == np.uint64:
-        np.empty(0, given.dtype).astype(np.intp, casting="safe")  # raises
+    if given.dtype.kind not in "biu":
+        np.empty(0, given.dtype).astype(np.intp, casting="same_kind")  # raises
     if isinstance(given, DeviceArray):
         view = given.shape  # a value that a mask decides has been computed then
         assert view is not None

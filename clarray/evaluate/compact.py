@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from clarray.expr.view import Shape, broadcast_shapes, contiguous
 from clarray.ops.monoids import Reduction
 from clarray.ops.special import cast_loop
 from clarray.plan.compact import WORD, CompactPlan, access_class, compact_plan, flat_step, parts
-from clarray.plan.elementwise import ALIGNMENT
+from clarray.plan.elementwise import ALIGNMENT, INT_LIMIT
 from clarray.plan.layout import STEPPED, aligned
 from clarray.runtime import Memory
 
@@ -103,24 +103,28 @@ def _run(state: DeviceState, value: Node, mask: Node, shape: Shape, room: int = 
     value, mask = (flat(state, node, shape) for node in (value, mask))
     pattern, nodes = distinct((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
     accesses, steps = flat_accesses(nodes, shape)
-    loaded = [x.dtype for x in nodes if x.memory is not None]
-    computed = [value.dtype, *_dtypes(value, nodes), *_dtypes(mask, nodes)]
-    furthest = max(n, *(n * abs(s) for s in steps))
-    loose = any(x.memory is not None and x.offset * x.dtype.itemsize % ALIGNMENT for x in nodes)
     policy = state.policies.compact
     nbytes = bytes_of(nodes)
     args = data_arguments(nodes)
     args += [s for s, access in zip(steps, accesses, strict=True) if access in STEPPED]
     args.append(n)
+    furthest = max(n, *(n * abs(s) for s in steps))
+    loose = any(x.memory is not None and x.offset * x.dtype.itemsize % ALIGNMENT for x in nodes)
     for once in (True, False) if _may_look_back(state) else (False,):
-        plan = compact_plan(
-            accesses, loaded, computed, furthest, not loose, once, value.op is INDEX, policy
-        )
-        key = ("compact", value.sig, mask.sig, pattern, plan)
-        kernels = state.prepared.get(key)
-        if kernels is None:
+        key = (
+            "compact", value.sig, mask.sig, pattern, accesses, furthest < INT_LIMIT, loose, once,
+            policy,
+        )  # fmt: skip
+        prepared = state.prepared.get(key)
+        if prepared is None:
+            loaded = [x.dtype for x in nodes if x.memory is not None]
+            computed = [value.dtype, *_dtypes(value, nodes), *_dtypes(mask, nodes)]
+            plan = compact_plan(
+                accesses, loaded, computed, furthest, not loose, once, value.op is INDEX, policy
+            )
             made = compact_source(plan, value, mask, nodes, state.capabilities)
-            kernels = state.keep(key, state.kernels(made.text, made.arg_types))
+            prepared = state.keep(key, (plan, state.kernels(made.text, made.arg_types)))
+        plan, kernels = prepared
         run = _one_pass if once else _two_passes
         found = run(state, kernels, plan, list(args), nbytes, n, value.dtype, room)
         if found is not None:
@@ -133,20 +137,31 @@ _FAILED = "compact: looking back failed"
 
 
 _TOLD = "compact: told"
-_EPOCHS = 1 << 20
+_EPOCHS = (1 << 20) - 2
+_TICKETS = 1 << 31
 
 
-def _told(state: DeviceState, tiles: int) -> tuple[Memory, int]:
-    """The words in which tiles tell their counts, and what those of the next launch are marked with."""
+class Told(NamedTuple):
+    """The words in which tiles tell their counts, with what marks those of the next launch."""
+
+    memory: Memory
+    epoch: int
+    tickets: int
+
+
+def _told(state: DeviceState, tiles: int, groups: int) -> Told:
+    """The words for a launch; each group takes two tickets more than it has tiles."""
     nbytes = 8 * (4 + tiles)
-    found: tuple[Memory, int] | None = state.prepared.get(_TOLD)
-    ticket = state.policies.compact.ticket
-    if found is None or found[0].nbytes < nbytes or found[1] + 1 >= _EPOCHS or ticket:
+    taken = 2 * groups + tiles
+    found: Told | None = state.prepared.get(_TOLD)
+    if (
+        found is None or found.memory.nbytes < nbytes or found.epoch >= _EPOCHS
+        or found.tickets + 2 * taken >= _TICKETS
+    ):  # fmt: skip
         memory = state.device.allocate(max(nbytes, 1 << 16))
         state.device.fill_zero(memory)
-        found = (memory, 0)
-    found = (found[0], found[1] + 1)
-    state.keep(_TOLD, found)
+        found = Told(memory, 1, 0)
+    state.keep(_TOLD, Told(found.memory, found.epoch + 1, found.tickets + taken))
     return found
 
 
@@ -166,15 +181,16 @@ def _one_pass(
     except MemoryError:
         return None
     tiles = -(-n // plan.tile)
-    told, epoch = _told(state, tiles)
-    args += [tiles, epoch, told.buffer, memory.buffer]
+    groups = min(tiles, state.units * policy.groups_per_unit)
+    told = _told(state, tiles, groups)
+    args += [tiles, told.epoch, told.tickets, told.memory.buffer, memory.buffer]
     moved = nbytes + memory.nbytes
     Launch(
-        kernels["compact_once"], (tiles,), (policy.work_group,), args,
-        moved <= policy.inline_bytes, moved, (memory, told),
+        kernels["compact_once"], (groups,), (policy.work_group,), args,
+        moved <= policy.inline_bytes, moved, (memory, told.memory),
     ).run()  # fmt: skip
     head = np.empty(3, np.uint64)
-    device.read(told, 0, head)
+    device.read(told.memory, 0, head)
     if head[2]:
         state.keep(_FAILED, True)
         state.prepared.pop(_TOLD, None)

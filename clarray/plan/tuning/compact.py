@@ -34,9 +34,6 @@ class CompactPolicy:
         ``'volatile'`` for devices in whose memory those are the same.
     window : int
         Times 32 tiles that a warp looks back at, at once.
-    ticket : bool
-        Whether tiles are numbered as their work-groups start, where the device may start groups
-        in another order than that of their numbers.
     local_bytes : int
         Of a tile that goes through local memory, at most.
     spins : int
@@ -53,7 +50,6 @@ class CompactPolicy:
     chunk_bytes: int
     look_back: str = ""
     window: int = 4
-    ticket: bool = True
     local_bytes: int = 1 << 15
     spins: int = 1 << 20
 
@@ -78,7 +74,7 @@ GPU = CompactPolicy(
     inline_bytes=0,
     chunk_bytes=1 << 16,
 )
-NVIDIA = replace(GPU, look_back="ptx", ticket=False)
+NVIDIA = replace(GPU, look_back="ptx")
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = replace(CPU, groups_per_unit=3, inline_bytes=0, chunk_bytes=16)
