@@ -12,10 +12,14 @@ from clarray.plan.bitmap import BitmapPlan
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities
 
+_TALLY = ("buffer", "int64", "uint32", "buffer")
 ARG_TYPES = {
-    "bitmap_tally": ("buffer", "int64", "uint32", "buffer"),
-    "bitmap_starts": ("buffer",),
-    "bitmap_split": ("buffer", "int64", "uint32", "buffer", "buffer"),
+    "bitmap_clear": ("buffer", "int64"),
+    "bitmap_tally": _TALLY,
+    "bitmap_tally_next": _TALLY,
+    "bitmap_starts": ("buffer", "buffer"),
+    "bitmap_split": (*_TALLY, "buffer"),
+    "bitmap_split_next": (*_TALLY, "buffer"),
     "bitmap_set": ("buffer", "uint32", "buffer"),
     "bitmap_count": ("buffer", "buffer"),
     "bitmap_write": ("buffer", "buffer", "buffer"),
@@ -27,6 +31,6 @@ def bitmap_source(plan: BitmapPlan, capabilities: Capabilities) -> str:
     body = render(
         "bitmap",
         lane=str(compute_type(plan.dtype)), kind=plan.dtype.kind, bits=plan.bits, items=plan.items,
-        chunk=plan.chunk, wg=plan.work_group, look=look(capabilities),
+        chunk=plan.chunk, window=plan.window, wg=plan.work_group, look=look(capabilities),
     )  # fmt: skip
     return source(body, make_dialect(capabilities, 1), capabilities.function_attribute)

@@ -41,11 +41,10 @@ def _run(state: DeviceState, plan: BitmapPlan, leaf: Node) -> Node:
         kernels = state.keep(plan, state.kernels(bitmap_source(plan, state.capabilities), ARG_TYPES))
     device, size = state.device, leaf.size
     words = 1 << (plan.bits - 5)
-    tally = device.allocate(4 * 256)
+    tally, tally_next = device.allocate(4 * 256), device.allocate(4 << 16)
+    keys, other = device.allocate(4 * size), device.allocate(4 * size)
     bitmap = device.allocate(4 * words)
-    keys = device.allocate(4 * size)
     assert leaf.memory is not None
-    place = [leaf.memory.buffer, leaf.offset, size]
 
     def launch(name: str, groups: int, args: list[object], nbytes: int) -> None:
         Launch(kernels[name], (groups,), (plan.work_group,), args, False, nbytes).run()
@@ -55,15 +54,21 @@ def _run(state: DeviceState, plan: BitmapPlan, leaf: Node) -> Node:
     tiles = -(-size // (plan.work_group * plan.items))
     chunks = words // plan.chunk
     device.fill_zero(tally)
-    device.fill_zero(bitmap)
+    device.fill_zero(tally_next)
+    launch("bitmap_clear", filling, [bitmap.buffer, words // 4], 4 * words)
+    place = [leaf.memory.buffer, leaf.offset, size]
     launch("bitmap_tally", min(filling, tiles), [*place, tally.buffer], 4 * size)
-    launch("bitmap_starts", 1, [tally.buffer], 2048)
+    launch("bitmap_starts", 1, [tally.buffer, tally.buffer], 2048)
     launch("bitmap_split", tiles, [*place, tally.buffer, keys.buffer], 8 * size)
-    launch("bitmap_set", min(filling, tiles), [keys.buffer, size, bitmap.buffer], 8 * size)
+    place = [keys.buffer, 0, size]
+    launch("bitmap_tally_next", tiles, [*place, tally_next.buffer], 4 * size)
+    launch("bitmap_starts", 256, [tally.buffer, tally_next.buffer], 8 << 16)
+    launch("bitmap_split_next", tiles, [*place, tally_next.buffer, other.buffer], 8 * size)
+    launch("bitmap_set", tiles, [other.buffer, size, bitmap.buffer], 4 * (size + words))
     counts = device.allocate(4 * chunks)
     launch("bitmap_count", chunks, [bitmap.buffer, counts.buffer], 4 * words)
     total, starts = _starts(state, counts, chunks)
-    del keys  # its memory may serve for the result
+    del keys, other  # their memory may serve for the result
     out = device.allocate(4 * total)
     launch("bitmap_write", chunks, [bitmap.buffer, starts.buffer, out.buffer], 4 * (words + total))
     return contiguous_leaf(out, (total,), leaf.dtype)

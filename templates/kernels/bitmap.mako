@@ -1,8 +1,8 @@
 ## Bitmap: the distinct ones of many keys of 32 bits, in order, without a sort; see plan/bitmap.py.
 ##
-##   keys                 tally, split       ...2 | ...0 | ...1 ...          to 256 places by their highest bits, in any order
-##   map                  set                a bit per possible key: of one place, 2 MiB, which the cache holds
-##   distinct keys        count, write       the bits that are set, in order
+##   tally, split         keys to 256 places by their highest 8 bits, in any order; then those of a place to 256 of its own
+##   set                  a bit per possible key: of one of the 65536 places 8 KiB, so local memory holds a tile's
+##   count, write         the bits that are set, in order
 ##
 ## Atomic operations add counts, take places and set bits. Who comes first decides where a key lies in its place, and
 ## nothing of what comes out.
@@ -25,7 +25,7 @@ HELPER ${lane} value_of(const uint k) {
   return k;
 % endif
 }
-#define DIGIT(k) ((k) >> ${bits - 8})
+<% tile = wg * items %>
 #define KERNEL ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 ## Running sums of `sums` over its first `size` elements, by a work-group.
 <%def name="before(sums, size)">
@@ -43,51 +43,85 @@ for (int step_ = 1; step_ < ${size}; step_ <<= 1) {
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 </%def>
+## Count the digits of keys: the highest one of values, or the second one of keys that lie by the first. Of those, a
+## tile's all have one first digit, but where a place ends: there keys are counted one by one.
+<%def name="tally(name, type, key, level)">
 KERNEL
-void bitmap_tally(__global const ${lane} *restrict x, const long xo, const uint n, __global uint *restrict found) {
+void ${name}(__global const ${type} *restrict x, const long xo, const uint n, __global uint *restrict found) {
   __local uint counts[256];
   const int item = get_local_id(0);
+  x += xo;
+  uint main_ = 0;
   for (int s = item; s < 256; s += ${wg}) counts[s] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  x += xo;
-  for (ulong tile = (ulong)get_group_id(0) * ${wg * items}; tile < n; tile += (ulong)get_num_groups(0) * ${wg * items}) {
-    if (tile + ${wg * items} <= n) {
-      ${lane} v[${items}];
-      for (int j = 0; j < ${items}; ++j) v[j] = x[tile + j * ${wg} + item];
-      for (int j = 0; j < ${items}; ++j) atomic_inc(counts + DIGIT(key_of(v[j])));
-    } else {
-      for (ulong i = tile + item; i < n; i += ${wg}) atomic_inc(counts + DIGIT(key_of(x[i])));
+% if level == 1:
+  for (ulong tile = (ulong)get_group_id(0) * ${tile}; tile < n; tile += (ulong)get_num_groups(0) * ${tile}) {
+% else:
+  {
+    const ulong tile = (ulong)get_group_id(0) * ${tile};
+    main_ = x[tile] >> ${bits - 8};
+% endif
+    uint k[${items}];
+    #pragma unroll
+    for (int j = 0; j < ${items}; ++j) k[j] = ${key('x[min(tile + j * %d + item, (ulong)n - 1)]' % wg)};
+    #pragma unroll
+    for (int j = 0; j < ${items}; ++j) {
+      if (tile + j * ${wg} + item >= n) continue;
+% if level == 1:
+      atomic_inc(counts + (k[j] >> ${bits - 8}));
+% else:
+      if (k[j] >> ${bits - 8} == main_) atomic_inc(counts + (k[j] >> ${bits - 16} & 255));
+      else atomic_inc(found + (k[j] >> ${bits - 16}));
+% endif
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int s = item; s < 256; s += ${wg}) if (counts[s]) atomic_add(found + s, counts[s]);
+  for (int s = item; s < 256; s += ${wg}) if (counts[s]) atomic_add(found + main_ * 256 + s, counts[s]);
 }
+</%def>
+${tally('bitmap_tally', lane, lambda x: f'key_of({x})', 1)}
+${tally('bitmap_tally_next', 'uint', lambda x: x, 2)}
+## From counts to starts: a work-group for the second digits of one place, which begins where the place before ends.
 KERNEL
-void bitmap_starts(__global uint *restrict found) {
+void bitmap_starts(__global const uint *ends, __global uint *found) {
   __local uint sums[256];
   const int item = get_local_id(0);
+  const uint group = get_group_id(0), first = group ? ends[group - 1] : 0;
+  found += group * 256;
   for (int s = item; s < 256; s += ${wg}) sums[s] = found[s];
   barrier(CLK_LOCAL_MEM_FENCE);
 ${before('sums', 256)}
-  for (int s = item; s < 256; s += ${wg}) found[s] = s ? sums[s - 1] : 0;
+  for (int s = item; s < 256; s += ${wg}) found[s] = first + (s ? sums[s - 1] : 0);
 }
+## Move keys to their places: by runs, which are put together in local memory.
+<%def name="split(name, type, key, level)">
 KERNEL
-void bitmap_split(__global const ${lane} *restrict x, const long xo, const uint n, __global uint *restrict places, __global uint *restrict keys) {
-  __local uint counts[256], starts[256], staged[${wg * items}];
+void ${name}(__global const ${type} *restrict x, const long xo, const uint n, __global uint *restrict places, __global uint *restrict keys) {
+  __local uint counts[256], starts[256], staged[${tile}];
   const int item = get_local_id(0);
-  const ulong tile = (ulong)get_group_id(0) * ${wg * items};
-  const uint count = (uint)min((ulong)${wg * items}, (ulong)n - tile);
+  const ulong tile = (ulong)get_group_id(0) * ${tile};
+  const uint count = (uint)min((ulong)${tile}, (ulong)n - tile);
   x += xo + tile;
   for (int s = item; s < 256; s += ${wg}) counts[s] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   uint k[${items}], rank[${items}];
+  #pragma unroll
+  for (int j = 0; j < ${items}; ++j) k[j] = ${key('x[min((uint)(j * %d + item), count - 1)]' % wg)};
+% if level == 2:
+  const uint main_ = x[0] >> ${bits - 8};
+  places += main_ * 256;
+% endif
+  #pragma unroll
   for (int j = 0; j < ${items}; ++j) {
-    const uint i = j * ${wg} + item;
-    k[j] = i < count ? key_of(x[i]) : 0;
-  }
-  for (int j = 0; j < ${items}; ++j) {
-    const uint i = j * ${wg} + item;
-    rank[j] = i < count ? atomic_inc(counts + DIGIT(k[j])) : 0;
+    rank[j] = ${tile};
+    if ((uint)(j * ${wg} + item) >= count) continue;
+% if level == 2:
+    if (k[j] >> ${bits - 8} != main_) {
+      keys[atomic_inc(places + (k[j] >> ${bits - 16}) - main_ * 256)] = k[j];
+      continue;
+    }
+% endif
+    rank[j] = atomic_inc(counts + (k[j] >> ${bits - 8 * level} & 255));
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   uint own[${-(-256 // wg)}];
@@ -99,31 +133,53 @@ void bitmap_split(__global const ${lane} *restrict x, const long xo, const uint 
 ${before('counts', 256)}
   for (int q = 0; q < ${-(-256 // wg)}; ++q) {
     const int s = item + q * ${wg};
-    if (s < 256) {
-      const uint first = counts[s] - own[q];
-      starts[s] = (own[q] ? atomic_add(places + s, own[q]) : 0) - first;
-    }
+    if (s < 256 && own[q]) starts[s] = atomic_add(places + s, own[q]) - (counts[s] - own[q]);
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  #pragma unroll
   for (int j = 0; j < ${items}; ++j) {
-    const uint i = j * ${wg} + item, digit = DIGIT(k[j]);
-    if (i < count) staged[(digit ? counts[digit - 1] : 0) + rank[j]] = k[j];
+    const uint digit = k[j] >> ${bits - 8 * level} & 255;
+    if (rank[j] < ${tile}) staged[(digit ? counts[digit - 1] : 0) + rank[j]] = k[j];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint i = item; i < count; i += ${wg}) {
+  const uint placed = counts[255];
+  for (uint i = item; i < placed; i += ${wg}) {
     const uint key = staged[i];
-    keys[starts[DIGIT(key)] + i] = key;
+    keys[starts[key >> ${bits - 8 * level} & 255] + i] = key;
+  }
+}
+</%def>
+${split('bitmap_split', lane, lambda x: f'key_of({x})', 1)}
+${split('bitmap_split_next', 'uint', lambda x: x, 2)}
+## Set the bits of a tile's keys in a window of the map in local memory, from the place of the first key on, and then
+## those of the window in the map; a key beyond the window its own.
+KERNEL
+void bitmap_set(__global const uint *restrict keys, const uint n, __global uint *map) {
+  __local uint near[${window}];
+  const int item = get_local_id(0);
+  const ulong tile = (ulong)get_group_id(0) * ${tile};
+  const uint last = (uint)(min(tile + ${tile}, (ulong)n) - 1);
+  const uint base = (keys[tile] >> ${bits - 16} << ${bits - 16}) >> 5;
+  const uint span = min((uint)${window}, (((keys[last] >> ${bits - 16}) << ${bits - 16} | ${(1 << (bits - 16)) - 1}u) >> 5) - base + 1);
+  for (uint w = item; w < span; w += ${wg}) near[w] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint k[${items}];
+  #pragma unroll
+  for (int j = 0; j < ${items}; ++j) k[j] = keys[min(tile + j * ${wg} + item, (ulong)last)];
+  #pragma unroll
+  for (int j = 0; j < ${items}; ++j) {
+    const uint w = (k[j] >> 5) - base, bit = 1u << (k[j] & 31);
+    if (w >= span) atomic_or(map + base + w, bit);
+    else if (!(${look('near + w')} & bit)) atomic_or(near + w, bit);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint w = item; w < span; w += ${wg}) {
+    const uint mine = near[w];
+    if (mine) atomic_or(map + base + w, mine);
   }
 }
 KERNEL
-void bitmap_set(__global const uint *restrict keys, const uint n, volatile __global uint *map) {
-  const int item = get_local_id(0);
-  for (ulong tile = (ulong)get_group_id(0) * ${wg * 8}; tile < n; tile += (ulong)get_num_groups(0) * ${wg * 8}) {
-    uint k[8], seen[8];
-    for (int j = 0; j < 8; ++j) k[j] = tile + j * ${wg} + item < n ? keys[tile + j * ${wg} + item] : keys[tile];
-    for (int j = 0; j < 8; ++j) seen[j] = ${look('map + (k[j] >> 5)')};
-    for (int j = 0; j < 8; ++j) if (!(seen[j] >> (k[j] & 31) & 1)) atomic_or(map + (k[j] >> 5), 1u << (k[j] & 31));
-  }
+void bitmap_clear(__global uint4 *map, const long n) {
+  for (long i = get_global_id(0); i < n; i += get_global_size(0)) map[i] = (uint4)(0);
 }
 KERNEL
 void bitmap_count(__global const uint *restrict map, __global uint *restrict found) {
