@@ -7,7 +7,7 @@ computed while it is read.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,14 +23,14 @@ from clarray.plan.elementwise import index_type
 from clarray.plan.layout import STEPPED, access, aligned, reach
 from clarray.plan.reduce import power_of_two
 from clarray.plan.stencil import MODES, Frame, Reach, StencilPlan, Tiling
-from clarray.runtime import Memory
+from clarray.runtime import Kernel, Memory
 
 Spans = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Window:
-    """What becomes of the values around a position.
+    """What becomes of the values around a position; a launch is prepared once for each object.
 
     Parameters
     ----------
@@ -125,12 +125,56 @@ def _kinds(nodes: list[Node], frame: Frame, chunked: bool, explicit: bool) -> tu
     return tuple(kinds)
 
 
+class Prepared(NamedTuple):
+    """A kernel, and all its arguments but those that differ from call to call."""
+
+    kernel: Kernel
+    groups: int
+    tables: tuple[Any, ...]  # arguments between the target's and the scratch memory
+    scratch: int  # bytes
+    numbers: tuple[Any, ...]
+    inline: bool
+    nbytes: int
+    keep: list[Any]
+
+
 def _prepare(
     state: DeviceState, value: Node, window: Window, modes: tuple[str, ...], cval: Any, dtype: np.dtype, target: Node,
 ) -> Launch:  # fmt: skip
-    policy = state.policies.stencil
     pattern, nodes = distinct(value.inputs or (value,))
-    frame = frame_of(value, window.spans, nodes, target)
+    places = tuple((n.shape, n.strides) if n.op is not CONST else None for n in nodes)
+    key = ("window", value.sig, pattern, places, target.shape, window, modes, cval, dtype, target.dtype)
+    found = state.prepared.get(key)
+    if found is None:
+        found = _planned(state, value, nodes, pattern, window, modes, cval, dtype, target)
+        if found is None:
+            evaluate(value)
+            return _prepare(state, value, window, modes, cval, dtype, target)
+        if not isinstance(window.weights, Node):  # such a window is used once
+            state.keep(key, found)
+    assert target.memory is not None
+    args = [*data_arguments(nodes), target.memory.buffer, 0]
+    if isinstance(window.weights, Node):
+        assert window.weights.memory is not None
+        args += [window.weights.memory.buffer, window.weights.offset]
+    args += found.tables
+    keep = [nodes, found.keep]
+    if found.scratch:
+        scratch = state.device.allocate(found.scratch)
+        keep.append(scratch)
+        args.append(scratch.buffer)
+    args += found.numbers
+    group = state.policies.stencil.work_group
+    return Launch(found.kernel, (found.groups,), (group,), args, found.inline, found.nbytes, keep)
+
+
+def _planned(
+    state: DeviceState, value: Node, nodes: list[Node], pattern: tuple[int, ...], window: Window,
+    modes: tuple[str, ...], cval: Any, dtype: np.dtype, target: Node,
+) -> Prepared | None:  # fmt: skip
+    """The launch of a window over arrays that lie so; None where a pending value has to be computed before."""
+    policy = state.policies.stencil
+    frame = frame_of(value, window.spans, nodes, target.shape)
     held = tile_dtype(window.form, dtype)
     found = plans.window_reach(frame, window.spans, window.shifts)
     wide = _dtypes(value, nodes) | {dtype, held, target.dtype}
@@ -141,24 +185,23 @@ def _prepare(
     else:
         local = state.capabilities.local_bytes
         tiling = plans.gpu_tiling(frame, found, held.itemsize, policy, local)
-        if not tiling.size and value.memory is None and value.op is not CONST and value.args:
-            evaluate(value)  # every tap would compute it again
-            return _prepare(state, value, window, modes, cval, dtype, target)
+        if not tiling.size and value.memory is None and value.args:
+            return None  # every tap would compute it again
     plan = _plan(state, window, dtype, held, nodes, frame, found, tiling, vector, target)
     key = ("stencil", value.sig, pattern, plan)
     kernel = state.prepared.get(key)
     if kernel is None:
         source = stencil_source(plan, value, nodes, state.capabilities)
         kernel = state.keep(key, state.kernel(source))
-    return _launch(state, kernel, plan, window, nodes, frame, found, tiling, modes, cval, target)
+    return _arguments(state, kernel, plan, window, nodes, frame, found, tiling, modes, cval, target)
 
 
-def frame_of(value: Node, spans: Spans, nodes: list[Node], target: Node) -> Frame:
-    """The loops over a value, its inputs and its target."""
+def frame_of(value: Node, spans: Spans, nodes: list[Node], out_shape: tuple[int, ...]) -> Frame:
+    """The loops over a value, its inputs and its output."""
     ndim = len(value.shape)
     placed = [n for n in nodes if n.op is not CONST]
-    operands = (contiguous(target.shape), *(aligned(n.shape, n.strides, ndim) for n in placed))
-    return plans.stencil_frame(value.shape, target.shape, operands, spans)
+    operands = (contiguous(out_shape), *(aligned(n.shape, n.strides, ndim) for n in placed))
+    return plans.stencil_frame(value.shape, out_shape, operands, spans)
 
 
 def _dtypes(root: Node, nodes: list[Node]) -> set[np.dtype]:
@@ -208,58 +251,48 @@ def furthest(frame: Frame) -> int:
     return max((reach(extents, tuple(a.steps[k] for a in frame.axes)) for k in range(1, len(frame.x.steps))), default=0)
 
 
-def _launch(
-    state: DeviceState, kernel: Any, plan: StencilPlan, window: Window, nodes: list[Node], frame: Frame,
+def _arguments(
+    state: DeviceState, kernel: Kernel, plan: StencilPlan, window: Window, nodes: list[Node], frame: Frame,
     found: Reach, tiling: Tiling, modes: tuple[str, ...], cval: Any, target: Node,
-) -> Launch:  # fmt: skip
-    assert target.memory is not None
+) -> Prepared:  # fmt: skip
     policy = plan.policy
-    keep: list[Any] = [nodes]
-    args = [*data_arguments(nodes), target.memory.buffer, 0]
-    if plan.form not in plans.RANKS:
-        weights = window.weights
-        if isinstance(weights, Node):
-            assert weights.memory is not None
-            args += [weights.memory.buffer, weights.offset]
-        else:
-            args += [constant_memory(state, weights, keep).buffer, 0]
+    keep: list[Any] = []
+    tables: list[Any] = []
+    if plan.form not in plans.RANKS and not isinstance(window.weights, Node):
+        tables += [constant_memory(state, window.weights, keep).buffer, 0]
     if plan.form in (plans.TABLE, *plans.RANKS) or not plan.staged:
         shifts = window.shifts or _line_shifts(window, len(modes))
-        table = plans.places(frame, found, shifts, tiling)
-        args.append(constant_memory(state, table, keep).buffer)
+        tables.append(constant_memory(state, plans.places(frame, found, shifts, tiling), keep).buffer)
     if plan.deep and plan.staged:
-        args.append(constant_memory(state, np.array(found.planes, np.int32), keep).buffer)
+        tables.append(constant_memory(state, np.array(found.planes, np.int32), keep).buffer)
     units, down, across = plans.tiles(frame, tiling)
-    groups = units
-    if policy.chunked:
-        nbytes = bytes_of(nodes) + target.size * target.dtype.itemsize
-        groups = max(1, min(units, state.units * policy.groups_per_unit))
-        if nbytes * max(1, window.taps) <= policy.inline_bytes:
-            groups = 1
-        scratch = state.device.allocate(groups * tiling.size * tile_dtype(plan.form, plan.value).itemsize)
-        keep.append(scratch)
-        args.append(scratch.buffer)
-    args += scalar_arguments(cval, plan.value)
-    if plan.divides:
-        args += scalar_arguments(window.divisor, plan.value)
-    args += [units, down, across, tiling.height, *([] if plan.width else [tiling.width]), tiling.pitch, tiling.plane]
-    step = plans.line_step(frame, window.axis, tiling) if not window.shifts else 0
-    args += [tiling.size, len(found.planes), window.taps, step, window.rank]
-    args += [found.low_y, found.span_y, found.low_x, found.span_x, frame.inner]
-    for axis in (frame.y, frame.x, *frame.outer):
-        args += [axis.extent, axis.out_extent, 0 if axis.number is None else MODES.index(modes[axis.number])]
-    for kind, k in [*_placed(plan.accesses), ("unit" if policy.chunked else "strided", 0)]:
-        args += [a.steps[k] for a in frame.outer] + [frame.y.steps[k]]
-        args += [frame.x.steps[k]] if kind in STEPPED else []
     nbytes = bytes_of(nodes) + target.size * target.dtype.itemsize
     inline = nbytes * max(1, window.taps) <= policy.inline_bytes
-    return Launch(kernel, (groups,), (policy.work_group,), args, inline, nbytes, keep)
+    groups, scratch = units, 0
+    if policy.chunked:
+        groups = 1 if inline else max(1, min(units, state.units * policy.groups_per_unit))
+        scratch = groups * tiling.size * tile_dtype(plan.form, plan.value).itemsize
+    numbers = scalar_arguments(cval, plan.value)
+    if plan.divides:
+        numbers += scalar_arguments(window.divisor, plan.value)
+    numbers += [units, down, across, tiling.height, *([] if plan.width else [tiling.width]), tiling.pitch, tiling.plane]
+    step = plans.line_step(frame, window.axis, tiling) if not window.shifts else 0
+    numbers += [tiling.size, len(found.planes), window.taps, step, window.rank]
+    numbers += [found.low_y, found.span_y, found.low_x, found.span_x, frame.inner]
+    numbers += frame_arguments(frame, modes, plan.accesses, "unit" if policy.chunked else "strided")
+    return Prepared(kernel, groups, tuple(tables), scratch, tuple(numbers), inline, nbytes, keep)
 
 
-def _placed(accesses: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Access class and number among the operands of every input that is no constant."""
+def frame_arguments(frame: Frame, modes: tuple[str, ...], accesses: tuple[str, ...], out_access: str) -> list[int]:
+    """Extents and modes of the loops, and the strides of the inputs and of the output, as kernels declare them."""
+    numbers: list[int] = []
+    for axis in (frame.y, frame.x, *frame.outer):
+        numbers += [axis.extent, axis.out_extent, 0 if axis.number is None else MODES.index(modes[axis.number])]
     kinds = [a for a in accesses if a != "const"]
-    return list(zip(kinds, range(1, len(kinds) + 1), strict=True))
+    for k, kind in [*enumerate(kinds, 1), (0, out_access)]:
+        numbers += [a.steps[k] for a in frame.outer] + [frame.y.steps[k]]
+        numbers += [frame.x.steps[k]] if kind in STEPPED else []
+    return numbers
 
 
 def _line_shifts(window: Window, ndim: int) -> tuple[tuple[int, ...], ...]:

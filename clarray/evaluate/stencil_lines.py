@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,12 +10,19 @@ from clarray.codegen.expression import distinct
 from clarray.codegen.stencil_lines import stencil_lines_source
 from clarray.evaluate.scan import settle
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
-from clarray.evaluate.stencil import Window, constant_memory, frame_of, furthest, scalar_arguments
+from clarray.evaluate.stencil import (
+    Window,
+    constant_memory,
+    frame_arguments,
+    frame_of,
+    furthest,
+    scalar_arguments,
+)
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
 from clarray.plan.elementwise import ALIGNMENT, index_type
-from clarray.plan.layout import STEPPED
-from clarray.plan.stencil import EVEN, LINE, MODES, ODD, Frame
+from clarray.plan.stencil import EVEN, LINE, ODD, Frame
 from clarray.plan.stencil_lines import VECTOR, Line, LinesPlan, is_rectangle, line_tile
+from clarray.runtime import Kernel, Memory
 
 
 def stencil_lines(
@@ -48,48 +55,88 @@ def stencil_lines(
         settle(value)
         if value.memory is None and value.op is CONST:
             return None
-        target = contiguous_leaf(device.allocate(value.size * out_dtype.itemsize), value.shape, out_dtype)
-        launch = _prepare(state, value, windows, modes, cval, dtype, target)
-        if launch is None:
+        found, nodes = _prepare(state, value, windows, modes, cval, dtype, out_dtype)
+        if found is None:
             return None
-        launch.run()
+        memory = device.allocate(value.size * out_dtype.itemsize)
+        target = contiguous_leaf(memory, value.shape, out_dtype)
+        args = [*data_arguments(nodes), memory.buffer, 0, found.weights.buffer, *found.numbers]
+        Launch(found.kernel, (found.groups,), (policy.work_group,), args, False, found.nbytes, found).run()
         if value.flags & EAGER:
             device.synchronize()
     return target
 
 
+class Prepared(NamedTuple):
+    """A kernel, and all its arguments but those that differ from call to call."""
+
+    kernel: Kernel
+    groups: int
+    weights: Memory
+    numbers: tuple[Any, ...]
+    nbytes: int
+
+
 def _prepare(
     state: DeviceState, value: Node, windows: tuple[Window, ...], modes: tuple[str, ...], cval: Any, dtype: np.dtype,
-    target: Node,
-) -> Launch | None:  # fmt: skip
-    policy = state.policies.stencil
+    out_dtype: np.dtype,
+) -> tuple[Prepared | None, list[Node]]:  # fmt: skip
     pattern, nodes = distinct(value.inputs or (value,))
+    places = tuple(
+        (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT) if n.op is not CONST else None for n in nodes
+    )
+    key = ("lines", value.sig, pattern, places, value.shape, windows, modes, cval, dtype, out_dtype)
+    found = state.prepared.get(key)
+    if found is None:
+        found = state.keep(key, (_planned(state, value, nodes, pattern, windows, modes, cval, dtype, out_dtype),))
+    return found[0], nodes
+
+
+def _planned(
+    state: DeviceState, value: Node, nodes: list[Node], pattern: tuple[int, ...], windows: tuple[Window, ...],
+    modes: tuple[str, ...], cval: Any, dtype: np.dtype, out_dtype: np.dtype,
+) -> Prepared | None:  # fmt: skip
+    policy = state.policies.stencil
     spans = tuple(next((w.spans[a] for w in windows if w.axis == a), (0, 0)) for a in range(len(value.shape)))
-    frame = frame_of(value, spans, nodes, target)
+    frame = frame_of(value, spans, nodes, value.shape)
     # an axis of weights that reach nowhere is like any other
     if not is_rectangle(frame, tuple(w.axis for w in windows)):
         return None
     by_axis = {w.axis: w for w in windows}
     down = None if frame.y.number is None else by_axis[frame.y.number]
     across = None if frame.x.number is None else by_axis[frame.x.number]
-    if down is not None and across is not None and windows[0] is across and not _commute(modes, windows, cval, target):
+    if (
+        down is not None
+        and across is not None
+        and windows[0] is across
+        and not _commute(modes, windows, cval, out_dtype)
+    ):
         return None
     tile = line_tile(_line(down), _line(across), frame.inner, dtype.itemsize, policy, state.capabilities.local_bytes)
     if tile is None or 2 * frame.y.out_extent < tile[0]:
         return None
-    plan = _plan(state, nodes, frame, (down, across), tile, dtype, target)
+    plan = _plan(state, nodes, frame, (down, across), tile, dtype, out_dtype, value.size)
     key = ("stencil lines", value.sig, pattern, plan)
     kernel = state.prepared.get(key)
     if kernel is None:
         source = stencil_lines_source(plan, value, nodes, state.capabilities)
         kernel = state.keep(key, state.kernel(source))
-    return _launch(state, kernel, plan, nodes, frame, (down, across), modes, cval, target)
+    weights = np.concatenate([w.weights for w in (down, across) if w is not None])
+    rows = -(-frame.y.out_extent // plan.height)
+    columns = -(-(frame.x.out_extent * frame.inner) // plan.width)
+    numbers = [*scalar_arguments(cval, plan.value), rows, columns, frame.inner]
+    numbers += frame_arguments(frame, modes, plan.accesses, "unit")
+    groups = rows * columns
+    for axis in frame.outer:
+        groups *= axis.out_extent
+    nbytes = bytes_of(nodes) + value.size * out_dtype.itemsize
+    return Prepared(kernel, groups, constant_memory(state, weights, []), tuple(numbers), nbytes)
 
 
-def _commute(modes: tuple[str, ...], windows: tuple[Window, ...], cval: Any, target: Node) -> bool:
+def _commute(modes: tuple[str, ...], windows: tuple[Window, ...], cval: Any, out: np.dtype) -> bool:
     """Whether the columns may be filtered before the rows: what lies outside may not mix, nor be cut off."""
     constant = any(modes[w.axis] == "constant" for w in windows) and cval != 0
-    return target.dtype.kind == "f" and not constant
+    return out.kind == "f" and not constant
 
 
 def _line(window: Window | None) -> Line | None:
@@ -101,7 +148,7 @@ def _line(window: Window | None) -> Line | None:
 
 def _plan(
     state: DeviceState, nodes: list[Node], frame: Frame, windows: tuple[Window | None, Window | None],
-    tile: tuple[int, int], dtype: np.dtype, target: Node,
+    tile: tuple[int, int], dtype: np.dtype, out: np.dtype, size: int,
 ) -> LinesPlan:  # fmt: skip
     first = nodes[0]
     steps = [a.steps[0] for a in (*frame.outer, frame.y)]
@@ -113,37 +160,12 @@ def _plan(
         and dtype.itemsize == 4
     )  # fmt: skip
     kinds = tuple("const" if n.op is CONST else "index" if n.op is INDEX else "strided" for n in nodes)
-    reached = max(furthest(frame), target.size, 2 * max(a.extent for a in frame.axes)) + 1024
+    reached = max(furthest(frame), size, 2 * max(a.extent for a in frame.axes)) + 1024
     down, across = windows
     some = down or across
     assert some is not None
     return LinesPlan(
-        kinds, dtype, target.dtype, some.exact, _line(down), _line(across), frame.inner, len(frame.outer), *tile,
-        index_type(reached, False), wide_load, aligned and target.dtype.kind in "iuf" and target.dtype != np.float16,
+        kinds, dtype, out, some.exact, _line(down), _line(across), frame.inner, len(frame.outer), *tile,
+        index_type(reached, False), wide_load, aligned and out.kind in "iuf" and out != np.float16,
         state.policies.stencil,
     )  # fmt: skip
-
-
-def _launch(
-    state: DeviceState, kernel: Any, plan: LinesPlan, nodes: list[Node], frame: Frame,
-    windows: tuple[Window | None, Window | None], modes: tuple[str, ...], cval: Any, target: Node,
-) -> Launch:  # fmt: skip
-    assert target.memory is not None
-    keep: list[Any] = [nodes]
-    weights = np.concatenate([w.weights for w in windows if w is not None])
-    args = [*data_arguments(nodes), target.memory.buffer, 0, constant_memory(state, weights, keep).buffer]
-    args += scalar_arguments(cval, plan.value)
-    down = -(-frame.y.out_extent // plan.height)
-    across = -(-(frame.x.out_extent * frame.inner) // plan.width)
-    args += [down, across, frame.inner]
-    for axis in (frame.y, frame.x, *frame.outer):
-        args += [axis.extent, axis.out_extent, 0 if axis.number is None else MODES.index(modes[axis.number])]
-    kinds = [a for a in plan.accesses if a != "const"]
-    for k, kind in [*enumerate(kinds, 1), (0, "unit")]:
-        args += [a.steps[k] for a in frame.outer] + [frame.y.steps[k]]
-        args += [frame.x.steps[k]] if kind in STEPPED else []
-    groups = down * across
-    for axis in frame.outer:
-        groups *= axis.out_extent
-    nbytes = bytes_of(nodes) + target.size * target.dtype.itemsize
-    return Launch(kernel, (groups,), (plan.policy.work_group,), args, False, nbytes, keep)

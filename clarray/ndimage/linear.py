@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers as numeric
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,23 +56,33 @@ def _line(
     x: DeviceArray, source: np.dtype, weights: np.ndarray, axis: int, out: np.dtype, mode: Any, cval: Any, origin: int,
     divisor: Any = None,
 ) -> Pass:  # fmt: skip
-    """The pass of weights along one axis."""
-    ndim, taps = x.ndim, weights.size
+    """The pass of weights along one axis; the same one for the same weights, so that its launch is kept."""
+    line = np.ascontiguousarray(weights, np.float64).tobytes()
+    number = cval if isinstance(cval, int) else float(cval)
+    return _line_pass(x.ndim, x.device, source, line, axis, out, mode_of(mode), number, int(origin), divisor)
+
+
+@lru_cache(maxsize=1024)
+def _line_pass(
+    ndim: int, device: Any, source: np.dtype, line: bytes, axis: int, out: np.dtype, mode: str, cval: Any, origin: int,
+    divisor: Any,
+) -> Pass:  # fmt: skip
+    weights = np.frombuffer(line)
+    taps = weights.size
     low = -(taps // 2 + origin)
     spans = tuple((low, low + taps - 1) if a == axis else (0, 0) for a in range(ndim))
     work: np.dtype
-    if divisor is not None and out.kind != "f" and source.kind != "f" and not x.device.capabilities.fp64:
+    if divisor is not None and out.kind != "f" and source.kind != "f" and not device.capabilities.fp64:
         work = np.dtype(np.int64)  # whole numbers give SciPy's quotient where its sums have no more than 53 bits
     else:
         whole = weights if divisor is None else weights / divisor  # sums may be whole numbers, means are not
-        work = _work(source, out, whole, cval, x.device)
+        work = _work(source, out, whole, cval, device)
     exact = work.kind == "i" or work == _FLOAT64
     form = _symmetry(weights) if exact and divisor is None else LINE
     if divisor is not None and not exact:
         weights, divisor = weights / divisor, None
     window = Window(form, spans, (), weights.astype(work), taps, axis, 0, divisor, exact)
-    code = mode_of(mode)
-    return Pass(window, tuple(code if a == axis else "nearest" for a in range(ndim)), cval, work)
+    return Pass(window, tuple(mode if a == axis else "nearest" for a in range(ndim)), cval, work)
 
 
 def correlate1d(
@@ -186,12 +197,23 @@ def expanded(w: np.ndarray, axes: tuple[int, ...], ndim: int) -> np.ndarray:
 
 def table(x: DeviceArray, w: np.ndarray, origins: list[int], target: Target, modes: tuple[str, ...], cval: Any) -> Pass:
     """The pass of a window of weights over all axes; weights of zero are left out, as SciPy does."""
+    cells = np.ascontiguousarray(w, np.float64).tobytes()
+    number = cval if isinstance(cval, int) else float(cval)
+    return _table_pass(x.device, x.dtype, w.shape, cells, tuple(origins), target.dtype, modes, number)
+
+
+@lru_cache(maxsize=256)
+def _table_pass(
+    device: Any, source: np.dtype, shape: tuple[int, ...], cells: bytes, origins: tuple[int, ...], out: np.dtype,
+    modes: tuple[str, ...], cval: Any,
+) -> Pass:  # fmt: skip
+    w = np.frombuffer(cells).reshape(shape)
     used = np.argwhere(np.abs(w) > _EPSILON)
-    before = np.array([n // 2 + o for n, o in zip(w.shape, origins, strict=True)], int)
+    before = np.array([n // 2 + o for n, o in zip(shape, origins, strict=True)], int)
     shifts = used - before
-    work = _work(x.dtype, target.dtype, w, cval, x.device)
+    work = _work(source, out, w, cval, device)
     spans = tuple((int(s.min()), int(s.max())) if s.size else (0, 0) for s in shifts.T)
-    taps = tuple(tuple(s) for s in shifts.tolist()) or ((0,) * x.ndim,)
+    taps = tuple(tuple(s) for s in shifts.tolist()) or ((0,) * w.ndim,)
     weights = w[tuple(used.T)] if len(used) else np.zeros(1)
     window = Window(TABLE, spans, taps, weights.astype(work), len(taps), exact=work == _FLOAT64)
     return Pass(window, modes, cval, work)
@@ -329,6 +351,7 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
     return (x[:, None] ** exponents).dot(q) * phi
 
 
+@lru_cache(maxsize=256, typed=True)
 def _gaussian_line(sigma: Any, order: int, truncate: float, radius: Any) -> np.ndarray:
     sd = float(sigma)
     reach = int(truncate * sd + 0.5) if radius is None else radius

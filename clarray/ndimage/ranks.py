@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,16 +50,28 @@ def _pass(
     x: DeviceArray, source: np.dtype, form: str, footprint: np.ndarray, origins: list[int], mode: Any, cval: Any,
     rank: int = 0,
 ) -> Pass:  # fmt: skip
-    """The pass of a window over all axes."""
-    used = np.argwhere(footprint)
-    shifts = used - np.array([n // 2 + o for n, o in zip(footprint.shape, origins, strict=True)], int)
+    """The pass of a window over all axes; the same one for the same window, so that its launch is kept."""
+    cells = np.ascontiguousarray(footprint, bool).tobytes()
+    number = cval if isinstance(cval, int) else float(cval)
+    return _window_pass(
+        x.device, source, form, footprint.shape, cells, tuple(map(int, origins)), mode_of(mode), number, int(rank)
+    )
+
+
+@lru_cache(maxsize=256)
+def _window_pass(
+    device: Any, source: np.dtype, form: str, shape: tuple[int, ...], cells: bytes, origins: tuple[int, ...],
+    mode: str, cval: Any, rank: int,
+) -> Pass:  # fmt: skip
+    used = np.argwhere(np.frombuffer(cells, bool).reshape(shape))
+    shifts = used - np.array([n // 2 + o for n, o in zip(shape, origins, strict=True)], int)
     spans = tuple((int(s.min()), int(s.max())) for s in shifts.T)
-    code = mode_of(mode)
+    ndim = len(shape)
     if form == SELECT and source.kind in "iub":  # SciPy makes it one of the dtype's values, or of int64 in a line
-        cval = int(np.array(float(cval)).astype(np.int64).astype(np.int64 if x.ndim == 1 else source))
-    work = _work(source, len(used), form, code, cval, x.device)
+        cval = int(np.array(float(cval)).astype(np.int64).astype(np.int64 if ndim == 1 else source))
+    work = _work(source, len(used), form, mode, cval, device)
     window = Window(form, spans, tuple(tuple(s) for s in shifts.tolist()), None, len(used), rank=rank)
-    return Pass(window, (code,) * x.ndim, cval, work)
+    return Pass(window, (mode,) * ndim, cval, work)
 
 
 def _check_origins(origins: list[int], shape: tuple[int, ...]) -> None:

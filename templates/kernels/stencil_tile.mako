@@ -42,6 +42,7 @@ void stencil(${', '.join(params)}) {
   __local ${t.lane} tile[${local_size}];
   {
     const int th = min((${I})${G * R // W}, (${I})(my - y0)) + span_y, n = min((${I})${W}, (${I})(mx * inner - x0)) + span_x;
+    const bool whole = x0 + low_x >= 0 && x0 + low_x + n <= kx * inner;
     for (int l = lid / ${lanes}; l < th${' * planes' if deep else ''}; l += ${G // lanes}) {
 % if deep:
       const int p = l / th, r = l - p * th;
@@ -56,20 +57,31 @@ void stencil(${', '.join(params)}) {
 % endfor
       const bool empty = ${' || '.join(['y < 0', *(f'z{a} < 0' for a in range(rank) if deep)])};
       ${forms.bases([f'z{a}' for a in range(rank)], 'y')}
-      for (int j = lid & ${lanes - 1}; j < n; j += ${lanes}) {
-        ${I} x = x0 + low_x + j;
-        if (x < 0 || x >= kx * inner) {
-          const ${I} q = (x >= 0 ? x : x - inner + 1) / inner, x_ = bounded(q, kx, mode_x);
-          x = x_ < 0 ? -1 : x_ * inner + (x - q * inner);
-        }
-        ${t.lane} v = outside;
-        if (!empty && x >= 0) {
+      if (whole && !empty) {
+        _Pragma("unroll 4")
+        for (int j = lid & ${lanes - 1}; j < n; j += ${lanes}) {
+          const ${I} x = x0 + low_x + j;
 % for s in scalars.operands:
           const ${s.lane} ${s.name}_0 = ${access.element(s, s.base, 'x')};
 % endfor
-          v = ${forms.staged_value(scalar.call(0), True)};
+          line[j] = ${forms.staged_value(scalar.call(0), True)};
         }
-        line[j] = v;
+      } else {
+        for (int j = lid & ${lanes - 1}; j < n; j += ${lanes}) {
+          ${I} x = x0 + low_x + j;
+          if (x < 0 || x >= kx * inner) {
+            const ${I} q = (x >= 0 ? x : x - inner + 1) / inner, x_ = bounded(q, kx, mode_x);
+            x = x_ < 0 ? -1 : x_ * inner + (x - q * inner);
+          }
+          ${t.lane} v = outside;
+          if (!empty && x >= 0) {
+% for s in scalars.operands:
+            const ${s.lane} ${s.name}_0 = ${access.element(s, s.base, 'x')};
+% endfor
+            v = ${forms.staged_value(scalar.call(0), True)};
+          }
+          line[j] = v;
+        }
       }
     }
   }
