@@ -1,7 +1,7 @@
 """``ufunc.accumulate``, ``ufunc.reduceat`` and ``ufunc.at``.
 
-All three take the elements in order, so they work for any ufunc, also for one that is not
-associative. Float sums along an axis are compensated, as those of a reduction are.
+They work for any ufunc, also for one that is not associative: its elements are taken in order.
+Float sums along an axis are compensated, as those of a reduction are.
 """
 
 from __future__ import annotations
@@ -139,6 +139,11 @@ def accumulate(
     if found is not place:
         ufunc_calls.assign(target, found)
     return target
+
+
+def accumulated_dtype(ufunc: np.ufunc, array: DeviceArray, dtype: Any = None) -> np.dtype:
+    """The dtype of ``ufunc.accumulate(array, dtype=dtype)``."""
+    return _monoid(ufunc, "accumulate", array._node, dtype, None).out_dtype
 
 
 # reduceat -----------------------------------------------------------------------------------------

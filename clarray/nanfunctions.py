@@ -32,7 +32,7 @@ def _has_nan(node: Node) -> bool:
     return node.dtype.kind in "fc"
 
 
-def _replaced(a: Any, value: Any) -> DeviceArray:
+def replaced(a: Any, value: Any) -> DeviceArray:
     """`a` with `value` in place of NaN."""
     array = as_array(a)
     node = array._node
@@ -60,7 +60,7 @@ def nansum(
     initial: Any = _NO, where: Any = True,
 ) -> DeviceArray:  # fmt: skip
     """Sum over axes, NaN counting as zero; see `clarray.sum`."""
-    return reductions.sum(_replaced(a, 0), axis, dtype, out, keepdims, initial, where)
+    return reductions.sum(replaced(a, 0), axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(
@@ -68,7 +68,7 @@ def nanprod(
     initial: Any = _NO, where: Any = True,
 ) -> DeviceArray:  # fmt: skip
     """Product over axes, NaN counting as one; see `clarray.sum`."""
-    return reductions.prod(_replaced(a, 1), axis, dtype, out, keepdims, initial, where)
+    return reductions.prod(replaced(a, 1), axis, dtype, out, keepdims, initial, where)
 
 
 def nanmax(
@@ -128,7 +128,7 @@ def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float)
         if bool(missing.any()):
             raise ValueError("All-NaN slice encountered")
     find = getattr(reductions, name)
-    return find(_replaced(array, worst), axis, out, keepdims=bool(keepdims))
+    return find(replaced(array, worst), axis, out, keepdims=bool(keepdims))
 
 
 def nanargmax(

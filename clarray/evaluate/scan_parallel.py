@@ -17,7 +17,6 @@ from clarray.plan.layout import aligned
 from clarray.plan.scan import (
     COLUMNS,
     LOOKBACK,
-    ROWS,
     SPLIT,
     Cut,
     Lines,
@@ -60,7 +59,7 @@ def run_parallel(
         Whether a single pass is allowed; by default where the policy says so, the device has passed
         a test, and no input is overwritten: a work-group that gives up waiting reads them again.
     """
-    if state.policies.scan.chunked and state.capabilities.fp64:
+    if state.policies.scan.widen and state.capabilities.fp64:
         monoid = widened_monoid(monoid)
     pattern, nodes = distinct(value.inputs or (value,))
     placed = [n for n in nodes if n.op is not CONST]
@@ -115,8 +114,7 @@ def _launch_all(
         words, region = chain_words(plan, lines.kept, way.parts, state_words(monoid))
         memory, epoch = chain.next(state.device, words)
         args = [*place, way.units, *numbers, memory.buffer, epoch, way.parts, region]
-        stay = state.units * policy.resident if plan.form == ROWS and policy.resident else way.units
-        Launch(kernels["scan_lookback"], (min(stay, way.units),), local, args, False, nbytes, memory).run()
+        Launch(kernels["scan_lookback"], (way.units,), local, args, False, nbytes, memory).run()
         return
     count = target.size // length
     counts = [way.units, count, way.parts, way.length]
@@ -185,7 +183,7 @@ def is_trusted(state: DeviceState) -> bool:
 def _passes(state: DeviceState) -> bool:
     policy = state.policies.scan
     tile = policy.work_group * policy.loads * max(1, min(policy.max_width, policy.vector_bytes // 8))
-    size = tile * (policy.fan**2 + 2) + 1
+    size = tile * (2 * policy.work_group + 2) + 1
     value = index((size,), (1,), _INT64)
     target = contiguous_leaf(state.device.allocate(8 * size), (size,), _INT64)
     try:
@@ -203,4 +201,4 @@ def _passes(state: DeviceState) -> bool:
     return not gave_up and bool((found == np.arange(size).cumsum()).all())
 
 
-__all__ = ["ROWS", "Chain", "chain_of", "is_trusted", "run_parallel", "shifted_arguments"]
+__all__ = ["Chain", "chain_of", "is_trusted", "run_parallel", "shifted_arguments"]

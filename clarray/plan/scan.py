@@ -343,6 +343,5 @@ def chain_words(plan: ParallelPlan, kept: Shape, tiles: int, state: int) -> tupl
         across = plan.work_group // plan.down
         strips = lines // kept[-1] * -(-kept[-1] // across)
         return 2 + strips * tiles * across * state, 0
-    fan = plan.policy.fan
-    region = (tiles + tiles // fan + 1 + tiles // fan**2 + 2) * state
+    region = (tiles + tiles // plan.work_group + 2) * state
     return 2 + lines * region, region

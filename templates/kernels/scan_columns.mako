@@ -113,7 +113,7 @@ ${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const lon
   __local state_t above_[${WG}];
   __local state_t carry_[${across}];
   __local uint ticket_;
-  if (t == 0) ticket_ = next_ticket(chain, (uint)units - 1);
+  if (t == 0) ticket_ = ${'next_ticket(chain, (uint)units - 1)' if policy.tickets else 'get_group_id(0)'};
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint strips = (uint)(k0 + ${across - 1}) / ${across};
   ${I} row = ticket_ / (strips * (uint)tiles);
@@ -158,7 +158,7 @@ ${load_row(0, r)}
     int ok = 1;
     if (tile > 0) {
       __global const ulong *p = told + (ulong)(tile - 1) * ${across} * WORDS;
-      for (int k = 0; ok && k < WORDS; ++k) ok = await(p + k * ${across}, r_.w + k, 1, epoch, chain + 1);
+      ok = await(p, ${across}, r_.w, epoch, chain + 1);
       if (ok) c = unpacked(r_);
       else if (inside) {
         ## Everything above the tile once more.

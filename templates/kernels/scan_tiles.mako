@@ -9,12 +9,11 @@
 ## scan_carry     those states become the states before their parts, a work-group per line
 ## scan_lookback  one launch: each tile is a work-group's, which looks at what others have told
 ##
-##   tiles     | 0 1 2 .. fan-1 | fan ..         | ... fan*fan |   told: every tile's total
-##   blocks    |       0        |       1        | ...         |   told by a block's last tile: its total
-##   sections  |                      0                        |   told by a section's last tile: all up to there
+##   tiles     | 0 1 2 ... WG-1 | WG ...         |          told: every tile's total
+##   sections  |                |                |          told by a section's last tile: all up to there
 ##
-## What is before a tile is section before + blocks before in the section + tiles before in the block, each
-## combined in the same way whoever comes first, so the bits are the same in every run.
+## What is before a tile is section before + tiles before in the section, each combined in the same way whoever
+## comes first, so the bits are the same in every run.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="lines" file="/lib/lines.mako"/>
 <%namespace name="scans" file="/lib/scans.mako"/>
@@ -27,7 +26,6 @@
   scanners = wave if wave > 1 else WG
   per = -(-M // scanners)
   tile = K * WG * V
-  fan = policy.fan
 %>
 <%def name="head(name, more=())">
 ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
@@ -258,82 +256,42 @@ void scan_carry(${', '.join(states)}, const long lines, const long parts) {
 ## Wait for a state, and note it where nobody tells it.
 <%def name="receive(place, to)">
         words_t r_;
-        if (await(${place}, r_.w, WORDS, epoch, chain + 1)) ${to} = unpacked(r_);
+        if (await(${place}, 1, r_.w, epoch, chain + 1)) ${to} = unpacked(r_);
         else { late = 1; ok = 0; }
 </%def>
 <%def name="told(place, what)">
 { words_t r_ = packed(${what}); publish(${place}, r_.w, WORDS, epoch); }
 </%def>
-<%def name="fold_wave()">
+## near_, base_: what is before tile `number` in its section, and before that. Each work-item waits for one total.
+<%def name="look_back()">
+    {
+      int ok = 1;
+      state_t x = state_identity();
+      if (t < (int)l) {
+${receive('totals + (number - l + t) * WORDS', 'x')}
+      }
+      state_t y = state_identity();
+      if (t == ${WG - 1} && section) {
+${receive('sections + section * WORDS', 'y')}
+      }
+% if wave > 1:
 % for d in (1, 2, 4, 8, 16):
       { const state_t u = up(x, ${d}); if (lane >= ${d}) x = combine(u, x); }
 % endfor
-</%def>
-## near_, far_, base_: what is before tile `number` in its block, in its section, and before that.
-<%def name="look_back()">
-    barrier(CLK_LOCAL_MEM_FENCE);
-% if wave > 1:
-    if (w == 0) {
-      int ok = 1;
-      state_t x = state_identity();
-      if (lane < l) {
-${receive('totals + (number - l + lane) * WORDS', 'x')}
-      }
-      ok = wave_all(ok);
-${fold_wave()}
-      if (lane == ${wave - 1}) {
-        near_ = x;
-        if (l == ${fan - 1} && ok) ${told('blocks + block * WORDS', 'combine(x, whole_)')}
-      }
-    }
-    if (w == ${1 % waves}) {
-      int ok = 1;
-      state_t x = state_identity();
-      if (lane < lb) {
-${receive('blocks + (block - lb + lane) * WORDS', 'x')}
-      }
-${fold_wave()}
-      if (lane == ${wave - 1}) far_ = x;
-    }
-    if (t == ${2 % waves * wave}) {
-      int ok = 1;
-      state_t x = state_identity();
-      if (section) {
-${receive('sections + section * WORDS', 'x')}
-      }
-      base_ = x;
-    }
+      if (lane == ${wave - 1}) parked_[w] = x;
+      if (t == ${WG - 1}) base_ = y;
 % else:
-    int ok = 1;
-    for (uint i = t; i < l; i += ${WG}) {
-${receive('totals + (number - l + i) * WORDS', 'waited_[i]')}
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (t == 0) {
-      state_t x = state_identity();
-      for (uint i = 0; i < l; ++i) x = combine(x, waited_[i]);
-      near_ = x;
-      if (l == ${fan - 1} && !late) ${told('blocks + block * WORDS', 'combine(x, whole_)')}
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = t; i < lb; i += ${WG}) {
-${receive('blocks + (block - lb + i) * WORDS', 'waited_[i]')}
-    }
-    if (t == 0) {
-      state_t x = state_identity();
-      if (section) {
-${receive('sections + section * WORDS', 'x')}
-      }
-      base_ = x;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (t == 0) {
-      state_t x = state_identity();
-      for (uint i = 0; i < lb; ++i) x = combine(x, waited_[i]);
-      far_ = x;
-    }
+      parked_[t] = x;
+      if (t == ${WG - 1}) base_ = y;
 % endif
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
+    state_t c = base_;
+    {
+      state_t x = parked_[0];
+      for (int i = 1; i < ${waves}; ++i) x = combine(x, parked_[i]);
+      c = combine(c, x);
+    }
 </%def>
 ## Everything before the tile once more, each work-item a chunk of it.
 <%def name="read_again()">
@@ -351,109 +309,36 @@ ${receive('sections + section * WORDS', 'x')}
       for (int i = 0; i < ${WG}; ++i) c = combine(c, parked_[i]);
       barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
-<%def name="place(ticket)">
-    const uint line = ${ticket} / (uint)tiles, number = ${ticket} - line * (uint)tiles;
-    const uint block = number / ${fan}, l = number - block * ${fan};
-    const uint section = block / ${fan}, lb = block - section * ${fan};
-    __global ulong *totals = chain + 2 + line * region;
-    __global ulong *blocks = totals + tiles * WORDS;
-    __global ulong *sections = blocks + (tiles / ${fan} + 1) * WORDS;
-    ${I} row = line;
-    const ${I} j0 = (${I})number * ${tile}, last = n;
-${bases()}
-</%def>
-<%def name="meeting()">
+## A work-group per tile, in the order in which the groups start.
+<%def name="single()">
 ${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const long tiles', 'const long region'])}
-  __local state_t near_, far_, base_, whole_;
-% if wave == 1:
-  __local state_t waited_[${fan}];
-% endif
+  __local state_t base_;
   __local state_t parked_[${WG}];
   __local uint ticket_;
   __local int late;
-  const uint count = (uint)units;
-</%def>
-## A work-group per tile.
-<%def name="single()">
-${meeting()}
   if (t == 0) {
-    ticket_ = next_ticket(chain, count - 1);
+    ticket_ = ${'next_ticket(chain, (uint)units - 1)' if policy.tickets else 'get_group_id(0)'};
     late = 0;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const uint ticket = ticket_;
+  const uint line = ticket_ / (uint)tiles, number = ticket_ - line * (uint)tiles;
+  const uint section = number / ${WG}, l = number - section * ${WG};
+  __global ulong *totals = chain + 2 + line * region;
+  __global ulong *sections = totals + tiles * WORDS;
+  ${I} row = line;
+  const ${I} j0 = (${I})number * ${tile}, last = n;
+${bases()}
   inner_t v[${K * V}];
   state_t b[${K}];
-${place('ticket')}
 ${load_tile()}
 ${scan_tile(capture(told, 'totals + number * WORDS', 'x'))}
-  if (t == 0) whole_ = all_;
-${finish()}
-}
-</%def>
-<%def name="finish()">
 ${look_back()}
-    state_t c = combine(combine(base_, far_), near_);
-    if (late) {
+  if (late) {
+    barrier(CLK_LOCAL_MEM_FENCE);
 ${read_again()}
-    }
-    if (t == 0 && l == ${fan - 1} && lb == ${fan - 1}) ${told('sections + (section + 1) * WORDS', 'combine(c, whole_)')}
+  }
+  if (t == 0 && l == ${WG - 1}) ${told('sections + (section + 1) * WORDS', 'combine(c, all_)')}
 ${store_tile('v', 'b')}
-</%def>
-## A work-group stays: it tells the total of its next tile before it asks for what is before the tile it has, so
-## that the answer is there by then. Only the last tile of a block is finished at once, as others wait for its block.
-<%def name="staying()">
-${meeting()}
-  ## The numbers are in local memory since they are the same for all work-items.
-  __local uint kept_ticket_;
-  __local state_t kept_whole_;
-  uint following = 0;
-  if (t == 0) {
-    following = ${lookback.ticket('count')};
-    ticket_ = following;
-    kept_ticket_ = count;
-    late = 0;
-  }
-  inner_t kept[${K * V}];
-  state_t kept_before[${K}];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  uint ticket = ticket_, kept_ticket = kept_ticket_;
-  while (ticket < count || kept_ticket < count) {
-    inner_t v[${K * V}];
-    state_t b[${K}];
-    int at_once = 0;
-    if (ticket < count) {
-      if (t == 0) following = ${lookback.ticket('count')};
-${place('ticket')}
-${load_tile()}
-${scan_tile(capture(told, 'totals + number * WORDS', 'x'))}
-      at_once = l == ${fan - 1};
-    }
-    if (!at_once) {
-% for i in range(K * V):
-      { const inner_t o = v[${i}]; v[${i}] = kept[${i}]; kept[${i}] = o; }
-% endfor
-% for i in range(K):
-      { const state_t o = b[${i}]; b[${i}] = kept_before[${i}]; kept_before[${i}] = o; }
-% endfor
-    }
-    if (t == 0) {
-      if (at_once) whole_ = all_; else { whole_ = kept_whole_; kept_whole_ = all_; }
-    }
-    const uint now = at_once ? ticket : kept_ticket;
-    if (now < count) {
-${place('now')}
-${finish()}
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (t == 0) {
-      if (!at_once) kept_ticket_ = ticket;
-      ticket_ = following;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    ticket = ticket_;
-    kept_ticket = kept_ticket_;
-  }
 }
 </%def>
 ${scans.algebra(m, first)}
@@ -465,7 +350,7 @@ ${scans.wave()}
 % endif
 % if mode == 'lookback':
 ${lookback.exchange(policy)}
-${staying() if policy.resident else single()}
+${single()}
 % else:
 ${parts('scan_finish', True)}
 % if mode == 'split':

@@ -14,26 +14,27 @@ HELPER void tell(__global ulong *p, const ulong v) { *(volatile __global ulong *
 HELPER void publish(__global ulong *p, const uint *w, const int n, const uint epoch) {
   for (int k = 0; k < n; ++k) tell(p + k, ((ulong)epoch << 32) | w[k]);
 }
-HELPER int await(__global const ulong *p, uint *w, const int n, const uint epoch, __global ulong *failed) {
-  for (int k = 0; k < n; ++k) {
-    ulong e = look(p + k);
-    for (uint looks = 0; (uint)(e >> 32) != epoch; ++looks) {
-      if (looks >= ${policy.spins}u || ((looks & 255) == 255 && (uint)look(failed) == epoch)) {
-        tell(failed, epoch);
-        return 0;
-      }
-      e = look(p + k);
+HELPER int await(__global const ulong *p, const int step, uint *w, const uint epoch, __global ulong *failed) {
+  for (uint looks = 0; ; ++looks) {
+    ulong e[WORDS];
+    int there = 1;
+    #pragma unroll
+    for (int k = 0; k < WORDS; ++k) e[k] = look(p + k * step);
+    #pragma unroll
+    for (int k = 0; k < WORDS; ++k) {
+      there &= (uint)(e[k] >> 32) == epoch;
+      w[k] = (uint)e[k];
     }
-    w[k] = (uint)e;
+    if (there) return 1;
+    if (looks >= ${policy.spins}u || ((looks & 255) == 255 && (uint)look(failed) == epoch)) break;
   }
-  return 1;
+  tell(failed, epoch);
+  return 0;
 }
+## The number of a work-group in the order in which they start; the last one sets the counter back.
 HELPER uint next_ticket(__global ulong *chain, const uint last) {
   const uint ticket = atomic_inc((volatile __global uint *)chain);
   if (ticket == last) *(volatile __global uint *)chain = 0;
   return ticket;
 }
 </%def>
-## The number of this work-group's next tile, in the order in which the groups ask; whoever gets the last one that
-## is asked for sets the counter back. Every group asks until there are no more.
-<%def name="ticket(total)" filter="trim">next_ticket(chain, ${total} + (uint)get_num_groups(0) - 1)</%def>

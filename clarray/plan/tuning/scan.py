@@ -39,11 +39,11 @@ class ScanPolicy:
     lookback : str
         How work-groups of one launch see each other's results: '' (they do not: lines that are cut
         take three launches), 'ptx' or 'volatile'.
-    resident : int
-        Work-groups per compute unit of a single-pass scan of long lines, as many as fit at once: they
-        stay and take tile after tile; 0: a work-group per tile.
-    fan : int
-        Tiles per block and blocks per section of the single-pass scan.
+    tickets : bool
+        Whether the tiles of a single pass are taken in the order in which work-groups start, rather
+        than in that of their numbers. Results do not depend on it; whether groups wait long may.
+    widen : bool
+        Whether sums of float32 are carried as float64 where the device has it, else as two float32.
     spins : int
         Looks at another work-group's result before a work-group computes it itself.
     """
@@ -62,8 +62,8 @@ class ScanPolicy:
     inline_bytes: int
     wave: int = 1
     lookback: str = ""
-    resident: int = 4
-    fan: int = 32
+    tickets: bool = True
+    widen: bool = False
     spins: int = 1 << 20
 
 
@@ -80,6 +80,7 @@ CPU = ScanPolicy(
     short=0,
     stream_bytes=1 << 24,
     inline_bytes=1 << 18,
+    widen=True,
 )
 GPU = ScanPolicy(
     chunked=False,
@@ -111,6 +112,7 @@ TINY_CPU = ScanPolicy(
     short=0,
     stream_bytes=0,
     inline_bytes=0,
+    widen=True,
 )
 TINY_GPU = ScanPolicy(
     chunked=False,
@@ -126,4 +128,4 @@ TINY_GPU = ScanPolicy(
     stream_bytes=0,
     inline_bytes=0,
 )
-TINY_FENCED = replace(TINY_GPU, lookback="volatile", resident=0, fan=3)
+TINY_FENCED = replace(TINY_GPU, lookback="volatile")
