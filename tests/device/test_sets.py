@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from threading import Thread
 from typing import Any
@@ -14,10 +14,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import clarray
+from clarray.array import wrap
+from clarray.evaluate import state_of
+from clarray.evaluate.bitmap import bitmap_values
 from clarray.evaluate.distinct import distinct_table
 from clarray.evaluate.few import few_values
 from clarray.plan.distinct import FEW, FEW_SLOTS, SLOTS
 from clarray.plan.few import LIMIT
+from clarray.runtime import current_device
+
+from .conftest import policy_in_force
 
 Same = Callable[..., None]
 RNG = np.random.default_rng(20261121)
@@ -213,6 +219,10 @@ def always_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clarray.plan.few.WORTH_GPU", 1)
 
 
+def chunked() -> bool:
+    return state_of(current_device()).policies.reduce.chunked
+
+
 @pytest.mark.usefixtures("always_tried")
 @pytest.mark.parametrize("size", [1, 2, 67, 9000])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int64"])
@@ -226,7 +236,7 @@ def test_few_values(policy: str, dtype: str, size: int) -> None:
             found = few_values(clarray.array(x)[view]._node, True)
             wanted = np.unique(x[view])
             if found is None:
-                assert len(wanted) > LIMIT - 60 or (dtype == "int64" and policy == "tiny-gpu")
+                assert len(wanted) > LIMIT - 60 or (dtype == "int64" and not chunked())
             else:
                 np.testing.assert_array_equal(np.unique(found), wanted)
 
@@ -245,6 +255,45 @@ def test_values_that_share_a_slot(policy: str) -> None:
     np.testing.assert_array_equal(clarray.unique(clarray.array(x)).get(), np.unique(x))
     bits = np.arange(1, 900, dtype=np.uint32) * np.uint32(pow(0x9E3779B1, -1, 2**32))
     np.testing.assert_array_equal(clarray.unique(clarray.array(bits)).get(), np.unique(bits))
+
+
+# Bitmaps ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_bitmaps(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr("clarray.plan.bitmap.WORTH", 1)
+    monkeypatch.setattr("clarray.plan.bitmap.BITS", 18)
+    with policy_in_force("tiny-gpu"):
+        yield
+
+
+@pytest.mark.usefixtures("small_bitmaps")
+@pytest.mark.parametrize("size", [1, 255, 256, 257, 2049, 40000])
+def test_bitmaps(size: int) -> None:
+    some = {
+        "all": RNG.integers(-(2**17), 2**17, size),
+        "equal": np.full(size, 2**17 - 1),
+        "two places": RNG.choice([-(2**17), 9], size),
+        "one place": RNG.integers(0, 40, size),
+        "sorted": np.arange(size),
+    }
+    for x in some.values():
+        for y in (x.astype(np.int32), (x + 2**17).astype(np.uint32)):
+            found = bitmap_values(clarray.array(y)._node)
+            assert found is not None
+            np.testing.assert_array_equal(wrap(found).get(), np.unique(y))
+
+
+def test_bitmaps_of_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+    if chunked():
+        pytest.skip("only GPUs use bitmaps, and one of all floats takes 512 MiB")
+    monkeypatch.setattr("clarray.plan.bitmap.WORTH", 1)
+    x = RNG.normal(size=30000).astype(np.float32)
+    x[:9] = np.nan, np.inf, -np.inf, -0.0, 0.0, -np.nan, 1e-45, -1e-45, 3e38
+    found = bitmap_values(clarray.array(x)._node)
+    assert found is not None
+    np.testing.assert_array_equal(wrap(found).get(), np.unique(x))
 
 
 # Sets ---------------------------------------------------------------------------------------------
