@@ -217,14 +217,14 @@ def take(
 
 
 def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
-    """Refuse an output of another shape, or of a dtype that NumPy's take refuses."""
+    """Refuse an output of another shape, or of a dtype that NumPy's take refuses: ask it."""
     if out is None:
         return
     if not isinstance(out, DeviceArray):
         raise TypeError("output must be an array")
     if out.shape != shape:
         raise ValueError("output array does not match result of ndarray.take")
-    np.empty(0, out.dtype).astype(dtype, casting="safe")
+    np.take(np.zeros(1, dtype), [0], 0, np.empty(1, out.dtype))
     out.check_writeable()
 
 

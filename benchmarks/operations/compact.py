@@ -2,8 +2,67 @@
 
 from __future__ import annotations
 
-from operations.row import Input, Operation
+from typing import Any
 
-INPUTS: dict[str, Input] = {}
+import numpy as np
+from operations.row import NO_OPENCL, Input, Operation, at_least, near_floor, uniform, within
 
-OPERATIONS: list[Operation] = []
+
+def _half(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return uniform(random, shape) > 0.5
+
+
+def _near(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Positions in an order of their own, those of a block of 4096 near each other."""
+    block = min(4096, shape[0])
+    order = random.permutation(block).astype(np.int64)
+    return (np.arange(0, shape[0], block)[:, None] + order).reshape(-1)[: shape[0]]
+
+
+INPUTS: dict[str, Input] = {
+    "kept": Input(lambda s: (s["large"],), _half),
+    "near": Input(lambda s: (s["large"],), _near),
+}
+
+# Under jit a shape may not depend on values, and numexpr has no such operations.
+_ELSEWHERE: dict[str, Any] = {"numexpr": None, "jax": None, **NO_OPENCL}
+
+
+def _torch_nonzero(torch: Any, kept: Any) -> Any:
+    return torch.nonzero(kept, as_tuple=True)[0]
+
+
+def _torch_compress(torch: Any, kept: Any, a: Any) -> Any:
+    return a[kept]
+
+
+OPERATIONS: list[Operation] = [
+    Operation(
+        "a[a > 0.5]",
+        ("a",),
+        lambda xp, a: a[a > 0.5],
+        says=_ELSEWHERE,
+        aims=at_least(12) | near_floor(1.4),
+    ),
+    Operation(
+        "compress(mask, a)",
+        ("kept", "a"),
+        lambda xp, kept, a: xp.compress(kept, a),
+        says={**_ELSEWHERE, "torch": _torch_compress},
+        aims=at_least(3.5) | near_floor(1.4),
+    ),
+    Operation(
+        "nonzero(mask)",
+        ("kept",),
+        lambda xp, kept: xp.nonzero(kept)[0],
+        says={**_ELSEWHERE, "torch": _torch_nonzero},
+        aims=near_floor(1.4),
+    ),
+    Operation(
+        "a[i], near each other",
+        ("a", "near"),
+        lambda xp, a, near: a[near],
+        says=_ELSEWHERE,
+        aims=within(gpu=1.1e-3),
+    ),
+]
