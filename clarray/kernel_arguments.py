@@ -197,21 +197,26 @@ def checked(device: Device, snippet: Snippet, kernel: str) -> Snippet:
     RuntimeError
         With the compiler's message at the user's own lines.
     """
-    log = check(device, snippet)
+    log, source = check(device, snippet)
     if log:
-        raise RuntimeError(f"kernel {kernel!r} does not compile on {device}:\n{_told(log, snippet)}")
+        raise RuntimeError(f"kernel {kernel!r} does not compile on {device}:\n{_told(log, source, snippet)}")
     return snippet
 
 
-def _told(log: str, snippet: Snippet) -> str:
+def _told(log: str, source: str, snippet: Snippet) -> str:
     """The compiler's errors, each with the line it is about; the whole log where they are about none."""
     texts = {snippet.name: snippet.text, f"{snippet.name} preamble": snippet.preamble}
+    places = _places(source)
     found: dict[tuple[str, int, int], str] = {}
     for match in filter(None, map(_PLACE.match, log.splitlines())):
         file, line, column = match["file"].strip(), int(match["line"]), int(match["column"])
+        text = match["text"].removeprefix("warning: ")
+        if file not in texts and file != "clarray":  # NVIDIA's compiler heeds no #line, and counts all
+            file, line = places.get(line, (file, line))
         inside = file in texts and line <= len(texts[file].splitlines())
-        if inside and not match["text"].startswith(("warning:", "note:")):
-            found.setdefault((file, line, column), match["text"])
+        # NVIDIA's also warns of a function that is not there, which then fails without a line
+        if inside and (text == match["text"] or "implicit declaration" in text) and not text.startswith("note:"):
+            found.setdefault((file, line, column), text)
     parts = []
     for (file, line, column), text in sorted(found.items()):
         shown = texts[file].splitlines()[line - 1]
@@ -220,3 +225,17 @@ def _told(log: str, snippet: Snippet) -> str:
         return "\n".join(parts)
     numbered = "\n".join(f"{k:4} {line}" for k, line in enumerate(snippet.text.splitlines(), 1))
     return f"{log}\n{snippet.name}:\n{numbered}"
+
+
+def _places(source: str) -> dict[int, tuple[str, int]]:
+    """For each line of a source, counted from 1, what its ``#line`` directives call it."""
+    found = {}
+    file, line = "", 1
+    for number, text in enumerate(source.split("\n"), 1):
+        directive = re.match(r'#line (\d+) "(.*)"', text)
+        if directive:
+            file, line = directive[2], int(directive[1])
+            continue
+        found[number] = (file, line)
+        line += 1
+    return found

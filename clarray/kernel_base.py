@@ -19,6 +19,7 @@ from clarray.kernel_arguments import (
     Call,
     Declared,
     Signature,
+    Types,
     checked,
     declared,
     dtype_of,
@@ -110,6 +111,19 @@ class Kernel:
         elif identity is not None and dtype.kind in "biu" and identity != int(identity):
             raise ValueError(f"kernel {self.name!r}: {dtype} does not hold the identity {identity!r}")
         return snippet_monoid(self.name, snippet_loop(snippet), identity)
+
+    def _nothing(self, types: Types, identity: Any, dtype: np.dtype, shape: Shape) -> Node:
+        """The identity, repeated over a shape: what nothing is combined to."""
+        if identity is None:
+            if 0 in shape:
+                return ufunc_calls.filled(scalar_node(0, dtype), shape)
+            raise ValueError(f"zero-size array to reduction operation {self.name} which has no identity")
+        if not isinstance(identity, CText):
+            return ufunc_calls.filled(scalar_node(identity, dtype), shape)
+        known = tuple(sorted(types.items()))
+        inputs = ((SIZE, _LONG, False),)  # an operation has an operand
+        snippet = Snippet(f"{self.name} identity", str(identity), inputs, (), known, self._preamble, dtype)
+        return spread(build.nary(snippet_loop(snippet), (scalar_node(1, _LONG),)), shape)
 
     def _state(self, call: Call, given: str | None) -> np.dtype:
         """The dtype in which values are combined."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate, write
@@ -15,7 +13,7 @@ from clarray.expr import build
 from clarray.expr.node import MASKED, Node, leaf
 from clarray.expr.view import View, contiguous, normalize_axes, normalize_axis
 from clarray.expr.view import index as window_of
-from clarray.kernel_arguments import Declared, bind, declared, dtype_of
+from clarray.kernel_arguments import Declared, Types, bind, declared, dtype_of
 from clarray.kernel_base import (
     Kernel,
     finished,
@@ -28,15 +26,12 @@ from clarray.kernel_base import (
     spread,
     text_of,
 )
-from clarray.operands import scalar_node
-from clarray.ops.monoids import CText, Monoid
-from clarray.ops.snippets import INDEX, SIZE, Snippet, mentions, snippet_loop
+from clarray.ops.monoids import Monoid
+from clarray.ops.snippets import INDEX, SIZE, mentions, snippet_loop
 from clarray.reduce_calls import kept_shape, reduced
 from clarray.runtime import Device
 
 __all__ = ["ElementwiseKernel", "ReductionKernel", "ScanKernel"]
-
-_LONG = np.dtype(np.int64)
 
 
 class ElementwiseKernel(Kernel):
@@ -89,6 +84,7 @@ class ElementwiseKernel(Kernel):
         self, in_params: str, out_params: str, operation: str, name: str = "elementwise_kernel", *, preamble: str = ""
     ) -> None:
         super().__init__(in_params, out_params, name, preamble, ())
+        self._loops: dict[Any, Any] = {}  # what calls with arrays alone took
         self._operation = text_of(operation, "operation")
 
     def __call__(self, *args: Any, size: Any = None, out: Any = None) -> Any:
@@ -118,6 +114,12 @@ class ElementwiseKernel(Kernel):
         RuntimeError
             The operation does not compile; with the compiler's message at your own lines.
         """
+        key = None
+        if out is None and size is None and args and all(isinstance(a, DeviceArray) for a in args):
+            key = (args[0].device, *(a._node.dtype for a in args))
+            loop = self._loops.get(key)
+            if loop is not None:
+                return ufunc_calls.settled(build.nary(loop, tuple(a._node for a in args)))
         call = bind(self._signature, args, out)
         signature = self._signature
         inputs = declared(signature.inputs, call.types, signature)
@@ -134,6 +136,8 @@ class ElementwiseKernel(Kernel):
         snippet = self._snippet(call, "", self._operation, used, outputs)
         if lazy:
             node = build.nary(snippet_loop(snippet), tuple(nodes))
+            if key is not None and len(nodes) == len(args):
+                self._loops[key] = snippet_loop(snippet)
             return given(call.targets[0], spread(node, shape))
         made = run_now(call.device, snippet, nodes, call.targets, shape)
         return made[0] if len(made) == 1 else tuple(made)
@@ -230,9 +234,10 @@ class ReductionKernel(Kernel):
         value = self._mapped(call, self._map, state, size)
         axes = normalize_axes(axis, len(value.shape))
         shape = kept_shape(value.shape, axes, keepdims)
-        if self._identity is None and 0 in value.shape and 0 not in shape:
-            raise ValueError(f"zero-size array to reduction operation {self.name} which has no identity")
-        node = reduced(monoid, value, None, axes, keepdims)
+        if 0 in value.shape:
+            node = self._nothing(call.types, self._identity, state, shape)
+        else:
+            node = reduced(monoid, value, None, axes, keepdims)
         node = finished(self, call, self._post, node, (("a", state, False),), [node])
         return into(self, call.targets[0], node)
 
@@ -333,7 +338,7 @@ class ScanKernel(Kernel):
         if flat and len(shape) != 1:
             value = wrap(value).reshape(-1)._node
         along = 0 if flat else normalize_axis(axis, len(value.shape))
-        node = self._states(call.device, value, monoid, along)
+        node = self._states(call.device, call.types, value, monoid, along)
         inputs: Declared = (("a", state, False),)
         nodes = [node]
         for p, n in zip(self._signature.inputs, call.nodes, strict=True):
@@ -346,7 +351,7 @@ class ScanKernel(Kernel):
                 nodes.append(n)
         return into(self, call.targets[0], finished(self, call, self._post, node, inputs, nodes))
 
-    def _states(self, device: Device, value: Node, monoid: Monoid, axis: int) -> Node:
+    def _states(self, device: Device, types: Types, value: Node, monoid: Monoid, axis: int) -> Node:
         """The scanned values; an exclusive scan is an inclusive one, written one element further along."""
         if not self._exclusive:
             return scan(value, monoid, axis)
@@ -363,17 +368,9 @@ class ScanKernel(Kernel):
             return leaf(memory, view.shape, view.strides, view.offset, dtype)
 
         first = part(0, 1)
-        write(first, spread(self._first(dtype, first.shape), first.shape))
+        write(first, self._nothing(types, self._identity, dtype, first.shape))
         target = part(1, length + 1)
         found = scan(value, monoid, axis, target)
         if found is not target:
             write(target, found)
         return part(0, length)
-
-    def _first(self, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
-        if not isinstance(self._identity, CText):
-            return ufunc_calls.filled(scalar_node(self._identity, dtype), shape)
-        count = scalar_node(1, _LONG)
-        inputs = ((SIZE, _LONG, False),)
-        snippet = Snippet(f"{self.name} identity", str(self._identity), inputs, (), (), self._preamble, dtype)
-        return build.nary(snippet_loop(snippet), (count,))

@@ -21,15 +21,16 @@ from clarray.runtime.snippets import compiler_message
 _sound: set[tuple[Device, str]] = set()
 
 
-def check(device: Device, snippet: Snippet) -> str:
-    """What the device's compiler says against a snippet; '' where it is sound."""
+def check(device: Device, snippet: Snippet) -> tuple[str, str]:
+    """What the device's compiler says against a snippet, and the source it says it of; '' where it is sound."""
     key = (device, snippet.function)
     if key in _sound:
-        return ""
-    message = compiler_message(device, check_source(snippet, device.capabilities))
+        return "", ""
+    source = check_source(snippet, device.capabilities)
+    message = compiler_message(device, source)
     if not message:
         _sound.add(key)
-    return message
+    return message, source
 
 
 def run(
@@ -113,7 +114,8 @@ def _launch(
         numbers = [rows, *reversed(loops)]
         for steps in (*strides[len(outs) :], *strides[: len(outs)]):
             numbers += reversed(steps)
-        found = state.keep(key, (state.kernel(source), numbers, rows * -(-loops[-1] // (policy.segment or 1))))
+        segment = policy.segment or 1 if policy.chunked else 1
+        found = state.keep(key, (state.kernel(source), numbers, rows * -(-loops[-1] // segment)))
     kernel, numbers, units = found
     args = data_arguments(nodes, space.offsets[len(outs) :])
     nbytes = bytes_of([*nodes, *arrays, *places])

@@ -169,8 +169,13 @@ class Snippet:
     @property
     def function(self) -> str:
         """The C function's name: equal snippets have equal names, in every process."""
-        digest = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
-        return _registered(f"cu_{''.join(c if c.isalnum() else '_' for c in self.name)}_{digest}", self)
+        found = _functions.get(self)
+        if found is None:
+            digest = hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+            found = f"cu_{''.join(c if c.isalnum() else '_' for c in self.name)}_{digest}"
+            _snippets.setdefault(found, self)
+            _functions[self] = found
+        return found
 
     def parameters(self) -> list[str]:
         """Declarations of the function's parameters."""
@@ -189,12 +194,8 @@ class Snippet:
 
 
 _snippets: dict[str, Snippet] = {}
+_functions: dict[Snippet, str] = {}
 _loops: dict[str, Loop] = {}
-
-
-def _registered(function: str, snippet: Snippet) -> str:
-    _snippets.setdefault(function, snippet)
-    return function
 
 
 def snippet_loop(snippet: Snippet) -> Loop:

@@ -1,7 +1,7 @@
 ## A snippet as a kernel of its own: LOAD of every input, the user's function, a STORE of every output.
 ##
-##   row 0 |<- segment ->|<- segment ->|<- rest ->|     unit u is segment u % segments of row u / segments
-##   row 1 |<- segment ->| ...
+##   row 0 |<- segment ->|<- segment ->|<- rest ->|     CPU: unit u is segment u % segments of row u / segments
+##   row 1 |<- segment ->| ...                          GPU: it is one element, neighbours side by side
 ##
 ## Arrays that are passed whole are pointers, moved to their first element; their sizes go with them.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
@@ -17,16 +17,31 @@ void snippet(${', '.join(params)}) {
 % for line in prepare:
   ${line}
 % endfor
+% if policy.chunked:
   const ${I} segments = (k0 + ${segment - 1}) / ${segment};
   ${lines.units('u', 'rows * segments', policy)}
     ${I} row = u / segments;
     const ${I} first = (u - (long)row * segments) * ${segment};
     const ${I} last = min((${I})(first + ${segment}), (${I})k0);
+% else:
+  const ${I} total = rows * k0;
+  for (${I} u = get_global_id(0); u < total; u += get_global_size(0)) {
+% if rank > 1:
+    ${I} row = u / k0;
+    const ${I} j = u - row * k0;
+% else:
+    const ${I} row = 0, j = u;
+% endif
+% endif
 % for s in everyone:
     ${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
 % endfor
 ${lines.move(I, [s.name for s in everyone], 'k', 'row', rank, 1)}
+% if policy.chunked:
     for (${I} j = first; j < last; ++j) {
+% else:
+    {
+% endif
 % for s in operands:
       ${access.load(s, s.base, 'j')}
 % endfor
