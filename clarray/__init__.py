@@ -62,6 +62,7 @@ from clarray.sequences import *  # noqa: F403
 from clarray.sets import *  # noqa: F403
 from clarray.settings import show_config, synchronize
 from clarray.sorting import *  # noqa: F403
+from clarray.statistics import *  # noqa: F403
 from clarray.stencils import *  # noqa: F403
 from clarray.version import __version__
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from clarray import histograms
 from clarray.array import DeviceArray
 
 __all__: list[str] = []
@@ -48,15 +47,27 @@ def estimated(
         return first, last, 1
     if a.dtype.kind in "iu" and width < 1:
         width = 1
-    return first, last, int(np.ceil(histograms._unsigned_subtract(last, first) / width))
+    return first, last, int(np.ceil(unsigned_subtract(last, first) / width))
 
 
-def _value(array: DeviceArray) -> Any:
+def number(array: DeviceArray) -> Any:
+    """A 0-d array's value as NumPy's scalar: its dtype counts in what follows."""
     return array.get()[()]
 
 
+def unsigned_subtract(a: Any, b: Any) -> Any:
+    """``a - b`` for a >= b, unsigned for integers: as NumPy measures a range."""
+    dtype = np.result_type(a, b)
+    if dtype.kind != "i":
+        return np.subtract(a, b, dtype=dtype)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    return np.subtract(
+        np.asarray(a, dtype=dtype), np.asarray(b, dtype=dtype), casting="unsafe", dtype=unsigned
+    )
+
+
 def _ptp(x: DeviceArray) -> Any:
-    return histograms._unsigned_subtract(_value(x.max()), _value(x.min()))
+    return unsigned_subtract(number(x.max()), number(x.min()))
 
 
 def _sqrt(x: DeviceArray, range: Any) -> Any:
@@ -72,18 +83,20 @@ def _rice(x: DeviceArray, range: Any) -> Any:
 
 
 def _scott(x: DeviceArray, range: Any) -> Any:
-    return (24.0 * np.pi**0.5 / x.size) ** (1.0 / 3.0) * _value(x.std())
+    return (24.0 * np.pi**0.5 / x.size) ** (1.0 / 3.0) * number(x.std())
 
 
 def _stone(x: DeviceArray, range: Any) -> Any:
     """Minimise the cross-validated integrated squared error over all numbers of bins up to sqrt(n)."""
+    from clarray.histograms import histogram  # the chapter that builds on this one
+
     n = x.size
     ptp = _ptp(x)
     if n <= 1 or ptp == 0:
         return 0
 
     def error(bins: int) -> Any:
-        share = histograms.histogram(x, bins=bins, range=range)[0].get() / n
+        share = histogram(x, bins=bins, range=range)[0].get() / n
         return (2 - (n + 1) * share.dot(share)) / (ptp / bins)
 
     most = max(100, int(np.sqrt(n)))
@@ -99,10 +112,10 @@ def _doane(x: DeviceArray, range: Any) -> Any:
     if x.size <= 2:
         return 0.0
     spread = np.sqrt(6.0 * (x.size - 2) / ((x.size + 1.0) * (x.size + 3)))
-    sigma = _value(x.std())
+    sigma = number(x.std())
     if not sigma > 0.0:
         return 0.0
-    skewness = _value((((x - _value(x.mean())) / sigma) ** 3).mean())
+    skewness = number((((x - number(x.mean())) / sigma) ** 3).mean())
     return _ptp(x) / (1.0 + np.log2(x.size) + np.log2(1.0 + np.absolute(skewness) / spread))
 
 

@@ -7,25 +7,22 @@ import math
 import operator
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from clarray import creation
-from clarray import histogram_rules as rules
 from clarray.array import DeviceArray, as_array, wrap
-from clarray.codegen.histogram import Steps
 from clarray.evaluate import evaluate
 from clarray.evaluate import histogram as counting
 from clarray.evaluate.histogram import Axis
 from clarray.evaluate.state import state_of
 from clarray.expr import build
-from clarray.expr.node import Node, contiguous_leaf
-from clarray.hostdata import device_dtype, upload
-from clarray.operands import scalar_node
+from clarray.expr.node import contiguous_leaf
+from clarray.histogram_bins import Edges, axis_of, bin_edges, device_edges, on_host, outer_edges, rank_of
+from clarray.hostdata import device_dtype
 from clarray.ops.special import cast_loop
-from clarray.plan.histogram import MOST_BINS, SEARCH, STEPS, UNIFORM, equal_bins, first_guess
+from clarray.plan.histogram import MOST_BINS, first_guess
 from clarray.runtime import Device
 
 __all__ = ["bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
@@ -157,134 +154,6 @@ def _check_bins(bins: int, device: Device) -> None:
         raise MemoryError(f"a histogram of {bins} bins is too large: {device} counts {MOST_BINS} at most")
 
 
-# Bins ---------------------------------------------------------------------------------------------
-
-
-def _number(array: DeviceArray) -> Any:
-    """A 0-d array's value as NumPy's scalar: its dtype counts in what follows."""
-    return array.get()[()]
-
-
-def _unsigned_subtract(a: Any, b: Any) -> Any:
-    """``a - b`` for a >= b, unsigned for integers: as NumPy measures a range."""
-    dtype = np.result_type(a, b)
-    if dtype.kind != "i":
-        return np.subtract(a, b, dtype=dtype)
-    unsigned = np.dtype(f"u{dtype.itemsize}")
-    return np.subtract(
-        np.asarray(a, dtype=dtype), np.asarray(b, dtype=dtype), casting="unsafe", dtype=unsigned
-    )
-
-
-def _outer_edges(a: DeviceArray, range: Any) -> tuple[Any, Any]:
-    """First and last edge, from `range` or from the data."""
-    if range is not None:
-        first, last = (_number(end) if isinstance(end, DeviceArray) else end for end in range)
-        if first > last:
-            raise ValueError("max must be larger than min in range parameter.")
-        if not (np.isfinite(first) and np.isfinite(last)):
-            raise ValueError(f"supplied range of [{first}, {last}] is not finite")
-    elif a.size == 0:
-        first, last = 0, 1
-    else:
-        first, last = _number(a.min()), _number(a.max())
-        if not (np.isfinite(first) and np.isfinite(last)):
-            raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
-    if first == last:
-        first, last = first - 0.5, last + 0.5
-    return first, last
-
-
-class _Edges(NamedTuple):
-    """Edges on the host, and what they were made of where they are equally spaced."""
-
-    edges: np.ndarray
-    uniform: tuple[Any, Any, int] | None
-
-
-def _bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool) -> _Edges:
-    """The edges of a histogram, from `bins` as NumPy takes them."""
-    if isinstance(bins, str):
-        first, last, count = rules.estimated(a, bins, range, weighted, _outer_edges)
-    elif _ndim(bins) == 0:
-        try:
-            count = operator.index(bins)
-        except TypeError as error:
-            raise TypeError("`bins` must be an integer, a string, or an array") from error
-        if count < 1:
-            raise ValueError("`bins` must be positive, when an integer")
-        first, last = _outer_edges(a, range)
-    elif _ndim(bins) == 1:
-        edges = _on_host(bins)
-        if np.any(edges[:-1] > edges[1:]):
-            raise ValueError("`bins` must increase monotonically, when an array")
-        return _Edges(edges, None)
-    else:
-        raise ValueError("`bins` must be 1d, when an array")
-    bin_type = np.result_type(first, last, a.dtype)
-    if bin_type.kind in "biu":
-        bin_type = np.result_type(bin_type, float)
-    return _Edges(_linspace(first, last, count, bin_type), (first, last, count))
-
-
-@lru_cache(maxsize=64)
-def _linspace(first: Any, last: Any, count: int, dtype: np.dtype) -> np.ndarray:
-    """Edges of equal bins; to be left as they are."""
-    edges = np.linspace(first, last, count + 1, endpoint=True, dtype=dtype)
-    if np.any(edges[:-1] >= edges[1:]):
-        raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
-    edges.flags.writeable = False
-    return edges
-
-
-def _ndim(value: Any) -> int:
-    return value.ndim if isinstance(value, DeviceArray) else np.ndim(value)
-
-
-def _on_host(value: Any) -> np.ndarray:
-    return value.get() if isinstance(value, DeviceArray) else np.asarray(value)
-
-
-# Axes ---------------------------------------------------------------------------------------------
-
-
-def _axis(value: DeviceArray, found: _Edges, device: Device) -> Axis:
-    """How the values of an array become bins between edges, in a way that gives NumPy's bins."""
-    dtype = found.edges.dtype if found.uniform else np.result_type(value.dtype, found.edges.dtype)
-    if dtype.kind == "c":
-        raise TypeError("complex values have no histogram: take their real and imaginary parts")
-    dtype = np.dtype(np.uint8) if dtype == _BOOL else device_dtype(dtype, device)
-    given = np.ascontiguousarray(found.edges, dtype)
-    bins = given.size - 1
-    node, scalars = _device_edges(given.tobytes(), _FLOAT32 if dtype == np.float16 else dtype, dtype, device)
-    if scalars is not None:
-        return Axis(UNIFORM, value._node, dtype, bins, node, scalars)
-    if found.uniform is not None and _rounding_decides(found.uniform, dtype):
-        first, last, _ = found.uniform
-        parts = (given[0], _unsigned_subtract(last, first), bins)
-        steps = Steps(*(scalar_node(part, dtype) for part in parts))
-        return Axis(STEPS, value._node, dtype, bins, node, (float(given[0]), float(given[-1])), steps)
-    return Axis(SEARCH, value._node, dtype, bins, node)
-
-
-@lru_cache(maxsize=32)
-def _device_edges(
-    text: bytes, dtype: np.dtype, given: np.dtype, device: Device
-) -> tuple[Node, tuple[float, ...] | None]:
-    """Edges in a device's memory, for kernels to read, and what finds their bins at once."""
-    edges = np.frombuffer(text, given).astype(dtype)
-    return upload(edges, dtype, device), equal_bins(edges) if dtype.kind == "f" else None
-
-
-def _rounding_decides(uniform: tuple[Any, Any, int], dtype: np.dtype) -> bool:
-    """Whether NumPy's arithmetic may miss a bin by more than the one it looks beside."""
-    first, last, bins = uniform
-    width = _unsigned_subtract(last, first)
-    if np.result_type(dtype, width) != dtype or not np.isfinite(width):
-        return False
-    return bins > 2 ** (np.finfo(dtype).nmant - 2)
-
-
 # histogram ----------------------------------------------------------------------------------------
 
 
@@ -302,7 +171,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         One edge more than there are bins.
     """
     array, heavy = _checked(a, weights)
-    edges = _bin_edges(array, bins, range, heavy is not None).edges
+    edges = bin_edges(array, bins, range, heavy is not None).edges
     return bins if isinstance(bins, DeviceArray) and bins.ndim else creation.array(edges, device=array.device)
 
 
@@ -344,7 +213,7 @@ def histogram(
     """
     array, heavy = _checked(a, weights)
     device = array.device
-    found = _bin_edges(array, bins, range, heavy is not None)
+    found = bin_edges(array, bins, range, heavy is not None)
     dtype = _INT64 if heavy is None else heavy.dtype
     if dtype == _BOOL and found.uniform is None:
         raise TypeError("bool weights cannot be summed between given edges: convert them to integers")
@@ -352,7 +221,7 @@ def histogram(
     if found.edges.size < 2 or array.size == 0:
         counts = creation.zeros(max(0, found.edges.size - 1), dtype, device=device)
     else:
-        axis = _axis(array, found, device)
+        axis = axis_of(array, found, device)
         _check_bins(axis.bins, device)
         counts = _counted([axis], heavy, dtype, device)
     if density:
@@ -366,7 +235,7 @@ def _returned(edges: np.ndarray, device: Device) -> DeviceArray:
     dtype = edges.dtype
     if dtype not in (_FLOAT32, _FLOAT64) or edges.flags.writeable:
         return creation.array(edges, device=device)
-    kept, _ = _device_edges(edges.tobytes(), dtype, dtype, device)
+    kept, _ = device_edges(edges.tobytes(), dtype, dtype, device)
     return wrap(build.unary(cast_loop(dtype), kept))
 
 
@@ -454,7 +323,7 @@ def histogramdd(
     if math.prod(shape) == 0 or columns[0].size == 0:
         hist = creation.zeros(shape, _FLOAT64, device=device)
     else:
-        axes = [_axis(c, _Edges(e, None), device) for c, e in zip(columns, found, strict=True)]
+        axes = [axis_of(c, Edges(e, None), device) for c, e in zip(columns, found, strict=True)]
         hist = _counted(axes, heavy, _FLOAT64, device).reshape(shape)
     if density:
         total = hist.sum()
@@ -485,11 +354,11 @@ def _columns(sample: Any) -> list[DeviceArray]:
 
 def _axis_edges(number: int, column: DeviceArray, bins: Any, range: Any) -> np.ndarray:
     """The edges of one of several axes."""
-    ndim = _ndim(bins)
+    ndim = rank_of(bins)
     if ndim == 0:
         if bins < 1:
             raise ValueError(f"`bins[{number}]` must be positive, when an integer")
-        first, last = _outer_edges(column, range)
+        first, last = outer_edges(column, range)
         try:
             count = operator.index(bins)
         except TypeError as error:
@@ -497,7 +366,7 @@ def _axis_edges(number: int, column: DeviceArray, bins: Any, range: Any) -> np.n
         return np.linspace(first, last, count + 1)
     if ndim != 1:
         raise ValueError(f"`bins[{number}]` must be a scalar or 1d array")
-    edges = _on_host(bins)
+    edges = on_host(bins)
     if np.any(edges[:-1] > edges[1:]):
         raise ValueError(f"`bins[{number}]` must be monotonically increasing, when an array")
     return edges
@@ -528,7 +397,7 @@ def histogram2d(
         raise ValueError("x and y must have the same length.")
     count = len(bins) if hasattr(bins, "__len__") and _ndim_of(bins) != 0 else 1
     if count not in (1, 2):
-        edges = _on_host(bins)
+        edges = on_host(bins)
         bins = [edges, edges]
     hist, (xedges, yedges) = histogramdd([x, y], bins, range, density, weights)
     return hist, xedges, yedges
@@ -565,7 +434,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     from clarray.sorting import searchsorted
 
     array = as_array(x)
-    edges = _on_host(bins)
+    edges = on_host(bins)
     np.digitize(np.empty(0, array.dtype), edges, right)  # NumPy's own checks
     side = "left" if right else "right"
     if edges.size and edges[0] > edges[-1]:

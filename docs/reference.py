@@ -27,6 +27,7 @@ CHAPTERS = {
     "quantiles": "Order statistics",
     "sets": "Sets",
     "histograms": "Counting",
+    "statistics": "Weighted means, covariances",
     "products": "Products",
     "stencils": "Convolution",
 }

@@ -8,6 +8,7 @@ values are checked against NumPy's as well. Without arguments all cases run.
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -123,9 +124,50 @@ def few(xp: ModuleType) -> Any:
 
 
 @case
+def bitmap(xp: ModuleType) -> Any:
+    with patch("clarray.plan.bitmap.WORTH", 1), patch("clarray.plan.bitmap.BITS", 17):
+        return [xp.unique((numbers(xp, 300, dtype=np.int32) - 5) * 9000)]
+
+
+@case
 def searched(xp: ModuleType) -> Any:
     a, needles = xp.asarray(np.arange(9, dtype=np.float32)), numbers(xp, 5, 5)
     return [xp.searchsorted(a, needles), xp.searchsorted(a[::2], needles.T, "right"), xp.isin(needles, a[:4])]
+
+
+@case
+def counted(xp: ModuleType) -> Any:
+    a = numbers(xp, 131, dtype=np.int32)
+    hostile = xp.asarray(np.array([np.nan, np.inf, -1e30, 0.5, 1e30, 0.999, 1.0], np.float32))
+    return [
+        xp.bincount(a), xp.bincount(a[::3] * 7), xp.bincount(numbers(xp, 70).astype(np.int64) * 40),
+        xp.histogram(numbers(xp, 53), 5, (1, 9))[0], xp.histogram(xp.asarray(hostile), 4, (0, 1))[0],
+        xp.histogram(numbers(xp, 6, 9).T, [0, 2, 3, 9.5])[0], xp.histogram2d(a, a[::-1], 3)[0],
+    ]
+
+
+@case
+def weighed(xp: ModuleType) -> Any:
+    a, w = numbers(xp, 53, dtype=np.int32), numbers(xp, 53, dtype=np.float64)
+    return [xp.bincount(a, w), xp.bincount(a * 9, w[::-1]), xp.bincount(a * 0, w), xp.bincount(a // 4, w)]
+
+
+@case
+def convolved(xp: ModuleType) -> Any:
+    a, v = numbers(xp, 70), numbers(xp, 9)
+    return [xp.convolve(a, v), xp.correlate(a[::-2], v, "same"), xp.convolve(v[:2], numbers(xp, 300, dtype=np.int16))]
+
+
+@case
+def filtered(xp: ModuleType) -> Any:
+    module = importlib.import_module("scipy.ndimage" if xp is np else "clarray.ndimage")
+    a, b = numbers(xp, 13, 19), numbers(xp, 3, 4, 5, dtype=np.uint8)
+    found = []
+    for mode in ("reflect", "constant", "nearest", "mirror", "wrap"):
+        found += [module.correlate1d(a, [1, 2, 1], 0, mode=mode), module.sobel(a, mode=mode)]
+        found += [module.correlate(a[:2], np.ones((5, 4)), mode=mode, origin=(2, -2))]
+        found += [module.median_filter(a, (2, 3), mode=mode), module.maximum_filter(b, 3, mode=mode)]
+    return [*found, module.rank_filter(b, 7, (3, 2, 3)), module.laplace(b), module.uniform_filter(b, 3)]
 
 
 def check(body: Case) -> list[str]:
