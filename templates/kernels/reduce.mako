@@ -157,6 +157,23 @@ ${getattr(monoids, m.algebra + '_finish')(m, m.wide_result)}
 % endif
 ${monoids.masked(m)}
 % if d.width > 1:
+% if m.algebra == 'compensated':
+## The halves of a vector accumulator, until one lane is left: lane after lane takes longer than a row of thousands.
+HELPER state_t fold_lanes(const acc_t a, const state_t start) {
+  <% T, width = m.lane(m.components[0][1]), V %>
+  const ${T}${V} s${V} = a.s, e${V} = a.e;
+% while width > 1:
+<% half = width // 2; H = f'{T}{half}' if half > 1 else T %>
+  const ${H} s${half} = s${width}.lo + s${width}.hi, z${half} = s${half} - s${width}.lo;
+  const ${H} e${half} = (e${width}.lo + e${width}.hi) + ((s${width}.lo - (s${half} - z${half})) + (s${width}.hi - z${half}));
+<% width = half %>
+% endwhile
+  state_t r;
+  r.s = s1;
+  r.e = e1;
+  return combine(start, r);
+}
+% else:
 ## The lanes of a vector accumulator, one after the other.
 HELPER state_t fold_lanes(const acc_t a, const state_t start) {
   state_t r = start;
@@ -173,6 +190,7 @@ HELPER state_t fold_lanes(const acc_t a, const state_t start) {
   }
   return r;
 }
+% endif
 HELPER state_t take_lane(const acc_t a, const int l) {
   state_t s;
 % for n, dt in m.components:

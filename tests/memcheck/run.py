@@ -170,6 +170,14 @@ def filtered(xp: ModuleType) -> Any:
     return [*found, module.rank_filter(b, 7, (3, 2, 3)), module.laplace(b), module.uniform_filter(b, 3)]
 
 
+@case
+def multiplied(xp: ModuleType) -> Any:
+    a, b, c = numbers(xp, 9, 11), numbers(xp, 11, 7), numbers(xp, 2, 5, 6, dtype=np.complex64)
+    half, small = numbers(xp, 8, 12, dtype=np.float16), numbers(xp, 3, 8, dtype=np.int8)
+    found = [a @ b, b.T @ a.T, a[::-1, ::2] @ b[::2, ::-1], c @ c.transpose(0, 2, 1), half @ half.T, small @ small.T]
+    return [*found, a[:2] @ a[:2].T, a[:, :8] @ numbers(xp, 8, 4), xp.einsum("ij,jk,kl->il", a, b, b.T), a[0] @ b]
+
+
 def check(body: Case) -> list[str]:
     """What a case gives that NumPy does not."""
     wrong = []
