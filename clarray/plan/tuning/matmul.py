@@ -64,6 +64,9 @@ class MatmulPolicy:
         For elements of 4, 8 and 16 bytes; the largest first (tiled).
     total : bool
         Whether that second sum is in registers too, not in the result's memory (tiled).
+    apart : bool
+        Whether neighbouring work-items load vectors of neighbouring rows, not of one row, where an operand's memory
+        runs along the summed axis: they then store to neighbouring places of local memory (tiled).
     band : int
         Tiles below each other that are computed one after the other, so that the columns they share stay in the cache
         (tiled).
@@ -87,6 +90,7 @@ class MatmulPolicy:
     wide_tiles: tuple[Tile, ...] = ()
     widest_tiles: tuple[Tile, ...] = ()
     total: bool = False
+    apart: bool = False
     band: int = 8
     panel: tuple[int, int] = (1, 1)
     wide_panel: tuple[int, int] = (1, 1)
@@ -160,4 +164,4 @@ TINY_GPU = MatmulPolicy(
     widest_tiles=(Tile(4, 4, 2, 1, 2),),
     band=2,
 )
-TINY_FENCED = replace(TINY_GPU, total=True)
+TINY_FENCED = replace(TINY_GPU, total=True, apart=True)
