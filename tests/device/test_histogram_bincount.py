@@ -90,20 +90,20 @@ def test_large_values(same: Same, policy: str) -> None:
 
 def test_strides_and_pending_operands(same: Same, policy: str) -> None:
     x = numbers(120, 30, np.int32)
-    same(lambda xp: xp.bincount(xp.asarray(x)[::-1]))
-    same(lambda xp: xp.bincount(xp.asarray(x)[3::4]))
-    same(lambda xp: xp.bincount(xp.broadcast_to(xp.asarray(x)[5:6], (33,))))
-    same(lambda xp: xp.bincount(abs(xp.asarray(x) - 15) + 2))
+    same(lambda xp: xp.bincount(xp.array(x)[::-1]))
+    same(lambda xp: xp.bincount(xp.array(x)[3::4]))
+    same(lambda xp: xp.bincount(xp.broadcast_to(xp.array(x)[5:6], (33,))))
+    same(lambda xp: xp.bincount(abs(xp.array(x) - 15) + 2))
     same(lambda xp: xp.bincount(xp.arange(40) // 4))
-    same(lambda xp: xp.bincount((xp.asarray(x) * 50_000) % 100_000))  # a second pass over it
-    same(lambda xp: xp.bincount(xp.asarray(x).reshape(10, 12)[:, 3]))
+    same(lambda xp: xp.bincount((xp.array(x) * 50_000) % 100_000))  # a second pass over it
+    same(lambda xp: xp.bincount(xp.array(x).reshape(10, 12)[:, 3]))
 
 
 @needs_fp64
 def test_weights_lie_differently(same: Same, policy: str) -> None:
     x, w = numbers(60, 11), np.arange(120.0)
-    same(lambda xp: xp.bincount(xp.asarray(x)[::-1], xp.asarray(w)[::2] * 2))
-    same(lambda xp: xp.bincount(xp.asarray(x), xp.broadcast_to(xp.asarray(w)[3:4], (60,))))
+    same(lambda xp: xp.bincount(xp.array(x)[::-1], xp.array(w)[::2] * 2))
+    same(lambda xp: xp.bincount(xp.array(x), xp.broadcast_to(xp.array(w)[3:4], (60,))))
 
 
 BAD: list[Callable[[Any], Any]] = [
