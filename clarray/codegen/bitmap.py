@@ -16,10 +16,10 @@ _TALLY = ("buffer", "int64", "uint32", "buffer")
 ARG_TYPES = {
     "bitmap_clear": ("buffer", "int64"),
     "bitmap_tally": _TALLY,
-    "bitmap_tally_next": _TALLY,
+    "bitmap_next_tally": _TALLY,
     "bitmap_starts": ("buffer", "buffer"),
     "bitmap_split": (*_TALLY, "buffer"),
-    "bitmap_split_next": (*_TALLY, "buffer"),
+    "bitmap_next_split": (*_TALLY, "buffer"),
     "bitmap_set": ("buffer", "uint32", "buffer"),
     "bitmap_count": ("buffer", "buffer"),
     "bitmap_write": ("buffer", "buffer", "buffer"),

@@ -23,7 +23,9 @@ def bitmap_values(value: Node) -> Node | None:
     device = device_of(value.inputs or (value,))
     with device.lock:
         state = state_of(device)
-        plan = bitmap_plan(value.dtype, value.size, state.policies.reduce)
+        plan = bitmap_plan(
+            value.dtype, value.size, state.policies.reduce, state.capabilities.local_bytes
+        )  # fmt: skip
         if plan is None:
             return None
         leaf = evaluate(value)
@@ -61,9 +63,9 @@ def _run(state: DeviceState, plan: BitmapPlan, leaf: Node) -> Node:
     launch("bitmap_starts", 1, [tally.buffer, tally.buffer], 2048)
     launch("bitmap_split", tiles, [*place, tally.buffer, keys.buffer], 8 * size)
     place = [keys.buffer, 0, size]
-    launch("bitmap_tally_next", tiles, [*place, tally_next.buffer], 4 * size)
+    launch("bitmap_next_tally", tiles, [*place, tally_next.buffer], 4 * size)
     launch("bitmap_starts", 256, [tally.buffer, tally_next.buffer], 8 << 16)
-    launch("bitmap_split_next", tiles, [*place, tally_next.buffer, other.buffer], 8 * size)
+    launch("bitmap_next_split", tiles, [*place, tally_next.buffer, other.buffer], 8 * size)
     launch("bitmap_set", tiles, [other.buffer, size, bitmap.buffer], 4 * (size + words))
     counts = device.allocate(4 * chunks)
     launch("bitmap_count", chunks, [bitmap.buffer, counts.buffer], 4 * words)

@@ -50,10 +50,16 @@ class BitmapPlan:
     work_group: int
 
 
-def bitmap_plan(dtype: np.dtype, size: int, policy: ReducePolicy) -> BitmapPlan | None:
+def bitmap_plan(
+    dtype: np.dtype, size: int, policy: ReducePolicy, local_bytes: int
+) -> BitmapPlan | None:
     """The plan for so many values, or None where a bitmap does not pay."""
     if policy.chunked or dtype.kind not in "iuf" or dtype.itemsize != 4 or not WORTH <= size < MOST:
         return None
     work_group = policy.work_group
-    items = max(1, min(ITEMS, 8192 // work_group))
-    return BitmapPlan(dtype, BITS, items, max(work_group, min(CHUNK, 1 << (BITS - 10))), WINDOW, work_group)
+    room = local_bytes // 4 - 1024  # words, beside what is kept per digit
+    items = min(ITEMS, 8192 // work_group, room // work_group)
+    if items < 1:
+        return None
+    chunk = max(work_group, min(CHUNK, 1 << (BITS - 10)))
+    return BitmapPlan(dtype, BITS, items, chunk, min(WINDOW, room), work_group)

@@ -80,7 +80,7 @@ void ${name}(__global const ${type} *restrict x, const long xo, const uint n, __
 }
 </%def>
 ${tally('bitmap_tally', lane, lambda x: f'key_of({x})', 1)}
-${tally('bitmap_tally_next', 'uint', lambda x: x, 2)}
+${tally('bitmap_next_tally', 'uint', lambda x: x, 2)}
 ## From counts to starts: a work-group for the second digits of one place, which begins where the place before ends.
 KERNEL
 void bitmap_starts(__global const uint *ends, __global uint *found) {
@@ -149,7 +149,7 @@ ${before('counts', 256)}
 }
 </%def>
 ${split('bitmap_split', lane, lambda x: f'key_of({x})', 1)}
-${split('bitmap_split_next', 'uint', lambda x: x, 2)}
+${split('bitmap_next_split', 'uint', lambda x: x, 2)}
 ## Set the bits of a tile's keys in a window of the map in local memory, from the place of the first key on, and then
 ## those of the window in the map; a key beyond the window its own.
 KERNEL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clarray.plan import distinct, few
+from clarray.plan import bitmap, distinct, few
 from clarray.plan.distinct import FEW, FEW_SLOTS, SLOTS, DistinctPlan, slots_for
 from clarray.plan.tuning.rows import CPU, GPU, ROWS
 
@@ -59,3 +59,21 @@ def test_what_is_worth_trying() -> None:
     assert few.is_worth_trying(np.dtype(np.float32), 1 << 25, GPU.reduce)
     assert not few.is_worth_trying(np.dtype(np.complex64), 1 << 25, CPU.reduce)
     assert not few.is_worth_trying(np.dtype(np.float16), 1 << 25, CPU.reduce)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_bitmaps_fit_local_memory(row: str) -> None:
+    policy = ROWS[row].reduce
+    for local in (32 << 10, 48 << 10, 64 << 10):
+        plan = bitmap.bitmap_plan(np.dtype(np.float32), 1 << 28, policy, local)
+        assert (plan is None) == policy.chunked
+        if plan is not None:
+            assert 4 * (plan.work_group * plan.items + 2 * 256) <= local
+            assert 4 * plan.window <= local
+            assert (1 << (plan.bits - 5)) % plan.chunk == 0
+            assert plan.chunk % plan.work_group == 0
+
+
+def test_bitmaps_are_for_very_many_values_of_32_bits() -> None:
+    for name, size in (("int32", 1 << 25), ("int32", 1 << 31), ("int64", 1 << 28), ("complex64", 1 << 28)):
+        assert bitmap.bitmap_plan(np.dtype(name), size, GPU.reduce, 48 << 10) is None
