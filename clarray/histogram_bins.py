@@ -81,7 +81,7 @@ def bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool) -> Edges:
     return Edges(_linspace(first, last, count, bin_type), (first, last, count))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=64, typed=True)  # NumPy computes in the dtype of the ends
 def _linspace(first: Any, last: Any, count: int, dtype: np.dtype) -> np.ndarray:
     """Edges of equal bins; to be left as they are."""
     edges = np.linspace(first, last, count + 1, endpoint=True, dtype=dtype)

@@ -390,17 +390,15 @@ void histogram(${', '.join(params)}) {
   if (last_group) {
     ${policy.fence}
     for (uint b = item; b < bins; b += ${work_group}) {
-      long sum = tables[b];
-      tables[b] = 0;
+      long sum = atomic_xchg(tables + b, 0u);
       if (again) sum += (long)yp[b];
       yp[b] = (${last})sum;
     }
     if (item == 0) {
-      *done = 0;
+      atomic_xchg(done, 0);
 % if direct:
-      const ${last} seen = (${last})*status;
+      const ${last} seen = (${last})atomic_xchg(status, 0u);
       yp[bins] = again && yp[bins] > seen ? yp[bins] : seen;
-      *status = 0;
 % endif
     }
   }

@@ -201,6 +201,13 @@ def test_kept_edges_are_not_shared() -> None:
     assert_same(clarray.histogram(x, 4, (0, 1))[1], np.histogram(values(30), 4, (0, 1))[1])
 
 
+def test_kept_edges_differ_by_dtype(same: Same) -> None:
+    x = values(300)
+    low, high = np.float32(-0.3), np.float32(0.7)  # in float32 the edges between are others
+    same(lambda xp: xp.histogram(xp.asarray(x), 7, (low, high)))
+    same(lambda xp: xp.histogram(xp.asarray(x), 7, (float(low), float(high))))
+
+
 def test_equal_bins_of_edges() -> None:
     assert equal_bins(np.linspace(0, 1, 11)) is not None
     assert equal_bins(np.array([0, 1, 3.0])) is None
