@@ -20,6 +20,7 @@ import numpy as np
 from clarray.codegen.ctype import Dialect, compute_type
 from clarray.ops.dtypes import DTYPES, dtype_row
 from clarray.ops.forms import Form, Row
+from clarray.ops.snippet_vectors import vector_lines
 from clarray.ops.ufuncs import Loop, next_code
 
 __all__ = [
@@ -273,7 +274,7 @@ def _own_names(preamble: str) -> list[str]:
 
 @cache
 def _wrapper(function: str, dialect: Dialect) -> str:
-    """The function on the types that kernels compute with, one lane after the other."""
+    """The function on the types that kernels compute with: on vectors, or one lane after the other."""
     snippet = _snippets[function]
     width, out = dialect.width, snippet.returned
     assert out is not None
@@ -282,7 +283,11 @@ def _wrapper(function: str, dialect: Dialect) -> str:
     kind = compute_type(out, width)
     minus = "-(char)" if out.kind == "b" else ""
     lines = [f"HELPER {kind} {function}_w{width}({params or 'void'}) {{"]
-    if width == 1:
+    vectors = vector_lines(snippet, dialect) if width > 1 else None
+    if vectors is not None:
+        body, value = vectors
+        lines += body
+    elif width == 1:
         value = f"{minus}{function}({arguments([f'x{k}' for k in range(len(dtypes))], dtypes)})"
     else:
         for k, d in enumerate(dtypes):

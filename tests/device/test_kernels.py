@@ -219,3 +219,21 @@ def test_threads(numbers: np.ndarray) -> None:
     for t in threads:
         t.join()
     assert sorted(found) == sorted(2 * [3 * int((numbers + k).sum()) for k in range(20)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(x - y) * x / (y + 0.5f)",
+        "-x * 3 + 2",
+        "fmax(x, y) - fmin(x, 1.f) + fabs(y) * floor(x) + rint(y) - trunc(x) * ceil(y)",
+        "max(x, y) * 2 - min(x, y)",
+        "sqrt(fabs(x)) + hypot(y, 3)",
+    ],
+)
+def test_vectors_and_lanes_agree(policy: str, text: str) -> None:
+    lanes = ElementwiseKernel("float32 x, float32 y", "float32 z", f"z = {text} /* kept from vectors */", "lanes")
+    vectors = ElementwiseKernel("float32 x, float32 y", "float32 z", f"z = {text}", "vectors")
+    special = np.array([0, -0.0, 1, -1, 0.5, np.inf, 1e-40, 3e38, -7.25, 1e10], np.float32)
+    x, y = (clarray.array(a.reshape(-1)) for a in np.broadcast_arrays(special[:, None], special))
+    np.testing.assert_array_equal(clarray.asnumpy(vectors(x, y)), clarray.asnumpy(lanes(x, y)))
