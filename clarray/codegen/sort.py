@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.plan.sort import GroupPlan, KeyKind, LinePlan, SortPlan, TilePlan, word_of_bytes
+from clarray.plan.sort import FEW, GroupPlan, KeyKind, LinePlan, SortPlan, TilePlan, word_of_bytes
 from clarray.plan.tuning.policy import ElementwisePolicy
 
 if TYPE_CHECKING:
@@ -51,16 +51,19 @@ def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict
     body = render(
         "radix_chunks",
         kind=plan.kind, form=plan.form, descending=plan.descending, counter=plan.counter,
-        short=policy.short, most_buckets=policy.most_buckets, size=1 << policy.digit_bits,
+        short=policy.short, most_buckets=policy.most_buckets, size=1 << policy.digit_bits, few=FEW,
     )  # fmt: skip
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     line = ("buffer", "int64", "int64")
     types: dict[str, tuple[str, ...]] = {"radix_range": (*line, "buffer")}
     if plan.form == "keys":
         types["radix_count"] = (*line, "uint64", "int32", "int64", "buffer")
-        types["radix_fill"] = ("buffer", "int64", "uint64", "int64", "buffer")
+        types["radix_probe"] = ("buffer", "int64", "int64", "int32", "buffer")
+        types["radix_known"] = (*line, "uint64", "int32", "int64", "buffer", "buffer", "buffer")
         types["radix_split"] = (*line, "uint64", "int32", "int64", "buffer", "buffer", "buffer")
-        types["radix_bucket"] = ("buffer", "buffer", "buffer")
+        types |= {f"{name}_keys": kinds for name, kinds in types.items()}
+        types["radix_fill"] = ("buffer", "buffer", "int64", "int64", "buffer", "int64")
+        types["radix_bucket"] = ("buffer", "buffer", "buffer", "int64")
         return text, types
     for suffix in ("f", "m"):
         types[f"radix_tally_{suffix}"] = (*line, "uint64", "int32", "buffer")

@@ -8,10 +8,11 @@ import numpy as np
 
 from clarray.codegen.sort import chunks_source, lines_source
 from clarray.evaluate.state import DeviceState, Launch
-from clarray.plan.sort import KeyKind, SortPlan, line_plan
+from clarray.plan.sort import FEW, KeyKind, SortPlan, line_plan
 from clarray.runtime import Memory
 
 _WORD = 8
+PROBE = 1024  # keys that tell what to expect
 
 
 def sort_by_lines(
@@ -36,17 +37,26 @@ def sort_by_lines(
 
 
 class Line:
-    """One long line of keys on its way through the passes."""
+    """One long line of keys on its way through the passes.
+
+    Parameters
+    ----------
+    ready : bool
+        The source has keys already, not yet the bits of values.
+    """
 
     def __init__(
-        self, state: DeviceState, kind: KeyKind, source: Memory, offset: int, n: int, descending: bool
-    ) -> None:
+        self, state: DeviceState, kind: KeyKind, source: Memory, offset: int, n: int, descending: bool,
+        ready: bool = False,
+    ) -> None:  # fmt: skip
         self.state = state
         self.kind = kind
         self.n = n
         self.descending = descending
+        self.suffix = "_keys" if ready else ""
         self.policy = state.policies.sort
         self.counter = "uint" if n < 2**32 else "ulong"
+        self.bits = np.dtype(f"u{kind.bits // 8}")
         self.args = [source.buffer, offset, n]
         most = state.units * self.policy.groups_per_unit
         self.nbytes = n * kind.bits // 8
@@ -69,39 +79,97 @@ class Line:
         """The smallest and the largest key."""
         device = self.state.device
         found = device.allocate(2 * _WORD * self.groups)
-        self.launch(self.kernels(form)["radix_range"], [*self.args, found.buffer])
+        self.launch(self.kernels(form)["radix_range" + self.suffix], [*self.args, found.buffer])
         host = np.empty((self.groups, 2), np.uint64)
         device.read(found, 0, host)
         return int(host[:, 0].min()), int(host[:, 1].max())
 
-    def sort(self, out: Memory) -> None:
-        """Write the sorted elements."""
-        kind, policy, device = self.kind, self.policy, self.state.device
+    def _probe(self) -> np.ndarray:
+        """The different ones among some keys, sorted."""
+        device = self.state.device
+        host = np.empty(min(PROBE, self.n), self.bits)
+        found = device.allocate(host.nbytes)
+        args = [*self.args[:2], self.n // host.size, host.size, found.buffer]
+        self.launch(self.kernels("keys")["radix_probe" + self.suffix], args, 1)
+        device.read(found, 0, host)
+        return np.unique(host)
+
+    def sort(self, out: Memory, offset: int = 0) -> None:
+        """Write the sorted elements from `offset` on."""
+        policy, device, n = self.policy, self.state.device, self.n
+        bits = self.kind.bits
         kernels = self.kernels("keys")
-        low, high = (0, (1 << kind.bits) - 1) if kind.bits <= policy.cell_bits // 2 else self.range("keys")
-        bits = (high - low).bit_length()
-        cell_bits = min(policy.cell_bits, max(4, self.n.bit_length() - 3))
-        shift = max(0, bits - cell_bits)
+        low, high = 0, (1 << bits) - 1
+        if bits > policy.cell_bits // 2:
+            some = self._probe()
+            if 1 < len(some) <= FEW and self._sort_known(some, out, offset):
+                return
+            # The range of the type serves as well as that of the keys, where it is not much wider. (Not so in
+            # a part of a line: one whose range did not shrink would never end.)
+            if self.suffix or int(some[-1] - some[0]).bit_length() <= bits - 6:
+                low, high = self.range("keys")
+        if low == high:
+            self._fill(np.array([n]), np.array([low], np.uint64), out, offset)
+            return
+        shift = max(0, (high - low).bit_length() - min(policy.cell_bits, max(4, n.bit_length() - 3)))
         cells = ((high - low) >> shift) + 1
-        counter = np.uint32 if self.counter == "uint" else np.uint64
-        counts = device.allocate(2 * self.groups * cells * np.dtype(counter).itemsize)
-        self.launch(kernels["radix_count"], [*self.args, low, shift, cells, counts.buffer])
+        counter = np.dtype(np.uint32 if self.counter == "uint" else np.uint64)
+        counts = device.allocate(2 * self.groups * cells * counter.itemsize)
+        self.launch(kernels["radix_count" + self.suffix], [*self.args, low, shift, cells, counts.buffer])
         host = np.empty((self.groups, 2, cells), counter)
         device.read(counts, 0, host)
         per_group = host[:, 0]
         ends = per_group.sum(axis=0, dtype=np.int64).cumsum()
         if shift == 0:
-            table = device.upload(ends)
-            self.launch(kernels["radix_fill"], [table.buffer, cells, low, self.n, out.buffer])
+            self._fill(ends, np.uint64(low) + np.arange(cells, dtype=np.uint64), out, offset)
             return
-        bucket_of, spans, places = split_tables(per_group, ends, self.n, policy.bucket, policy.most_buckets)
+        bucket_of, spans, places = split_tables(per_group, ends, n, policy.bucket, policy.most_buckets)
         scratch = device.allocate(self.nbytes)
         buckets = places.shape[1]
-        tables = [device.upload(table) for table in (bucket_of, places, spans)]  # held until launched
+        tables = [device.upload(table) for table in (bucket_of, places)]  # held until launched
         args = [*self.args, low, shift, buckets, tables[0].buffer, tables[1].buffer, scratch.buffer]
-        self.launch(kernels["radix_split"], args)
-        args = [tables[2].buffer, scratch.buffer, out.buffer]
-        self.launch(kernels["radix_bucket"], args, len(spans))
+        self.launch(kernels["radix_split" + self.suffix], args)
+        heavy = spans[:, 1] > max(n // 4, policy.line) if n > 4 * policy.bucket else np.zeros(len(spans), bool)
+        for start, length in spans[heavy].tolist():
+            part = Line(self.state, self.kind, scratch, start, length, self.descending, ready=True)
+            part.sort(out, offset + start)
+        spans = np.ascontiguousarray(spans[~heavy])
+        if len(spans):
+            table = device.upload(spans)
+            args = [table.buffer, scratch.buffer, out.buffer, offset]
+            self.launch(kernels["radix_bucket"], args, len(spans))
+
+    def _fill(self, ends: np.ndarray, values: np.ndarray, out: Memory, offset: int) -> None:
+        """Write each key up to its end."""
+        tables = [self.state.device.upload(table) for table in (ends.astype(np.int64), values)]
+        args = [tables[0].buffer, tables[1].buffer, len(ends), self.n, out.buffer, offset]
+        self.launch(self.kernels("keys")["radix_fill"], args)
+
+    def _sort_known(self, some: np.ndarray, out: Memory, offset: int) -> bool:
+        """Finish where there are no other keys than `some`."""
+        device, policy = self.state.device, self.policy
+        low = int(some[0])
+        span = int(some[-1]) - low
+        shift = max(0, span.bit_length() - policy.cell_bits)
+        cells = (some - some[0]) >> some.dtype.type(shift)
+        if (cells[1:] == cells[:-1]).any():
+            return False
+        slot_of = np.zeros((span >> shift) + 1, np.uint8)
+        slot_of[cells.astype(np.intp)] = np.arange(len(some))
+        known = np.full(FEW, some[0])
+        known[: len(some)] = some
+        counter = np.dtype(np.uint32 if self.counter == "uint" else np.uint64)
+        host = np.empty((self.groups, FEW + 1), counter)
+        tables = [device.upload(slot_of), device.upload(known)]
+        counts = device.allocate(host.nbytes)
+        args = [*self.args, low, shift, len(slot_of), *(t.buffer for t in tables), counts.buffer]
+        self.launch(self.kernels("keys")["radix_known" + self.suffix], args)
+        device.read(counts, 0, host)
+        if host[:, FEW].any():
+            return False
+        ends = host[:, : len(some)].sum(axis=0, dtype=np.int64).cumsum()
+        self._fill(ends, some.astype(np.uint64), out, offset)
+        return True
 
     def argsort(self, out: Memory) -> None:
         """Write the positions in sorted order."""

@@ -21,10 +21,11 @@ import numpy as np
 from clarray.plan.tuning.sort import SortPolicy
 
 __all__ = [
-    "GroupPlan", "KeyKind", "LinePlan", "SortPlan", "TilePlan", "group_plan", "key_kind", "line_plan",
+    "FEW", "GroupPlan", "KeyKind", "LinePlan", "SortPlan", "TilePlan", "group_plan", "key_kind", "line_plan",
     "tile_items", "tile_plan", "word_of_bytes",
 ]  # fmt: skip
 
+FEW = 128  # so few different keys are counted by looking them up
 LOCAL_BYTES = 45056  # of a tile: with the tables beside it within the 48 KiB most GPUs have
 
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}

@@ -10,6 +10,8 @@ import pytest
 import clarray
 from clarray.array import as_array, wrap
 from clarray.evaluate.sort import argsort_lines, sort_lines, sort_pairs
+from clarray.evaluate.state import state_of
+from clarray.plan.tuning.rows import ROWS
 from clarray.runtime import current_device
 
 # 4 and 16 are where the tiny policies change from counting to digits, and from one work-item to several.
@@ -57,15 +59,29 @@ def check(host: np.ndarray, axis: int = -1) -> None:
     np.testing.assert_array_equal(order, np.argsort(host, axis, kind="stable"))
 
 
+def test_dtypes(dtype: str) -> None:
+    for n in (0, 1, 2, 100, 1000):
+        check(values(dtype, (n,)))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "int64", "complex64"])
 def test_sizes(policy: str, dtype: str) -> None:
     whole = values(dtype, (SIZES[-1],))
     for n in SIZES:
         check(whole[:n])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "uint64"])
+def test_look_back_that_gives_up(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = state_of(current_device())
+    monkeypatch.setattr(state, "policies", ROWS["tiny-fenced"])
+    for n in (17, 33, 1000):
+        check(values(dtype, (n,)))
+
+
 @pytest.mark.parametrize("shape", [(7, 3), (40, 5), (3, 33), (300, 2), (2, 257), (5, 1), (0, 4), (4, 0)])
 def test_lines(policy: str, shape: tuple[int, ...]) -> None:
-    for dtype in ("float32", "int64" if shape[0] < 100 else "int8", "complex64"):
+    for dtype in ("float32", "complex64"):
         host = values(dtype, shape)
         check(host, 0)
         check(host, 1)
@@ -81,7 +97,7 @@ def test_axes_and_strides(policy: str) -> None:
         check(np.broadcast_to(host[:, :1], (6, 4, 8)), axis)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int32", "uint64", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "complex64"])
 def test_descending(policy: str, dtype: str) -> None:
     host = values(dtype, (100,))
     if host.dtype.kind in "fc":
@@ -89,22 +105,23 @@ def test_descending(policy: str, dtype: str) -> None:
     np.testing.assert_array_equal(sort(host, descending=True), np.sort(host)[::-1])
 
 
-@pytest.mark.parametrize("dtype", ["int32", "float32"])
+@pytest.mark.parametrize("dtype", ["float32", "uint64"])
 def test_distributions(policy: str, dtype: str) -> None:
     n = 3000
     rng = np.random.default_rng(1)
     for host in (
         np.full(n, 7), np.arange(n), np.arange(n)[::-1], np.arange(n) % 5, rng.integers(0, 1 << 20, n),
-        np.where(np.arange(n) == 9, 1 << 30, rng.integers(0, 9, n)), np.where(rng.random(n) < 0.9, 3, rng.integers(-(1 << 30), 1 << 30, n)),
+        np.where(np.arange(n) == 9, 1 << 30, rng.integers(0, 9, n)), np.where(rng.random(n) < 0.9, 3, rng.integers(0, 1 << 30, n)),
+        rng.integers(0, 6, n) * (1 << 25), rng.permutation(n) + (1 << 22), np.where(rng.random(n) < 0.6, 5 << 20, 6 << 20) + rng.integers(0, 3, n),
     ):  # fmt: skip
         check(host.astype(dtype))
 
 
-@pytest.mark.parametrize("payload", ["bool", "int16", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("payload", ["bool", "int16", "int64", "complex128"])
 def test_pairs(policy: str, payload: str) -> None:
     if payload == "complex128" and not current_device().capabilities.fp64:
         pytest.skip("the device has no float64")
-    for dtype in ("float32", "int64"):
+    for dtype in ("float32",):
         host, carried = values(dtype, (1000,)), values(payload, (1000,), 5)
         nodes = [as_array(h, current_device())._node for h in (host, carried)]
         keys, moved = (clarray.asnumpy(wrap(n)) for n in sort_pairs(*nodes))
@@ -123,6 +140,17 @@ def test_bits_of_zeros_and_nans_survive(policy: str) -> None:
 def test_long_line_of_every_width() -> None:
     for dtype in ("uint8", "float16", "int32", "float32", "uint64"):
         check(values(dtype, (150_000,)))
+
+
+def test_long_lines_of_every_distribution() -> None:
+    n = 400_000
+    rng = np.random.default_rng(3)
+    noise = rng.standard_normal(n)
+    for host in (
+        rng.random(n), np.full(n, 2.5), np.sort(noise), noise[:9][rng.integers(0, 9, n)], np.exp(9 * noise),
+        np.where(rng.random(n) < 0.9, 1 + rng.random(n) / 1000, noise), np.where(np.arange(n) == n // 2, noise, 0),
+    ):  # fmt: skip
+        check(host.astype(np.float32))
 
 
 def test_pending_operand(policy: str) -> None:

@@ -85,8 +85,8 @@ CPU = SortPolicy(
     inline_bytes=1 << 17,
     line=1 << 18,
     short=64,
-    cell_bits=16,
-    bucket=2048,
+    cell_bits=15,
+    bucket=16384,
     most_buckets=4096,
     digit_bits=11,
 )
