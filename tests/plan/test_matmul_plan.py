@@ -1,0 +1,79 @@
+"""Plans of matrix products: every part of a product is somebody's, and vectors are loaded only where they fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clarray.plan.matmul import (
+    Matrix,
+    Problem,
+    choose_blocks,
+    choose_parts,
+    merge_batch,
+    packed_plan,
+    side_of,
+    smallest,
+    work_dtype,
+)
+from clarray.plan.tuning.rows import CPU, GPU, NVIDIA, TINY_CPU, TINY_GPU
+
+extents = st.integers(1, 3000)
+depths = st.integers(1, 10**7)
+batches = st.lists(st.integers(1, 5), max_size=2).map(tuple)
+float32 = np.dtype(np.float32)
+
+
+@given(extents, extents, depths, batches, st.sampled_from([GPU, NVIDIA, TINY_GPU]), st.sampled_from([4, 8, 16]))
+def test_the_parts_of_the_summed_axis_cover_it(m, n, k, batch, row, itemsize):
+    found = choose_parts(Problem(m, n, k, batch), itemsize, 132, 48 << 10, 1024, row.matmul)
+    assert (found.parts - 1) * found.part_depth < k <= found.parts * found.part_depth
+    assert found.part_depth % found.tile.depth == 0
+    assert found == choose_parts(Problem(m, n, k, batch), itemsize, 132, 48 << 10, 1024, row.matmul)
+
+
+@given(extents, extents, depths, batches, st.sampled_from([CPU, TINY_CPU]), st.sampled_from(["f4", "f8", "c8"]))
+def test_blocks_cover_the_result(m, n, k, batch, row, dtype):
+    problem = Problem(m, n, k, batch)
+    plan = packed_plan(problem, np.dtype(dtype), np.dtype(dtype), row.matmul, True)
+    found = choose_blocks(problem, plan, 2)
+    assert (found.down - 1) * found.rows < -(-m // plan.rows) <= found.down * found.rows
+    assert (found.across - 1) * found.columns < -(-n // (plan.vectors * plan.lanes)) <= found.across * found.columns
+    assert (found.parts - 1) * found.part_depth < k <= found.parts * found.part_depth
+
+
+def test_a_tile_that_the_device_has_no_room_for_is_left_out():
+    problem = Problem(4096, 4096, 4096, ())
+    large = choose_parts(problem, 4, 100, 48 << 10, 1024, NVIDIA.matmul).tile
+    assert (large.rows, large.depth) == (128, 16)
+    assert choose_parts(problem, 4, 100, 32 << 10, 1024, NVIDIA.matmul).tile.rows < 128
+    assert choose_parts(problem, 4, 100, 32 << 10, 1024, GPU.matmul).tile.rows == 128
+    assert choose_parts(problem, 4, 100, 1 << 10, 16, GPU.matmul).tile == GPU.matmul.tiles[-1]
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "offset", "extent", "along", "lanes"),
+    [
+        (64, 1, 0, 64, False, 4), (1, 64, 0, 64, True, 4), (1, 64, 0, 62, True, 1), (63, 1, 0, 64, False, 1),
+        (64, 1, 2, 64, False, 1), (128, 2, 0, 64, False, 1), (-64, 1, 0, 64, False, 4), (64, -1, 0, 64, False, 1),
+        (0, 0, 0, 64, False, 1),
+    ],
+)  # fmt: skip
+def test_vectors_are_aligned(outer, inner, offset, extent, along, lanes):
+    side = side_of(Matrix(outer, inner, (), offset, 4), extent, float32, float32, GPU.matmul.tiles[0], 4)
+    assert (side.along, side.lanes) == (along, lanes)
+
+
+def test_batches_merge_where_every_operand_allows():
+    assert merge_batch((2, 3), ((6, 2), (0, 0))) == ((6,), ((2,), (0,)))
+    assert merge_batch((2, 3), ((6, 2), (1, 0))) == ((2, 3), ((6, 2), (1, 0)))
+    assert merge_batch((1, 3), ((9, 2), (9, 0))) == ((3,), ((2,), (0,)))
+
+
+def test_what_is_summed_in():
+    assert work_dtype(np.dtype(np.float16)) == float32
+    assert work_dtype(np.dtype(bool)) == np.uint32
+    assert work_dtype(np.dtype(np.int64)) == np.uint64
+    assert smallest(CPU.matmul, float32) == (8, 32)
