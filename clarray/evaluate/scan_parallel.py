@@ -23,6 +23,7 @@ from clarray.plan.scan import (
     ParallelPlan,
     chain_words,
     cut,
+    is_beside,
     line_space,
     parallel_plan,
 )
@@ -32,6 +33,7 @@ _INT64 = np.dtype(np.int64)
 _LAST_EPOCH = 2**32 - 1
 _MOST_GROUPS = 1 << 20
 _TICKETS = 2**31
+_FEW = 16  # lines side by side, from which on each has a state of two float32 rather than of a float64
 
 
 def shifted_arguments(nodes: list[Node], shifts: tuple[int, ...]) -> list[Any]:
@@ -59,8 +61,6 @@ def run_parallel(
         Whether a single pass is allowed; by default where the policy says so, the device has passed
         a test, and no input is overwritten: a work-group that gives up waiting reads them again.
     """
-    if state.policies.scan.widen and state.capabilities.fp64:
-        monoid = widened_monoid(monoid)
     pattern, nodes = distinct(value.inputs or (value,))
     placed = [n for n in nodes if n.op is not CONST]
     ndim = len(value.shape)
@@ -76,22 +76,24 @@ def run_parallel(
     if found is None:
         if lookback is None:
             lookback = inputs_kept and is_trusted(state)
-        dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *_dtypes(value, nodes), *state_dtypes(monoid)]
+        dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *_dtypes(value, nodes)]
+        if state.policies.scan.widen and state.capabilities.fp64 and not is_beside(lines, length, _FEW):
+            monoid = widened_monoid(monoid)
         plan = parallel_plan(
             lines, length, kinds, dtypes, offsets, monoid.algebra != "first", state.policies.scan
         )
         way = cut(plan, lines.kept, length, state.units, lookback)
         if way.mode == LOOKBACK and way.units >= _TICKETS:
             way = cut(plan, lines.kept, length, state.units, False)
-        if not plan.policy.chunked:
+        if not plan.policy.chunked or way.mode == LOOKBACK:
             plan = replace(plan, mode=way.mode)
         source = ("scan source", value.sig, pattern, monoid.code, plan)
         kernels = state.prepared.get(source)
         if kernels is None:
             text, arg_types = parallel_source(plan, monoid, value, nodes, state.capabilities)
             kernels = state.keep(source, state.kernels(text, arg_types))
-        found = state.keep(key, (plan, way, kernels))
-    plan, way, kernels = found
+        found = state.keep(key, (plan, way, kernels, monoid))
+    plan, way, kernels, monoid = found
     _launch_all(state, kernels, plan, way, lines, value, nodes, target, monoid, length)
 
 
@@ -114,7 +116,8 @@ def _launch_all(
         words, region = chain_words(plan, lines.kept, way.parts, state_words(monoid))
         memory, epoch = chain.next(state.device, words)
         args = [*place, way.units, *numbers, memory.buffer, epoch, way.parts, region]
-        Launch(kernels["scan_lookback"], (way.units,), local, args, False, nbytes, memory).run()
+        together = min(way.units, state.units) if policy.chunked else way.units
+        Launch(kernels["scan_lookback"], (together,), local, args, False, nbytes, memory).run()
         return
     count = target.size // length
     counts = [way.units, count, way.parts, way.length]
@@ -168,11 +171,12 @@ def is_trusted(state: DeviceState) -> bool:
     """Whether single-pass scans work on this device: tried once in a process.
 
     The trial cannot hang: a work-group that waits too long gives up, says so, and reads what is
-    before it itself. It counts as failed then, as it does with a wrong result.
+    before it itself. It counts as failed then, as it does with a wrong result. On a CPU, whose
+    work-groups run on threads of the system, nothing is tried.
     """
     kind = state.policies.scan.lookback
-    if not kind:
-        return False
+    if not kind or state.policies.scan.chunked:
+        return bool(kind)
     key = (state.device, kind)
     found = _trusted.get(key)
     if found is None:

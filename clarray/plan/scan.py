@@ -308,7 +308,7 @@ def cut(plan: ParallelPlan, kept: Shape, length: int, units: int, lookback: bool
     parts = max(1, min(-(-wanted // pieces), length // policy.min_part))
     if parts == 1 or 2 * pieces >= wanted:
         return Cut(WHOLE, 1, length, pieces)
-    if lookback and not policy.chunked:
+    if lookback and (not policy.chunked or (plan.form == ROWS and length >= 4 * policy.tile)):
         return _lookback_cut(plan, kept, lines, length)
     part = -(-length // parts)
     part = -(-part // quantum) * quantum
@@ -318,8 +318,9 @@ def cut(plan: ParallelPlan, kept: Shape, length: int, units: int, lookback: bool
 
 def _lookback_cut(plan: ParallelPlan, kept: Shape, lines: int, length: int) -> Cut:
     if plan.form == ROWS:
-        tiles = -(-length // plan.tile)
-        return Cut(LOOKBACK, tiles, plan.tile, lines * tiles)
+        tile = plan.policy.tile if plan.policy.chunked else plan.tile
+        tiles = -(-length // tile)
+        return Cut(LOOKBACK, tiles, tile, lines * tiles)
     rows = plan.down * plan.policy.rows
     tiles = -(-length // rows)
     across = plan.work_group // plan.down

@@ -7,11 +7,14 @@
 ##             |  V  |  V  | ...
 ##             |     |     |      row after row
 ##
-## Two kernels: scan_reduce gives the state of every part, q[part * lines + line]; scan_finish combines those of
+## scan_lookback   rows in one launch, where the policy has it: see there
+##
+## Otherwise two kernels: scan_reduce gives the state of every part, q[part * lines + line]; scan_finish combines those of
 ## the parts before its own, in order, and stores every state. Lines that are not cut take the second alone.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="lines" file="/lib/lines.mako"/>
 <%namespace name="scans" file="/lib/scans.mako"/>
+<%namespace name="lookback" file="/lib/lookback.mako"/>
 <% names = [s.name for s in everyone] %>
 <%def name="load(j)">
 % for s in inputs.operands:
@@ -43,15 +46,85 @@
     q_${n}[(long)part * lines + ${line}] = ${state}.${n};
 % endfor
 </%def>
-<%def name="head(name)">
+<%def name="head(name, more=())">
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void ${name}(${', '.join(params)}) {
+void ${name}(${', '.join([*params, *more])}) {
 % for s in pointers:
   ${s.p} += ${s.start};
 % endfor
 % for line in inputs.prepare:
   ${line}
 % endfor
+</%def>
+## From `first` to before `last` of a line, with the state c.
+<%def name="walk(c, first, last, store)">
+    ${I} j = ${first};
+    for (; j + ${V} <= ${last}; j += ${V}) {
+${load('j')}
+% if V == 1:
+% if store:
+      ${c} = entered(${c}, inner_of(${value.call(0)}));
+      const ${out.type} y_0 = final(${c});
+      ${access.store(out, out.base, 'j', 'y', False)}
+% else:
+      ${c} = entered(${c}, inner_of(${value.call(0)}));
+% endif
+% elif store:
+      const ${m.value_type} x = ${value.call(0)};
+      const ${out.type} y_0 = wide_placed(${c}, prefix(x));
+      ${access.store(out, out.base, 'j', 'y', stream)}
+      ${c} = combine(${c}, total(x));
+% else:
+      ${c} = combine(${c}, total(${value.call(0)}));
+% endif
+    }
+% if V > 1:
+    const int rest = ${last} - j;
+    if (rest > 0) {
+${load_partial('j', 'rest')}
+      const ${m.value_type} x = ${value.call(0)};
+% if store:
+      const ${out.type} y_0 = wide_placed(${c}, prefix(x));
+      ${access.store_partial(out, out.base, 'j', 'rest', 'y')}
+% else:
+      inner_t lanes[${V}];
+      vstore${V}(x, 0, lanes);
+      for (int l = 0; l < rest; ++l) ${c} = entered(${c}, lanes[l]);
+% endif
+    }
+% endif
+</%def>
+## Tiles that stay in the cache: a work-item takes one after the other, as they come. It sums its tile up, adds that to
+## what the tile before has told, tells it in turn, and reads the tile once more. Where nobody tells, it sums up all
+## tiles before its own, with the same bits.
+<%def name="single()">
+${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const long tiles', 'const long region'])}
+  const uint asked = (uint)units + (uint)get_num_groups(0) - 1;
+  for (uint ticket = next_ticket(chain, asked); ticket < (uint)units; ticket = next_ticket(chain, asked)) {
+    const ${I} line = ticket / tiles, tile = ticket - line * tiles;
+    ${I} row = line;
+    const ${I} first = tile * ${policy.tile}, last = min((${I})n, (${I})(first + ${policy.tile}));
+    __global ulong *told = chain + 2 + line * region;
+${bases()}
+${lines.move(I, names, 'k', 'row', rank)}
+    state_t whole = state_identity(), c = state_identity();
+    {
+${walk('whole', 'first', 'last', False)}
+    }
+    if (tile > 0) {
+      words_t r_;
+      if (await(told + (tile - 1) * WORDS, 1, r_.w, epoch, chain + 1)) c = unpacked(r_);
+      else
+        for (${I} before = 0; before < first; before += ${policy.tile}) {
+          state_t s = state_identity();
+${walk('s', 'before', f'(before + {policy.tile})', False)}
+          c = combine(c, s);
+        }
+    }
+    { words_t r_ = packed(combine(c, whole)); publish(told + tile * WORDS, r_.w, WORDS, epoch); }
+${walk('c', 'first', 'last', True)}
+  }
+}
 </%def>
 <%def name="rows(name, store)">
 ${head(name)}
@@ -65,41 +138,7 @@ ${lines.move(I, names, 'k', 'row', rank)}
 % if store:
 ${before('c', 'line')}
 % endif
-    ${I} j = first;
-    for (; j + ${V} <= last; j += ${V}) {
-${load('j')}
-% if V == 1:
-% if store:
-      c = entered(c, inner_of(${value.call(0)}));
-      const ${out.type} y_0 = final(c);
-      ${access.store(out, out.base, 'j', 'y', False)}
-% else:
-      c = entered(c, inner_of(${value.call(0)}));
-% endif
-% elif store:
-      const ${m.value_type} x = ${value.call(0)};
-      const ${out.type} y_0 = wide_placed(c, prefix(x));
-      ${access.store(out, out.base, 'j', 'y', stream)}
-      c = combine(c, total(x));
-% else:
-      c = combine(c, total(${value.call(0)}));
-% endif
-    }
-% if V > 1:
-    const int rest = last - j;
-    if (rest > 0) {
-${load_partial('j', 'rest')}
-      const ${m.value_type} x = ${value.call(0)};
-% if store:
-      const ${out.type} y_0 = wide_placed(c, prefix(x));
-      ${access.store_partial(out, out.base, 'j', 'rest', 'y')}
-% else:
-      inner_t lanes[${V}];
-      vstore${V}(x, 0, lanes);
-      for (int l = 0; l < rest; ++l) c = entered(c, lanes[l]);
-% endif
-    }
-% endif
+${walk('c', 'first', 'last', store)}
 % if not store:
 ${keep('c', 'line')}
 % endif
@@ -210,7 +249,11 @@ ${scans.algebra(m, first)}
 % if V > 1:
 ${scans.vector(m)}
 % endif
-% if form == 'rows':
+% if mode == 'lookback':
+${scans.words(state_parts)}
+${lookback.exchange(policy)}
+${single()}
+% elif form == 'rows':
 ${rows('scan_reduce', False)}
 ${rows('scan_finish', True)}
 % else:

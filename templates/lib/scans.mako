@@ -62,7 +62,8 @@ HELPER ${T} ${prefix}low(const ${S} c) {
 }
 </%def>
 
-## The same for vectors: every lane combined with those before it, and all lanes in order.
+## The same for vectors: every lane combined with those before it, and all lanes in order. Halves of a vector are
+## cheaper than its even and odd lanes, and as good for sums, which commute.
 <%def name="vector(m)">
 <% T, V = m.value_type, m.width %>
 HELPER ${T} wide_combine(const ${T} a, const ${T} b) { return ${m.meet('a', 'b')}; }
@@ -85,10 +86,10 @@ HELPER state_t total(const ${T} x) {
 % while n > 1:
 <% h = n // 2 %>
 % if m.algebra == 'compensated':
-  const ${m.state_at(h)} x${h} = x${n}.even + x${n}.odd, z${h} = x${h} - x${n}.even;
-  const ${m.state_at(h)} e${h} = ${f'e{n}.even + e{n}.odd + ' if n < V else ''}((x${n}.even - (x${h} - z${h})) + (x${n}.odd - z${h}));
+  const ${m.state_at(h)} x${h} = x${n}.lo + x${n}.hi, z${h} = x${h} - x${n}.lo;
+  const ${m.state_at(h)} e${h} = ${f'e{n}.lo + e{n}.hi + ' if n < V else ''}((x${n}.lo - (x${h} - z${h})) + (x${n}.hi - z${h}));
 % elif m.algebra == 'widened':
-  const ${m.state_at(h)} x${h} = x${n}.even + x${n}.odd;
+  const ${m.state_at(h)} x${h} = x${n}.lo + x${n}.hi;
 % else:
   const ${m.state_at(h)} x${h} = ${m.meet_at(h, f'x{n}.even', f'x{n}.odd')};
 % endif

@@ -26,6 +26,8 @@ class ScanPolicy:
         Vectors of neighbouring lines that a work-item of a CPU carries at once.
     groups_per_unit : int
         Work-groups per compute unit that fill the device.
+    tile : int
+        Elements that a work-item of a CPU takes at a time in a single pass: they stay in its cache.
     min_part : int
         Elements that a part of a line has at least, where lines are cut.
     short : int
@@ -62,6 +64,7 @@ class ScanPolicy:
     inline_bytes: int
     wave: int = 1
     lookback: str = ""
+    tile: int = 1 << 16
     tickets: bool = True
     widen: bool = False
     spins: int = 1 << 20
@@ -80,6 +83,8 @@ CPU = ScanPolicy(
     short=0,
     stream_bytes=1 << 24,
     inline_bytes=1 << 18,
+    lookback="volatile",
+    spins=1 << 24,
     widen=True,
 )
 GPU = ScanPolicy(
