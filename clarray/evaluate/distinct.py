@@ -98,6 +98,13 @@ def _plan(state: DeviceState, line: Line, slots: int, counted: bool) -> Distinct
 
 def _table(plan: DistinctPlan, dtype: np.dtype, tables: np.ndarray, ranges: np.ndarray) -> Table | None:
     """What the work-groups have found, together, from the least value on."""
+    low, values = (0 if dtype.kind in "bu" else int(np.iinfo(dtype).min)), plan.slots
+    if plan.checked:
+        spans = ranges.view(np.uint64 if dtype.kind == "u" else np.int64).reshape(-1, 2)
+        low, high = int(spans[:, 0].min()), int(spans[:, 1].max())
+        values = high - low + 1
+        if values > plan.slots:
+            return None
     if plan.counted:
         cells = tables.view(np.uint32).reshape(-1, plan.slots).sum(axis=0, dtype=np.int64)
     elif plan.policy.chunked:
@@ -107,13 +114,8 @@ def _table(plan: DistinctPlan, dtype: np.dtype, tables: np.ndarray, ranges: np.n
         cells = np.unpackbits(tables, bitorder="little")
     if dtype.kind == "b":
         return Table(0, cells[[0, -1]])  # in a kernel a bool is 0 or -1
-    if not plan.checked:
-        return Table(int(np.iinfo(dtype).min), np.roll(cells, -(np.iinfo(dtype).min % plan.slots)))
-    spans = ranges.view(np.uint64 if dtype.kind == "u" else np.int64).reshape(-1, 2)
-    low, high = int(spans[:, 0].min()), int(spans[:, 1].max())
-    if high - low >= plan.slots:
-        return None
-    return Table(low, np.roll(cells, -(low % plan.slots))[: high - low + 1])
+    start = low % plan.slots
+    return Table(low, np.concatenate((cells[start : start + values], cells[: max(0, start + values - plan.slots)])))
 
 
 __all__ = ["Table", "distinct_table"]
