@@ -111,7 +111,10 @@ class Line:
         if low == high:
             self._fill(np.array([n]), np.array([low], np.uint64), out, offset)
             return
-        shift = max(0, (high - low).bit_length() - min(policy.cell_bits, max(4, n.bit_length() - 3)))
+        span = (high - low).bit_length()
+        shift = max(0, span - min(policy.cell_bits, max(4, n.bit_length() - 3)))
+        if span <= min(policy.cell_bits + 3, n.bit_length() - 4):
+            shift = 0  # a larger table costs less than a split
         cells = ((high - low) >> shift) + 1
         counter = np.dtype(np.uint32 if self.counter == "uint" else np.uint64)
         counts = device.allocate(2 * self.groups * cells * counter.itemsize)
