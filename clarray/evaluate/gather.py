@@ -156,8 +156,12 @@ def scatter_named(array: Node, named: Named, value: Node, once: bool = False) ->
         listed = prod(named.shape)
         if once or value.size == 1:
             _run(state, "scatter", array, _checked(state, named), value)
-        elif chunked or listed > _MOST:
+        elif chunked:
             _run(state, "scatter", array, _checked(state, named), value, alone=True)
+        elif listed > _MOST:
+            raise NotImplementedError(
+                f"a write through {listed:,} indices, which may repeat: at most {_MOST:,} at once"
+            )
         else:
             winners = device.allocate(4 * named.bound)
             bare = named._replace(rest=View((), (), 0), place=0)

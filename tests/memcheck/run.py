@@ -112,6 +112,24 @@ def copied(xp: ModuleType) -> Any:
 
 
 @case
+def selected(xp: ModuleType) -> Any:
+    a = numbers(xp, 203)
+    mask = numbers(xp, 203, dtype=np.int8) > 4
+    b = a.copy()
+    b[mask] = a[: int(mask.sum())]
+    return [a[a > 5], a[mask], a[::2][mask[::2]], *xp.nonzero(mask.reshape(7, 29)), a.astype(np.complex64)[mask], b]
+
+
+@case
+def gathered(xp: ModuleType) -> Any:
+    a, i = numbers(xp, 6, 7, 5), xp.asarray(np.array([[5, -1, 0], [2, 2, -6]]))
+    b = a.copy()
+    b[i] = a[i] + 1
+    b[:, i % 7] = 3
+    return [a[i], a[:, i % 5], xp.take(a, i * 40, mode="wrap"), xp.take(a, i, axis=2, mode="clip"), b]
+
+
+@case
 def distinct(xp: ModuleType) -> Any:
     a, wide = numbers(xp, 300, dtype=np.int32), numbers(xp, 40, dtype=np.int32) * 10**8
     return [xp.unique(a), *xp.unique(a[::-2], return_counts=True), *xp.unique(wide, return_inverse=True)]
