@@ -20,7 +20,7 @@ from clarray.evaluate.state import state_of
 from clarray.expr import build
 from clarray.expr.node import contiguous_leaf
 from clarray.histogram_bins import Edges, axis_of, bin_edges, device_edges, on_host, outer_edges, rank_of
-from clarray.hostdata import device_dtype
+from clarray.hostdata import device_dtype, host_window
 from clarray.ops.special import cast_loop
 from clarray.plan.histogram import MOST_BINS, first_guess
 from clarray.runtime import Device
@@ -84,6 +84,9 @@ def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device:
     largest = 1 if array.dtype == _BOOL else int(np.iinfo(array.dtype).max)
     bins = max(least, first_guess(array.size, largest, state_of(device).policies.histogram))
     weight = heavy._node if heavy is not None else None
+    if _sample(array) >= bins:
+        bins = max(least, int(array.max()) + 1)
+        _check_bins(bins, device)
     found, top = counting.count_values(array._node, weight, bins)
     if top >= bins:
         evaluate(array._node)  # it is read again
@@ -97,6 +100,17 @@ def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device:
     memory = found.memory
     assert memory is not None
     return wrap(contiguous_leaf(memory, (max(least, top + 1),), found.dtype))
+
+
+def _sample(array: DeviceArray) -> int:
+    """The largest of a few values, where they are at hand: a table too small would be known to be."""
+    node = array._node
+    if node.memory is None or not array.device.capabilities.host_memory:
+        return -1
+    array.device.synchronize()
+    found = host_window(node)
+    assert found is not None
+    return int(found[:: max(1, found.size // 32)].max())
 
 
 def _as_counts(x: Any) -> DeviceArray:

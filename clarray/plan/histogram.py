@@ -166,8 +166,8 @@ def private_groups(
     size: int, nbytes: int, row_bytes: int, units: int, policy: HistogramPolicy
 ) -> int:
     """Work-items with private tables: no more than the tables are worth, or memory is there for."""
-    most = units * policy.groups_per_unit
-    useful = max(1, nbytes // max(policy.chunk_bytes, row_bytes))
+    most = units * (policy.groups_per_unit if row_bytes <= policy.chunk_bytes else 1)
+    useful = max(1, nbytes // max(policy.chunk_bytes, 4 * row_bytes))
     return max(1, min(most, useful, policy.table_bytes // max(1, row_bytes), size))
 
 

@@ -28,21 +28,21 @@
 ## Whether x comes before y; NaN is the largest value.
 <%def name="before(a, x, y)" filter="trim">
 % if a.is_float:
-(${x} < ${y} || (${y} != ${y} && ${x} == ${x}))
+((${x} < ${y}) | ((${y} != ${y}) & (${x} == ${x})))
 % else:
 (${x} < ${y})
 % endif
 </%def>
 % endif
 % if a.kind == 'search':
+HELPER bool outside${a.k}(const ${a.lane} v, const uint n, __global const ${a.lane} *e) {
+  return ${before(a, 'v', 'e[0]')} | ${before(a, 'e[n]', 'v')};
+}
+## The last edge but one that is not above v; without branches, which no one could foresee.
 HELPER uint bin${a.k}(const ${a.lane} v, const uint n, __global const ${a.lane} *e) {
-  if (${before(a, 'v', 'e[0]')} || ${before(a, 'e[n]', 'v')}) return ${OUT};
-  uint low = 0, high = n;
-  while (high - low > 1) {
-    const uint middle = low + (high - low) / 2;
-    if (${before(a, 'v', 'e[middle]')}) high = middle; else low = middle;
-  }
-  return low;
+  uint low = 0;
+  for (uint left = n; left > 1; left -= left / 2) low += (left / 2) & -(uint)(!${before(a, 'v', 'e[low + left / 2]')});
+  return outside${a.k}(v, n, e) ? ${OUT} : low;
 }
 % elif a.kind == 'uniform':
 HELPER int settle${a.k}(const ${a.lane} v, const int guess, const uint n, __global const ${a.lane} *e) {
@@ -148,7 +148,14 @@ if (!all(plain)) {
 % else:
 ${a.lane} lanes[${V}];
 vstore${V}(v, 0, lanes);
-for (int l = 0; l < ${V}; ++l) at${a.k}[l] = ${a.bin_of('lanes[l]')};
+for (int l = 0; l < ${V}; ++l) at${a.k}[l] = 0;
+for (uint left = n${a.k}; left > 1; left -= left / 2) {
+  const uint half_ = left / 2;
+% for l in range(V):
+  at${a.k}[${l}] += half_ & -(uint)(!${before(a, f'lanes[{l}]', f'e{a.k}[at{a.k}[{l}] + half_]')});
+% endfor
+}
+for (int l = 0; l < ${V}; ++l) at${a.k}[l] = outside${a.k}(lanes[l], n${a.k}, e${a.k}) ? ${OUT} : at${a.k}[l];
 % endif
 }
 % endfor
