@@ -109,7 +109,7 @@ GPU = SortPolicy(
     lanes=32,
 )
 NVIDIA = replace(
-    GPU, work_group=512, items=20, pair_items=12, small_items=8, small=1 << 22, match="ptx", look_back="ptx"
+    GPU, work_group=256, items=32, pair_items=20, small_items=16, small=1 << 22, match="ptx", look_back="ptx"
 )
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
