@@ -196,7 +196,8 @@ ${t.type} n${number} = ${load(f'{part} + table[{number}]')};
 % endfor
 const ${t.type} a_0 = n${target};
 % else:
-## the largest number that at most `wanted` values are below, found from its highest bit on
+## the largest number that at most `wanted` values are below, found from its highest bit on; in a vector a
+## comparison is 0 or -1
 % for b in B:
 ${t.unsigned} p_${b} = (${t.unsigned})(0);
 % endfor
@@ -209,11 +210,11 @@ for (int bit = ${t.bits - 1}; bit >= 0; --bit) {
   for (${I} t = 0; t < taps; ++t) {
     ${tap(parts, 't')}
 % for b in B:
-    below_${b} ${'-=' if V > 1 else '+='} v_${b} < k_${b};
+    below_${b} += (v_${b} < k_${b});
 % endfor
   }
 % for b in B:
-  p_${b} = below_${b} <= (${t.signed})(wanted) ? c_${b} : p_${b};
+  p_${b} = ${'-' if V > 1 else ''}below_${b} <= (${t.signed})(wanted) ? c_${b} : p_${b};
 % endfor
 }
 % for b in B:

@@ -64,10 +64,12 @@ def test_every_dtype(kind: str) -> None:
     x = image((23, 21), kind)
     check("gaussian_filter", x, 1.5)
     check("uniform_filter", x, (4, 3))
+    check("convolve1d", x, [0.2, 0.3, 0.5, 1.0], 0)
+    if kind == "uint64":
+        return  # C leaves open what a negative double becomes, and compilers of SciPy differ
     check("sobel", x)
     check("laplace", x)
     check("correlate", x, [[1.0, -0.5], [0.25, 2.0]])
-    check("convolve1d", x, [0.2, 0.3, 0.5, 1.0], 0)
 
 
 @needs_fp64
