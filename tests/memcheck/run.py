@@ -116,7 +116,7 @@ def selected(xp: ModuleType) -> Any:
     a = numbers(xp, 203)
     mask = numbers(xp, 203, dtype=np.int8) > 4
     b = a.copy()
-    b[mask] = a[: int(mask.sum())]
+    b[mask] = a[:111]
     return [a[a > 5], a[mask], a[::2][mask[::2]], *xp.nonzero(mask.reshape(7, 29)), a.astype(np.complex64)[mask], b]
 
 
@@ -194,6 +194,24 @@ def multiplied(xp: ModuleType) -> Any:
     half, small = numbers(xp, 8, 12, dtype=np.float16), numbers(xp, 3, 8, dtype=np.int8)
     found = [a @ b, b.T @ a.T, a[::-1, ::2] @ b[::2, ::-1], c @ c.transpose(0, 2, 1), half @ half.T, small @ small.T]
     return [*found, a[:2] @ a[:2].T, a[:, :8] @ numbers(xp, 8, 4), xp.einsum("ij,jk,kl->il", a, b, b.T), a[0] @ b]
+
+
+@case
+def snippets(xp: ModuleType) -> Any:
+    a, grid = numbers(xp, 53), numbers(xp, 7, 9)
+    if xp is np:
+        shifted = a.copy()
+        shifted[1:] = a[:-1]
+        offsets = np.cumsum(a, dtype=np.float32) - a
+        return [(a * 2 - 1) ** 2, grid.T + a[0], grid.T > 3, shifted, np.sqrt((a * a).sum()), grid.max(0), offsets]
+    square = clarray.ElementwiseKernel("T x", "T z", "z = (x - 1) * (x - 1)")
+    two = clarray.ElementwiseKernel("T x, raw T t", "T s, bool b", "s = x + t[0]; b = x > 3")
+    shift = clarray.ElementwiseKernel("raw T x", "raw T z", "z[i] = x[max(i - 1, 0L)]")
+    norm = clarray.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", 0)
+    largest = clarray.ReductionKernel("T x", "T y", "x > 1 ? x : 1", "max(a, b)")
+    before = clarray.ScanKernel("T x", "T y", "x", "a + b", identity=0, exclusive=True)
+    moved = shift(a, clarray.zeros(53, np.float32), size=53)
+    return [square(a * 2), *two(grid.T, a), moved, norm(a), largest(grid, axis=0), before(a)]
 
 
 def check(body: Case) -> list[str]:
