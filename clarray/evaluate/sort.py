@@ -123,7 +123,8 @@ def _put_back(value: Node, lines: Node, axis: int) -> Node:
     assert lines.memory is not None
     turned = moveaxis(view_of(lines), last, axis)
     found = leaf(lines.memory, shape, turned.strides, turned.offset, lines.dtype)
-    if found.strides == strides or found.size <= 1 or all(a == b for a, b, n in zip(found.strides, strides, shape, strict=True) if n > 1):
+    steps = zip(found.strides, strides, shape, strict=True)
+    if found.size <= 1 or all(a == b for a, b, extent in steps if extent > 1):
         return found
     memory = lines.memory.device.allocate(found.size * found.dtype.itemsize)
     target = leaf(memory, shape, strides, 0, lines.dtype)

@@ -178,7 +178,9 @@ class Line:
         """Write the positions in sorted order."""
         kind, policy, device, n = self.kind, self.policy, self.state.device, self.n
         narrow = kind.bits <= 32 and n < 2**32
-        low, high = (0, (1 << kind.bits) - 1) if kind.bits <= policy.digit_bits else self.range("packed" if narrow else "wide")
+        low, high = 0, (1 << kind.bits) - 1
+        if kind.bits > policy.digit_bits:
+            low, high = self.range("packed" if narrow else "wide")
         bits = (high - low).bit_length()
         form = "packed" if bits <= 32 and n < 2**32 else "wide"
         kernels = self.kernels(form)

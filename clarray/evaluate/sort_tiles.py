@@ -75,7 +75,7 @@ class _Passes:
             found = self.state.device.allocate(size)
             self.state.device.fill_zero(found)
             self.state.keep(key, found)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def launch(self, name: str, groups: int, args: list[Any]) -> None:
         plan = self.plan
@@ -109,10 +109,9 @@ class _Passes:
                 self.launch("radix_rows", self.radix, args)
                 self._sum(1, 1)
             left = passes - 1 - number
+            target = out if left % 2 == 0 or pairs else keys[0]
             if pairs:
                 target = keys[number % 2] if left else source  # not written in the last pass
-            else:
-                target = out if left % 2 == 0 else keys[0]
             args = [place.buffer, at, target.buffer, n, shift, self.starts.buffer, self.states.buffer]
             args += [self.tickets.buffer, number, self.tiles]
             if pairs:

@@ -54,6 +54,7 @@ def order_by_words(state: DeviceState, packed: Node, descending: bool) -> Node:
             order = _refine(state, key, word, 0, total, descending, order)
     else:
         order = _refine(state, kind, source, packed.offset, total, descending, None)
+    assert order is not None
     if lines > 1:
         numbers = _line_numbers(state, "uint", order, total, n)
         bits = (lines - 1).bit_length()
@@ -113,6 +114,7 @@ def _line_numbers(state: DeviceState, out_type: str, order: Memory, total: int, 
 
 
 def twin(state: DeviceState, packed: Node, descending: bool) -> Node:
+    """The positions that sort lines, found line by line by one work-item each."""
     lines, n = lines_of(packed)
     device = state.device
     out = contiguous_leaf(device.allocate(packed.size * 8), packed.shape, _INT64)

@@ -253,9 +253,7 @@ class GroupPlan:
     policy: SortPolicy
 
 
-def group_plan(
-    kind: KeyKind, n: int, argsort: bool, descending: bool, policy: SortPolicy
-) -> GroupPlan | None:
+def group_plan(kind: KeyKind, n: int, argsort: bool, descending: bool, policy: SortPolicy) -> GroupPlan | None:
     """The plan of lines of `n` elements, or None if they do not fit a work-group."""
     if n <= min(policy.short, policy.work_group):
         return GroupPlan(kind, descending, argsort, True, 1, False, policy)

@@ -109,11 +109,15 @@ def test_descending(policy: str, dtype: str) -> None:
 def test_distributions(policy: str, dtype: str) -> None:
     n = 3000
     rng = np.random.default_rng(1)
+    few, some = rng.random(n) < 0.6, rng.random(n) < 0.9
     for host in (
-        np.full(n, 7), np.arange(n), np.arange(n)[::-1], np.arange(n) % 5, rng.integers(0, 1 << 20, n),
-        np.where(np.arange(n) == 9, 1 << 30, rng.integers(0, 9, n)), np.where(rng.random(n) < 0.9, 3, rng.integers(0, 1 << 30, n)),
-        rng.integers(0, 6, n) * (1 << 25), rng.permutation(n) + (1 << 22), np.where(rng.random(n) < 0.6, 5 << 20, 6 << 20) + rng.integers(0, 3, n),
-    ):  # fmt: skip
+        *(np.full(n, 7), np.arange(n), np.arange(n)[::-1], np.arange(n) % 5, rng.integers(0, 1 << 20, n)),
+        np.where(np.arange(n) == 9, 1 << 30, rng.integers(0, 9, n)),
+        np.where(some, 3, rng.integers(0, 1 << 30, n)),
+        rng.integers(0, 6, n) * (1 << 25),
+        rng.permutation(n) + (1 << 22),
+        np.where(few, 5 << 20, 6 << 20) + rng.integers(0, 3, n),
+    ):
         check(host.astype(dtype))
 
 
