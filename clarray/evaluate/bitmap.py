@@ -8,7 +8,7 @@ from clarray.codegen.bitmap import ARG_TYPES, bitmap_source
 from clarray.evaluate import evaluate
 from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
 from clarray.expr.node import Node, contiguous_leaf
-from clarray.plan.bitmap import BitmapPlan, bitmap_plan
+from clarray.plan.bitmap import SAMPLE, BitmapPlan, bitmap_plan, in_runs
 from clarray.runtime import Memory
 
 
@@ -29,12 +29,21 @@ def bitmap_values(value: Node) -> Node | None:
         if plan is None:
             return None
         leaf = evaluate(value)
-        if not leaf.contiguous:
+        if not leaf.contiguous or _in_runs(leaf):
             return None
         try:
             return _run(state, plan, leaf)
         except MemoryError:
             return None
+
+
+def _in_runs(leaf: Node) -> bool:
+    """Whether the values come densely in order, as far as a few in the middle tell."""
+    sample = np.empty(min(SAMPLE, leaf.size), leaf.dtype)
+    assert leaf.memory is not None
+    first = leaf.offset + (leaf.size - len(sample)) // 2
+    leaf.memory.device.read(leaf.memory, first * leaf.dtype.itemsize, sample)
+    return leaf.size >= SAMPLE and in_runs(sample)
 
 
 def _run(state: DeviceState, plan: BitmapPlan, leaf: Node) -> Node:

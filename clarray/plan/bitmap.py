@@ -16,11 +16,16 @@ import numpy as np
 from clarray.plan.tuning.policy import ReducePolicy
 
 BITS = 32  # of a key: all there are. Tests take less, as the bitmap has 2^BITS bits whatever the data
-WORTH = 1 << 26  # elements that are worth clearing and reading 512 MiB
+# Elements that are worth clearing and reading 512 MiB. H200, int32, ms, bitmap / sort and compaction: 2^26 2.7 / 1.8,
+# 2^27 3.4 / 3.4, 2^28 4.7 / 6.3.
+WORTH = 1 << 27
 MOST = 1 << 31  # elements whose counts fit in 32 bits
-ITEMS = 32  # keys per work-item of the split: 32 KiB of local memory for 256 work-items
+# Keys per work-item of the splits: 24 KiB of local memory for 256 work-items. H200, 2^28 int32, ms: 16 4.86, 24 4.67,
+# 32 5.03; with 512 work-items 12 4.74, 16 4.75; with 1024 8 5.24.
+ITEMS = 24
 WINDOW = 8192  # words of the bitmap in local memory: 32 KiB
 CHUNK = 8192  # words of the bitmap per work-group that counts and writes
+SAMPLE = 64  # neighbours that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +68,8 @@ def bitmap_plan(
         return None
     chunk = max(work_group, min(CHUNK, 1 << (BITS - 10)))
     return BitmapPlan(dtype, BITS, items, chunk, min(WINDOW, room), work_group)
+
+
+def in_runs(sample: np.ndarray) -> bool:
+    """Whether neighbours set bits of the same words: their atomic operations would wait for each other."""
+    return len(np.unique(sample.view(np.uint32) >> 5)) * 2 < len(sample)

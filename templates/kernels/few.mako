@@ -54,7 +54,7 @@ HELPER int remember_${space}(volatile __${space} uint *table, volatile __${space
   while (c != k && c != 0) { s = (s + 1) & ${slots - 1}; c = table[s]; }
   if (c != k) { table[s] = k; ++count; }
 % else:
-  if (k != 0) many |= !remember_local(table, &count, k);
+  if (k != 0 && !many) many = !remember_local(table, &count, k);
 % endif
 }
 </%def>

@@ -77,3 +77,9 @@ def test_bitmaps_fit_local_memory(row: str) -> None:
 def test_bitmaps_are_for_very_many_values_of_32_bits() -> None:
     for name, size in (("int32", 1 << 25), ("int32", 1 << 31), ("int64", 1 << 28), ("complex64", 1 << 28)):
         assert bitmap.bitmap_plan(np.dtype(name), size, GPU.reduce, 48 << 10) is None
+
+
+def test_dense_runs_are_sorted() -> None:
+    assert bitmap.in_runs(np.arange(64, dtype=np.int32))
+    assert bitmap.in_runs(np.full(64, 1.5, np.float32))
+    assert not bitmap.in_runs(np.arange(64, dtype=np.int32) * 1000)
