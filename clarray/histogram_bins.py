@@ -17,7 +17,7 @@ from clarray.expr.node import Node
 from clarray.histogram_rules import number, unsigned_subtract
 from clarray.hostdata import device_dtype, upload
 from clarray.operands import scalar_node
-from clarray.plan.histogram import SEARCH, STEPS, UNIFORM, equal_bins
+from clarray.plan.histogram import FEW, FEW_BINS, SEARCH, STEPS, UNIFORM, equal_bins
 from clarray.runtime import Device
 
 __all__: list[str] = []
@@ -118,7 +118,8 @@ def axis_of(value: DeviceArray, found: Edges, device: Device) -> Axis:
         parts = (given[0], unsigned_subtract(last, first), bins)
         steps = Steps(*(scalar_node(part, dtype) for part in parts))
         return Axis(STEPS, value._node, dtype, bins, node, (float(given[0]), float(given[-1])), steps)
-    return Axis(SEARCH, value._node, dtype, bins, node)
+    few = bins <= FEW_BINS and not (dtype.kind == "f" and np.isnan(given).any())
+    return Axis(FEW if few else SEARCH, value._node, dtype, bins, node)
 
 
 @lru_cache(maxsize=32)

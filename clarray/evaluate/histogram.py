@@ -20,6 +20,7 @@ from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
 from clarray.plan.elementwise import ALIGNMENT, explicit_width, index_type, vector_width
 from clarray.plan.histogram import (
     DIRECT,
+    FEW,
     GLOBAL,
     LOCAL,
     PRIVATE,
@@ -229,7 +230,9 @@ def _plan(job: Job, found: Tables) -> HistogramPlan:
     strides = [s or (0,) for s in job.space.strides]
     shape = job.space.shape or (1,)
     explicit = explicit_width(list(dtypes), policy.explicit) and all(a.kind != STEPS for a in job.axes)
-    vector = vector_width(list(dtypes), policy.vector_bytes, policy.max_width)
+    # comparing with many edges is worth whole registers
+    widest = 16 if any(a.kind == FEW for a in job.axes) else policy.max_width
+    vector = vector_width(list(dtypes), policy.vector_bytes, widest)
     classes = [
         "index" if n.op is INDEX else access(s[-1], explicit and n.dtype.itemsize > 2)
         for n, s in zip(placed, strides, strict=True)

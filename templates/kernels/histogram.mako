@@ -34,7 +34,7 @@
 % endif
 </%def>
 % endif
-% if a.kind == 'search':
+% if a.kind in ('search', 'few'):
 HELPER bool outside${a.k}(const ${a.lane} v, const uint n, __global const ${a.lane} *e) {
   return ${before(a, 'v', 'e[0]')} | ${before(a, 'e[n]', 'v')};
 }
@@ -145,6 +145,11 @@ if (!all(plain)) {
   for (int l = 0; l < ${V}; ++l) at0[l] = at0[l] < bins ? at0[l] : bins;
 % endif
 }
+% elif a.kind == 'few':
+const ${a.mask} inside = (v >= (${a.wide})(e${a.k}[0])) & (v <= (${a.wide})(e${a.k}[n${a.k}]));
+${a.mask} below = 0;
+for (uint k = 1; k < n${a.k}; ++k) below -= (v >= (${a.wide})(e${a.k}[k]));
+vstore${V}(${a.narrow('inside')} ? ${a.as_bins(a.narrow('below'))} : (${a.bins})(${OUT if many else 'bins'}), 0, at${a.k});
 % else:
 ${a.lane} lanes[${V}];
 vstore${V}(v, 0, lanes);
@@ -161,7 +166,7 @@ for (int l = 0; l < ${V}; ++l) at${a.k}[l] = outside${a.k}(lanes[l], n${a.k}, e$
 % endfor
 </%def>
 ## Whether `flat` may exceed the bins after bins_of_vector.
-<% bounded = not many and axes[0].kind in ('direct', 'uniform') %>
+<% bounded = not many and axes[0].kind in ('direct', 'uniform', 'few') %>
 <%def name="enter(l, number, amount, copy)">
 % if summed:
 { __global ${sum_type} *place = table + ${copy} * row + ${number}; *place = add(*place, ${amount}); }

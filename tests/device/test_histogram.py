@@ -96,6 +96,14 @@ def test_given_edges(same: Same, policy: str, edges: list[float]) -> None:
     same(lambda xp: xp.histogram(xp.asarray(x), xp.asarray(given_edges)))
 
 
+def test_many_uneven_edges(same: Same, policy: str) -> None:
+    for bins in (63, 64, 65, 150):
+        edges = (np.linspace(0, 1, bins + 1) ** 2).astype(np.float32)
+        same(lambda xp, e=edges: xp.histogram(xp.asarray(values(300)), xp.asarray(e)))
+    edges = np.array([-100, -5, 0, 90, 120], np.int8)
+    same(lambda xp: xp.histogram(xp.asarray((np.arange(300) * 37 % 256 - 128).astype(np.int8)), edges))
+
+
 @needs_fp64
 def test_edges_on_the_host_keep_their_dtype(same: Same) -> None:
     same(lambda xp: xp.histogram(xp.asarray(values(50)), [-1, 0, 2]))

@@ -124,7 +124,7 @@ GPU = HistogramPolicy(
     merge_lanes=8,
 )
 NVIDIA = replace(
-    GPU, work_group=1024, groups_per_unit=2, sum_group=256, sum_groups_per_unit=8, rounds=8,
+    GPU, work_group=1024, groups_per_unit=2, sum_group=256, sum_groups_per_unit=8, rounds=8, guess=1 << 11,
     fence='asm volatile("membar.gl;" ::: "memory");',
 )  # fmt: skip
 
