@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, as_array
-from clarray.evaluate import evaluate
+from clarray.evaluate import device_of, evaluate
 from clarray.evaluate.snippet import check
 from clarray.expr.node import MASKED, Node
 from clarray.hostdata import device_dtype
@@ -43,7 +43,7 @@ class Signature:
         names = [p.name for p in (*found.inputs, *found.outputs)]
         if not found.outputs:
             raise ValueError(f"kernel {name!r} has no output: name one in out_params, such as 'T z'")
-        if len(set(names)) < len(names):
+        if len(set(names)) < len(names) or {p.type for p in (*found.inputs, *found.outputs)} & set(names):
             raise ValueError(f"kernel {name!r}: a name is used both as an input and as an output")
         for taken in reserved:
             if taken in names:
@@ -111,6 +111,8 @@ def bind(signature: Signature, args: tuple[Any, ...], out: Any, types: Types | N
         a._node if a is not None else _scalar(signature, p, x, dtype_of(p, found, signature))
         for p, x, a in zip(signature.inputs, inputs, arrays, strict=True)
     ]
+    given = [*nodes, *(t._node for t in outs if t is not None)]
+    device_of([i for n in given for i in (n.inputs or (n,))])  # raises where there are two
     return Call(device, nodes, list(outs), found)
 
 

@@ -41,7 +41,7 @@ class ElementwiseKernel(Kernel):
     ----------
     in_params, out_params : str
         Declarations such as ``'T x, float32 y, raw T table'``, separated by commas. A type is a dtype's name, or one
-        letter that stands for the dtype of the array that is passed; the same letter is the same dtype. ``raw`` passes
+        capital that stands for the dtype of the array that is passed; the same letter is the same dtype. ``raw`` passes
         a whole array as a pointer to its elements in C order, with its size beside it: ``table[j]``, ``table_size``.
     operation : str
         Statements that assign the outputs, run once per element. Beside the parameters they may use the position ``i``

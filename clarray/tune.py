@@ -208,6 +208,14 @@ class Progress:
         else:
             print(f"measuring {name} ...", file=sys.stderr, flush=True)
 
+    def say(self, line: str, say: Callable[[str], None]) -> None:
+        """A line of the report, beside the bar rather than in it."""
+        if self._bar is not None:
+            self._bar.clear()
+        say(line)
+        if self._bar is not None:
+            self._bar.refresh()
+
     def step(self, count: int = 1) -> None:
         """So many trials are done."""
         if self._bar is not None:
@@ -268,13 +276,17 @@ def tune(
     tried = spaces(row, algorithms) if within is None else within
     size = elements or ELEMENTS[kind_of(row)]
     progress = Progress(sum(len(values) for space in tried.values() for values in space.values()))
+
+    def tell(line: str) -> None:
+        progress.say(line, say)
+
     changes: dict[str, dict[str, Any]] = {}
     gains: list[str] = []
     try:
         with use_device(device):
             for algorithm, space in tried.items():
                 progress.algorithm(algorithm)
-                bench = _bench(device, row, algorithm, size, rounds, clock, say)
+                bench = _bench(device, row, algorithm, size, rounds, clock, tell)
                 if bench is None:
                     continue
                 shipped = getattr(row, algorithm)
@@ -282,12 +294,12 @@ def tune(
                 progress.step(sum(getattr(best, f) in values for f, values in space.items()))  # not tried again
                 gain = bench.compare(best, shipped) if best != shipped else None
                 if gain is None or gain >= 1:
-                    say(f"{algorithm:12} as shipped")
+                    tell(f"{algorithm:12} as shipped")
                     continue
                 changes[algorithm] = {f: getattr(best, f) for f in space if getattr(best, f) != getattr(shipped, f)}
                 text = ", ".join(f"{f} {getattr(shipped, f)} -> {v}" for f, v in changes[algorithm].items())
                 gains.append(f"{algorithm} {1 / gain:.2f} times as fast")
-                say(f"{algorithm:12} {1 / gain:.2f} times as fast: {text}")
+                tell(f"{algorithm:12} {1 / gain:.2f} times as fast: {text}")
     finally:
         progress.close()
     today = datetime.datetime.now(datetime.UTC).date().isoformat()

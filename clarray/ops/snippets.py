@@ -24,8 +24,8 @@ from clarray.ops.snippet_vectors import vector_lines
 from clarray.ops.ufuncs import Loop, next_code
 
 __all__ = [
-    "INDEX", "SIZE", "Parameter", "Snippet", "functions_in", "mentions", "parse_parameters", "snippet_loop",
-    "visible_type",
+    "INDEX", "SIZE", "Parameter", "Snippet", "check_kernel_name", "functions_in", "mentions", "parse_parameters",
+    "snippet_loop", "visible_type",
 ]  # fmt: skip
 
 INDEX, SIZE = "i", "n"  # what every snippet may use: the position in C order, and how many there are
@@ -90,13 +90,15 @@ def parse_parameters(text: str, what: str) -> tuple[Parameter, ...]:
         found.append(Parameter(words[-1], _type(words[-2], what), raw))
         _check_name(found[-1].name, what)
     names = [p.name for p in found]
-    if len(set(names)) < len(names):
+    if len(set(names)) < len(names) or {p.type for p in found} & set(names):
         raise ValueError(f"{what}: a name is used twice in {text!r}")
     return tuple(found)
 
 
 def _type(word: str, what: str) -> str:
     if len(word) == 1 and word.isalpha():
+        if not word.isupper():
+            raise ValueError(f"{what}: the letter that stands for a dtype must be a capital, not {word!r}")
         return word
     try:
         dtype = np.dtype(word)
@@ -104,7 +106,7 @@ def _type(word: str, what: str) -> str:
         dtype = None
     if dtype not in DTYPES:
         names = ", ".join(d.name for d in DTYPES)
-        raise ValueError(f"{what}: {word!r} is no dtype; use one of {names}, or one letter for the argument's own")
+        raise ValueError(f"{what}: {word!r} is no dtype; use one of {names}, or one capital for the argument's own")
     return DTYPES[dtype].dtype.name
 
 
@@ -262,12 +264,13 @@ def _own_names(preamble: str) -> list[str]:
     """What a preamble defines: functions, types, constants; not its macros, which are undefined afterwards."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", preamble, flags=re.DOTALL)
     text = re.sub(r"^\s*#(?:[^\n\\]|\\.)*", " ", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", text, flags=re.DOTALL)
     depth, outside = 0, []
     for character in text:
         depth -= character == "}"
         outside.append(character if depth == 0 else " ")
         depth += character == "{"
-    plain = "".join(outside)
+    plain = re.sub(r"=[^;]*", "=", "".join(outside))  # what a constant starts with may call C's own functions
     found = re.findall(r"\b([A-Za-z_]\w*)\s*(?=[(=;\[])", plain) + re.findall(r"\b(?:struct|union|enum)\s+(\w+)", plain)
     return sorted({name for name in found if not name.startswith("_") and name not in _C_WORDS and name != "HELPER"})
 

@@ -37,6 +37,8 @@ def x() -> Any:
         ("T i", "'i' is the position already"),
         ("T n", "'n' is the number of elements already"),
         ("T x, U x", "used twice"),
+        ("T x, X T", "used twice"),
+        ("t x", "must be a capital"),
     ],
 )
 def test_parameters_that_cannot_be_read(text: str, message: str) -> None:

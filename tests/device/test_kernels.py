@@ -168,7 +168,8 @@ def test_preambles_do_not_meet(numbers: np.ndarray) -> None:
     two = ElementwiseKernel(
         "T x", "T z", "z = helper(x) + ONE", "two",
         preamble="typedef struct { int v; } pair;\n#define ONE 10\n__constant int table[2] = {2, 3};\n"
-        "/* two( */ T helper(T q) { pair p; p.v = q * table[1]; return p.v; }",
+        "__constant float root = 4.0f / 2;\n__attribute__((aligned(4))) typedef int number;\n"
+        "/* two( */ T helper(T q) { pair p; p.v = q * table[1] + (number)root - 2; return p.v; }",
     )  # fmt: skip
     x = clarray.array(numbers)
     check(one(x) + two(x), numbers + 2 + numbers * 3 + 10)
