@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -78,52 +80,81 @@ def _call(
     ufunc: np.ufunc, a: DeviceArray, b: DeviceArray, dtype: np.dtype, casting: Any, out: Any, axes: Any,
     axis: Any, keepdims: bool,
 ) -> DeviceArray:  # fmt: skip
-    cores = _core_axes(ufunc, a, b)
-    places = _places(ufunc, cores, axes, axis, keepdims)
-    a_labels = _labels(a, cores[0], _normalized(places[0], a.ndim))
-    b_labels = _labels(b, cores[1], _normalized(places[1], b.ndim))
-    extents = _extents((a, a_labels), (b, b_labels))
-    loops = sorted(label for label in extents if not isinstance(label, str))
-    labels = _placed([*loops, *cores[2]], len(cores[2]), places[2], keepdims)
-    if keepdims:
-        extents["kept"] = 1
-    shape = tuple(extents[label] for label in labels)
-    fits = None if out is None else _checked(out, shape, dtype, casting, ufunc)
-    a, a_labels = _without_repeats(a, a_labels, extents)
-    b, b_labels = _without_repeats(b, b_labels, extents)
+    places = None if axes is None else tuple(map(_as_axes, _listed(axes)))
+    found = _arranged(ufunc, a.shape, b.shape, places, axis, bool(keepdims))
+    fits = None if out is None else _checked(out, found.shape, dtype, casting, ufunc)
+    if found.a_lone:
+        a = manipulation.squeeze(a, found.a_lone)
+    if found.b_lone:
+        b = manipulation.squeeze(b, found.b_lone)
     if ufunc.__name__ in _CONJUGATE:
         a = conjugate(a)
-    kept = [label for label in labels if label != "kept"]
-    made = contract(a, a_labels, b, b_labels, kept, dtype, None if keepdims else fits)
+    made = contract(a, found.a_labels, b, found.b_labels, found.labels, dtype, None if keepdims else fits)
     if keepdims:
-        made = made.reshape(shape)
+        made = made.reshape(found.shape)
     if out is None or made is out:
         return made
     assign(out, made._node)
     return cast(DeviceArray, out)
 
 
-def _extents(*operands: tuple[DeviceArray, list[Any]]) -> dict[Any, int]:
+class _Arranged(NamedTuple):
+    """A call's contraction: labels of the operands and the result, and the axes that go before."""
+
+    a_labels: list[Any]
+    b_labels: list[Any]
+    labels: list[Any]
+    shape: tuple[int, ...]
+    a_lone: tuple[int, ...]
+    b_lone: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)
+def _arranged(
+    ufunc: np.ufunc, a: tuple[int, ...], b: tuple[int, ...], axes: Any, axis: Any, keepdims: bool
+) -> _Arranged:
+    """Label the axes of operands of shapes `a` and `b`."""
+    cores = _core_axes(ufunc, a, b)
+    places = _places(ufunc, cores, axes, axis, keepdims)
+    a_labels = _labels(len(a), cores[0], _normalized(places[0], len(a)))
+    b_labels = _labels(len(b), cores[1], _normalized(places[1], len(b)))
+    extents = _extents((a, a_labels), (b, b_labels))
+    loops = sorted(label for label in extents if not isinstance(label, str))
+    labels = _placed([*loops, *cores[2]], len(cores[2]), places[2], keepdims)
+    if keepdims:
+        extents["kept"] = 1
+    shape = tuple(extents[label] for label in labels)
+    a_lone, b_lone = (
+        tuple(i for i, label in enumerate(own) if given[i] != extents[label])
+        for given, own in ((a, a_labels), (b, b_labels))
+    )
+    return _Arranged(
+        [label for i, label in enumerate(a_labels) if i not in a_lone],
+        [label for i, label in enumerate(b_labels) if i not in b_lone],
+        [label for label in labels if label != "kept"], shape, a_lone, b_lone,
+    )  # fmt: skip
+
+
+def _listed(axes: Any) -> list[Any]:
+    if not isinstance(axes, list):
+        raise TypeError("axes should be a list.")
+    return axes
+
+
+def _as_axes(each: Any) -> tuple[int, ...]:
+    return tuple(map(operator.index, each)) if isinstance(each, tuple | list) else (operator.index(each),)
+
+
+def _extents(*operands: tuple[tuple[int, ...], list[Any]]) -> dict[Any, int]:
     """The extent of each label; only the axes of the loop broadcast."""
     extents: dict[Any, int] = {}
-    for array, labels in operands:
-        for label, extent in zip(labels, array.shape, strict=True):
+    for shape, labels in operands:
+        for label, extent in zip(labels, shape, strict=True):
             known = extents.get(label, extent)
             if known != extent and (isinstance(label, str) or 1 not in (known, extent)):
                 raise _Unfit
             extents[label] = extent if known == 1 else known
     return extents
-
-
-def _without_repeats(
-    array: DeviceArray, labels: list[Any], extents: dict[Any, int]
-) -> tuple[DeviceArray, list[Any]]:
-    """An operand without the axes of one element that repeat over the loop."""
-    lone = tuple(i for i, label in enumerate(labels) if array.shape[i] != extents[label])
-    if not lone:
-        return array, labels
-    kept = [label for i, label in enumerate(labels) if i not in lone]
-    return manipulation.squeeze(array, lone), kept
 
 
 def _placed(labels: list[Any], core: int, places: tuple[int, ...], keepdims: bool) -> list[Any]:
@@ -139,15 +170,15 @@ def _placed(labels: list[Any], core: int, places: tuple[int, ...], keepdims: boo
     return found
 
 
-def _core_axes(ufunc: np.ufunc, a: DeviceArray, b: DeviceArray) -> tuple[str, str, str]:
+def _core_axes(ufunc: np.ufunc, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[str, str, str]:
     """Labels of the core axes, of which matmul drops those that 1-d operands lack."""
     one, two, three = generalized[ufunc]
     if ufunc is np.matmul:
-        if a.ndim == 1:
+        if len(a) == 1:
             one, three = "k", three.replace("m", "")
-        if b.ndim == 1:
+        if len(b) == 1:
             two, three = "k", three.replace("n", "")
-    if a.ndim < len(one) or b.ndim < len(two):
+    if len(a) < len(one) or len(b) < len(two):
         raise _Unfit
     return one, two, three
 
@@ -168,13 +199,9 @@ def _places(
         raise _Unfit
     if axes is None:
         return [*default[:2], default[0]] if keepdims else default
-    if not isinstance(axes, list):
-        raise TypeError("axes should be a list.")
-    if len(axes) == 2 and not cores[2]:
-        axes = [*axes, ()]
-    if len(axes) != 3:
+    places: list[tuple[int, ...]] = [*axes, ()] if len(axes) == 2 and not cores[2] else list(axes)
+    if len(places) != 3:
         raise _Unfit
-    places = [(each,) if isinstance(each, int) else tuple(each) for each in axes]
     wanted = [len(core) for core in cores]
     if keepdims:
         places[2] = places[2] or places[0]
@@ -193,13 +220,13 @@ def _normalized(places: Sequence[int], ndim: int) -> tuple[int, ...]:
     return found
 
 
-def _labels(array: DeviceArray, core: str, places: tuple[int, ...]) -> list[Any]:
+def _labels(ndim: int, core: str, places: tuple[int, ...]) -> list[Any]:
     """A label per axis: letters for core axes, numbers for those of the loop, -1 the last."""
-    labels: list[Any] = [None] * array.ndim
+    labels: list[Any] = [None] * ndim
     for letter, place in zip(core, places, strict=True):
         labels[place] = letter
     number = 0
-    for axis in reversed(range(array.ndim)):
+    for axis in reversed(range(ndim)):
         if labels[axis] is None:
             number -= 1
             labels[axis] = number

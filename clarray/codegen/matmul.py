@@ -92,7 +92,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         "matmul",
         W=work_type(plan.work), L=plan.lanes, t=tile, items=tile.work_items, a=a, b=b, c=c,
         complex_=plan.work.kind == "c", c_vectors=plan.out_vectors, rank=plan.rank, params=params,
-        band=plan.policy.band, apart=plan.policy.apart, total=plan.policy.total and plan.work.kind in "fc",
+        band=plan.policy.band, total=plan.policy.total and plan.work.kind in "fc",
         mac=multiply_add(plan.work, plan.out, plan.policy.multiply_add),
     )  # fmt: skip
     dialect = make_dialect(capabilities, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from clarray.plan.matmul import (
     work_dtype,
 )
 from clarray.plan.tuning.matmul import MatmulPolicy
-from clarray.runtime import Kernel, Memory
+from clarray.runtime import Kernel
 from clarray.runtime.environment import cpu_flags
 
 _WIDE = "avx512f" in cpu_flags()
@@ -60,15 +60,23 @@ def matmul(a: Node, b: Node, target: Node) -> None:
 
 
 def _run(state: DeviceState, a: Node, b: Node, target: Node) -> None:
-    work = work_dtype(target.dtype)
-    batch, (ab, bb) = merge_batch(a.shape[:-2], (a.strides[:-2], b.strides[:-2]))
-    problem = Problem(a.shape[-2], b.shape[-1], a.shape[-1], batch)
-    left = Matrix(a.strides[-2], a.strides[-1], ab, a.offset, a.dtype.itemsize)
-    right = Matrix(b.strides[-1], b.strides[-2], bb, b.offset, b.dtype.itemsize)
     if state.policies.matmul.packed:
-        _packed(state, problem, left, right, work, a, b, target)
+        key = ("packed", a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, target.dtype)
+        found: Packed | None = state.prepared.get(key)
+        if found is None:
+            found = state.keep(key, _prepare_packed(state, a, b, target))
+        _packed(state, found, a, b, target)
     else:
-        _tiled(state, problem, left, right, work, a, b, target)
+        _tiled(state, *_matrices(a, b), work_dtype(target.dtype), a, b, target)
+
+
+def _matrices(a: Node, b: Node) -> tuple[Problem, Matrix, Matrix]:
+    batch, (ab, bb) = merge_batch(a.shape[:-2], (a.strides[:-2], b.strides[:-2]))
+    return (
+        Problem(a.shape[-2], b.shape[-1], a.shape[-1], batch),
+        Matrix(a.strides[-2], a.strides[-1], ab, a.offset, a.dtype.itemsize),
+        Matrix(b.strides[-1], b.strides[-2], bb, b.offset, b.dtype.itemsize),
+    )
 
 
 def _tiled(
@@ -110,11 +118,18 @@ def _tiled(
         _add_parts(out, target)
 
 
+def _sum_dtype(dtype: np.dtype, work: np.dtype, parts: int, again: bool) -> np.dtype:
+    """What the kernel sums into: the result's dtype, or a wider one for parts and for what is read again."""
+    if parts == 1 and not (again and dtype == np.float16):
+        return dtype
+    return dtype if work.kind in "iu" else work
+
+
 def _sums(state: DeviceState, target: Node, work: np.dtype, parts: int, again: bool) -> Node:
-    """Where the kernel puts its sums: the result, unless they are parts of it or `again` read in half precision."""
-    if parts == 1 and not (again and target.dtype == np.float16):
+    """Where the kernel puts its sums: the result, or memory for its parts."""
+    dtype = _sum_dtype(target.dtype, work, parts, again)
+    if parts == 1 and dtype == target.dtype:
         return target
-    dtype = target.dtype if work.kind in "iu" else work
     memory = state.device.allocate(parts * target.size * dtype.itemsize)
     return contiguous_leaf(memory, (parts, *target.shape), dtype)
 
@@ -128,36 +143,54 @@ def _kernel(state: DeviceState, plan: Any, write_source: Callable[..., Source]) 
     return kernel
 
 
-def _packed(
-    state: DeviceState, problem: Problem, left: Matrix, right: Matrix, work: np.dtype, a: Node, b: Node,
-    target: Node,
-) -> None:  # fmt: skip
+class Packing(NamedTuple):
+    """The launch that packs an operand, with every argument that follows from shapes and strides."""
+
+    kernel: Kernel
+    nbytes: int
+    numbers: tuple[int, ...]
+    groups: int
+    steps: list[int]  # how many matrices lie between two along each axis of the batch
+
+
+class Packed(NamedTuple):
+    """The launches of a packed product."""
+
+    kernel: Kernel
+    left: Packing
+    right: Packing
+    numbers: tuple[int, ...]
+    groups: int
+    parts: int
+    again: bool  # the sum goes to memory more than once
+    inline: bool
+
+
+def _prepare_packed(state: DeviceState, a: Node, b: Node, target: Node) -> Packed:
     policy = state.policies.matmul
+    problem, left, right = _matrices(a, b)
+    work = work_dtype(target.dtype)
     plan = packed_plan(problem, work, target.dtype, policy, _WIDE)
     blocks = choose_blocks(problem, plan, state.units)
-    out = _sums(state, target, work, blocks.parts, policy.depth < blocks.part_depth)
-    plan = replace(plan, out=out.dtype)
-    a_panels, a_steps = _pack(state, problem, left, problem.m, a, plan, plan.rows)
-    b_panels, b_steps = _pack(state, problem, right, problem.n, b, plan, plan.vectors * plan.lanes)
-    assert out.memory is not None
-    args = [a_panels.buffer, b_panels.buffer, out.memory.buffer, out.offset, problem.m, problem.n, problem.k]
-    args += [blocks.rows, blocks.columns, blocks.parts, blocks.part_depth, policy.depth, problem.matrices]
+    again = policy.depth < blocks.part_depth
+    plan = replace(plan, out=_sum_dtype(target.dtype, work, blocks.parts, again))
+    one = _prepare_packing(state, problem, left, problem.m, a.dtype, plan, plan.rows)
+    two = _prepare_packing(state, problem, right, problem.n, b.dtype, plan, plan.vectors * plan.lanes)
+    numbers = [problem.m, problem.n, problem.k, blocks.rows, blocks.columns, blocks.parts, blocks.part_depth]
+    numbers += [policy.depth, problem.matrices]
     for axis in reversed(range(len(problem.batch))):
-        args += [problem.batch[axis], a_steps[axis], b_steps[axis]]
-    groups = blocks.down * blocks.across * blocks.parts * problem.matrices
-    nbytes = a_panels.nbytes + b_panels.nbytes + out.size * out.dtype.itemsize
-    inline = problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work
-    kernel = _kernel(state, plan, packed_source)
-    Launch(kernel, (groups,), (1,), args, inline, nbytes, (a_panels, b_panels)).run()
-    if out is not target:
-        _add_parts(out, target)
+        numbers += [problem.batch[axis], one.steps[axis], two.steps[axis]]
+    return Packed(
+        _kernel(state, plan, packed_source), one, two, tuple(numbers),
+        blocks.down * blocks.across * blocks.parts * problem.matrices, blocks.parts, again,
+        problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work,
+    )  # fmt: skip
 
 
-def _pack(
-    state: DeviceState, problem: Problem, matrix: Matrix, extent: int, node: Node, plan: PackedPlan, width: int
-) -> tuple[Memory, list[int]]:
-    """The panels of an operand, and how many matrices lie between two along each axis of the batch."""
-    policy = state.policies.matmul
+def _prepare_packing(
+    state: DeviceState, problem: Problem, matrix: Matrix, extent: int, dtype: np.dtype, plan: PackedPlan,
+    width: int,
+) -> Packing:  # fmt: skip
     axes = [axis for axis, step in enumerate(matrix.batch) if step]
     steps = [0] * len(problem.batch)
     matrices = 1
@@ -165,17 +198,30 @@ def _pack(
         steps[axis] = matrices
         matrices *= problem.batch[axis]
     panels = -(-extent // width) * matrices
-    memory = state.device.allocate(panels * width * problem.k * plan.work.itemsize)
-    kernel = _kernel(state, pack_plan(matrix, node.dtype, plan, width), pack_source)
     units = panels * -(-problem.k // PACK_BLOCK)
-    assert node.memory is not None
-    args = [node.memory.buffer, node.offset, memory.buffer, extent, problem.k, matrix.outer, matrix.inner, units]
+    numbers = [extent, problem.k, matrix.outer, matrix.inner, units]
     for axis in reversed(axes):
-        args += [problem.batch[axis], matrix.batch[axis]]
-    inline = problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work
-    groups = max(1, min(units, 4 * state.units))
-    Launch(kernel, (groups,), (1,), args, inline, 2 * memory.nbytes, memory).run()
-    return memory, steps
+        numbers += [problem.batch[axis], matrix.batch[axis]]
+    kernel = _kernel(state, pack_plan(matrix, dtype, plan, width), pack_source)
+    nbytes = panels * width * problem.k * plan.work.itemsize
+    return Packing(kernel, nbytes, tuple(numbers), max(1, min(units, 4 * state.units)), steps)
+
+
+def _packed(state: DeviceState, found: Packed, a: Node, b: Node, target: Node) -> None:
+    panels = []
+    for node, packing in ((a, found.left), (b, found.right)):
+        memory = state.device.allocate(packing.nbytes)
+        panels.append(memory)
+        args = [node.memory.buffer, node.offset, memory.buffer, *packing.numbers]  # type: ignore[union-attr]
+        nbytes = 2 * packing.nbytes
+        Launch(packing.kernel, (packing.groups,), (1,), args, found.inline, nbytes, memory).run()
+    out = _sums(state, target, work_dtype(target.dtype), found.parts, found.again)
+    assert out.memory is not None
+    args = [*(m.buffer for m in panels), out.memory.buffer, out.offset, *found.numbers]
+    nbytes = found.left.nbytes + found.right.nbytes + out.size * out.dtype.itemsize
+    Launch(found.kernel, (found.groups,), (1,), args, found.inline, nbytes, panels).run()
+    if out is not target:
+        _add_parts(out, target)
 
 
 def _fitting(side: Side, outer: int, tile: Any) -> Side:

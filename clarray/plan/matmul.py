@@ -181,7 +181,9 @@ def choose_parts(
             depth = max(depth, 1)
             actual = -(-problem.k // depth)
             rounds = max(groups * actual / (units * policy.fill), -(-groups * actual // int(units * policy.fill)))
+            sums = min(-(-groups * actual // units), 8) * tile.rows * tile.columns
             cost = rounds * tile.rows * tile.columns * (depth + 2 * tile.depth + 64) / tile.speed
+            cost *= 1 + policy.latency / sums
             if parts > 1:  # the parts are written, read and added
                 cost += policy.part_cost + 64.0 * actual * problem.m * problem.n * problem.matrices / units
             if best is None or cost < best[0]:

@@ -43,8 +43,6 @@ convert_${W}(${o.name}p[${at}])
   const int ${o.name}v${q} = item + ${q * items};
 % if o.along:
   const int ${o.name}d${q} = ${o.name}v${q} / ${units}, ${o.name}i${q} = ${o.name}v${q} % ${units} * ${o.lanes};
-% elif apart:
-  const int ${o.name}i${q} = ${o.name}v${q} % ${o.side}, ${o.name}d${q} = ${o.name}v${q} / ${o.side} * ${o.lanes};
 % else:
   const int ${o.name}i${q} = ${o.name}v${q} / ${units}, ${o.name}d${q} = ${o.name}v${q} % ${units} * ${o.lanes};
 % endif

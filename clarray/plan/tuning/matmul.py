@@ -56,6 +56,8 @@ class MatmulPolicy:
         reduction instead.
     part_cost : float
         Multiplications that a compute unit does in the time it takes to add up the parts of a split axis.
+    latency : int
+        Sums that must be in the registers of a compute unit's resident groups for half the speed of a full device.
     multiply_add : str
         OpenCL's function for floats: ``fma``, or ``mad`` where that is a function call.
     inline_work : int
@@ -64,9 +66,6 @@ class MatmulPolicy:
         For elements of 4, 8 and 16 bytes; the largest first (tiled).
     total : bool
         Whether that second sum is in registers too, not in the result's memory (tiled).
-    apart : bool
-        Whether neighbouring work-items load vectors of neighbouring rows, not of one row, where an operand's memory
-        runs along the summed axis: they then store to neighbouring places of local memory (tiled).
     band : int
         Tiles below each other that are computed one after the other, so that the columns they share stay in the cache
         (tiled).
@@ -84,13 +83,13 @@ class MatmulPolicy:
     min_part: int
     waste: int
     part_cost: float = 0.0
+    latency: int = 0
     multiply_add: str = "fma"
     inline_work: int = 0
     tiles: tuple[Tile, ...] = ()
     wide_tiles: tuple[Tile, ...] = ()
     widest_tiles: tuple[Tile, ...] = ()
     total: bool = False
-    apart: bool = False
     band: int = 8
     panel: tuple[int, int] = (1, 1)
     wide_panel: tuple[int, int] = (1, 1)
@@ -122,12 +121,14 @@ GPU = MatmulPolicy(
     fill=1,
     min_part=256,
     waste=64,
-    part_cost=6.7e6,  # 40 us, of which most is the host's
+    part_cost=2.5e6,  # 15 us; with 40 us 4096 x 64 x 4096 was not split: 0.198 ms instead of 0.138
+    latency=1800,  # one 64 x 64 tile per unit runs at 0.78 of its speed, two 32 x 32 at 0.47, one 128 x 128 at 0.9
     # 4096 float32 on an H200, TFLOP/s of a @ b / a.T @ b (cuBLAS: 50.9): 128 x 128 x 8 44.1 / 44.6, steps 16 deep
-    # 43.7 / 47.1 but 34 KB of local memory, which some devices lack; 64 x 128 42.9 / 44.0, 128 x 64 38.5 / 43.6, 64 x 64
-    # by 8 x 8 38.3 / 43.1, by 8 x 4 37.3 / 40.1, by 4 x 4 31.8, 32 x 32 28.0, 256 x 128 36.2, 128 x 128 by 8 x 16 29.7.
+    # 43.7 / 47.1 but 34 KB of local memory, which some devices lack; 64 x 128 42.9 / 44.0, 128 x 64 38.5 / 43.6,
+    # 64 x 64 by 8 x 8 38.3 / 43.1, by 8 x 4 37.3 / 40.1, by 4 x 4 31.8, 32 x 32 28.0, 256 x 128 36.2, 128 x 128 by
+    # 8 x 16 29.7. Loads of neighbouring rows, for stores without conflicts: 38.6. The band does not matter there.
     tiles=(Tile(128, 128, 8, 8, 8), Tile(64, 64, 16, 8, 4, 0.85), Tile(32, 32, 16, 4, 4, 0.63)),
-    # float64 (cuBLAS, with tensor cores: 62): 64 x 64 x 16 by 8 x 4 19.8, by 4 x 4 16.9, 128 x 128 x 8 by 8 x 8 18.5.
+    # float64, 2048: 64 x 64 x 16 by 8 x 4 19.0, 64 x 64 x 8 18.7, 128 x 64 x 8 18.6, 64 x 64 x 16 by 4 x 4 14.7.
     wide_tiles=(Tile(64, 64, 8, 8, 4), Tile(32, 32, 16, 4, 4, 0.6)),
     widest_tiles=(Tile(64, 64, 8, 4, 4), Tile(32, 32, 8, 4, 2, 0.5)),
     # In memory: 39.1 / 42.2 with depth 256, 41.0 / 44.1 with 512, 42.6 / 45.1 with 2048.
@@ -164,4 +165,4 @@ TINY_GPU = MatmulPolicy(
     widest_tiles=(Tile(4, 4, 2, 1, 2),),
     band=2,
 )
-TINY_FENCED = replace(TINY_GPU, total=True, apart=True)
+TINY_FENCED = replace(TINY_GPU, total=True)
