@@ -62,7 +62,7 @@ def compact_source(
     if plan.policy.chunked:
         table = {"compact_count": ["buffer"] * 2, "compact_write": ["buffer"] * 4}
     elif plan.once:
-        table = {"compact_once": ["int64", "uint64", "uint32", "buffer", "buffer"]}
+        table = {"compact_once": ["int64", "uint64", "buffer", "buffer"]}
     else:
         table = {"compact_count": ["buffer"], "compact_write": ["buffer"] * 2}
     text = source(body, dialect, capabilities.function_attribute)

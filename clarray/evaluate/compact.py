@@ -138,30 +138,26 @@ _FAILED = "compact: looking back failed"
 
 _TOLD = "compact: told"
 _EPOCHS = (1 << 20) - 2
-_TICKETS = 1 << 31
 
 
 class Told(NamedTuple):
-    """The words in which tiles tell their counts, with what marks those of the next launch."""
+    """The words in which tiles tell their counts, and what marks those of a launch."""
 
     memory: Memory
     epoch: int
-    tickets: int
 
 
-def _told(state: DeviceState, tiles: int, groups: int) -> Told:
-    """The words for a launch; each group takes two tickets more than it has tiles."""
+def _told(state: DeviceState, tiles: int) -> Told:
+    """The words for a launch; they are cleared where tickets are taken, which count from 0."""
     nbytes = 8 * (4 + tiles)
-    taken = 2 * groups + tiles
     found: Told | None = state.prepared.get(_TOLD)
-    if (
-        found is None or found.memory.nbytes < nbytes or found.epoch >= _EPOCHS
-        or found.tickets + 2 * taken >= _TICKETS
-    ):  # fmt: skip
+    ticket = state.policies.compact.ticket
+    if found is None or found.memory.nbytes < nbytes or found.epoch >= _EPOCHS or ticket:
         memory = state.device.allocate(max(nbytes, 1 << 16))
         state.device.fill_zero(memory)
-        found = Told(memory, 1, 0)
-    state.keep(_TOLD, Told(found.memory, found.epoch + 1, found.tickets + taken))
+        found = Told(memory, 0)
+    found = Told(found.memory, found.epoch + 1)
+    state.keep(_TOLD, found)
     return found
 
 
@@ -181,12 +177,11 @@ def _one_pass(
     except MemoryError:
         return None
     tiles = -(-n // plan.tile)
-    groups = min(tiles, state.units * policy.groups_per_unit)
-    told = _told(state, tiles, groups)
-    args += [tiles, told.epoch, told.tickets, told.memory.buffer, memory.buffer]
+    told = _told(state, tiles)
+    args += [tiles, told.epoch, told.memory.buffer, memory.buffer]
     moved = nbytes + memory.nbytes
     Launch(
-        kernels["compact_once"], (groups,), (policy.work_group,), args,
+        kernels["compact_once"], (tiles,), (policy.work_group,), args,
         moved <= policy.inline_bytes, moved, (memory, told.memory),
     ).run()  # fmt: skip
     head = np.empty(3, np.uint64)

@@ -15,10 +15,9 @@
 ##          told      2: 90  1: 7   1: 9   1: 5   looks back until it sees a 2: 90 + 7 + 9 + 5 before it
 ##
 ##        A warp looks at 32 x `window` tiles at once: how fast the counts travel is what bounds the speed. A
-##        word that was told in another launch is of another `epoch`, and counts as not told. A
-##        work-group takes tickets for its tiles, so those before a tile have been started; it does so ahead of
-##        time, and the loads of its next tile are under way while it looks back. One that has looked `spins`
-##        times in vain gives up (3), all after it do so too, and the host goes another way.
+##        word that was told in another launch is of another `epoch`, and counts as not told. Groups start in
+##        the order of their numbers, or take a ticket. One that has looked `spins` times in vain gives up (3),
+##        all after it do so too, and the host goes another way.
 ##
 ## count, write   Two passes over the tiles of each work-group.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
@@ -35,9 +34,6 @@ held = 'ushort' if positional else out.type
 mask = (1 << field) - 1
 bits = 'uint' if L * V <= 32 else 'ulong'
 epoch_bits = 20
-ahead = [o for o in inputs.operands if once and o.aligned and o.access == 'unit'] if V > 1 else []
-if len(ahead) > 2:
-    ahead = []
 %>
 <%def name="start()">
 % for s in inputs.operands:
@@ -58,29 +54,6 @@ if len(ahead) > 2:
 <%def name="offset(l)" filter="trim">
 ${f'warp * {32 * L * V} + lane * {V} + {32 * l * V}' if ptx else f'{l * W * V} + item * {V}'}
 </%def>
-## Loads that are under way while the tile before is finished: registers x0_r0 ... of each operand in `ahead`.
-<%def name="registers()">
-% for s in ahead:
-  ${f'float{V}' if s.half else f'{s.storage}{V}'} ${', '.join(f'{s.name}_r{l} = 0' for l in range(L))};
-% endfor
-</%def>
-<%def name="fetch(tile)">
-  if (${tile} < whole) {
-% for l in range(L):
-    {
-      const ${I} j = (${I})${tile} * ${T} + (${I})(${offset(l)});
-% for s in ahead:
-      ${s.name}_r${l} = ${f'vloada_half{V}(0, {s.p} + j)' if s.half else f'*(__global const {s.storage}{V}*)({s.p} + j)'};
-% endfor
-    }
-% endfor
-  }
-</%def>
-<%def name="fetched(s, l)">
-% for w in range(V):
-      const ${s.type} ${s.name}_l${l}_${w} = ${f'(char)(-({s.name}_r{l}.s{w:x} != 0))' if s.kind == 'b' else f'{s.name}_r{l}.s{w:x}'};
-% endfor
-</%def>
 <%def name="judge(l, w, tag, values)">
         flags |= (${bits})(${keep.call(w, tag)} & 1) << ${l * V + w};
 % if values:
@@ -94,11 +67,7 @@ ${f'warp * {32 * L * V} + lane * {V} + {32 * l * V}' if ptx else f'{l * W * V} +
 % for l in range(L):
       const ${I} j_${l} = first + (${I})(${offset(l)});
 % for s in inputs.operands:
-% if s in ahead:
-      ${fetched(s, l)}
-% else:
       ${access.load(s, s.base, f'j_{l}', f'_l{l}')}
-% endif
 % endfor
 % endfor
 % for l in range(L):
@@ -217,30 +186,23 @@ HELPER void device_write(volatile __global ulong *p, const ulong v) { *p = v; }
 HELPER ulong heard(const ulong word, const ulong epoch) { return (word >> ${64 - epoch_bits}) == epoch ? word & ${hex((1 << (64 - epoch_bits)) - 1)}UL : 0; }
 HELPER ulong told_as(const ulong count, const ulong kind, const ulong epoch) { return epoch << ${64 - epoch_bits} | count << 2 | kind; }
 ATTR __kernel __attribute__((reqd_work_group_size(${W}, 1, 1)))
-void compact_once(${', '.join(params)}, const long total, const long tiles, const ulong epoch, const uint taken, __global ulong *told, __global ${out.storage} *restrict yp) {
+void compact_once(${', '.join(params)}, const long total, const long tiles, const ulong epoch, __global ulong *told, __global ${out.storage} *restrict yp) {
   ${start()}
   ${rooms()}
   __local ulong base_of_tile[2];
-  __local uint ticket[2];
-  if (item == 0) {
-    ticket[0] = atomic_inc((volatile __global uint *)told) - taken;
-    ticket[1] = atomic_inc((volatile __global uint *)told) - taken;
-  }
+% if policy.ticket:
+  __local uint ticket;
+  if (item == 0) ticket = atomic_inc((volatile __global uint *)told);
   barrier(CLK_LOCAL_MEM_FENCE);
-  long tile = ticket[0], next = ticket[1];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const long whole = total / ${T};
-  ${registers()}
-  ${fetch('tile')}
-  while (tile < tiles) {
-  uint after = 0;
-  if (item == 0) after = atomic_inc((volatile __global uint *)told) - taken;
+  const long tile = ticket;
+% else:
+  const long tile = get_group_id(0);
+% endif
   const ${I} first = (${I})tile * ${T};
   ${ranks()}
   __global ulong *words = told + 4;
   if (item == 0) device_write(words + tile, told_as(kept, 1, epoch));
   ${collect()}
-  ${fetch('next')}
 % if ptx:
   if (item < 32) {
     ulong mine_of_earlier = 0;
@@ -286,18 +248,12 @@ void compact_once(${', '.join(params)}, const long total, const long tiles, cons
       if (tile + 1 == tiles) told[1] = earlier + kept;
       base_of_tile[0] = earlier;
       base_of_tile[1] = failed;
-      ticket[0] = after;
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   const ulong base = base_of_tile[0];
-  if (base_of_tile[1] == 0) {
-    ${deliver()}
-  }
-  tile = next;
-  next = ticket[0];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  if (base_of_tile[1]) return;
+  ${deliver()}
 }
 % else:
 <%def name="own_tiles()">

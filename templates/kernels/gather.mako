@@ -67,7 +67,7 @@
 % endif
       ${resolve(f'k_{w}')}
 % if op == 'mark':
-      winners[k_${w}] = (int)(j + ${w});
+      atomic_xchg(winners + k_${w}, (int)(j + ${w}));
 % elif op == 'claim':
       atomic_max(winners + k_${w}, (int)(j + ${w}));
 % endif

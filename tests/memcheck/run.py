@@ -148,6 +148,15 @@ def bitmap(xp: ModuleType) -> Any:
 
 
 @case
+def sorted_(xp: ModuleType) -> Any:
+    a, wide = numbers(xp, 75), numbers(xp, 61, dtype=np.int32) * 10**8
+    lines = numbers(xp, 5, 23).T
+    found = [xp.sort(a), xp.sort(wide), xp.sort(lines, axis=0), xp.sort(a[:3]), xp.sort(numbers(xp, 9, 3), axis=1)]
+    found += [xp.argsort(a, stable=True), xp.argsort(lines, axis=0, stable=True), xp.argsort(wide, stable=True)]
+    return [*found, xp.sort(numbers(xp, 40, dtype=np.complex64)), xp.sort(numbers(xp, 90, dtype=np.uint8))]
+
+
+@case
 def searched(xp: ModuleType) -> Any:
     a, needles = xp.asarray(np.arange(9, dtype=np.float32)), numbers(xp, 5, 5)
     return [xp.searchsorted(a, needles), xp.searchsorted(a[::2], needles.T, "right"), xp.isin(needles, a[:4])]
