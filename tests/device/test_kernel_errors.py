@@ -210,3 +210,13 @@ def test_nothing_else_is_printed() -> None:
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert result.stdout == "raised\n"
     assert result.stderr == ""
+
+
+@pytest.mark.skipif(len(clarray.devices()) < 2, reason="there is one device")
+def test_arrays_on_two_devices(x: Any) -> None:
+    other = next(d for d in clarray.devices() if d is not current_device())
+    table = clarray.ones(5, np.float32, device=other)
+    with pytest.raises(ValueError, match="different devices"):
+        ElementwiseKernel("T x, raw T table", "T z", "z = x + table[i]", "looked_up")(x, table)
+    with pytest.raises(ValueError, match="different devices"):
+        ElementwiseKernel("T x, T y", "T z", "z = x + y", "total")(x, table)

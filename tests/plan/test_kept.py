@@ -95,6 +95,13 @@ def test_the_search_space_names_fields_of_the_policy(algorithm: str, row: Any) -
         assert len(set(values)) == len(values)
 
 
+def test_an_algorithms_own_module_may_declare_its_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = {"cpu": {"strip": [1, 2]}}
+    monkeypatch.setattr("clarray.plan.tuning.scan.SEARCH", declared, raising=False)
+    assert search_space("scan", "cpu") == {"strip": (1, 2)}
+    assert search_space("scan", "gpu") == {}
+
+
 def test_nothing_else_can_be_searched() -> None:
     with pytest.raises(ValueError, match="elementwise, reduce"):
         search_space("everything", "cpu")
