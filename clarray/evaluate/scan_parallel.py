@@ -85,6 +85,9 @@ def run_parallel(
         way = cut(plan, lines.kept, length, state.units, lookback)
         if way.mode == LOOKBACK and way.units >= _TICKETS:
             way = cut(plan, lines.kept, length, state.units, False)
+        if way.mode == LOOKBACK and plan.policy.single_loads:
+            plan = replace(plan, policy=replace(plan.policy, loads=plan.policy.single_loads))
+            way = cut(plan, lines.kept, length, state.units, True)
         if not plan.policy.chunked or way.mode == LOOKBACK:
             plan = replace(plan, mode=way.mode)
         source = ("scan source", value.sig, pattern, monoid.code, plan)
@@ -186,7 +189,7 @@ def is_trusted(state: DeviceState) -> bool:
 
 def _passes(state: DeviceState) -> bool:
     policy = state.policies.scan
-    tile = policy.work_group * policy.loads * max(1, min(policy.max_width, policy.vector_bytes // 8))
+    tile = policy.work_group * (policy.single_loads or policy.loads) * max(1, min(policy.max_width, policy.vector_bytes // 8))
     size = tile * (2 * policy.work_group + 2) + 1
     value = index((size,), (1,), _INT64)
     target = contiguous_leaf(state.device.allocate(8 * size), (size,), _INT64)
