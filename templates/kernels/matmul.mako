@@ -24,14 +24,21 @@
   wv = f'{W}{L}' if L > 1 else W
 %>
 <%def name="value(o, at)" filter="trim">
+% if complex_ and o.dtype_kind == 'c':
+convert_${W}(${o.name}p[${at}])
+% elif complex_:
+(${W})(${real(o, at)}, 0)
+% else:
+${real(o, at)}
+% endif
+</%def>
+<%def name="real(o, at)" filter="trim">
 % if o.half:
 vload_half(${at}, ${o.name}p)
 % elif o.dtype_kind == 'b':
-(${W})(${o.name}p[${at}] != 0)
-% elif complex_ and o.dtype_kind != 'c':
-(${W})(${o.name}p[${at}], 0)
+(${o.name}p[${at}] != 0)
 % elif complex_:
-convert_${W}(${o.name}p[${at}])
+${o.name}p[${at}]
 % else:
 (${W})${o.name}p[${at}]
 % endif

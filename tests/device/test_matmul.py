@@ -58,7 +58,7 @@ def test_wide_dtypes_in_tiles_and_panels(same: Same, policy: str) -> None:
 
 @pytest.mark.parametrize("row", ["tiny-cpu", "tiny-gpu"])
 def test_unlike_dtypes(same: Same, row: str) -> None:
-    kinds = [("int8", "float32"), ("bool", "int16"), ("float16", "complex64")]
+    kinds = [("int8", "float32"), ("bool", "int16"), ("float16", "complex64"), ("complex64", "bool")]
     for one, other in kinds:
         a, b = whole((9, 10), one), whole((10, 11), other, 1)
         with policy_in_force(row):
