@@ -8,6 +8,7 @@ import numpy as np
 
 from clarray.codegen.sort import chunks_source, lines_source
 from clarray.evaluate.state import DeviceState, Launch
+from clarray.plan import sort
 from clarray.plan.sort import FEW, KeyKind, SortPlan, line_plan
 from clarray.runtime import Memory
 
@@ -55,7 +56,7 @@ class Line:
         self.descending = descending
         self.suffix = "_keys" if ready else ""
         self.policy = state.policies.sort
-        self.counter = "uint" if n < 2**32 else "ulong"
+        self.counter = "uint" if n < sort.WORD else "ulong"
         self.bits = np.dtype(f"u{kind.bits // 8}")
         self.args = [source.buffer, offset, n]
         most = state.units * self.policy.groups_per_unit
@@ -177,12 +178,12 @@ class Line:
     def argsort(self, out: Memory) -> None:
         """Write the positions in sorted order."""
         kind, policy, device, n = self.kind, self.policy, self.state.device, self.n
-        narrow = kind.bits <= 32 and n < 2**32
+        narrow = kind.bits <= 32 and n < sort.WORD
         low, high = 0, (1 << kind.bits) - 1
         if kind.bits > policy.digit_bits:
             low, high = self.range("packed" if narrow else "wide")
         bits = (high - low).bit_length()
-        form = "packed" if bits <= 32 and n < 2**32 else "wide"
+        form = "packed" if bits <= 32 and n < sort.WORD else "wide"
         kernels = self.kernels(form)
         passes = max(1, -(-bits // policy.digit_bits))
         element = 8 if form == "packed" else 16

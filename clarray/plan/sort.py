@@ -26,6 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 FEW = 128  # so few different keys are counted by looking them up
+WORD = 2**32  # from so many elements on, positions and counts take 64 bits
 LOCAL_BYTES = 45056  # of a tile: with the tables beside it within the 48 KiB most GPUs have
 
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
@@ -217,13 +218,13 @@ def tile_plan(
     kind: KeyKind, n: int, bits: int, argsort: bool, given: bool, descending: bool, policy: SortPolicy
 ) -> TilePlan:
     """The plan of a line of `n` keys whose lowest `bits` bits may differ."""
-    position = ("uint" if n < 2**32 else "ulong") if argsort else ""
+    position = ("uint" if n < WORD else "ulong") if argsort else ""
     widest = max(kind.bits // 8, 8 if position == "ulong" else 4 if position else 1)
     wanted = policy.small_items if n < policy.small else policy.pair_items if argsort else policy.items
     items = tile_items(widest, wanted, policy)
     return TilePlan(
         kind, descending, max(1, -(-bits // policy.digit_bits)), position, given,
-        "uint" if n < 2**30 else "ulong", items, fits_apart(widest * items, policy), policy,
+        "uint" if n < WORD // 4 else "ulong", items, fits_apart(widest * items, policy), policy,
     )  # fmt: skip
 
 

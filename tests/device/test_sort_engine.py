@@ -79,6 +79,14 @@ def test_look_back_that_gives_up(dtype: str, monkeypatch: pytest.MonkeyPatch) ->
         check(values(dtype, (n,)))
 
 
+@pytest.mark.parametrize("row", ["tiny-cpu", "tiny-gpu", "tiny-fenced"])
+def test_counts_and_positions_of_64_bits(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clarray.plan.sort.WORD", 1)
+    monkeypatch.setattr(state_of(current_device()), "policies", ROWS[row])
+    for n in (17, 1000):
+        check(values("float32", (n,)))
+
+
 @pytest.mark.parametrize("shape", [(7, 3), (40, 5), (3, 33), (300, 2), (2, 257), (5, 1), (0, 4), (4, 0)])
 def test_lines(policy: str, shape: tuple[int, ...]) -> None:
     for dtype in ("float32", "complex64"):
