@@ -88,7 +88,8 @@ def _cumulative(
     before = (slice(None),) * place
     accumulate(ufunc, array, place, dtype, out[(*before, slice(1, None))])
     out[(*before, 0)] = ufunc.identity
-    return out
+    found: DeviceArray = out
+    return found
 
 
 def cumulative_sum(

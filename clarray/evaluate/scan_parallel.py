@@ -189,7 +189,8 @@ def is_trusted(state: DeviceState) -> bool:
 
 def _passes(state: DeviceState) -> bool:
     policy = state.policies.scan
-    tile = policy.work_group * (policy.single_loads or policy.loads) * max(1, min(policy.max_width, policy.vector_bytes // 8))
+    vector = max(1, min(policy.max_width, policy.vector_bytes // 8))
+    tile = policy.work_group * (policy.single_loads or policy.loads) * vector
     size = tile * (2 * policy.work_group + 2) + 1
     value = index((size,), (1,), _INT64)
     target = contiguous_leaf(state.device.allocate(8 * size), (size,), _INT64)

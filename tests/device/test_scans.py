@@ -19,7 +19,8 @@ def test_running(same: Any, host: np.ndarray, name: str, axis: int | None) -> No
         host = host % 2  # NumPy rounds after every step, clarray at the end
     small = host[:, :2, :2]
     same(lambda xp: getattr(xp, name)(xp.asarray(small), axis))
-    same(lambda xp: getattr(xp, name)(xp.asarray(small), axis=axis, dtype=np.float32 if small.dtype.kind != "c" else None))
+    dtype = np.float32 if small.dtype.kind != "c" else None
+    same(lambda xp: getattr(xp, name)(xp.asarray(small), axis=axis, dtype=dtype))
 
 
 @pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
