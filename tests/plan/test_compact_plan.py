@@ -1,0 +1,57 @@
+"""Plans of compactions and gathers: plain values, no device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from clarray.codegen.compact import places
+from clarray.plan.compact import access_class, compact_plan, flat_step, parts
+from clarray.plan.gather import gather_space
+from clarray.plan.tuning.rows import ROWS
+
+
+def test_even_steps() -> None:
+    assert flat_step((3, 4), (4, 1)) == 1
+    assert flat_step((3, 4), (8, 2)) == 2
+    assert flat_step((3, 4), (0, 0)) == 0
+    assert flat_step((1, 4), (99, -1)) == -1
+    assert flat_step((3, 4), (1, 3)) is None
+    assert flat_step((), ()) == 0
+    assert [access_class(s) for s in (1, 0, -1)] == ["unit", "zero", "strided"]
+
+
+def test_places_of_flags() -> None:
+    table = places()
+    for flags in (0, 1, 0b01001101, 255):
+        before = [(flags & ((1 << k) - 1)).bit_count() for k in range(8)]
+        assert [int(table[flags]) >> 8 * k & 15 for k in range(8)] == before
+        assert int(table[flags]) >> 60 == flags.bit_count()
+
+
+def test_tiles_fit_local_memory() -> None:
+    dtypes = [np.dtype(n) for n in ("bool", "float16", "float32", "float64", "complex128")]
+    for name in ("gpu", "nvidia", "tiny-gpu"):
+        policy = ROWS[name].compact
+        for loaded in dtypes:
+            for result in dtypes:
+                plan = compact_plan(("unit",), [loaded], [result], 1000, True, False, False, policy)
+                assert plan.tile * max(4, result.itemsize) <= policy.local_bytes
+                assert plan.vector * plan.loads <= 32
+
+
+def test_parts_are_worth_their_launch() -> None:
+    policy = replace(ROWS["cpu"].compact, groups_per_unit=2, chunk_bytes=1 << 16)
+    dtype = [np.dtype(np.float32)]
+    plan = compact_plan(("unit",), dtype, dtype, 1000, True, False, False, policy)
+    assert parts(100, 400, 8, plan) == 1
+    assert parts(1 << 25, 1 << 27, 8, plan) == 16
+
+
+def test_axes_of_a_gather_are_merged() -> None:
+    space = gather_space([(3, 20), (4, 5)], [(1, 7)], [(2, 10), (5, 1)], 6)
+    assert space.before == ((12, 5),)
+    assert space.chosen == ()
+    assert space.after == ((2, 10), (5, 1))
+    assert space.size == 12 * 6 * 10
