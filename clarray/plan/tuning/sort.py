@@ -78,6 +78,8 @@ class SortPolicy:
     spins: int = 1 << 16
 
 
+# Two cores of an EPYC, PoCL 3.0, 2^22 float32 / int32: 9.2 / 10.6 ms; buckets of 2048 to 8192: 13.6 / 15.8; cells of
+# 2^16, 2^14, 2^13: 9.2 / 11.5, 11.3 / 10.1, 14.6 / 9.5. argsort 2^24: 73 ms. More in docs/sort.rst.
 CPU = SortPolicy(
     chunked=True,
     groups_per_unit=2,
@@ -108,6 +110,8 @@ GPU = SortPolicy(
     small=1 << 20,
     lanes=32,
 )
+# H200, 2^28 float32, sort: 256 x 20, 24, 32: 5.65, 5.42, 5.15 ms; 384 x 16, 20, 24: 6.04, 5.45, 5.97; 512 x 16, 20, 22: 6.27,
+# 5.76, 5.51. argsort: 256 x 16, 20: 8.79, 8.21; 512 x 12, 16: 8.73, 7.85. 2^20: 256 x 8, 12, 16: 123, 113, 108 us.
 NVIDIA = replace(
     GPU, work_group=256, items=32, pair_items=20, small_items=16, small=1 << 22, match="ptx", look_back="ptx"
 )
