@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from operations.row import NO_OPENCL, Input, Operation, at_least, near_floor, uniform, within
 
 

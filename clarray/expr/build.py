@@ -309,14 +309,6 @@ def regrow(node: Node) -> None:
     node.readers = list(node.readers)  # tells whoever is growing from the node
 
 
-def replace_args(node: Node, args: tuple[Node, ...]) -> None:
-    """Give a pending node other operands, of the same values."""
-    with graph_lock:
-        node.args = args
-        regrow(node)
-        _register(node)
-
-
 def live_readers(readers: list) -> list[Node]:
     """Pending nodes that read this memory or node, directly or through others, outermost first."""
     found: dict[int, Node] = {}
@@ -336,5 +328,5 @@ def live_readers(readers: list) -> list[Node]:
 
 __all__ = [
     "COST_LIMIT", "EAGER", "Selecting", "binary", "broadcast", "compress", "live_readers", "nary",
-    "pass_on", "prune", "reduction", "regrow", "replace_args", "unary",
+    "pass_on", "prune", "reduction", "regrow", "unary",
 ]  # fmt: skip
