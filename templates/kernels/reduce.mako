@@ -160,18 +160,14 @@ ${monoids.masked(m)}
 % if m.algebra == 'compensated':
 ## The halves of a vector accumulator, until one lane is left: lane after lane takes longer than a row of thousands.
 HELPER state_t fold_lanes(const acc_t a, const state_t start) {
-  <% T, width = m.lane(m.components[0][1]), V %>
+  <% T = m.lane(m.components[0][1]) %>
   const ${T}${V} s${V} = a.s, e${V} = a.e;
-% while width > 1:
-<% half = width // 2; H = f'{T}{half}' if half > 1 else T %>
-  const ${H} s${half} = s${width}.lo + s${width}.hi, z${half} = s${half} - s${width}.lo;
-  const ${H} e${half} = (e${width}.lo + e${width}.hi) + ((s${width}.lo - (s${half} - z${half})) + (s${width}.hi - z${half}));
-<% width = half %>
-% endwhile
-  state_t r;
-  r.s = s1;
-  r.e = e1;
-  return combine(start, r);
+% for half in (V >> step for step in range(1, V.bit_length())):
+<% H, w = f'{T}{half}' if half > 1 else T, 2 * half %>
+  const ${H} s${half} = s${w}.lo + s${w}.hi, z${half} = s${half} - s${w}.lo;
+  const ${H} e${half} = (e${w}.lo + e${w}.hi) + ((s${w}.lo - (s${half} - z${half})) + (s${w}.hi - z${half}));
+% endfor
+  return combine(start, (state_t){s1, e1});
 }
 % else:
 ## The lanes of a vector accumulator, one after the other.

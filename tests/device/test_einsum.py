@@ -128,7 +128,7 @@ def test_keywords(same: Same) -> None:
 
 
 def test_a_view_is_writeable() -> None:
-    x = clarray.zeros((4, 4))
+    x = clarray.zeros((4, 4), np.float32)
     diagonal = clarray.einsum("ii->i", x)
     diagonal[...] = 3
     assert clarray.asnumpy(x).trace() == 12
@@ -150,7 +150,7 @@ WRONG = [
     lambda xp, x: xp.einsum("...j->j", x),
     lambda xp, x: xp.einsum("ij-j", x),
     lambda xp, x: xp.einsum("ij", x, dtype=np.int8),
-    lambda xp, x: xp.einsum("ij", x, out=xp.zeros((2, 2))),
+    lambda xp, x: xp.einsum("ij", x, out=xp.zeros((2, 2), np.float32)),
     lambda xp, x: xp.einsum(),
 ]
 

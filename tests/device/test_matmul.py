@@ -21,6 +21,9 @@ Same = Callable[..., None]
 has_matvec = pytest.mark.skipif(not hasattr(np, "matvec"), reason="NumPy before 2.2 has no matvec")
 
 
+needs_fp64 = pytest.mark.skipif(not current_device().capabilities.fp64, reason="the device has no float64")
+
+
 def whole(shape: tuple[int, ...], dtype: Any = np.float32, seed: int = 0) -> np.ndarray:
     """Small whole numbers, whose products and sums every dtype has exactly (or wraps around)."""
     values = np.random.default_rng(seed).integers(-3, 4, shape)
@@ -129,7 +132,19 @@ def test_numpys_functions_and_operands_of_the_host(same: Same) -> None:
     def body(xp: ModuleType) -> Any:
         x = xp.asarray(a)
         return [x @ b, a @ xp.asarray(b), np.matmul(x, b), np.dot(x, b), np.inner(x, x), np.vdot(x, x), x.dot(b),
-                x @ b.tolist(), xp.dot(x, 3), xp.dot(2.5, x), np.tensordot(x, xp.asarray(b), 1)]  # fmt: skip
+                np.tensordot(x, xp.asarray(b), 1), xp.dot(x, np.float32(3))]  # fmt: skip
+
+    same(body)
+
+
+@needs_fp64
+def test_python_scalars_and_lists(same: Same) -> None:
+    a, b = whole((6, 7)), whole((7, 5), seed=1)
+
+    def body(xp: ModuleType) -> Any:
+        x = xp.asarray(a)
+        scalars = [xp.dot(x, 3), xp.dot(2.5, x), xp.dot(2, 3), xp.inner(2.0, x), xp.kron(2, x), xp.vdot(3, 4j)]
+        return [x @ b.tolist(), *scalars]
 
     same(body)
 
@@ -206,8 +221,7 @@ def test_other_products(same: Same) -> None:
             xp.inner(x, x), xp.inner(x, x[0, 0]),
             xp.tensordot(x, y, ((2, 1), (0, 1))), xp.tensordot(x, y, ([-1], [0])), xp.tensordot(x, y, (2, 0)),
             xp.tensordot(x, x[0, 0], 0), xp.tensordot(x, x, 3), xp.kron(x[0], y[0, :2]), xp.kron(x, x[0]),
-            xp.kron(x[0, 0], x[0, 1]), xp.vdot(x, x.transpose(2, 0, 1)), xp.outer(x[0], x[1, 0]), xp.kron(2, x),
-            xp.vdot(3, 4j), xp.dot(2, 3), xp.inner(2.0, x),
+            xp.kron(x[0, 0], x[0, 1]), xp.vdot(x, x.transpose(2, 0, 1)), xp.outer(x[0], x[1, 0]),
         ]  # fmt: skip
 
     same(body)
@@ -236,12 +250,14 @@ WRONG = [
 ]
 
 
+@needs_fp64
 @pytest.mark.parametrize("number", range(len(WRONG)))
 def test_errors_are_numpys(same: Same, number: int) -> None:
     a, b = whole((3, 4), "float32"), whole((4, 5), "float32", 1)
     same(lambda xp: WRONG[number](xp, xp.asarray(a), xp.asarray(b)), message=False)
 
 
+@needs_fp64
 def test_errors_say_what_numpy_says(same: Same) -> None:
     a, b = whole((3, 4)), whole((3, 5), seed=1)
     same(lambda xp: xp.asarray(a) @ xp.asarray(b))
