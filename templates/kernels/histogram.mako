@@ -148,7 +148,7 @@ if (!all(plain)) {
 % elif a.kind == 'few':
 const ${a.mask} inside = (v >= (${a.wide})(e${a.k}[0])) & (v <= (${a.wide})(e${a.k}[n${a.k}]));
 ${a.mask} below = 0;
-for (uint k = 1; k < n${a.k}; ++k) below -= (v >= (${a.wide})(e${a.k}[k]));
+for (uint k = 1; k < n${a.k}; ++k) below = v >= (${a.wide})(e${a.k}[k]) ? (${a.mask})(k) : below;
 vstore${V}(${a.narrow('inside')} ? ${a.as_bins(a.narrow('below'))} : (${a.bins})(${OUT if many else 'bins'}), 0, at${a.k});
 % else:
 ${a.lane} lanes[${V}];
@@ -165,7 +165,6 @@ for (int l = 0; l < ${V}; ++l) at${a.k}[l] = outside${a.k}(lanes[l], n${a.k}, e$
 }
 % endfor
 </%def>
-## Whether `flat` may exceed the bins after bins_of_vector.
 <% bounded = not many and axes[0].kind in ('direct', 'uniform', 'few') %>
 <%def name="enter(l, number, amount, copy)">
 % if summed:
@@ -306,13 +305,10 @@ void histogram(${', '.join(params)}) {
 % if local:
   __local uint counters[${table * copies}];
   for (uint b = item; b < bins * ${copies}; b += ${work_group}) counters[b] = 0;
-  barrier(CLK_LOCAL_MEM_FENCE);
 % endif
-% if direct:
   __local uint tops;
   if (item == 0) tops = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-% endif
   uint top = 0;
 <%def name="count_part(w, tag)">
 {
@@ -333,11 +329,7 @@ void histogram(${', '.join(params)}) {
   const long stride = get_global_size(0);
   long u = begin + get_global_id(0);
 % if X > 1:
-% if rank == 1:
-  const long full = min(end, (long)n_0 / ${V});
-% else:
-  const long full = n_0 % ${V} == 0 ? end : begin;
-% endif
+  const long full = ${f'min(end, (long)n_0 / {V})' if rank == 1 else f'n_0 % {V} == 0 ? end : begin'};
   for (; u + ${X - 1} * stride < full; u += ${X} * stride) {
 % for x in range(X):
     const long u_${x} = u + ${x} * stride;
