@@ -257,7 +257,7 @@ void scan_carry(${', '.join(states)}, const long lines, const long parts) {
 <%def name="receive(place, to)">
         words_t r_;
         if (await(${place}, 1, r_.w, epoch, chain + 1)) ${to} = unpacked(r_);
-        else { late = 1; ok = 0; }
+        else atomic_or(&late, 1);
 </%def>
 <%def name="told(place, what)">
 { words_t r_ = packed(${what}); publish(${place}, r_.w, WORDS, epoch); }
@@ -265,7 +265,7 @@ void scan_carry(${', '.join(states)}, const long lines, const long parts) {
 ## near_, base_: what is before tile `number` in its section, and before that. Each work-item waits for one total.
 <%def name="look_back()">
     {
-      int ok = 1;
+
       state_t x = state_identity();
       if (t < (int)l) {
 ${receive('totals + (number - l + t) * WORDS', 'x')}
@@ -293,21 +293,34 @@ ${receive('sections + section * WORDS', 'y')}
       c = combine(c, x);
     }
 </%def>
-## Everything before the tile once more, each work-item a chunk of it.
+## Everything before the tile once more, each work-item a chunk of it. Runtimes of CPUs take no barrier that is
+## behind a condition: there the chunks are empty where nobody is late.
 <%def name="read_again()">
-      const ${I} chunk = (j0 + ${WG - 1}) / ${WG}, stop = min(j0, (${I})((t + 1) * chunk));
-      state_t x = state_identity();
-      for (${I} j = t * chunk; j < stop; ++j) {
+% if wave > 1:
+  if (late) {
+% else:
+  {
+    const int again = late;
+% endif
+    const ${I} chunk = (j0 + ${WG - 1}) / ${WG}, stop = ${'min(j0, (%s)((t + 1) * chunk))' % I if wave > 1 else 'again ? min(j0, (%s)((t + 1) * chunk)) : 0' % I};
+    state_t x = state_identity();
+    for (${I} j = t * chunk; j < stop; ++j) {
 % for s in inputs.operands:
-        const ${s.type} ${s.name}q_0 = ${capture(access.element, s, s.base, 'j')};
+      const ${s.type} ${s.name}q_0 = ${capture(access.element, s, s.base, 'j')};
 % endfor
-        x = entered(x, inner_of(${value.call(0, 'q')}));
-      }
-      parked_[t] = x;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      c = state_identity();
-      for (int i = 0; i < ${WG}; ++i) c = combine(c, parked_[i]);
-      barrier(CLK_LOCAL_MEM_FENCE);
+      x = entered(x, inner_of(${value.call(0, 'q')}));
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    parked_[t] = x;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    state_t y = state_identity();
+    for (int i = 0; i < ${WG}; ++i) y = combine(y, parked_[i]);
+% if wave > 1:
+    c = y;
+% else:
+    if (again) c = y;
+% endif
+  }
 </%def>
 ## A work-group per tile, in the order in which the groups start.
 <%def name="single()">
@@ -333,10 +346,7 @@ ${bases()}
 ${load_tile()}
 ${scan_tile(capture(told, 'totals + number * WORDS', 'x'))}
 ${look_back()}
-  if (late) {
-    barrier(CLK_LOCAL_MEM_FENCE);
 ${read_again()}
-  }
   if (t == 0 && l == ${WG - 1}) ${told('sections + (section + 1) * WORDS', 'combine(c, all_)')}
 ${store_tile('v', 'b')}
 }

@@ -15,9 +15,11 @@ HELPER void publish(__global ulong *p, const uint *w, const int n, const uint ep
   for (int k = 0; k < n; ++k) tell(p + k, ((ulong)epoch << 32) | w[k]);
 }
 HELPER int await(__global const ulong *p, const int step, uint *w, const uint epoch, __global ulong *failed) {
-  for (uint looks = 0; ; ++looks) {
+  int there, on = 1;
+  uint looks = 0;
+  do {
     ulong e[WORDS];
-    int there = 1;
+    there = 1;
     #pragma unroll
     for (int k = 0; k < WORDS; ++k) e[k] = look(p + k * step);
     #pragma unroll
@@ -25,11 +27,14 @@ HELPER int await(__global const ulong *p, const int step, uint *w, const uint ep
       there &= (uint)(e[k] >> 32) == epoch;
       w[k] = (uint)e[k];
     }
-    if (there) return 1;
-    if (looks >= ${policy.spins}u || ((looks & 255) == 255 && (uint)look(failed) == epoch)) break;
-  }
-  tell(failed, epoch);
-  return 0;
+% if not policy.spins:
+    there = 0;  // no spins at all: everyone works alone, for tests
+% endif
+    if (looks >= ${policy.spins}u || ((looks & 255) == 255 && (uint)look(failed) == epoch)) on = 0;
+    ++looks;
+  } while (!there && on);
+  if (!there) tell(failed, epoch);
+  return there;
 }
 ## The number of a work-group in the order in which they start; the last one sets the counter back.
 HELPER uint next_ticket(__global ulong *chain, const uint last) {

@@ -32,6 +32,7 @@ SINGLE: dict[str, tuple[str, dict[str, Any]]] = {
     "single-numbers": ("tiny-fenced", {"tickets": False}),
     "single-cpu": ("tiny-cpu", {"lookback": "volatile", "tile": 8}),
     "alone-gpu": ("tiny-fenced", {"spins": 0}),
+    "hasty-gpu": ("tiny-fenced", {"spins": 1}),
     "alone-cpu": ("tiny-cpu", {"lookback": "volatile", "tile": 8, "spins": 0}),
 }
 SHAPES = ["own", "tiny-cpu", "tiny-gpu", *SINGLE]
@@ -163,6 +164,8 @@ def test_sums_are_exact_and_repeat(shape: str, name: str) -> None:
     ours_off, theirs_off = np.abs(found - exact), np.abs(theirs - exact)
     assert ours_off.max() <= theirs_off.max()
     assert (ours_off <= 2 * np.spacing(np.abs(exact).astype(name)) + 4 * np.spacing(np.array(8e3, name))).all()
+    if shape == "hasty-gpu":
+        return  # whoever gives up may round otherwise
     for _ in range(5):
         np.testing.assert_array_equal(_host(clarray.cumsum(array)).view(np.uint8), found.view(np.uint8))
     grid = clarray.array(host.reshape(50, 40))

@@ -100,6 +100,14 @@ def accumulated(xp: ModuleType) -> Any:
 
 
 @case
+def scanned(xp: ModuleType) -> Any:
+    """Enough to cut lines, in rows and in columns, and a last tile that is not full."""
+    a = numbers(xp, 147)
+    b = numbers(xp, 45, 34)
+    return [xp.cumsum(a), xp.cumsum(a[1:]), xp.cumsum(b, axis=0), np.gcd.accumulate(numbers(xp, 150, dtype=np.int32))]
+
+
+@case
 def updated(xp: ModuleType) -> Any:
     a = numbers(xp, 12, dtype=np.int64).copy()
     np.add.at(a, [0, 3, 3, -1], 5)
