@@ -104,7 +104,7 @@ def scanned(xp: ModuleType) -> Any:
     """Enough to cut lines, in rows and in columns, and a last tile that is not full."""
     a = numbers(xp, 147)
     b = numbers(xp, 45, 34)
-    return [xp.cumsum(a), xp.cumsum(a[1:]), xp.cumsum(b, axis=0), np.gcd.accumulate(numbers(xp, 150, dtype=np.int32))]
+    return [xp.cumsum(a), xp.cumsum(a[1:]), xp.cumsum(b, axis=0), np.maximum.accumulate(numbers(xp, 150))]
 
 
 @case
