@@ -19,6 +19,7 @@ LEAST_ROUNDS = 3
 # On a CPU pyopencl.array's fresh buffers break up the system's large pages, and NumPy's temporaries
 # in the same round took five times as long: 115 ms instead of 23 for ((a - b)**2).sum().
 APART = {"pyopencl"}
+REST = 0.3  # seconds after which the threads of a BLAS sleep
 TOLERANCE = 1e-4  # NumPy's own float32 sums along axis 0 are off by some 1e-5
 
 
@@ -123,8 +124,10 @@ class Bench:
                 found.errors[peer.name] = f"{type(error).__name__}: {error}".splitlines()[0]
         found.moved = self.least_bytes(operation, answers)
         found.right = agree(answers)
-        together = [name for name in ready if name not in APART]
-        for names in (together, *([name] for name in ready if name in APART)):
+        apart = set(ready) if operation.apart else APART
+        together = [name for name in ready if name not in apart]
+        for names in (together, *([name] for name in ready if name in apart)):
+            time.sleep(REST if operation.apart else 0)
             self.time_in_turn({name: ready[name] for name in names}, found)
         return found
 

@@ -49,6 +49,8 @@ class Operation:
     extra_reads: int = 0
     from_host: bool = False  # inputs are NumPy arrays for every peer: the upload is measured too
     lazy: bool = False  # the result is left pending: what is measured is growing the expression
+    # Every peer's samples together, after a rest: the threads of NumPy's BLAS spin for a while after each call.
+    apart: bool = False
     scalar: bool = False  # the result is a Python number, so the wait for it is part of `run`
 
 
