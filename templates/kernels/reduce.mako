@@ -111,11 +111,11 @@ for (int half_ = ${lanes // 2}; half_ > 0; half_ >>= 1) {
 q_${n}[(long)part * outputs + ${output}] = ${state}.${n};
 % endfor
 </%def>
-## The parts of an output, this lane's share of them, in order.
-## No work-group skips the barriers that follow: the others combine nothing and store nothing.
+## The parts of an output, this lane's share of them, in order. The last work-group alone comes here, as a whole:
+## PoCL 3.0 mis-compiles the form in which the others pass the same barriers with nothing to combine.
 <%def name="gather_parts(state, output, wanted)">
 ${state} = state_identity();
-for (${I} p = last_group && ${wanted} ? lane : parts; p < parts; p += ${lanes}) {
+for (${I} p = ${wanted} ? lane : parts; p < parts; p += ${lanes}) {
   state_t s;
 % for n, dt in m.components:
   s.${n} = q_${n}[(long)p * outputs + ${output}];
@@ -325,8 +325,10 @@ void reduce(${', '.join(params)}) {
 % if last:
     if (lane == 0 && active) { ${keep('state', 'output')} }
     ${last_of_block()}
+    if (last_group) {
     ${gather_parts('state', 'output', 'active')}
     ${tree('state')}
+    }
 % endif
     if (lane == 0 && active${' && last_group' if last else ''}) {
 % if final:
@@ -463,18 +465,6 @@ void reduce(${', '.join(params)}) {
     state_t state_${w} = acc[${w}];
     ${tree(f'state_{w}')}
 % endfor
-% if last:
-    if (lane == 0) {
-% for w in range(strip * parts):
-      if (${w} < left) { ${keep(f'state_{w}', f'outer * k0 + first + {w * spread}')} }
-% endfor
-    }
-    ${last_of_block()}
-% for w in range(strip * parts):
-    ${gather_parts(f'state_{w}', f'outer * k0 + first + {w * spread}', f'{w} < left')}
-    ${tree(f'state_{w}')}
-% endfor
-% endif
 % if not final:
     if (lane == 0) {
 % for w in range(strip * parts):
@@ -482,12 +472,12 @@ void reduce(${', '.join(params)}) {
 % endfor
     }
 % else:
-    if (lane == 0${' && last_group' if last else ''} && first + ${(strip * parts - 1) * spread} < k0) {
+    if (lane == 0 && first + ${(strip * parts - 1) * spread} < k0) {
 % for w in range(strip * parts):
       const ${out.lane} y_${w} = ${epilogue.call(f'finish(state_{w})')};
 % endfor
       ${access.store(out, out.base, 'first', 'y')}
-    } else if (lane == 0${' && last_group' if last else ''}) {
+    } else if (lane == 0) {
 % for w in range(strip * parts):
       if (${w} < left) { ${write(f'state_{w}', '', f'first + {w * spread}')} }
 % endfor

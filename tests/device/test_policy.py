@@ -16,6 +16,8 @@ import clarray
 from clarray.config import Config
 from clarray.runtime import current_device
 
+from .conftest import policy_in_force
+
 HOST = np.array([[2.0, 1.0], [1.0, 3.0]], np.float32)
 
 
@@ -205,3 +207,17 @@ def test_without_float64_nothing_is_downcast() -> None:
     )
     assert result.stderr == ""
     assert result.stdout == "done clarray\n"
+
+
+@pytest.mark.parametrize("size", [1, 100, 5003])
+def test_the_last_work_group_combines(size: int) -> None:
+    """One launch for a split reduction, as on NVIDIA: the answer repeats and is right on any device."""
+    host = np.random.default_rng(size).integers(-50, 51, size + 1)
+    with policy_in_force("tiny-fenced"):
+        array = clarray.array(host)
+        for _ in range(20):
+            assert int(array.sum()) == host.sum()
+            assert int(array.argmax()) == host.argmax()
+            assert int(array[array > 3].sum()) == host[host > 3].sum()
+            assert bool((array > 48).any()) == (host > 48).any()
+            assert abs(float(array.astype(np.float32).var()) - host.var()) <= 1e-5 * host.var()
