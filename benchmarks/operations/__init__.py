@@ -7,5 +7,7 @@ _CHAPTERS = (array, scan, compact, sets, sort, histogram, products, stencil)
 
 OPERATIONS = [row for chapter in _CHAPTERS for row in chapter.OPERATIONS]
 INPUTS = {name: row for chapter in _CHAPTERS for name, row in chapter.INPUTS.items()}
+if len(INPUTS) < sum(len(chapter.INPUTS) for chapter in _CHAPTERS):
+    raise ValueError("two chapters name an input alike: one would be measured with the other's values")
 
 __all__ = ["INPUTS", "OPERATIONS", "Aim", "Input", "Operation", "Sizes"]

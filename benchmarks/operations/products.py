@@ -15,8 +15,8 @@ def whole(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 INPUTS: dict[str, Input] = {
-    "few": Input(lambda s: (s["large"],), whole),
-    "fewer": Input(lambda s: (s["large"],), whole),
+    "factors": Input(lambda s: (s["large"],), whole),
+    "others": Input(lambda s: (s["large"],), whole),
     "m1024": Input(lambda s: (1024, 1024), uniform),
     "n1024": Input(lambda s: (1024, 1024), uniform),
     "large_matrix": Input(lambda s: (s["square"][0] // 4,) * 2, uniform),
@@ -29,7 +29,7 @@ NO_OTHERS: dict[str, Any] = {"numexpr": None, **NO_OPENCL}
 OPERATIONS: list[Operation] = [
     Operation(
         "dot(a, b)",
-        ("few", "fewer"),
+        ("factors", "others"),
         lambda xp, a, b: xp.dot(a, b),
         says={"numexpr": "sum(few * fewer)", "torch": lambda torch, a, b: a @ b},
         aims=at_least(1.5) | near_floor(1.05),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from operations.row import NO_OPENCL, Input, Operation, at_least, integers, near_floor, uniform
+from operations.row import NO_OPENCL, Input, Operation, at_least, integers, near_floor
 
 INPUTS: dict[str, Input] = {
-    "a": Input(lambda s: (s["large"],), uniform),
-    "rows": Input(lambda s: s["rows"], uniform),
     "i": Input(lambda s: (s["large"],), integers(-1000, 1000)),
 }
 

@@ -137,7 +137,7 @@ def test_overflow_and_axes(x: Any) -> None:
         SUM(x, x, 2**40)
     with pytest.raises(np.exceptions.AxisError):
         ReductionKernel("T x", "T y", "x", "a + b", identity=0)(x, axis=1)
-    fixed = clarray.asarray(np.broadcast_to(np.float32(1), 5))
+    fixed = clarray.broadcast_to(clarray.asarray(np.float32(1)), 5)
     with pytest.raises(ValueError, match="read-only"):
         SUM(x, x, 1, out=fixed)
 

@@ -110,7 +110,7 @@ def test_complex_numbers_are_pairs() -> None:
     x = np.array([3 + 4j, 5 - 12j], np.complex64)
     z, size = swapped(clarray.array(x))
     check(z, np.array([4 + 3j, -12 + 5j], np.complex64))
-    check(size, np.array([5, 13], np.float32))
+    np.testing.assert_allclose(size.get(), [5, 13], rtol=1e-6)  # length is not correctly rounded everywhere
 
 
 def test_several_outputs_and_whole_arrays(policy: str, numbers: np.ndarray) -> None:
