@@ -17,7 +17,7 @@ import clarray
 from clarray.array import wrap
 from clarray.evaluate import state_of
 from clarray.evaluate.scan import scan
-from clarray.evaluate.scan_parallel import chain_of
+from clarray.evaluate.scan_parallel import chain_of, is_trusted
 from clarray.ops.forms import Form, Row
 from clarray.ops.monoids import Monoid, fold_monoid
 from clarray.ops.ufuncs import Loop, next_code
@@ -200,6 +200,8 @@ def test_other_operations(policy: str, name: str) -> None:
 def test_single_passes_are_taken_and_count_their_launches() -> None:
     state = state_of(current_device())
     with policy_in_force("tiny-fenced"):
+        if not is_trusted(state):
+            pytest.skip("the device did not get through the self-test, as one shared with many may not")
         a = clarray.arange(1000) + 1
         for _ in range(3):
             clarray.cumsum(a + 0)
