@@ -14,6 +14,7 @@ import numpy as np
 from clarray.codegen.ctype import Dialect, cast, compute_type
 from clarray.expr.node import Node
 from clarray.ops.dtypes import dtype_row
+from clarray.ops.special import cast_loop
 from clarray.ops.ufuncs import emit
 
 
@@ -239,3 +240,13 @@ def distinct(inputs: Sequence[Node]) -> tuple[tuple[int, ...], list[Node]]:
             nodes.append(node)
         pattern.append(number)
     return tuple(pattern), nodes
+
+
+def converted(value: Node, dtype: np.dtype) -> Node:
+    """`value` in another dtype, as part of a kernel only: nothing is noted as its reader."""
+    if value.dtype == dtype:
+        return value
+    return Node(
+        cast_loop(dtype), (value,), value.shape, dtype, value.size, 0, 0, 0,
+        value.inputs or (value,),
+    )  # fmt: skip

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clarray.codegen.ctype import CType, cast, compute_type
-from clarray.codegen.expression import Call, Inputs
+from clarray.codegen.expression import Call, Inputs, converted
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
 from clarray.ops.dtypes import dtype_row
-from clarray.ops.special import cast_loop
 from clarray.ops.ufuncs import find_loop
 from clarray.plan.histogram import (
     DIRECT,
@@ -127,16 +126,6 @@ class AxisCode:
     def narrow(self, text: str) -> str:
         """A comparison's lanes as 32-bit ones."""
         return self.dialect.convert(text, self.type.int_, CType("int", self.dialect.width))
-
-
-def converted(value: Node, dtype: np.dtype) -> Node:
-    """`value` in another dtype, as part of a kernel only: nothing is noted as its reader."""
-    if value.dtype == dtype:
-        return value
-    return Node(
-        cast_loop(dtype), (value,), value.shape, dtype, value.size, 0, 0, 0,
-        value.inputs or (value,),
-    )  # fmt: skip
 
 
 def _numpy_steps(value: Node, steps: Steps) -> Node:

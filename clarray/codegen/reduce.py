@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarray.codegen.ctype import CType, Dialect, cast, compute_type, convert, select
-from clarray.codegen.expression import Call, Inputs, Operand, operand, parameters, scalar_parameters
+from clarray.codegen.expression import Call, Inputs, Operand, converted, operand, parameters, scalar_parameters
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
 from clarray.ops.dtypes import dtype_row
 from clarray.ops.monoids import Monoid, literal
-from clarray.ops.special import cast_loop
 from clarray.ops.ufuncs import emit, find_loop
 from clarray.plan.reduce import COLUMNS, ROWS, ReducePlan
 
@@ -213,7 +212,7 @@ def reduce_source(
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     inner = "k0" if plan.form == COLUMNS else "r0"
     operands = [_with_step(o, inner) for o in inputs.operands]
-    entering = _entering(monoid, value)
+    entering = converted(value, monoid.entering)
     # on a GPU all the values of an iteration along a row are one block
     together = plan.form == ROWS and not plan.policy.chunked and entering.dtype.kind != "c"
     code = MonoidCode(
@@ -330,13 +329,3 @@ def _with_step(o: Operand, inner: str) -> Operand:
 
 def _at_row(o: Operand, x: int) -> Any:
     return replace(o, base=f"{o.base}_{x}")
-
-
-def _entering(monoid: Monoid, value: Node) -> Node:
-    """`value` cast to what the accumulator takes."""
-    acc = monoid.entering
-    if value.dtype == acc:
-        return value
-    return Node(
-        cast_loop(acc), (value,), value.shape, acc, value.size, 0, 0, 0, value.inputs or (value,)
-    )

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clarray.codegen.ctype import Dialect, compute_type, convert
-from clarray.codegen.expression import Call, Inputs, Operand, operand, parameters
+from clarray.codegen.expression import Call, Inputs, Operand, converted, operand, parameters
 from clarray.codegen.reduce import MonoidCode, lane_dtype
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
 from clarray.ops.monoids import Monoid, accumulator, literal
-from clarray.ops.special import cast_loop
 from clarray.ops.ufuncs import emit
 from clarray.plan.scan import COLUMNS, LOOKBACK, SPLIT, ParallelPlan, ScanPlan
 
@@ -29,7 +28,7 @@ def scan_source(
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
     inputs.operands = [_placed(o, plan) for o in inputs.operands]
-    entering = _converted(value, monoid.entering)
+    entering = converted(value, monoid.entering)
     call = Call("value", entering, inputs)
     out = _placed(operand("y", monoid.out_dtype, "strided", dialect), plan)
     out_params, out_types = parameters(out, const=False)
@@ -74,16 +73,6 @@ def _placed(o: Operand, plan: ScanPlan) -> Operand:
     if plan.kept_rank:
         base += f" + (first + l) * {o.name}k0"
     return replace(o, base=base, step=f"{o.name}s")
-
-
-def _converted(value: Node, dtype: np.dtype) -> Node:
-    """`value` in another dtype, as part of a kernel only: nothing is noted as its reader."""
-    if value.dtype == dtype:
-        return value
-    return Node(
-        cast_loop(dtype), (value,), value.shape, dtype, value.size, 0, 0, 0,
-        value.inputs or (value,),
-    )  # fmt: skip
 
 
 # In parallel ----------------------------------------------------------------------------------------
@@ -212,7 +201,7 @@ def parallel_source(
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     step = "k0" if columns else "s"
     inputs.operands = [replace(o, step=o.name + step) for o in inputs.operands]
-    entering = _converted(value, entering_dtype(monoid))
+    entering = converted(value, entering_dtype(monoid))
     call = Call("value", entering, inputs)
     out = operand("y", monoid.out_dtype, plan.out_access, dialect, base="yb", aligned=plan.aligned)
     out = replace(out, step="y" + step)

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clarray.codegen.ctype import cast, compute_type
-from clarray.codegen.expression import Call, Inputs, operand
+from clarray.codegen.expression import Call, Inputs, converted, operand
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
 from clarray.ops.dtypes import dtype_row
-from clarray.ops.special import cast_loop
 from clarray.plan.search import SearchPlan
 
 if TYPE_CHECKING:
@@ -23,12 +22,7 @@ def search_source(
     """Render the search of the elements of `value`, over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
-    entering = value
-    if value.dtype != plan.dtype:
-        entering = Node(
-            cast_loop(plan.dtype), (value,), value.shape, plan.dtype, value.size, 0, 0, 0,
-            value.inputs or (value,),
-        )  # fmt: skip
+    entering = converted(value, plan.dtype)
     place = operand("sorted", plan.sorted_dtype, "strided", dialect)
     integer = "int32" if plan.index == "int" else "int64"
     strides = [o.step for o in inputs.operands if o.access in ("strided", "index")]

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarray.codegen.ctype import CType, Dialect, cast, compute_type
-from clarray.codegen.expression import Call, Inputs, operand, parameters, scalar_parameters
+from clarray.codegen.expression import Call, Inputs, converted, operand, parameters, scalar_parameters
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
 from clarray.ops.dtypes import dtype_row
-from clarray.ops.special import cast_loop
 from clarray.ops.ufuncs import emit, find_loop
 from clarray.plan.layout import STEPPED
 from clarray.plan.stencil import NETWORK, RANKS, TABLE, StencilPlan
@@ -160,13 +159,3 @@ def finish_lines(form: str, value: np.dtype, out: np.dtype, divides: bool, t: Ti
         lines.append(f"const {byte} b = {cast(name, value, _BYTE, dialect)};")
         return [*lines, f"return {cast('b', _BYTE, _BOOL, dialect)};"]
     return [*lines, f"return {cast(name, value, out, dialect)};"]
-
-
-def converted(value: Node, dtype: np.dtype) -> Node:
-    """Give `value` in another dtype, as part of a kernel only: nothing is noted as its reader."""
-    if value.dtype == dtype:
-        return value
-    return Node(
-        cast_loop(dtype), (value,), value.shape, dtype, value.size, 0, 0, 0,
-        value.inputs or (value,),
-    )  # fmt: skip

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clarray.codegen.ctype import Dialect, cast
-from clarray.codegen.expression import Call, Inputs, operand, parameters, scalar_parameters
+from clarray.codegen.expression import Call, Inputs, converted, operand, parameters, scalar_parameters
 from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.codegen.stencil import converted, finish_lines, multiply_add, tile_types
+from clarray.codegen.stencil import finish_lines, multiply_add, tile_types
 from clarray.expr.node import Node
 from clarray.ops.dtypes import dtype_row
 from clarray.plan.layout import STEPPED

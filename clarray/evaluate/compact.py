@@ -11,7 +11,7 @@ import numpy as np
 from clarray.codegen.compact import compact_source, places
 from clarray.codegen.expression import distinct
 from clarray.evaluate import evaluate, is_outside, pending_below
-from clarray.evaluate.elementwise import _dtypes, flat_launch, strided_launch
+from clarray.evaluate.elementwise import dtypes_inside, flat_launch, strided_launch
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.build import pass_on
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index
@@ -118,7 +118,7 @@ def _run(state: DeviceState, value: Node, mask: Node, shape: Shape, room: int = 
         prepared = state.prepared.get(key)
         if prepared is None:
             loaded = [x.dtype for x in nodes if x.memory is not None]
-            computed = [value.dtype, *_dtypes(value, nodes), *_dtypes(mask, nodes)]
+            computed = [value.dtype, *dtypes_inside(value, nodes), *dtypes_inside(mask, nodes)]
             plan = compact_plan(
                 accesses, loaded, computed, furthest, not loose, once, value.op is INDEX, policy
             )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clarray.codegen.distinct import distinct_source
-from clarray.evaluate.elementwise import _dtypes
+from clarray.evaluate.elementwise import dtypes_inside
 from clarray.evaluate.lines import Line, line_of
 from clarray.evaluate.scan import shifted_arguments
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, device_of, state_of
@@ -84,7 +84,7 @@ def _read(state: DeviceState, line: Line, slots: int, counted: bool) -> Table | 
 
 def _plan(state: DeviceState, line: Line, slots: int, counted: bool) -> DistinctPlan:
     policy = state.policies.reduce
-    dtypes = _dtypes(line.value, line.nodes)
+    dtypes = dtypes_inside(line.value, line.nodes)
     explicit = explicit_width(dtypes, policy.explicit)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     if not policy.explicit and "strided" in line.accesses:

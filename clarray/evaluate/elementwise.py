@@ -112,7 +112,7 @@ def _prepare_flat(
     whole: bool, stream: bool,
 ) -> Flat:  # fmt: skip
     policy = state.policies.elementwise
-    dtypes = _dtypes(root, nodes)
+    dtypes = dtypes_inside(root, nodes)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
     plan = ElementwisePlan(
@@ -126,7 +126,7 @@ def _prepare_flat(
     return Flat(kernel, vector, moved)
 
 
-def _dtypes(root: Node, nodes: list[Node]) -> list:
+def dtypes_inside(root: Node, nodes: list[Node]) -> list:
     """Every dtype inside the tree: the widest one limits the vectors."""
     found = {root.dtype, *(n.dtype for n in nodes)}
     level = [root]
@@ -180,7 +180,7 @@ def _prepare_strided(
 ) -> Strided:  # fmt: skip
     policy = state.policies.elementwise
     space = collapse(root.shape, operands)
-    dtypes = _dtypes(root, nodes)
+    dtypes = dtypes_inside(root, nodes)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
     shape = space.shape or (1,)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from clarray.codegen.few import few_source
-from clarray.evaluate.elementwise import _dtypes
+from clarray.evaluate.elementwise import dtypes_inside
 from clarray.evaluate.lines import Line, line_of
 from clarray.evaluate.scan import shifted_arguments
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, device_of, state_of
 from clarray.expr.node import Node
+from clarray.plan.distinct import group_count
 from clarray.plan.elementwise import explicit_width, index_type, vector_width
-from clarray.plan.few import LIMIT, SLOTS, FewPlan, group_count, is_worth_trying
+from clarray.plan.few import LIMIT, SLOTS, FewPlan, is_worth_trying
 
 
 def few_values(value: Node, equal_nan: bool) -> np.ndarray | None:
@@ -40,7 +41,7 @@ def few_values(value: Node, equal_nan: bool) -> np.ndarray | None:
 def _read(state: DeviceState, line: Line, equal_nan: bool) -> np.ndarray | None:
     value = line.value
     policy = state.policies.reduce
-    dtypes = _dtypes(value, line.nodes)
+    dtypes = dtypes_inside(value, line.nodes)
     explicit = explicit_width(dtypes, policy.explicit)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     if not policy.explicit and "strided" in line.accesses:

@@ -13,7 +13,7 @@ import numpy as np
 
 from clarray.codegen.expression import distinct
 from clarray.codegen.histogram import Steps, histogram_source, merge_source, sum_types
-from clarray.evaluate.elementwise import _dtypes
+from clarray.evaluate.elementwise import dtypes_inside
 from clarray.evaluate.scan import settle
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
@@ -224,7 +224,7 @@ def _plan(job: Job, found: Tables) -> HistogramPlan:
     placed = [n for n in job.nodes if n.op is not CONST]
     counted = policy.chunked or not job.summed
     dtypes = {np.dtype(a.dtype) for a in job.axes}
-    dtypes.update(d for r in (*(a.value for a in job.axes), job.weight) if r for d in _dtypes(r, job.nodes))
+    dtypes.update(d for r in (*(a.value for a in job.axes), job.weight) if r for d in dtypes_inside(r, job.nodes))
     if job.summed:
         dtypes.add(np.dtype(np.float32 if job.summed == "pair" else job.summed))
     strides = [s or (0,) for s in job.space.strides]

@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray.codegen.expression import distinct
 from clarray.codegen.reduce import Epilogue, combine_source, lane_dtype, reduce_source
-from clarray.evaluate.elementwise import _dtypes
+from clarray.evaluate.elementwise import dtypes_inside
 from clarray.evaluate.state import (
     DeviceState,
     Launch,
@@ -230,7 +230,7 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
 def _tree_dtypes(reduced: Node, nodes: list[Node]) -> list[np.dtype]:
     found: set[np.dtype] = set()
     for arg in reduced.args:
-        found.update(_dtypes(arg, nodes))
+        found.update(dtypes_inside(arg, nodes))
     found.update(d for n, d in reduced.op.monoid.components if n != "i")
     return list(found)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from clarray.codegen.expression import distinct
 from clarray.codegen.scan import scan_source
-from clarray.evaluate import evaluate, flush_readers, overlaps, view_of
+from clarray.evaluate import evaluate, flush_readers, overlaps, pending_below, view_of
 from clarray.evaluate.scan_parallel import run_parallel, shifted_arguments
 from clarray.evaluate.state import (
     DeviceState,
@@ -100,8 +100,7 @@ def settle(root: Node) -> None:
 
     That is: reductions, selections by a mask, and what other pending expressions read as well.
     """
-    order: list[Node] = []
-    _visit(root, order, set())
+    order = pending_below(root)
     inside = {id(n) for n in order}
     if any(node.op is COMPRESS for node in order):
         evaluate(root)
@@ -115,15 +114,6 @@ def settle(root: Node) -> None:
             )
         ):
             evaluate(node)
-
-
-def _visit(node: Node, order: list[Node], seen: set[int]) -> None:
-    if id(node) in seen or node.memory is not None or not node.args:
-        return
-    seen.add(id(node))
-    for arg in node.args:
-        _visit(arg, order, seen)
-    order.append(node)
 
 
 def _new_leaf(value: Node, monoid: Monoid) -> Node:

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarray.codegen.expression import distinct
 from clarray.codegen.scan import parallel_source, state_dtypes, state_words
-from clarray.evaluate.elementwise import _dtypes
+from clarray.evaluate.elementwise import dtypes_inside
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments
 from clarray.expr.node import CONST, INDEX, Node, contiguous_leaf, index
 from clarray.ops.monoids import Monoid, fold_monoid, widened_monoid
@@ -76,7 +76,7 @@ def run_parallel(
     if found is None:
         if lookback is None:
             lookback = inputs_kept and is_trusted(state)
-        dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *_dtypes(value, nodes)]
+        dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *dtypes_inside(value, nodes)]
         if state.policies.scan.widen and state.capabilities.fp64 and not is_beside(lines, length, _FEW):
             monoid = widened_monoid(monoid)
         plan = parallel_plan(

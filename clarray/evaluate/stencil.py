@@ -14,6 +14,7 @@ import numpy as np
 from clarray.codegen.expression import distinct
 from clarray.codegen.stencil import stencil_source, tile_dtype
 from clarray.evaluate import evaluate
+from clarray.evaluate.elementwise import dtypes_inside
 from clarray.evaluate.scan import settle
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
@@ -177,7 +178,7 @@ def _planned(
     frame = frame_of(value, window.spans, nodes, target.shape)
     held = tile_dtype(window.form, dtype)
     found = plans.window_reach(frame, window.spans, window.shifts)
-    wide = _dtypes(value, nodes) | {dtype, held, target.dtype}
+    wide = {*dtypes_inside(value, nodes), dtype, held, target.dtype}
     complex_ = any(d.kind == "c" for d in wide)
     vector = 1 if complex_ else max(1, min(policy.max_width, policy.vector_bytes // max(d.itemsize for d in wide)))
     if policy.chunked:
@@ -202,19 +203,6 @@ def frame_of(value: Node, spans: Spans, nodes: list[Node], out_shape: tuple[int,
     placed = [n for n in nodes if n.op is not CONST]
     operands = (contiguous(out_shape), *(aligned(n.shape, n.strides, ndim) for n in placed))
     return plans.stencil_frame(value.shape, out_shape, operands, spans)
-
-
-def _dtypes(root: Node, nodes: list[Node]) -> set[np.dtype]:
-    """Every dtype inside the tree: the widest one limits the vectors."""
-    found = {root.dtype, *(n.dtype for n in nodes)}
-    level = [root]
-    while level:
-        node = level.pop()
-        if node.memory is None and node.args:
-            found.update(node.op.in_dtypes)
-            found.add(node.dtype)
-            level.extend(node.args)
-    return found
 
 
 def _plan(

@@ -15,10 +15,14 @@ cache; GPU: a table per work-group in local memory, and one for all that they ar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clarray.plan.tuning.policy import ReducePolicy
+
+if TYPE_CHECKING:
+    from clarray.plan.few import FewPlan
 
 # Slots of a table for dtypes of more than 16 bits. A CPU's table of 2^16 bytes stays in the second-level cache; a
 # GPU's of 2^16 bits takes 8 KiB of local memory, and one of 2^12 counts 16 KiB.
@@ -81,7 +85,7 @@ def slots_for(dtype: np.dtype, size: int, counted: bool, policy: ReducePolicy) -
     return FEW_SLOTS if local or size < FEW else SLOTS
 
 
-def group_count(size: int, plan: DistinctPlan, units: int) -> int:
+def group_count(size: int, plan: DistinctPlan | FewPlan, units: int) -> int:
     """Work-groups: no more than have something to do."""
     policy = plan.policy
     if policy.chunked:

@@ -65,12 +65,3 @@ def is_worth_trying(dtype: np.dtype, size: int, policy: ReducePolicy) -> bool:
     if policy.chunked:
         return size >= WORTH_CPU
     return dtype.itemsize == 4 and size >= WORTH_GPU
-
-
-def group_count(size: int, plan: FewPlan, units: int) -> int:
-    """Work-groups: no more than have something to do."""
-    policy = plan.policy
-    if policy.chunked:
-        return max(1, min(units * policy.groups_per_unit, size // plan.slots))
-    step = policy.work_group * plan.vector * policy.loads
-    return max(1, min(units * policy.groups_per_unit, -(-size // step)))

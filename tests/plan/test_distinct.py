@@ -42,7 +42,7 @@ def test_groups_have_something_to_do(row: str) -> None:
         groups = distinct.group_count(size, plan, 2)
         assert 1 <= groups <= 2 * policy.groups_per_unit
         other = few.FewPlan(("unit",), 4, False, "int", False, few.SLOTS, few.LIMIT, True, policy)
-        assert 1 <= few.group_count(size, other, 2) <= 2 * policy.groups_per_unit
+        assert 1 <= distinct.group_count(size, other, 2) <= 2 * policy.groups_per_unit
 
 
 def test_a_table_of_few_values_always_has_a_free_slot() -> None:

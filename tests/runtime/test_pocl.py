@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from clarray.runtime import environment, pocl
+from clarray.runtime.pocl import library_cpu
 
 linux_x86 = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="the wheel's platform"
@@ -34,7 +35,7 @@ class Structures:
 def test_only_the_first_pointer_of_one_device_is_turned() -> None:
     memory = Structures(_5=b"gener", _80=b"generic", _90=b"generic", _208=b"generic")
     assert pocl.name_cpu(memory.device())  # type: ignore[arg-type]
-    assert memory.slots[80] == pocl.library_cpu().encode()
+    assert memory.slots[80] == library_cpu().encode()
     assert memory.slots[90] == memory.slots[208] == b"generic"
     assert memory.slots[5] == b"gener"
 
@@ -59,7 +60,7 @@ def test_nothing_is_touched_where_nothing_fits() -> None:
 )
 def test_the_kernel_librarys_cpu(monkeypatch: pytest.MonkeyPatch, flags: str, cpu: str) -> None:
     monkeypatch.setattr(pocl, "cpu_flags", lambda: frozenset(flags.split()))
-    assert pocl.library_cpu() == cpu
+    assert library_cpu() == cpu
     assert f"arch={cpu}" in pocl.function_attribute()
 
 
