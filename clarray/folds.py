@@ -14,7 +14,8 @@ import numpy as np
 from clarray import creation, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.evaluate import evaluate
-from clarray.evaluate.at import Targets, update
+from clarray.evaluate.at import update
+from clarray.evaluate.gather import Named
 from clarray.evaluate.scan import reduce_segments, scan
 from clarray.expr.node import MASKED, Node
 from clarray.expr.view import broadcast_shapes, index, is_basic, normalize_axis
@@ -275,7 +276,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
     numbers = evaluate(chosen.numbers._node)
     if not numbers.contiguous or numbers.offset or numbers.shape != chosen.shape:
         numbers = ufunc_calls.packed(ufunc_calls.spread(numbers, chosen.shape))
-    targets = Targets(
+    targets = Named(
         numbers, chosen.shape, chosen.extents, chosen.strides, chosen.rest, chosen.place
     )
     update(evaluate(a._node), targets, loop, value)

@@ -2,53 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from math import prod
 
 from clarray.codegen.at import at_source
 from clarray.codegen.expression import distinct
 from clarray.evaluate import flush_readers
+from clarray.evaluate.gather import Named
 from clarray.evaluate.scan import access_of, settle, shifted_arguments
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, state_of
 from clarray.expr.node import CONST, EAGER, Node
-from clarray.expr.view import Shape, View
 from clarray.ops.ufuncs import Loop
 from clarray.plan.at import AtPlan, at_space, split
 from clarray.plan.elementwise import groups
 from clarray.plan.layout import aligned
 
 
-class Targets(NamedTuple):
-    """The elements to update.
-
-    Parameters
-    ----------
-    numbers : Node
-        Of the chosen elements, in order: a contiguous int64 leaf in memory of its own.
-    shape : tuple of int
-        Of the list of positions.
-    extents, strides : tuple of int
-        Of the chosen axes.
-    rest : View
-        The other axes.
-    place : int
-        Where, among the axes of `rest`, those of the list stand in the shape of the operand.
-    """
-
-    numbers: Node
-    shape: Shape
-    extents: Shape
-    strides: Shape
-    rest: View
-    place: int
-
-
-def update(array: Node, targets: Targets, loop: Loop, value: Node | None) -> None:
+def update(array: Node, targets: Named, loop: Loop, value: Node | None) -> None:
     """Apply ``element = loop(element, value)`` at each position, one after the other.
 
     Parameters
     ----------
     array : Node
         A leaf.
+    targets : Named
+        Its numbers are a contiguous int64 leaf in memory of its own, in bounds; they may repeat.
     value : Node or None
         Broadcast to the shape of the elements named; not a leaf in the array's memory.
     """
@@ -66,7 +43,7 @@ def update(array: Node, targets: Targets, loop: Loop, value: Node | None) -> Non
 
 
 def _launch(
-    state: DeviceState, array: Node, targets: Targets, loop: Loop, value: Node | None
+    state: DeviceState, array: Node, targets: Named, loop: Loop, value: Node | None
 ) -> Launch:
     policy = state.policies.elementwise
     pattern, nodes = distinct((value.inputs or (value,)) if value is not None else ())
@@ -88,7 +65,7 @@ def _launch(
     if kernel is None:
         made = at_source(plan, loop, array.dtype, value, nodes, state.capabilities)
         kernel = state.keep(key, state.kernel(made))
-    updates, named, columns = _product(listed), _product(targets.extents), _product(rest.shape)
+    updates, named, columns = prod(listed), prod(targets.extents), prod(rest.shape)
     divided = split(updates, named, columns, policy, state.units)
     units = divided.parts * divided.blocks
     numbers = targets.numbers.memory
@@ -112,10 +89,3 @@ def _launch(
     return Launch(
         kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes
     )
-
-
-def _product(extents: Shape) -> int:
-    found = 1
-    for extent in extents:
-        found *= extent
-    return found
