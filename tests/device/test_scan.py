@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import clarray
 from clarray.array import wrap
-from clarray.evaluate import state_of
+from clarray.evaluate import scan_parallel, state_of
 from clarray.evaluate.scan import scan
-from clarray.evaluate.scan_parallel import chain_of, is_trusted
+from clarray.evaluate.scan_parallel import chain_of
 from clarray.ops.forms import Form, Row
 from clarray.ops.monoids import Monoid, fold_monoid
 from clarray.ops.ufuncs import Loop, next_code
@@ -197,11 +197,11 @@ def test_other_operations(policy: str, name: str) -> None:
     np.testing.assert_allclose(ours, ufunc.accumulate(host), rtol=1e-5)
 
 
-def test_single_passes_are_taken_and_count_their_launches() -> None:
+def test_single_passes_are_taken_and_count_their_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    # a device that many share may not get through the self-test; who gives up waiting is right all the same
+    monkeypatch.setattr(scan_parallel, "is_trusted", lambda state: True)
     state = state_of(current_device())
     with policy_in_force("tiny-fenced"):
-        if not is_trusted(state):
-            pytest.skip("the device did not get through the self-test, as one shared with many may not")
         a = clarray.arange(1000) + 1
         for _ in range(3):
             clarray.cumsum(a + 0)
