@@ -15,8 +15,8 @@ from clarray.runtime.programs import binary_of, compile_source
 _EMPTY = "kernel void probe(void) {}"
 _PLAIN = "kernel void probe(global float *x) { x[0] = exp(x[1]); }"
 _WITH_ATTRIBUTE = """
-{attribute} float helper(float x) {{ return exp(x); }}
-{attribute} kernel void probe(global float *x) {{ x[0] = helper(x[1]); }}
+{attribute} float16 helper(float16 x) {{ return exp(x); }}
+{attribute} kernel void probe(global float *x) {{ vstore16(helper(vload16(1, x)), 0, x); }}
 """
 _CLANG_BUILTINS = """
 typedef float floats __attribute__((ext_vector_type(16), aligned(4)));
@@ -118,16 +118,21 @@ def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None)
         return Compiled(clang_builtins=_compiles(context, device, _CLANG_BUILTINS))
     mended = pocl.is_named(device)
     if not mended and not _compiles(context, device, _PLAIN):
-        mended = bool([each for each in devices if pocl.name_cpu(each)])
+        mended = _named(devices)
     attribute = "" if mended else pocl.function_attribute()
-    if not _compiles(context, device, _WITH_ATTRIBUTE.format(attribute=attribute)):
+    if attribute and not _compiles(context, device, _WITH_ATTRIBUTE.format(attribute=attribute)):
         attribute = ""
+        mended = _named(devices)
     return Compiled(
         mended,
         _compiles(context, device, _CLANG_BUILTINS),
         attribute,
         tuple(_binary_id(context, each) for each in devices) if len(devices) > 1 else (),
     )
+
+
+def _named(devices: list[cl.Device]) -> bool:
+    return bool([each for each in devices if pocl.name_cpu(each)])
 
 
 def _binary_id(context: cl.Context, device: cl.Device) -> str:

@@ -122,7 +122,7 @@ class Device:
         self.capabilities = what
 
     def _probed(self, context: cl.Context, devices: list[cl.Device]) -> Compiled:
-        key = key_of("probe 2", self.identity, str(len(devices)))
+        key = key_of("probe 3", self.identity, str(len(devices)))
         cache = DiskCache(cache_folder() / "devices")
         known = Compiled.from_json(cache.load_json(key))
         found = probe(context, devices, known)

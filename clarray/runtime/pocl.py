@@ -8,7 +8,10 @@ the CPU's features. Memory is read and written through /proc/self/mem, where a w
 error and not a crash.
 
 On a CPU that LLVM 14 knows, the program and the kernel library are compiled for different CPUs and
-no built-in is inlined (3 to 20 times slower); an attribute on every function mends that.
+no built-in is inlined (3 to 20 times slower); an attribute on every function mends that. Where LLVM
+knows the CPU by a name without AVX-512 (a virtual Zen 4 is its 'znver3') and the library is one with
+AVX-512, the two disagree on how long vectors are passed and no build succeeds with the attribute:
+there the name is turned too.
 
 The binaries of its two CPU devices differ in a number that says which device they are for, and in
 nothing else. Exchanging it saves compiling every program twice.
@@ -32,6 +35,8 @@ UNKNOWN_CPU = "unknown target CPU"
 
 _STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds the next one's
 _GENERIC = b"generic\0"
+_TARGET = b"x86_64-"
+_CPU = re.compile(rb"[a-z0-9_-]+\0?")
 _MAGIC = b"poclbin\0"
 _ID = slice(8, 16)
 _kept: list[ctypes.Array[ctypes.c_char]] = []  # the structure points into these for good
@@ -84,7 +89,7 @@ def name_cpu(device: cl.Device) -> bool:
     """Turn a device's 'generic' CPU into the kernel library's; say whether it was found.
 
     A name that does not fit the library crashes the process, so this is only for a device whose
-    build has failed with `UNKNOWN_CPU`.
+    build has failed.
     """
     name = ctypes.create_string_buffer(library_cpu().encode())
     try:
@@ -117,19 +122,23 @@ def for_device(binary: bytes, wanted: str) -> bytes:
 
 
 def _find_slot(memory: int, start: int) -> int | None:
-    """Give the address of the first pointer to "generic" in a device's structure."""
+    """Give the address of the pointer to the CPU's name: "generic", or what follows the target's name."""
     data = os.pread(memory, _STRUCT_BYTES, start)
+    after_target = False
     for at in range(0, len(data) - 7, 8):
-        (pointer,) = struct.unpack_from("<Q", data, at)
-        if not 4096 <= pointer < 1 << 47:
-            continue
-        try:
-            text = os.pread(memory, len(_GENERIC), pointer)
-        except OSError:
-            continue
-        if text == _GENERIC:
+        text = _text(memory, *struct.unpack_from("<Q", data, at))
+        if text == _GENERIC or (after_target and _CPU.match(text)):
             return start + at
+        after_target = text.startswith(_TARGET)
     return None
+
+
+def _text(memory: int, pointer: int) -> bytes:
+    """Give the first bytes that a pointer leads to; none where it is no pointer."""
+    try:
+        return os.pread(memory, len(_GENERIC), pointer) if 4096 <= pointer < 1 << 47 else b""
+    except OSError:
+        return b""
 
 
 _KERNEL_CONSTANTS = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r--p .*/pocl/.*\.so$")

@@ -41,6 +41,14 @@ def test_only_the_first_pointer_of_one_device_is_turned() -> None:
 
 
 @linux_x86
+def test_a_known_cpu_is_turned_where_it_follows_the_target() -> None:
+    memory = Structures(_70=b"znver3", _79=b"x86_64-unknown-linux-gnu", _80=b"znver3", _90=b"znver3")
+    assert pocl.name_cpu(memory.device())  # type: ignore[arg-type]
+    assert memory.slots[80] == library_cpu().encode()
+    assert memory.slots[70] == memory.slots[90] == b"znver3"
+
+
+@linux_x86
 def test_nothing_is_touched_where_nothing_fits() -> None:
     memory = Structures(_80=b"znver3", _208=b"generic")
     assert not pocl.name_cpu(memory.device())  # type: ignore[arg-type]
