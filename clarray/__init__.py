@@ -46,6 +46,7 @@ from clarray.functions import ufuncs_by_name as _ufuncs_by_name
 from clarray.gathering import *  # noqa: F403
 from clarray.histograms import *  # noqa: F403
 from clarray.indexing import *  # noqa: F403
+from clarray.inspection import *  # noqa: F403
 from clarray.joining import *  # noqa: F403
 from clarray.kernels import *  # noqa: F403
 from clarray.manipulation import *  # noqa: F403

@@ -346,6 +346,9 @@ class DeviceArray(ArrayMethods):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return protocols.array_function(func, types, args, kwargs)
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return protocols.array_namespace(api_version)
+
     def __reduce__(self) -> Any:
         return protocols.rebuild, (self.get(),)
 

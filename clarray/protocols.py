@@ -9,6 +9,7 @@ import numpy as np
 from clarray import creation, folds, gufuncs, reduce_calls, ufunc_calls
 from clarray.array import DeviceArray
 from clarray.fallback import on_host
+from clarray.inspection import VERSIONS
 from clarray.ops.ufuncs import supported_ufuncs
 
 
@@ -49,6 +50,16 @@ def array_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = ".".join(part for part in ("numpy", module, func.__name__) if part)
         return on_host(name, func, args, kwargs)
     return ours(*args, **kwargs)
+
+
+def array_namespace(api_version: str | None) -> Any:
+    """``__array_namespace__``: clarray, for every version of the standard up to its own."""
+    import clarray
+
+    if api_version is not None and api_version not in VERSIONS:
+        known = ", ".join(VERSIONS)
+        raise ValueError(f"clarray has no version {api_version!r} of the array API standard; it has {known}")
+    return clarray
 
 
 def rebuild(array: np.ndarray) -> DeviceArray:

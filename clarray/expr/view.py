@@ -110,16 +110,25 @@ def normalize_axes(axis: Any, ndim: int) -> Shape:
     return (normalize_axis(axis, ndim),)
 
 
+MAX_DIMENSIONS = 64  # NumPy's limit
+
+
 def as_shape(shape: Any) -> Shape:
     """Read a shape given as one integer or as a sequence of integers."""
     if type(shape) is int:
         return (shape,)
     if isinstance(shape, Iterable) and not isinstance(shape, str | bytes):
         try:
-            return tuple(map(operator.index, shape))
+            found = tuple(map(operator.index, shape))
         except TypeError:
             if getattr(shape, "ndim", None) != 0:
                 raise
+        else:
+            if len(found) > MAX_DIMENSIONS:
+                raise ValueError(
+                    f"maximum supported dimension for an ndarray is currently {MAX_DIMENSIONS}, found {len(found)}"
+                )
+            return found
     return (operator.index(shape),)
 
 

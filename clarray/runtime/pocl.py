@@ -31,8 +31,6 @@ import pyopencl as cl
 
 from clarray.runtime.environment import cpu_flags
 
-UNKNOWN_CPU = "unknown target CPU"
-
 _STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds the next one's
 _GENERIC = b"generic\0"
 _TARGET = b"x86_64-"

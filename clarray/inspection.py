@@ -1,0 +1,108 @@
+"""What the Array API standard asks a namespace about: its version, devices and dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray.creation import device_for
+from clarray.expr.view import MAX_DIMENSIONS
+from clarray.ops.dtypes import DTYPES
+from clarray.runtime import Device, current_device, devices
+
+__all__ = ["__array_api_version__", "__array_namespace_info__"]
+
+__array_api_version__ = "2025.12"
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+_OUTSIDE = {np.dtype("float16")}  # clarray has it, the standard has not
+
+
+class ArrayNamespaceInfo:
+    """What `clarray` offers on this machine, in the Array API standard's terms."""
+
+    __module__ = "clarray"
+
+    def capabilities(self) -> dict[str, Any]:
+        """Tell what is optional in the standard; clarray has all of it."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_DIMENSIONS}
+
+    def default_device(self) -> Device:
+        """Give the device that new arrays are made on."""
+        return current_device()
+
+    def devices(self) -> tuple[Device, ...]:
+        """List the devices that the argument `device` of a creation function takes."""
+        return tuple(devices())
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype]:
+        """Give the dtype of each kind to use on a device where nothing else is known.
+
+        On a device without float64 that is float32 and complex64; functions that NumPy has make
+        float64 unless they are told a dtype raise there, as a dtype is never narrowed silently.
+        """
+        fp64 = device_for(device).capabilities.fp64
+        return {
+            "real floating": np.dtype("float64" if fp64 else "float32"),
+            "complex floating": np.dtype("complex128" if fp64 else "complex64"),
+            "integral": np.dtype(np.int_),
+            "indexing": np.dtype(np.intp),
+        }
+
+    def dtypes(self, *, device: Any = None, kind: str | tuple[str, ...] | None = None) -> dict[str, np.dtype]:
+        """Give the standard's dtypes that a device has, by name.
+
+        Parameters
+        ----------
+        device : Device, str or int, optional
+            The current device when None.
+        kind : str or tuple of str, optional
+            Only dtypes of these kinds, named as in `isdtype`.
+
+        Raises
+        ------
+        ValueError
+            There is no such kind.
+        """
+        wanted = "".join(map(_letters, kind if isinstance(kind, tuple) else (kind,)))
+        fp64 = device_for(device).capabilities.fp64
+        return {
+            dtype.name: dtype
+            for dtype, row in DTYPES.items()
+            if row.kind in wanted and dtype not in _OUTSIDE and (fp64 or row.compute != "double")
+        }
+
+    def __repr__(self) -> str:
+        return "<Array API namespace info of clarray>"
+
+
+def _letters(kind: str | None) -> str:
+    """Give the letters of ``dtype.kind`` that a kind of the standard's stands for."""
+    if kind is None:
+        return "biufc"
+    if kind not in _KINDS:
+        known = ", ".join(map(repr, _KINDS))
+        raise ValueError(f"unsupported kind {kind!r}; the kinds are {known}")
+    return _KINDS[kind]
+
+
+def __array_namespace_info__() -> ArrayNamespaceInfo:  # noqa: N807 - the standard's name
+    """Give the Array API standard's inspection functions.
+
+    Returns
+    -------
+    ArrayNamespaceInfo
+        With the methods ``capabilities``, ``default_device``, ``default_dtypes``, ``devices`` and ``dtypes``.
+    """
+    return ArrayNamespaceInfo()
