@@ -10,38 +10,12 @@ from __future__ import annotations
 
 from typing import Any as _Any
 
-import numpy as _np
-from numpy import (
-    bool_,
-    complex64,
-    complex128,
-    dtype,
-    e,
-    euler_gamma,
-    finfo,
-    float16,
-    float32,
-    float64,
-    iinfo,
-    inf,
-    int8,
-    int16,
-    int32,
-    int64,
-    nan,
-    newaxis,
-    pi,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)  # fmt: skip
-
 from clarray.array import DeviceArray
 from clarray.compaction import *  # noqa: F403
 from clarray.config import HostFallbackWarning, config
 from clarray.conversion import asnumpy
 from clarray.creation import *  # noqa: F403
+from clarray.dtype_functions import *  # noqa: F403
 from clarray.functions import ufuncs_by_name as _ufuncs_by_name
 from clarray.gathering import *  # noqa: F403
 from clarray.histograms import *  # noqa: F403
@@ -51,6 +25,7 @@ from clarray.joining import *  # noqa: F403
 from clarray.kernels import *  # noqa: F403
 from clarray.manipulation import *  # noqa: F403
 from clarray.nanfunctions import *  # noqa: F403
+from clarray.numpy_names import *  # noqa: F403
 from clarray.products import *  # noqa: F403
 from clarray.quantiles import *  # noqa: F403
 from clarray.reductions import *  # noqa: F403
@@ -67,14 +42,16 @@ from clarray.statistics import *  # noqa: F403
 from clarray.stencils import *  # noqa: F403
 from clarray.version import __version__
 
-bool = _np.bool_
 globals().update(_ufuncs_by_name())
 
 
+_MODULES = {"ndimage": "clarray.ndimage", "testing": "numpy.testing", "typing": "numpy.typing"}
+
+
 def __getattr__(name: str) -> _Any:
-    """Import `clarray.ndimage` when it is first asked for."""
-    if name == "ndimage":
+    """Import a module when it is first asked for."""
+    if name in _MODULES:
         from importlib import import_module
 
-        return import_module("clarray.ndimage")
+        return import_module(_MODULES[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

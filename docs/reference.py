@@ -7,6 +7,7 @@ error bounds.
 from __future__ import annotations
 
 import importlib
+import inspect
 from pathlib import Path
 
 from clarray.ops.ufuncs import supported_ufuncs, unsupported
@@ -30,6 +31,8 @@ CHAPTERS = {
     "statistics": "Weighted means, covariances",
     "products": "Products",
     "stencils": "Convolution",
+    "dtype_functions": "Dtypes",
+    "numpy_names": "NumPy's types, constants and settings",
 }
 KINDS = {"b": "bool", "i": "integers", "u": "unsigned", "f": "floats", "c": "complex"}
 
@@ -38,11 +41,18 @@ def heading(text: str, line: str = "=") -> str:
     return f"{text}\n{line * len(text)}\n\n"
 
 
+def is_own(value: object) -> bool:
+    """Whether a public name is a function of clarray's."""
+    return inspect.isfunction(value) and value.__module__.startswith("clarray.")
+
+
 def chapter(name: str, title: str) -> str:
     module = importlib.import_module(f"clarray.{name}")
-    own = [n for n in module.__all__ if getattr(module, n).__module__.startswith("clarray.")]
+    own = [n for n in module.__all__ if is_own(getattr(module, n))]
     entries = "\n".join(f".. autofunction:: {entry}" for entry in own)
-    return f"{heading(title)}.. currentmodule:: clarray\n\n{entries}\n"
+    numpys = ", ".join(f"``{n}``" for n in module.__all__ if n not in own)
+    also = f"As NumPy has them: {numpys}.\n\n" if numpys else ""
+    return f"{heading(title)}.. currentmodule:: clarray\n\n{also}{entries}\n"
 
 
 def ufuncs() -> str:
