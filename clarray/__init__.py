@@ -37,6 +37,7 @@ from clarray.selecting import *  # noqa: F403
 from clarray.sequences import *  # noqa: F403
 from clarray.sets import *  # noqa: F403
 from clarray.settings import show_config, synchronize
+from clarray.sharing import *  # noqa: F403
 from clarray.sorting import *  # noqa: F403
 from clarray.statistics import *  # noqa: F403
 from clarray.stencils import *  # noqa: F403

@@ -31,6 +31,7 @@ CHAPTERS = {
     "statistics": "Weighted means, covariances",
     "products": "Products",
     "stencils": "Convolution",
+    "sharing": "Shared memory",
     "dtype_functions": "Dtypes",
     "numpy_names": "NumPy's types, constants and settings",
 }

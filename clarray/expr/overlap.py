@@ -11,6 +11,7 @@ import numpy as np
 from .view import Shape, View, contiguous
 
 EXACT_WORK = 10_000  # candidates NumPy may try before "cannot tell" counts as an overlap (< 0.1 ms)
+SOMEWHERE = 1 << 40  # an address: NumPy compares them here and never follows them
 
 
 def extent(view: View) -> tuple[int, int]:
@@ -82,10 +83,9 @@ def may_overlap(a: View, b: View, a_itemsize: int = 1, b_itemsize: int = 1) -> b
         step = gcd(*_steps(a), *_steps(b))
         if step and (a.offset - b.offset) % step:
             return False
-    base = 1 << 40  # NumPy compares addresses and never follows them
     first = min(a_first, b_first)
-    one = _Fake(a, a_itemsize, base - first)
-    other = _Fake(b, b_itemsize, base - first)
+    one = AddressRange(a, a_itemsize, SOMEWHERE - first)
+    other = AddressRange(b, b_itemsize, SOMEWHERE - first)
     # NumPy's stubs know only the two extreme values of max_work
     return np.may_share_memory(np.asarray(one), np.asarray(other), max_work=EXACT_WORK)  # type: ignore[arg-type]
 
@@ -99,7 +99,7 @@ def _steps(view: View) -> list[int]:
     return [s for n, s in zip(view.shape, view.strides, strict=True) if n > 1]
 
 
-class _Fake:
+class AddressRange:
     """A view as an address range, for NumPy's exact solver of overlaps."""
 
     def __init__(self, view: View, itemsize: int, base: int) -> None:

@@ -1,0 +1,77 @@
+"""Whether arrays have memory in common, asked of NumPy's solver, which compares addresses and reads nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray
+from clarray.expr.overlap import SOMEWHERE, AddressRange
+from clarray.windows import view_of
+
+__all__ = ["may_share_memory", "shares_memory"]
+
+
+def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
+    """Tell whether two arrays might share memory: whether the ranges of bytes that they span overlap.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Arrays on a device or on the host.
+    max_work : int, default 0
+        How many candidates to try for an exact answer; -1 for all of them.
+
+    Returns
+    -------
+    bool
+        A pending value shares with nothing but itself; an array that `clarray.asarray` made of an ndarray
+        on a device that works in host memory shares with the ndarray.
+    """
+    found = _side_by_side(a, b)
+    # NumPy's stubs know only the two extreme values of max_work
+    return found is not None and np.may_share_memory(*found, max_work=max_work)  # type: ignore[arg-type]
+
+
+def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
+    """Tell whether two arrays have an element's byte in common.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Arrays on a device or on the host.
+    max_work : int, default -1
+        How many candidates to try; -1 for all of them, which may take very long, 0 for bounds only.
+
+    Raises
+    ------
+    numpy.exceptions.TooHardError
+        `max_work` candidates were not enough.
+    """
+    found = _side_by_side(a, b)
+    return found is not None and np.shares_memory(*found, max_work=max_work)  # type: ignore[arg-type]
+
+
+def _side_by_side(a: Any, b: Any) -> tuple[Any, Any] | None:
+    """Give both as ndarrays at the addresses of the arrays; None when they cannot share memory."""
+    first, second = (x._node.memory if isinstance(x, DeviceArray) else None for x in (a, b))
+    if first is not None and first is second:
+        return _placed(a, SOMEWHERE), _placed(b, SOMEWHERE)
+    if isinstance(a, DeviceArray) and isinstance(b, DeviceArray) and a._node is b._node:
+        a.evaluate()
+        return _placed(a, SOMEWHERE), _placed(b, SOMEWHERE)
+    found = []
+    for one, memory in ((a, first), (b, second)):
+        if not isinstance(one, DeviceArray):
+            found.append(one)
+        elif memory is not None and memory.device.capabilities.host_memory:
+            found.append(_placed(one, memory.address))
+        else:
+            return None
+    return found[0], found[1]
+
+
+def _placed(array: DeviceArray, start: int) -> np.ndarray:
+    """Give an ndarray of the array's layout in memory that is said to begin at an address."""
+    return np.asarray(AddressRange(view_of(array), array.itemsize, start))
