@@ -42,7 +42,7 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     a, b : array_like
         Arrays on a device or on the host.
     max_work : int, default -1
-        How many candidates to try; -1 for all of them, which may take very long, 0 for bounds only.
+        How many candidates to try; -1 for all of them, which may take very long.
 
     Raises
     ------
