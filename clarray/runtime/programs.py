@@ -11,6 +11,7 @@ saved after launches: a new process then compiles nothing at all. Other runtimes
 from __future__ import annotations
 
 import atexit
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyopencl as cl
 
-from clarray.runtime import pocl, profile
+from clarray.runtime import pocl, pocl_header, profile
 from clarray.runtime.cache import key_of
 from clarray.runtime.launch import Bound, Kernel
 from clarray.runtime.quiet import quiet_build
@@ -149,11 +150,13 @@ def compile_source(context: cl.Context, device: cl.Device, source: str) -> cl.Pr
     RuntimeError
         With the compiler's log and the numbered source.
     """
-    # The one-argument form, since pyopencl would keep a second cache beside ours.
-    program = cl.Program(cl._cl._Program(context, source))
+    options = build_options(device)
     try:
-        with quiet_build():
-            return program.build(build_options(device), devices=[device])
+        shorter = pocl_header.with_declarations(source) if pocl.is_mendable(device) else None
+        if shorter is not None:
+            with contextlib.suppress(cl.Error):
+                return _built(context, device, shorter[0], [*options, *shorter[1]])
+        return _built(context, device, source, options)
     except cl.Error as error:
         numbered = "\n".join(
             f"{number:4} {line}" for number, line in enumerate(source.splitlines(), 1)
@@ -161,6 +164,13 @@ def compile_source(context: cl.Context, device: cl.Device, source: str) -> cl.Pr
         raise RuntimeError(
             f"{device.name.strip()} cannot compile this program:\n{error}\n{numbered}"
         ) from None
+
+
+def _built(context: cl.Context, device: cl.Device, source: str, options: list[str]) -> cl.Program:
+    # The one-argument form, since pyopencl would keep a second cache beside ours.
+    program = cl.Program(cl._cl._Program(context, source))
+    with quiet_build():
+        return program.build(options, devices=[device])
 
 
 def build_options(device: cl.Device) -> list[str]:

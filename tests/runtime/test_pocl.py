@@ -6,11 +6,13 @@ import ctypes
 import platform
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from clarray.runtime import environment, pocl
-from clarray.runtime.pocl import library_cpu
+from clarray.runtime import current_device, environment, pocl, pocl_header, programs
+from clarray.runtime.pocl import is_mendable, library_cpu
+from clarray.runtime.programs import compile_source
 
 linux_x86 = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="the wheel's platform"
@@ -83,3 +85,38 @@ def test_binaries_are_made_out_to_another_device() -> None:
 
 def test_the_identity_names_the_cpu() -> None:
     assert environment.cpu_identity().startswith(platform.machine())
+
+
+@pytest.fixture
+def pocls() -> Any:
+    """The device in use, where it is the wheel's PoCL."""
+    device = current_device()
+    if not is_mendable(device.cl_device):
+        pytest.skip("another runtime than PoCL's wheel")
+    device.capabilities  # noqa: B018 - sets it up
+    return device
+
+
+def test_a_source_is_compiled_with_the_declarations_it_needs(pocls: Any) -> None:
+    source = """kernel void f(global float *x, local int *n, global double *y) {
+        vstore16(exp(convert_float16(vload16(0, y))), 0, x);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        atomic_add(n, popcount(as_int(fma(x[get_global_id(0)], 2.0f, min(x[1], 1.0f)))));
+    }"""
+    longer, options = pocl_header.with_declarations(source)
+    declarations = longer.removesuffix(source)
+    assert declarations != longer
+    assert len(declarations) < 40_000 < 980_000
+    assert "float16 __ovld __cnfn exp(float16 x);" in declarations
+    assert "cosh" not in declarations
+    programs._built(pocls.context, pocls.cl_device, longer, options)
+
+
+def test_a_name_that_a_macro_makes_is_found_all_the_same(pocls: Any) -> None:
+    source = "#define F(x) c##osh(x)\nkernel void f(global float *x) { x[0] = F(x[1]); }"
+    compile_source(pocls.context, pocls.cl_device, source)
+
+
+def test_an_error_is_told_with_the_sources_own_lines(pocls: Any) -> None:
+    with pytest.raises(RuntimeError, match=r"tempfile_\w+\.cl:2:1.*not_there"):
+        compile_source(pocls.context, pocls.cl_device, "kernel void f(void) {\nnot_there(); }")
