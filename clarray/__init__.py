@@ -46,7 +46,7 @@ from clarray.version import __version__
 globals().update(_ufuncs_by_name())
 
 
-_MODULES = {"ndimage": "clarray.ndimage", "testing": "numpy.testing", "typing": "numpy.typing"}
+_MODULES = {"ndimage": "clarray.ndimage", "testing": "clarray.testing", "typing": "numpy.typing"}
 
 
 def __getattr__(name: str) -> _Any:
