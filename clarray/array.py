@@ -209,10 +209,13 @@ class DeviceArray(ArrayMethods):
         return conversion.format_array(self, spec)
 
     def __repr__(self) -> str:
-        return conversion.representation(self)
+        return printing.array_repr(self)
 
     def __str__(self) -> str:
-        return conversion.text(self)
+        return printing.array_str(self)
+
+    def _repr_inline_(self, max_width: int) -> str:
+        return printing.inline(self, max_width)
 
     # To the host --------------------------------------------------------------------------------
 
@@ -326,10 +329,10 @@ class DeviceArray(ArrayMethods):
         self[...] = value
 
     def __copy__(self) -> DeviceArray:
-        return self.copy()
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> DeviceArray:
-        return self.copy()
+        return self.copy("K")
 
     # Protocols ----------------------------------------------------------------------------------
 
@@ -349,6 +352,14 @@ class DeviceArray(ArrayMethods):
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return protocols.array_namespace(api_version)
 
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        return dlpack.export(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack.device_of(self)
+
     def __reduce__(self) -> Any:
         return protocols.rebuild, (self.get(),)
 
@@ -357,7 +368,9 @@ class DeviceArray(ArrayMethods):
 from clarray import (  # noqa: E402
     conversion,
     creation,
+    dlpack,
     indexing,
     manipulation,
+    printing,
     protocols,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 import time
 from typing import Any
@@ -99,31 +98,6 @@ def format_array(array: DeviceArray, spec: str) -> str:
     if spec:
         raise TypeError("unsupported format string passed to DeviceArray.__format__")
     return str(array)
-
-
-def representation(array: DeviceArray) -> str:
-    """NumPy's text, ``array(...)``."""
-    return np.array_repr(_shown(array))
-
-
-def text(array: DeviceArray) -> str:
-    return str(_shown(array))
-
-
-def _shown(array: DeviceArray) -> np.ndarray:
-    """An ndarray that prints as the array does: of a large one only the corners are copied."""
-    options = np.get_printoptions()
-    edge = options["edgeitems"]
-    if array.size <= options["threshold"]:
-        return array.get()
-    # memory that is never touched costs nothing, and NumPy reads no more than the corners
-    shown = np.empty(array.shape, array.dtype)
-    corners = itertools.product(
-        *(((slice(edge), slice(-edge, None)) if n > 2 * edge else (slice(n),)) for n in array.shape)
-    )
-    for corner in corners:
-        shown[corner] = array[corner].get()
-    return shown
 
 
 # ndarrays -----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -24,11 +25,17 @@ def view_of(array: DeviceArray) -> View:
 def window(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> DeviceArray:
     """Make an array that looks at the memory of another, which has been computed."""
     node = array._node
-    assert node.memory is not None
+    memory = node.memory
+    assert memory is not None
     if dtype is None:
         dtype = node.dtype
     base = array if array._base is None else array._base
-    return wrap(leaf(node.memory, view.shape, view.strides, view.offset, dtype), base)
+    made = leaf(memory, view.shape, view.strides, view.offset, dtype)
+    if not memory.shared:  # what `share_with_host` has to tell, should that come to pass
+        if memory.windows is None:
+            memory.windows = WeakSet()
+        memory.windows.add(made)
+    return wrap(made, base)
 
 
 def viewed(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray:

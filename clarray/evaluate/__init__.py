@@ -33,7 +33,7 @@ from clarray.runtime import Memory
 
 __all__ = [
     "device_of", "evaluate", "finish", "flush_readers", "overlaps", "prepare",
-    "state_of", "write",
+    "share_with_host", "state_of", "write",
 ]  # fmt: skip
 
 Allocate = Callable[[int], Memory]
@@ -128,6 +128,24 @@ def flush_readers(memory: Memory, but: Node | None = None) -> None:
             del pending
             evaluate(node)
         prune(readers)
+
+
+def share_with_host(*leaves: Node) -> None:
+    """Treat a memory as its owner's no longer: from now on anybody may write to it at any time.
+
+    What is pending is computed, all work is finished, and what is grown from the memory later is
+    evaluated at once. `leaves` are those, of one memory, that are not among its windows.
+    """
+    memory = leaves[0].memory
+    assert memory is not None
+    with memory.device.lock:
+        if not memory.shared:
+            flush_readers(memory)
+            memory.shared = True
+            for each in (*leaves, *(memory.windows or ())):
+                each.flags |= EAGER
+            memory.windows = None
+        memory.device.synchronize()
 
 
 def overlaps(operand: Node, target: Node) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import mmap
 import os
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 import pyopencl as cl
@@ -77,6 +78,8 @@ class Memory:
         False where the user's array is read-only.
     readers : list
         For the layer above: weak references of pending expressions that read this memory.
+    windows : weakref.WeakSet or None
+        For the layer above: what looks at this memory, but for what it was made for.
     cost : int
         1 for small memory, up to 65 for all of the device's: the weight of keeping it alive.
     """
@@ -88,6 +91,7 @@ class Memory:
         "shared",
         "writeable",
         "readers",
+        "windows",
         "cost",
         "_block",
         "_keep",
@@ -101,6 +105,7 @@ class Memory:
         self.shared = False
         self.writeable = True
         self.readers: list[Any] = []
+        self.windows: WeakSet[Any] | None = None
         self.cost = cost
         self._block = block
         self._keep: Any = None

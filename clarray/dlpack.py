@@ -1,0 +1,142 @@
+"""DLPack: arrays to and from other libraries, in the same memory where that is host memory.
+
+NumPy makes and reads the capsules: an ndarray on the device's memory is exported, and what NumPy
+imports becomes an array of ours. Either keeps the memory as long as its consumer lives. From then on
+somebody else may write to the memory at any time, so it is treated as memory that an ndarray shares.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray, wrap
+from clarray.conversion import asnumpy
+from clarray.creation import asarray, device_for
+from clarray.evaluate import evaluate, share_with_host
+from clarray.hostdata import device_dtype, host_window, share, upload
+from clarray.indexing import is_writeable
+from clarray.runtime import devices
+
+__all__ = ["from_dlpack"]
+
+CPU, OPENCL = 1, 4  # of DLDeviceType
+_HOST = (CPU, 0)
+_COPIED = 2  # DLPACK_FLAG_BITMASK_IS_COPIED
+_FLAGS_AT = 24  # in DLManagedTensorVersioned: behind the version and two pointers
+
+
+class CopyNeededError(BufferError, ValueError):
+    """A copy was forbidden and is needed; the array API standard asks for either of the two."""
+
+
+def export(array: DeviceArray, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
+    """``__dlpack__``: a capsule of an array."""
+    if stream is not None:
+        raise RuntimeError("stream must be None: clarray orders the work of a device itself")
+    where = device_of(array)
+    if dl_device is None:
+        dl_device = where
+    dl_device = (int(dl_device[0]), int(dl_device[1]))
+    if dl_device != _HOST:
+        raise BufferError(
+            f"the array is on {array.device}, and clarray exports host memory only: "
+            "ask for dl_device=(1, 0) (device='cpu' in NumPy's from_dlpack)"
+        )
+    version = {} if max_version is None else {"max_version": max_version}
+    if copy is not True and where == _HOST:
+        return host_array(array).__dlpack__(**version)
+    if copy is False:
+        raise CopyNeededError(f"the array is on {array.device}: it cannot be in host memory without a copy")
+    capsule = asnumpy(array).__dlpack__(**version)
+    _mark_copied(capsule)
+    return capsule
+
+
+def _mark_copied(capsule: Any) -> None:
+    """Set the flag that the memory is the consumer's alone, where the capsule's version has flags."""
+    name = b"dltensor_versioned"
+    if ctypes.pythonapi.PyCapsule_IsValid(ctypes.py_object(capsule), name):
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        flags = ctypes.c_uint64.from_address(pointer(capsule, name) + _FLAGS_AT)
+        flags.value |= _COPIED
+
+
+def device_of(array: DeviceArray) -> tuple[int, int]:
+    """``__dlpack_device__``: the host for a device that works in its memory, else an OpenCL device."""
+    device = array.device
+    if device.capabilities.host_memory:
+        return _HOST
+    listed = devices()
+    return OPENCL, listed.index(device) if device in listed else len(listed)
+
+
+def host_array(array: DeviceArray) -> np.ndarray:
+    """Give an ndarray on an array's own memory, which must be host memory; it is shared from now on."""
+    node = evaluate(array._node)
+    if node.size == 0:
+        return np.empty(node.shape, node.dtype)
+    share_with_host(node, node if array._base is None else array._base._node)
+    found = host_window(node)
+    assert found is not None
+    found.flags.writeable = is_writeable(array)
+    return found
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceArray:
+    """Make an array of another library's, sharing its memory where that is possible.
+
+    Memory of the host is shared with a device that works in it, and copied to any other. Arrays on
+    other devices are asked for a copy in host memory.
+
+    Parameters
+    ----------
+    x : object
+        Anything with ``__dlpack__`` and ``__dlpack_device__``.
+    device : Device, str or int, optional
+        Where the result shall be; when None, where a DeviceArray is, else the current device.
+    copy : bool, optional
+        True copies always, False never, None where it is needed.
+
+    Returns
+    -------
+    DeviceArray
+        Read-only where `x` is.
+
+    Raises
+    ------
+    AttributeError
+        `x` has no such methods.
+    BufferError
+        `x` cannot be exported, or ``copy=False`` and a copy is needed (that is a ValueError, too).
+    TypeError
+        The device has no such dtype.
+    """
+    if isinstance(x, DeviceArray):
+        if copy is False and device is not None and device_for(device) is not x.device:
+            raise CopyNeededError(f"the array is on {x.device}: it cannot be on another device without a copy")
+        made = asarray(x, device=device, copy=copy)
+        return made[...] if made is x else made
+    on = device_for(device)
+    host = _imported(x, copy)
+    dtype = device_dtype(host.dtype, on)
+    node = None if copy else share(host, on)
+    if node is None:
+        if copy is False and host.size:
+            raise CopyNeededError(f"{on} cannot use this array's memory: it needs a copy; leave copy=None")
+        node = upload(host, dtype, on)
+    return wrap(node)
+
+
+def _imported(x: Any, copy: bool | None) -> np.ndarray:
+    """Give host memory that holds an array of any library's, its own if it is on the host."""
+    if int(x.__dlpack_device__()[0]) == CPU:
+        return np.from_dlpack(x)
+    if copy is False:
+        raise CopyNeededError("the array is on another library's device: it needs a copy; leave copy=None")
+    return np.from_dlpack(x, device="cpu")
+
+

@@ -1,0 +1,121 @@
+"""Arrays as text, NumPy's: of a large array no more than the elements that are shown reaches the host."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray
+from clarray.conversion import asnumpy
+
+__all__ = ["array2string", "array_repr", "array_str"]
+
+_IMPLIED = {np.dtype(t) for t in (bool, int, float, complex)}  # dtypes that a repr need not name
+
+
+def array2string(
+    a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None, separator: str = " ",
+    prefix: str = "", *, formatter: Any = None, threshold: Any = None, edgeitems: Any = None, sign: Any = None,
+    floatmode: Any = None, suffix: str = "", legacy: Any = None,
+) -> str:  # fmt: skip
+    """Text of an array's elements, in nested brackets.
+
+    Parameters
+    ----------
+    a : array_like
+    max_line_width, precision, suppress_small, formatter, threshold, edgeitems, sign, floatmode, legacy : optional
+        Instead of those of `set_printoptions`.
+    separator : str, optional
+        What stands between elements.
+    prefix, suffix : str, optional
+        What will stand before and behind the text: their lengths count where lines are broken.
+    """
+    options = np.get_printoptions()
+    edge = options["edgeitems"] if edgeitems is None else edgeitems
+    limit = options["threshold"] if threshold is None else threshold
+    shown, threshold = _corners(a, edge, limit)
+    return np.array2string(
+        shown, max_line_width, precision, suppress_small, separator, prefix, formatter=formatter, sign=sign,
+        threshold=threshold, edgeitems=edgeitems, floatmode=floatmode, suffix=suffix, legacy=legacy,
+    )  # fmt: skip
+
+
+def array_repr(
+    arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
+) -> str:
+    """Text that NumPy gives as an array's `repr`: ``array(...)``, with shape and dtype where they do not show."""
+    options = np.get_printoptions()
+    limits = max_line_width, precision, suppress_small
+    if arr.size <= options["threshold"] or options["override_repr"] is not None or options["legacy"]:
+        return np.array_repr(asnumpy(arr), *limits)
+    text = array2string(arr, *limits, ", ", "array(", suffix=")")
+    extras = [f"shape={arr.shape}"]
+    if arr.dtype not in _IMPLIED:
+        extras.append(f"dtype={arr.dtype.name}")
+    head, tail = f"array({text},", ", ".join(extras) + ")"
+    last_line = len(head) - (head.rfind("\n") + 1)
+    width = options["linewidth"] if max_line_width is None else max_line_width
+    between = " " if last_line + 1 + len(tail) <= width else "\n" + " " * len("array(")
+    return head + between + tail
+
+
+def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
+    """Text that NumPy gives as an array's `str`: its elements, or the one of a 0-d array as a scalar."""
+    if not a.ndim:
+        return np.array_str(asnumpy(a), max_line_width, precision, suppress_small)
+    return array2string(a, max_line_width, precision, suppress_small)
+
+
+def _corners(a: Any, edge: int, threshold: int) -> tuple[np.ndarray, int]:
+    """Give an ndarray that prints as an array does, and the threshold to print it with.
+
+    A large array's is just large enough to be summarised: an axis keeps its ends and one element
+    between them.
+    """
+    if not isinstance(a, DeviceArray):
+        return np.asarray(a), threshold
+    if a.size <= threshold or not edge:
+        return asnumpy(a), threshold
+    shown = np.zeros([min(n, 2 * edge + 1) for n in a.shape], a.dtype)
+    ends = [(slice(edge), slice(-edge, None)) if n > 2 * edge else (slice(n),) for n in a.shape]
+    for corner in itertools.product(*ends):
+        shown[corner] = asnumpy(a[corner])
+    return shown, 0
+
+
+def inline(array: DeviceArray, max_width: int) -> str:
+    """``_repr_inline_``: first and last elements in one line, as xarray shows an ndarray's."""
+    most = max(2, max_width // 2)
+    if array.size <= most:
+        first = last = _words(array)
+        text = " ".join(first)
+        if len(text) <= max_width or len(first) < 2:
+            return _cut(text, max_width)
+    else:
+        first, last = _words(_end(array, most, 0)), _words(_end(array, most, -1))
+    for shown in range(min(most, array.size), 1, -1):
+        front = (shown + 1) // 2
+        text = f"{' '.join(first[:front])} ... {' '.join(last[front - shown :])}"
+        if len(text) <= max_width:
+            break
+    return _cut(text, max_width)
+
+
+def _end(array: DeviceArray, count: int, last: int) -> DeviceArray:
+    """Give a piece of a larger array with at least `count` elements, in C order its first (0) or last (-1)."""
+    axis, inner, block = array.ndim, 1, 1
+    while block < count:
+        axis, inner = axis - 1, block
+        block *= array.shape[axis]
+    rows = -(-count // inner)
+    return array[(last,) * axis + (slice(-rows, None) if last else slice(rows),)]
+
+
+def _words(array: DeviceArray) -> list[str]:
+    return [f"{x:.4g}" if array.dtype.kind == "f" else str(x) for x in asnumpy(array).ravel().tolist()]
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
