@@ -15,6 +15,7 @@ from clarray.compaction import *  # noqa: F403
 from clarray.config import HostFallbackWarning, config
 from clarray.conversion import asnumpy
 from clarray.creation import *  # noqa: F403
+from clarray.dlpack import *  # noqa: F403
 from clarray.dtype_functions import *  # noqa: F403
 from clarray.functions import ufuncs_by_name as _ufuncs_by_name
 from clarray.gathering import *  # noqa: F403
@@ -26,6 +27,7 @@ from clarray.kernels import *  # noqa: F403
 from clarray.manipulation import *  # noqa: F403
 from clarray.nanfunctions import *  # noqa: F403
 from clarray.numpy_names import *  # noqa: F403
+from clarray.printing import *  # noqa: F403
 from clarray.products import *  # noqa: F403
 from clarray.quantiles import *  # noqa: F403
 from clarray.reductions import *  # noqa: F403
