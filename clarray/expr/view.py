@@ -124,10 +124,8 @@ def as_shape(shape: Any) -> Shape:
             if getattr(shape, "ndim", None) != 0:
                 raise
         else:
-            if len(found) > MAX_DIMENSIONS:
-                raise ValueError(
-                    f"maximum supported dimension for an ndarray is currently {MAX_DIMENSIONS}, found {len(found)}"
-                )
+            if (n := len(found)) > MAX_DIMENSIONS:
+                raise ValueError(f"maximum supported dimension for an ndarray is currently {MAX_DIMENSIONS}, found {n}")
             return found
     return (operator.index(shape),)
 
