@@ -311,7 +311,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> DeviceArray:
     """Convert to a dtype; see `DeviceArray.astype`."""
-    if not isinstance(x, DeviceArray):
+    if not isinstance(x, DeviceArray | np.ndarray):  # lists are refused, as NumPy does
         raise TypeError(f"Input should be a clarray array. It is a {type(x)} instead.")
     return asarray(x, device=device).astype(dtype, copy=copy)
 
