@@ -347,7 +347,7 @@ class DeviceArray(ArrayMethods):
         return protocols.array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return protocols.array_function(func, types, args, kwargs)
+        return protocols.array_function(self, func, types, args, kwargs)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         return protocols.array_namespace(api_version)

@@ -11,6 +11,7 @@ from clarray.array import DeviceArray
 from clarray.fallback import on_host
 from clarray.inspection import VERSIONS
 from clarray.ops.ufuncs import supported_ufuncs
+from clarray.runtime import current_device, use_device
 
 
 def array_ufunc(
@@ -35,21 +36,40 @@ def array_ufunc(
     return getattr(folds, method)(ufunc, *inputs, **kwargs)
 
 
-def array_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """``__array_function__``: clarray's function of the same name, else the host's if allowed."""
-    import clarray
+def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """``__array_function__``: clarray's function of the same name, else the host's if allowed.
 
+    New arrays are made on the device of `array`: it may be the argument ``like`` of a creation function.
+    """
     if not all(issubclass(kind, DeviceArray | np.ndarray) for kind in types):
         return NotImplemented
-    module = func.__module__.removeprefix("numpy").lstrip(".")
-    scope: Any = clarray
-    if module and not module.startswith("lib"):
-        scope = getattr(clarray, module, None)
-    ours = getattr(scope, func.__name__, None)
+    ours = _counterpart(func)
     if ours is None:
-        name = ".".join(part for part in ("numpy", module, func.__name__) if part)
-        return on_host(name, func, args, kwargs)
-    return ours(*args, **kwargs)
+        return on_host(f"{func.__module__}.{func.__name__}", func, args, kwargs)
+    device = array.device
+    if device is current_device():
+        return ours(*args, **kwargs)
+    with use_device(device):
+        return ours(*args, **kwargs)
+
+
+def _counterpart(func: Any) -> Any:
+    """Give clarray's function in the place where NumPy has `func`; None where there is none."""
+    found = _counterparts.get(func)
+    if found is None:
+        import clarray
+
+        place: Any = clarray
+        for part in func.__module__.split(".")[1:]:
+            place = getattr(place, part, None)
+        found = getattr(place, func.__name__, None)
+        if found is func or place is None:
+            return None
+        _counterparts[func] = found
+    return found
+
+
+_counterparts: dict[Any, Any] = {}
 
 
 def array_namespace(api_version: str | None) -> Any:
