@@ -8,11 +8,11 @@ from contextvars import ContextVar
 
 __all__ = ["Config", "HostFallbackWarning", "config"]
 
-HOST_FALLBACK = ("raise", "warn", "allow")
+POLICIES = ("raise", "warn", "allow")
 
 
 class HostFallbackWarning(RuntimeWarning):
-    """A function without a device implementation has run on the host."""
+    """A function has run on the host."""
 
 
 class Config:
@@ -21,9 +21,13 @@ class Config:
     Attributes
     ----------
     host_fallback : {'raise', 'warn', 'allow'}
-        What a NumPy function that clarray has no device implementation of does when it is given
-        device arrays: raise TypeError (the default), or run on the host, with a
-        `HostFallbackWarning` or without, and give its result back on the device.
+        What a NumPy function that clarray does not have does when it is given device arrays: raise
+        TypeError (the default), or run on the host, with a `HostFallbackWarning` or without, and
+        give its result back on the device.
+    host_library : {'allow', 'warn', 'raise'}
+        What a function of clarray's does that is documented to work through a library on the host:
+        the factorizations of `clarray.linalg`, and `clarray.fft` where no OpenCL library does it.
+        It runs (the default), warns and runs, or raises TypeError.
 
     Examples
     --------
@@ -32,41 +36,55 @@ class Config:
     >>> with config(host_fallback="allow"):
     ...     config.host_fallback
     'allow'
-    >>> config.host_fallback
-    'raise'
+    >>> config
+    <config host_fallback='raise' host_library='allow'>
     """
 
     __slots__ = ("_default", "_here")
 
     def __init__(self) -> None:
-        self._default = "raise"
-        self._here: ContextVar[str] = ContextVar("clarray host_fallback")
+        self._default = {"host_fallback": "raise", "host_library": "allow"}
+        self._here: ContextVar[dict[str, str]] = ContextVar("clarray config")
+
+    def _get(self, name: str) -> str:
+        return self._here.get({}).get(name, self._default[name])
 
     @property
     def host_fallback(self) -> str:
-        return self._here.get(self._default)
+        return self._get("host_fallback")
 
     @host_fallback.setter
     def host_fallback(self, value: str) -> None:
-        self._default = _checked(value)
+        self._default["host_fallback"] = _checked("host_fallback", value)
+
+    @property
+    def host_library(self) -> str:
+        return self._get("host_library")
+
+    @host_library.setter
+    def host_library(self, value: str) -> None:
+        self._default["host_library"] = _checked("host_library", value)
 
     @contextmanager
-    def __call__(self, *, host_fallback: str) -> Iterator[Config]:
-        """Settings for a block of code, in this thread or task only."""
-        token = self._here.set(_checked(host_fallback))
+    def __call__(self, *, host_fallback: str | None = None, host_library: str | None = None) -> Iterator[Config]:
+        """Settings for a block of code, in this thread or task only; None leaves one as it is."""
+        given = {"host_fallback": host_fallback, "host_library": host_library}
+        changed = {name: _checked(name, value) for name, value in given.items() if value is not None}
+        token = self._here.set({**self._here.get({}), **changed})
         try:
             yield self
         finally:
             self._here.reset(token)
 
     def __repr__(self) -> str:
-        return f"<config host_fallback={self.host_fallback!r}>"
+        settings = " ".join(f"{name}={self._get(name)!r}" for name in self._default)
+        return f"<config {settings}>"
 
 
-def _checked(value: str) -> str:
-    if value not in HOST_FALLBACK:
-        wanted = ", ".join(map(repr, HOST_FALLBACK))
-        raise ValueError(f"host_fallback must be one of {wanted}, not {value!r}")
+def _checked(name: str, value: str) -> str:
+    if value not in POLICIES:
+        wanted = ", ".join(map(repr, POLICIES))
+        raise ValueError(f"{name} must be one of {wanted}, not {value!r}")
     return value
 
 

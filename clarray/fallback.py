@@ -1,9 +1,10 @@
-"""NumPy functions that have no device implementation, on the host where the policy allows it."""
+"""The host's part, where the policy allows it: NumPy functions that clarray does not have, and host libraries."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,13 +14,16 @@ import numpy as np
 from clarray.array import DeviceArray
 from clarray.config import HostFallbackWarning, config
 from clarray.creation import array
+from clarray.evaluate import evaluate
+from clarray.hostdata import host_window
 from clarray.ops.dtypes import DTYPES
+from clarray.runtime import profile
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a function on host copies of its device arrays; the result comes back to the device.
+    """Run a function that clarray does not have on host copies of its device arrays.
 
     What the function writes to (``out=``, or the first argument of one that returns nothing) is
     written back.
@@ -37,12 +41,8 @@ def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwar
             "arrays with clarray.asnumpy"
         )
     if policy == "warn":
-        warnings.warn(
-            f"{name} has no device implementation in clarray: its arrays are copied to the host, and its result back",
-            HostFallbackWarning,
-            stacklevel=_callers_level(),
-        )
-    copies = _Copies()
+        _warn(f"{name} has no device implementation in clarray: its arrays are copied to the host, and its result back")
+    copies = _Copies(DeviceArray.get)
     given = copies.to_host(args)
     result = function(*given, **copies.to_host(kwargs))
     written = kwargs.get("out")
@@ -54,25 +54,79 @@ def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwar
     return copies.to_device(result)
 
 
-def _callers_level() -> int:
-    """The stacklevel, for a warning given by the caller, of the nearest frame outside clarray."""
-    level, frame = 1, sys._getframe(1)
+def through_library(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Run a function of a host library, as documented for one of clarray's own functions.
+
+    Unlike `on_host` this is how clarray's function is meant to work, and it is allowed unless the user says
+    otherwise. On devices that work in host memory the library reads the arrays where they are.
+
+    Parameters
+    ----------
+    name : str
+        Of the library's function, for messages and profiles.
+    function : callable
+        It neither writes to its arguments nor keeps them.
+    *args, **kwargs
+        Its arguments; arrays are given to it as ndarrays.
+
+    Returns
+    -------
+    object
+        What the function returns, arrays on the device of the arguments.
+
+    Raises
+    ------
+    TypeError
+        The policy, `clarray.config.host_library`, is 'raise'.
+    """
+    policy = config.host_library
+    if policy == "raise":
+        raise TypeError(
+            f"clarray calls {name}, on the host, for this, and clarray.config.host_library is 'raise': set it to "
+            "'warn' or 'allow', or convert the arrays with clarray.asnumpy"
+        )
+    if policy == "warn":
+        _warn(f"clarray calls {name}, on the host, for this")
+    arrays = _Copies(_readable)
+    given, named = arrays.to_host(args), arrays.to_host(kwargs)
+    start = time.perf_counter()
+    result = function(*given, **named)
+    profile.record("host", name, 0, time.perf_counter() - start)
+    return arrays.to_device(result)
+
+
+def _warn(message: str) -> None:
+    """Give a warning at the line of the nearest caller outside clarray."""
+    level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
-    return level
+    warnings.warn(message, HostFallbackWarning, stacklevel=level)
+
+
+def _readable(array: DeviceArray) -> np.ndarray:
+    """An array's elements, to be read only: where they are if that is host memory, else a copy."""
+    node = evaluate(array._node)
+    if not node.size or not array.device.capabilities.host_memory:
+        return array.get()
+    array.device.synchronize()
+    window = host_window(node)
+    assert window is not None
+    window.flags.writeable = False
+    return window
 
 
 class _Copies:
-    """The host copies of a call's arrays, one of each, on whose device the result goes."""
+    """What the host reads of a call's arrays, one ndarray for each, and the way back to their device."""
 
-    def __init__(self) -> None:
+    def __init__(self, copy: Callable[[DeviceArray], np.ndarray]) -> None:
+        self._copy = copy
         self._known: dict[int, tuple[DeviceArray, np.ndarray]] = {}
 
     def to_host(self, value: Any) -> Any:
         if isinstance(value, DeviceArray):
             known = self._known.get(id(value))
             if known is None:
-                known = self._known[id(value)] = value, value.get()
+                known = self._known[id(value)] = value, self._copy(value)
             return known[1]
         if isinstance(value, dict):
             return {key: self.to_host(one) for key, one in value.items()}

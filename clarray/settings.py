@@ -39,3 +39,4 @@ def show_config() -> None:
     print(f"  {'program_cache':20} {chosen.program_cache.folder}")
     print(f"  {'memory pool':20} {chosen.pool.reserved:,} bytes, {chosen.pool.free_bytes():,} free")
     print(f"  {'host_fallback':20} {config.host_fallback!r}")
+    print(f"  {'host_library':20} {config.host_library!r}")

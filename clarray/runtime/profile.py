@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["launch", "transfer", "synchronize", "build", "allocate"]
+Kind = Literal["launch", "transfer", "synchronize", "build", "allocate", "host"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -30,7 +30,7 @@ class Record:
     Attributes
     ----------
     kind : str
-        'launch', 'transfer', 'synchronize', 'build' or 'allocate'.
+        'launch', 'transfer', 'synchronize', 'build', 'allocate' or 'host': a library's function on the host.
     name : str
         The kernel's name, or what was done.
     nbytes : int
@@ -86,6 +86,11 @@ class Profile:
     def builds(self) -> int:
         """Number of programs compiled from source (not those loaded from the disk cache)."""
         return len(self._of("build"))
+
+    @property
+    def host_calls(self) -> int:
+        """Number of calls of a library on the host (`clarray.config.host_library`)."""
+        return len(self._of("host"))
 
     @property
     def allocated_bytes(self) -> int:

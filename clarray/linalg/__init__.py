@@ -1,0 +1,52 @@
+"""Linear algebra under the names of `numpy.linalg`: products and norms on the device, factorizations on the host.
+
+>>> import clarray
+>>> x = clarray.asarray([[3.0, 4.0], [0.0, 2.0]])
+>>> clarray.linalg.norm(x, axis=1).tolist()
+[5.0, 2.0]
+>>> clarray.linalg.solve(x, clarray.asarray([5.0, 2.0])).tolist()
+[0.3333333333333333, 1.0]
+"""
+
+from numpy.linalg import LinAlgError
+
+from clarray.linalg.factorizations import (
+    cholesky,
+    cond,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    inv,
+    lstsq,
+    matrix_rank,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    svdvals,
+    tensorinv,
+    tensorsolve,
+)
+from clarray.linalg.norms import matrix_norm, norm, vector_norm
+from clarray.linalg.products import (
+    cross,
+    diagonal,
+    matmul,
+    matrix_power,
+    matrix_transpose,
+    multi_dot,
+    outer,
+    tensordot,
+    trace,
+    vecdot,
+)
+
+__all__ = [
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq",
+    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv",
+    "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot",
+    "vector_norm",
+]  # fmt: skip

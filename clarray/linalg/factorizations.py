@@ -1,0 +1,338 @@
+"""Factorizations of matrices and what follows from them: NumPy's LAPACK, on the host.
+
+There is no OpenCL library to call (docs/linalg.rst says what was looked for), so each function is one call of
+`clarray.fallback.through_library`: NumPy's function of the same name reads the arrays, and what it returns or raises is
+returned, on the arrays' device, or raised.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray
+from clarray.fallback import through_library
+from clarray.hostdata import device_dtype
+from clarray.ufunc_calls import device_of_operands
+
+__all__ = [
+    "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",
+    "slogdet", "solve", "svd", "svdvals", "tensorinv", "tensorsolve",
+]  # fmt: skip
+
+_NO: Any = np._NoValue
+
+
+def _on_host(name: str, arrays: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
+    """Call NumPy's function with arrays and other arguments; the device must have the dtype of the result."""
+    dtypes = [x.dtype if isinstance(x, DeviceArray) else np.asarray(x).dtype for x in arrays]
+    if all(dtype.kind in "biufc" for dtype in dtypes):  # others are for NumPy to refuse
+        exact = [dtype if dtype.kind in "fc" else np.dtype(np.float64) for dtype in dtypes]
+        device_dtype(np.result_type(*exact), device_of_operands(arrays))
+    return through_library(f"numpy.linalg.{name}", getattr(np.linalg, name), *arrays, *args, **kwargs)
+
+
+# Factorizations -------------------------------------------------------------------------------
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> DeviceArray:
+    """Triangular factor of matrices that are Hermitian and positive definite.
+
+    Parameters
+    ----------
+    a : (..., M, M) array_like
+        Only the triangle that the factor has is read.
+    upper : bool
+        Give the upper factor, U of ``U^H U``, instead of the lower, L of ``L L^H``.
+
+    Returns
+    -------
+    (..., M, M) DeviceArray
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is not positive definite.
+    """
+    made: DeviceArray = _on_host("cholesky", (a,), upper=upper)
+    return made
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Matrices as products of one with orthonormal columns and an upper triangular one.
+
+    Parameters
+    ----------
+    a : (..., M, N) array_like
+    mode : {'reduced', 'complete', 'r', 'raw'}
+        With ``K = min(M, N)``, Q is (..., M, K) and R (..., K, N) if reduced; Q is (..., M, M) and R (..., M, N) if
+        complete; 'r' gives only R; 'raw' gives LAPACK's own result, h (..., N, M) and tau (..., K).
+
+    Returns
+    -------
+    QRResult (Q, R), or DeviceArray R, or a tuple (h, tau)
+    """
+    return _on_host("qr", (a,), mode)
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Singular value decomposition: ``U @ diag(S) @ Vh``.
+
+    Parameters
+    ----------
+    a : (..., M, N) array_like
+    full_matrices : bool
+        U is (..., M, M) and Vh (..., N, N); else (..., M, K) and (..., K, N), with ``K = min(M, N)``.
+    compute_uv : bool
+        If False, only S is computed and given.
+    hermitian : bool
+        The matrices are Hermitian, which is quicker.
+
+    Returns
+    -------
+    SVDResult (U, S, Vh), or DeviceArray S
+        The singular values (..., K) descend.
+
+    Raises
+    ------
+    LinAlgError
+        It did not converge.
+    """
+    return _on_host("svd", (a,), full_matrices, compute_uv, hermitian)
+
+
+def svdvals(x: Any, /) -> DeviceArray:
+    """Singular values, descending; see `svd`."""
+    made: DeviceArray = _on_host("svdvals", (x,))
+    return made
+
+
+def eig(a: Any) -> Any:
+    """Eigenvalues and right eigenvectors of general square matrices.
+
+    Parameters
+    ----------
+    a : (..., M, M) array_like
+
+    Returns
+    -------
+    EigResult (eigenvalues, eigenvectors)
+        Of shapes (..., M), in no order, and (..., M, M), a column for each. Complex, unless `a` is real and so are all
+        eigenvalues: then both are real, as NumPy has it.
+
+    Raises
+    ------
+    LinAlgError
+        A value is not finite, or it did not converge.
+    """
+    return _on_host("eig", (a,))
+
+
+def eigvals(a: Any) -> DeviceArray:
+    """Eigenvalues of general square matrices; see `eig`."""
+    made: DeviceArray = _on_host("eigvals", (a,))
+    return made
+
+
+def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
+    """Eigenvalues and eigenvectors of Hermitian matrices.
+
+    Parameters
+    ----------
+    a : (..., M, M) array_like
+    UPLO : {'L', 'U'}
+        Which triangle is read, the lower or the upper one.
+
+    Returns
+    -------
+    EighResult (eigenvalues, eigenvectors)
+        Of shapes (..., M), real and ascending, and (..., M, M), a column for each.
+    """
+    return _on_host("eigh", (a,), UPLO)
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> DeviceArray:  # noqa: N803
+    """Eigenvalues of Hermitian matrices, ascending; see `eigh`."""
+    made: DeviceArray = _on_host("eigvalsh", (a,), UPLO)
+    return made
+
+
+# Equations and inverses -----------------------------------------------------------------------
+
+
+def solve(a: Any, b: Any) -> DeviceArray:
+    """Solve ``a @ x = b``.
+
+    Parameters
+    ----------
+    a : (..., M, M) array_like
+    b : (M,) or (..., M, K) array_like
+
+    Returns
+    -------
+    (..., M) or (..., M, K) DeviceArray
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is singular or not square.
+    """
+    made: DeviceArray = _on_host("solve", (a, b))
+    return made
+
+
+def inv(a: Any) -> DeviceArray:
+    """Inverses of square matrices.
+
+    Parameters
+    ----------
+    a : (..., M, M) array_like
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is singular or not square.
+    """
+    made: DeviceArray = _on_host("inv", (a,))
+    return made
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO) -> DeviceArray:
+    """Moore-Penrose inverses.
+
+    Parameters
+    ----------
+    a : (..., M, N) array_like
+    rcond : (...) array_like of float, optional
+        Singular values up to so much of the largest are taken as zero; 1e-15 when None.
+    hermitian : bool
+        The matrices are Hermitian, which is quicker.
+    rtol : (...) array_like of float, optional
+        As `rcond`, but None means ``max(M, N)`` times the dtype's epsilon.
+
+    Returns
+    -------
+    (..., N, M) DeviceArray
+    """
+    more = {} if rtol is _NO else {"rtol": rtol}
+    made: DeviceArray = _on_host("pinv", (a,), rcond, hermitian, **more)
+    return made
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
+    """Least-squares solution of ``a @ x = b``, the smallest where there are several.
+
+    Parameters
+    ----------
+    a : (M, N) array_like
+    b : (M,) or (M, K) array_like
+    rcond : float, optional
+        Singular values up to so much of the largest are taken as zero; ``max(M, N)`` times the epsilon of the precision
+        it is computed in when None.
+
+    Returns
+    -------
+    tuple
+        x (N,) or (N, K); the sums of squared residuals (K,), or none unless ``M > N`` and the rank is N; the rank;
+        the singular values.
+
+    Raises
+    ------
+    LinAlgError
+        The shapes do not fit, or it did not converge.
+    """
+    found: tuple[Any, ...] = _on_host("lstsq", (a, b), rcond)
+    return found
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
+    """Solve ``tensordot(a, x, x.ndim) = b``.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape ``b.shape + x.shape``, of which both parts have as many elements.
+    b : array_like
+    axes : sequence of int, optional
+        Axes of `a` that are moved to its end first.
+    """
+    made: DeviceArray = _on_host("tensorsolve", (a, b), axes)
+    return made
+
+
+def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
+    """Inverse of a tensor with respect to `tensordot`.
+
+    Parameters
+    ----------
+    a : array_like
+        Its first `ind` axes have as many elements as the others.
+    ind : int
+
+    Returns
+    -------
+    DeviceArray
+        Of shape ``a.shape[ind:] + a.shape[:ind]``.
+    """
+    made: DeviceArray = _on_host("tensorinv", (a,), ind)
+    return made
+
+
+# Numbers that describe a matrix ---------------------------------------------------------------
+
+
+def det(a: Any) -> DeviceArray:
+    """Determinants of square matrices, (...) of (..., M, M)."""
+    made: DeviceArray = _on_host("det", (a,))
+    return made
+
+
+def slogdet(a: Any) -> Any:
+    """Sign and logarithm of the magnitude of determinants, which may be too large or small themselves.
+
+    Parameters
+    ----------
+    a : (..., M, M) array_like
+
+    Returns
+    -------
+    SlogdetResult (sign, logabsdet)
+        Of shape (...): the sign, of magnitude 1 or 0, and a real number.
+    """
+    return _on_host("slogdet", (a,))
+
+
+def cond(x: Any, p: Any = None) -> DeviceArray:
+    """Condition numbers: the norm of a matrix times that of its inverse, inf if it is singular.
+
+    Parameters
+    ----------
+    x : (..., M, N) array_like
+        Square unless the norm is by singular values.
+    p : {None, 1, -1, 2, -2, inf, -inf, 'fro', 'nuc'}
+        The norm, as in `norm`; None is 2.
+    """
+    made: DeviceArray = _on_host("cond", (x,), p)
+    return made
+
+
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803
+    """Number of singular values above a tolerance.
+
+    Parameters
+    ----------
+    A : (..., M, N) array_like
+        Of one axis or none the rank is 1, or 0 if all elements are zero, as an int.
+    tol : (...) array_like, optional
+        The tolerance.
+    hermitian : bool
+        The matrices are Hermitian, which is quicker.
+    rtol : (...) array_like, optional
+        The tolerance over the largest singular value; ``max(M, N)`` times the dtype's epsilon when None.
+
+    Returns
+    -------
+    (...) DeviceArray of int64
+    """
+    return _on_host("matrix_rank", (A,), tol, hermitian, rtol=rtol)

@@ -1,0 +1,168 @@
+"""Norms of vectors and matrices: fused reductions, but for those that need singular values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray import manipulation, reductions
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.composing import applied
+from clarray.expr.node import Node
+from clarray.expr.view import normalize_axes, normalize_axis
+from clarray.hostdata import device_dtype
+from clarray.linalg.factorizations import svdvals
+from clarray.reductions import squared_magnitude
+from clarray.ufunc_calls import cast
+
+__all__ = ["matrix_norm", "norm", "vector_norm"]
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> DeviceArray:
+    """Norm of a vector or a matrix, or of all along given axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Integers are taken as float64; float16 is summed in float32.
+    ord : {None, 'fro', 'nuc', inf, -inf} or number, optional
+        Of vectors: the sum of magnitudes to this power, to its inverse; inf and -inf the largest and smallest
+        magnitude, 0 the number of elements that are not zero.
+        Of matrices: 'fro' the square root of the sum of squared magnitudes, 'nuc' the sum of singular values, 2 and -2
+        the largest and the smallest of them, 1 and -1 the largest and smallest column sum of magnitudes, inf and -inf
+        row sum.
+        None: the 2-norm of all elements, along the axes.
+    axis : int or tuple of two ints, optional
+        One axis for vectors, two for matrices (rows, columns). None: all, of which there may be any number if `ord` is
+        None.
+    keepdims : bool
+        Keep these axes with one element.
+
+    Returns
+    -------
+    DeviceArray
+        Real; pending, but for singular values, which are computed on the host (`svdvals`).
+
+    Raises
+    ------
+    ValueError
+        There is no such norm, or axes do not fit.
+    """
+    array = _inexact(x)
+    ndim = array.ndim
+    if axis is None:
+        plain = ord is None or (ord == 2 and ndim == 1) or (ord in ("f", "fro") and ndim == 2)
+        axes = tuple(range(ndim))
+        if plain:
+            return _vector_norm(array, 2, axes, keepdims)
+    elif isinstance(axis, tuple):
+        axes = axis
+    else:
+        try:
+            axes = (int(axis),)
+        except Exception as error:
+            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+    if len(axes) == 1:
+        return _vector_norm(array, ord, axes, keepdims)
+    if len(axes) == 2:
+        return _matrix_norm(array, ord, axes, keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> DeviceArray:
+    """Norm of all elements along axes, in one pass; see `norm` for the orders of vectors.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int or tuple of int, optional
+        Any number of axes, whose elements make one vector; None for all.
+    keepdims : bool
+        Keep these axes with one element.
+    ord : number, inf or -inf
+    """
+    array = _inexact(x)
+    return _vector_norm(array, ord, normalize_axes(axis, array.ndim), keepdims)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> DeviceArray:
+    """Norm of matrices, the last two axes; see `norm` for the orders of matrices.
+
+    Parameters
+    ----------
+    x : (..., M, N) array_like
+    keepdims : bool
+        Keep the two axes with one element.
+    ord : {'fro', 'nuc', 1, -1, 2, -2, inf, -inf}
+    """
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def _inexact(x: Any) -> DeviceArray:
+    array = as_array(x)
+    if array.dtype.kind in "fc":
+        return array
+    return wrap(cast(array._node, device_dtype(np.float64, array.device)))
+
+
+def _vector_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> DeviceArray:
+    node = array._node
+    found: Any
+    if ord is None or ord == 2:
+        found = np.sqrt(_sum(squared_magnitude(_wide(node)), axes, keepdims))
+    elif isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    elif ord == np.inf:
+        found = reductions.max(wrap(applied(np.absolute, node)), axes, keepdims=keepdims, initial=0)
+    elif ord == -np.inf:
+        found = reductions.min(wrap(applied(np.absolute, node)), axes, keepdims=keepdims)
+    elif ord == 0:
+        found = reductions.count_nonzero(array, axes, keepdims=keepdims)
+    elif ord == 1:
+        found = _sum(applied(np.absolute, _wide(node)), axes, keepdims)
+    else:
+        powers = applied(np.power, applied(np.absolute, _wide(node)), float(ord))
+        found = _sum(powers, axes, keepdims) ** (1 / float(ord))
+    return _as_real(found, array)
+
+
+def _matrix_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> DeviceArray:
+    row, column = (normalize_axis(axis, array.ndim) for axis in axes)
+    if row == column:
+        raise ValueError("Duplicate axes given.")
+    if ord in (None, "fro", "f"):
+        return _vector_norm(array, 2, (row, column), keepdims)
+    if ord in (2, -2, "nuc"):
+        values = svdvals(manipulation.moveaxis(array, (row, column), (-2, -1)))
+        found = _of_singular_values(values, ord)
+        return manipulation.expand_dims(found, (row, column)) if keepdims else found
+    if ord not in (1, -1, np.inf, -np.inf):
+        raise ValueError("Invalid norm order for matrices.")
+    summed, other = (row, column) if abs(ord) == 1 else (column, row)
+    sums = _sum(applied(np.absolute, _wide(array._node)), (summed,), True)
+    kept = reductions.max(sums, other, keepdims=True, initial=0) if ord > 0 else (
+        reductions.min(sums, other, keepdims=True)
+    )  # fmt: skip
+    found = _as_real(kept, array)
+    return found if keepdims else manipulation.squeeze(found, (row, column))
+
+
+def _of_singular_values(values: DeviceArray, ord: Any) -> DeviceArray:
+    if ord == "nuc":
+        return reductions.sum(values, -1)
+    return reductions.max(values, -1, initial=0) if ord == 2 else reductions.min(values, -1)
+
+
+def _sum(values: Node, axes: tuple[int, ...], keepdims: bool) -> DeviceArray:
+    return reductions.sum(wrap(values), axes, keepdims=keepdims)
+
+
+def _wide(node: Node) -> Node:
+    """What is summed: of float16 the squares alone may be too large."""
+    return cast(node, np.dtype(np.float32)) if node.dtype == np.float16 else node
+
+
+def _as_real(found: DeviceArray, array: DeviceArray) -> DeviceArray:
+    """A norm in the dtype of the array's real parts."""
+    return wrap(cast(found._node, np.dtype(array.dtype.char.lower())))
