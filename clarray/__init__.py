@@ -24,6 +24,7 @@ from clarray.indexing import *  # noqa: F403
 from clarray.inspection import *  # noqa: F403
 from clarray.joining import *  # noqa: F403
 from clarray.kernels import *  # noqa: F403
+from clarray.logic import *  # noqa: F403
 from clarray.manipulation import *  # noqa: F403
 from clarray.nanfunctions import *  # noqa: F403
 from clarray.numpy_names import *  # noqa: F403
@@ -31,6 +32,7 @@ from clarray.printing import *  # noqa: F403
 from clarray.products import *  # noqa: F403
 from clarray.quantiles import *  # noqa: F403
 from clarray.reductions import *  # noqa: F403
+from clarray.repeating import *  # noqa: F403
 from clarray.runtime import devices
 from clarray.runtime import use_device as device
 from clarray.runtime.profile import profile
@@ -48,7 +50,8 @@ from clarray.version import __version__
 globals().update(_ufuncs_by_name())
 
 
-_MODULES = {"ndimage": "clarray.ndimage", "testing": "clarray.testing", "typing": "numpy.typing"}
+_MODULES = {name: f"clarray.{name}" for name in ("fft", "linalg", "ndimage", "testing")}
+_MODULES["typing"] = "numpy.typing"
 
 
 def __getattr__(name: str) -> _Any:

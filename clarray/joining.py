@@ -1,8 +1,7 @@
-"""New arrays put together from others: joining, repeating, rolling."""
+"""New arrays put together from others."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,7 +15,6 @@ from clarray.manipulation import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
-    broadcast_to,
     expand_dims,
     ravel,
     reshape,
@@ -24,7 +22,6 @@ from clarray.manipulation import (
 
 __all__ = [
     *("concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "append"),
-    *("roll", "tile", "repeat"),
 ]
 
 
@@ -160,72 +157,3 @@ def column_stack(tup: Sequence[Any]) -> DeviceArray:
 def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     """Join two arrays along an axis, or flattened."""
     return concatenate((arr, values), axis)
-
-
-def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
-    """Shift elements along axes, those pushed out coming in at the other end."""
-    array = asarray(a)
-    if axis is None:
-        return reshape(roll(ravel(array), shift, 0), array.shape)
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
-    shifts, places = np.broadcast_arrays(shift, axes)
-    if shifts.ndim > 1:
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    total: dict[int, int] = {}
-    for by, one in zip(shifts.flat, places.flat, strict=True):
-        at = normalize_axis(int(one), array.ndim)
-        total[at] = total.get(at, 0) + operator.index(by)
-    # every piece of the source between two cuts goes to one place
-    pieces: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = [((), ())]
-    for i, extent in enumerate(array.shape):
-        by = total.get(i, 0) % (extent or 1)
-        cuts = [(slice(None), slice(None))]
-        if by:
-            cuts = [
-                (slice(None, -by), slice(by, None)),
-                (slice(-by, None), slice(None, by)),
-            ]
-        pieces = [((*s, a_), (*t, b_)) for s, t in pieces for a_, b_ in cuts]
-    made = empty(array.shape, array.dtype, device=array.device)
-    for source, target in pieces:
-        copyto(made[target], array[source])
-    return made
-
-
-def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
-    """Repeat an array as a whole along each axis."""
-    array = asarray(A)
-    times = tuple(map(int, reps)) if isinstance(reps, Iterable) else (int(reps),)
-    ndim = max(len(times), array.ndim)
-    times = (1,) * (ndim - len(times)) + times
-    shape = (1,) * (ndim - array.ndim) + array.shape
-    spread = tuple(x for n in shape for x in (1, n))
-    wide = tuple(x for n, t in zip(shape, times, strict=True) for x in (t, n))
-    result = tuple(n * t for n, t in zip(shape, times, strict=True))
-    return reshape(broadcast_to(reshape(array, spread), wide), result, copy=True)
-
-
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
-    """Repeat each element; `repeats` is one number for all.
-
-    Raises
-    ------
-    NotImplementedError
-        `repeats` has several numbers.
-    """
-    array = asarray(a)
-    if np.size(repeats) != 1:
-        raise NotImplementedError(
-            "clarray.repeat takes one number of repeats for all elements; "
-            "for several use np.repeat(clarray.asnumpy(a), repeats)"
-        )
-    times = operator.index(np.asarray(repeats).reshape(()).item())
-    if times < 0:
-        raise ValueError("repeats may not contain negative values.")
-    if axis is None:
-        array, axis = ravel(array), 0
-    axis = normalize_axis(axis, array.ndim)
-    shape = array.shape
-    wide = (*shape[: axis + 1], times, *shape[axis + 1 :])
-    result = (*shape[:axis], shape[axis] * times, *shape[axis + 1 :])
-    return reshape(broadcast_to(expand_dims(array, axis + 1), wide), result, copy=True)

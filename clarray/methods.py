@@ -29,6 +29,7 @@ joining = _Chapter("clarray.joining")
 manipulation = _Chapter("clarray.manipulation")
 products = _Chapter("clarray.products")
 reductions = _Chapter("clarray.reductions")
+repeating = _Chapter("clarray.repeating")
 scans = _Chapter("clarray.scans")
 selecting = _Chapter("clarray.selecting")
 sorting = _Chapter("clarray.sorting")
@@ -204,7 +205,7 @@ class ArrayMethods:
 
     def repeat(self, repeats: Any, axis: Any = None) -> Any:
         """Elements, or slices along an axis, repeated."""
-        return joining.repeat(self, repeats, axis)
+        return repeating.repeat(self, repeats, axis)
 
     def tobytes(self, order: Any = "C") -> bytes:
         """The elements' bytes, copied to the host."""

@@ -17,7 +17,8 @@ CHAPTERS = {
     "sequences": "Ranges and grids",
     "indexing": "Reading and writing elements",
     "manipulation": "Shapes and views",
-    "joining": "Joining and repeating",
+    "joining": "Joining",
+    "repeating": "Shifting and repeating",
     "selecting": "Choosing between values",
     "reductions": "Reductions",
     "nanfunctions": "Reductions that skip NaN",
@@ -32,6 +33,7 @@ CHAPTERS = {
     "products": "Products",
     "stencils": "Convolution",
     "sharing": "Shared memory",
+    "logic": "Comparing arrays, tests of elements",
     "dtype_functions": "Dtypes",
     "numpy_names": "NumPy's types, constants and settings",
 }

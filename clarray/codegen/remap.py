@@ -1,0 +1,35 @@
+"""The source of a remap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clarray.codegen.gather import BITS
+from clarray.codegen.render import Source, make_dialect, render, source
+from clarray.plan.remap import CONSTANT, SAME, RemapPlan
+
+if TYPE_CHECKING:
+    from clarray.runtime import Capabilities
+
+
+def remap_source(plan: RemapPlan, capabilities: Capabilities) -> Source:
+    """Render the kernel; its arguments are those of `arguments` in the same order."""
+    dialect = make_dialect(capabilities, 1)
+    storage, integer = BITS[plan.itemsize], "int32" if plan.index == "int" else "int64"
+    params = [f"__global {storage} *yp", f"__global const {storage} *zp", "const long zo", "const long size"]
+    kinds = ["buffer", "buffer", "int64", "int64"]
+    words = -(-plan.itemsize // 8)
+    for a, map in enumerate(plan.maps):
+        names = [f"n{a}", f"zs{a}", *([] if map == SAME else [f"m{a}", f"b{a}"])]
+        params += [f"const {plan.index} {name}" for name in names]
+        kinds += [integer] * len(names)
+        if map == CONSTANT:
+            params += [f"const ulong {side}{a}_{k}" for side in "lr" for k in range(words)]
+            kinds += ["uint64"] * (2 * words)
+    body = render(
+        "remap",
+        maps=plan.maps, V=plan.vector, I=plan.index, policy=plan.policy, storage=storage, params=params,
+        stream=plan.stream and capabilities.clang_builtins,
+        word=lambda name: f"(ulong2)({name}_0, {name}_1)" if words == 2 else f"({storage}){name}_0",
+    )  # fmt: skip
+    return Source("remap", source(body, dialect, capabilities.function_attribute), tuple(kinds))

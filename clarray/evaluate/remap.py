@@ -1,0 +1,64 @@
+"""Launches of remaps, made and run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clarray.codegen.remap import remap_source
+from clarray.evaluate.state import Launch, state_of
+from clarray.expr.node import Node
+from clarray.expr.view import View
+from clarray.plan.elementwise import groups
+from clarray.plan.layout import reach
+from clarray.plan.remap import SAME, Axis, remap_plan, simplified
+
+
+def remap(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:
+    """Write to each element of a new array the element of a leaf that its axes' maps name.
+
+    Parameters
+    ----------
+    source : Node
+        A leaf.
+    view : View
+        Where in its memory the elements lie.
+    axes : sequence of Axis
+        Of the result, in the order of its memory, outermost first.
+    target : Node
+        A leaf of the source's dtype that starts its memory, which nobody else has, and fills it.
+    """
+    memory, made = source.memory, target.memory
+    assert memory is not None
+    assert made is not None
+    if not target.size:
+        return
+    device = memory.device
+    with device.lock:
+        state = state_of(device)
+        policy = state.policies.elementwise
+        loops = simplified(axes)
+        plan = remap_plan(loops, target.size, reach(view.shape, view.strides), source.dtype.itemsize, policy)
+        kernel = state.prepared.get(plan)
+        if kernel is None:
+            kernel = state.keep(plan, state.kernel(remap_source(plan, state.capabilities)))
+        args: list[Any] = [made.buffer, memory.buffer, view.offset, target.size]
+        for axis in reversed(loops):
+            args += [axis.extent, axis.stride]
+            if axis.map != SAME:
+                args += [axis.source, axis.before]
+            args += [word for value in axis.values for word in _words(value, source.dtype)]
+        nbytes = (source.size + target.size) * source.dtype.itemsize
+        units = target.size if policy.chunked else -(-target.size // plan.vector)
+        count = groups(units, nbytes, state.units, policy)
+        Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes).run()
+        if memory.shared:
+            device.synchronize()
+
+
+def _words(value: Any, dtype: np.dtype) -> list[int]:
+    """The bits of a scalar, as unsigned integers of eight bytes."""
+    bits = np.asarray(value, dtype).tobytes()
+    return [int.from_bytes(bits[k : k + 8], "little") for k in range(0, len(bits), 8)]

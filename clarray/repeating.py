@@ -1,0 +1,151 @@
+"""The elements of an array again, elsewhere or more often: rolling, tiling, repeating."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, as_array
+from clarray.creation import asarray, zeros
+from clarray.expr.view import View, as_shape, normalize_axis
+from clarray.gathering import take
+from clarray.manipulation import ravel, reshape
+from clarray.plan.remap import WRAP
+from clarray.remapping import Map, remapped, repeated
+from clarray.sequences import arange
+from clarray.sorting import searchsorted
+from clarray.windows import view_of
+
+__all__ = ["repeat", "resize", "roll", "tile"]
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
+    """Shift elements along axes, those pushed out coming in at the other end; one pass for all axes.
+
+    Parameters
+    ----------
+    a : array_like
+    shift : int or sequence of int
+        Places by which elements move towards the end.
+    axis : int or sequence of int, optional
+        By default elements are shifted in C order, whatever the shape.
+    """
+    array = asarray(a)
+    if axis is None:
+        return reshape(roll(ravel(array), shift, 0), array.shape)
+    axes = [normalize_axis(one, array.ndim) for one in (axis if isinstance(axis, Iterable) else (axis,))]
+    shifts, places = np.broadcast_arrays(_integers(shift), axes)
+    if shifts.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    total = [0] * array.ndim
+    for by, at in zip(shifts.flat, places.flat, strict=True):
+        total[at] += int(by)
+    return remapped(array, [Map(n, WRAP, by) for n, by in zip(array.shape, total, strict=True)], "K")
+
+
+def _integers(values: Any) -> Any:
+    if isinstance(values, Iterable) and getattr(values, "ndim", 1):
+        return [operator.index(one) for one in values]
+    return operator.index(values)
+
+
+def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
+    """Repeat an array as a whole along each axis.
+
+    Parameters
+    ----------
+    A : array_like
+    reps : int or sequence of int
+        Times along each of the last axes; axes are put in front where there are more numbers.
+    """
+    array = asarray(A)
+    times = as_shape(reps)
+    ndim = max(len(times), array.ndim)
+    times = (1,) * (ndim - len(times)) + times
+    if min(times, default=1) < 0:
+        raise ValueError("negative dimensions are not allowed")
+    shape, strides, offset = view_of(array)
+    lead = (1,) * (ndim - len(shape))
+    pairs = list(zip(times, lead + shape, strict=True))
+    steps = tuple(x for s in (*(0 for _ in lead), *strides) for x in (0, s))
+    found = repeated(array, View(tuple(x for pair in pairs for x in pair), steps, offset))
+    return found.reshape(tuple(t * n for t, n in pairs))
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
+    """Repeat each element, or each slice along an axis.
+
+    Parameters
+    ----------
+    a : array_like
+    repeats : int or array_like of int
+        One number for all, or one for each.
+    axis : int, optional
+        By default all elements in C order.
+    """
+    device = ufunc_calls.device_of_operands((a, repeats))
+    array = as_array(a, device)
+    if axis is None:
+        array, axis = ravel(array), 0
+    axis = normalize_axis(axis, array.ndim)
+    counts = repeats if isinstance(repeats, DeviceArray) else np.asarray(repeats)
+    if not isinstance(counts, DeviceArray) and not counts.size and counts.dtype == float:
+        counts = counts.astype(np.intp)
+    if counts.dtype.kind not in "biu" or (counts.dtype == np.uint64):
+        np.empty(0, counts.dtype).astype(np.intp, casting="safe")  # raises
+    if counts.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    if counts.size == 1:
+        return _each(array, int(counts.item()), axis)
+    if counts.size != array.shape[axis]:
+        shapes = f"({array.shape[axis]},) ({counts.size},)".replace(" (", " (")
+        raise ValueError(f"operands could not be broadcast together with shape {shapes}")
+    return take(array, _numbers(counts, device), axis, mode="clip")
+
+
+def _each(array: DeviceArray, times: int, axis: int) -> DeviceArray:
+    if times < 0:
+        raise ValueError("repeats may not contain negative values.")
+    shape, strides, offset = view_of(array)
+    after = axis + 1
+    wide = View((*shape[:after], times, *shape[after:]), (*strides[:after], 0, *strides[after:]), offset)
+    return repeated(array, wide).reshape((*shape[:axis], shape[axis] * times, *shape[after:]))
+
+
+def _numbers(counts: Any, device: Any) -> DeviceArray:
+    """For each element of a result the number of the element it repeats."""
+    if isinstance(counts, np.ndarray):
+        if counts.size and counts.min() < 0:
+            raise ValueError("repeats may not contain negative values.")
+        return asarray(np.repeat(np.arange(counts.size), counts), device=device)
+    if counts.size and bool((counts < 0).any()):
+        raise ValueError("repeats may not contain negative values.")
+    ends = counts.cumsum(dtype=np.int64)
+    return searchsorted(ends, arange(int(ends[-1]) if counts.size else 0, device=device), "right")
+
+
+def resize(a: Any, new_shape: Any) -> DeviceArray:
+    """Make an array of a new shape from the elements in C order, beginning again where they do not suffice.
+
+    Parameters
+    ----------
+    a : array_like
+    new_shape : int or sequence of int
+
+    Returns
+    -------
+    DeviceArray
+        New; zeros where `a` has no elements.
+    """
+    flat = ravel(asarray(a))
+    shape = as_shape(new_shape)
+    if min(shape, default=0) < 0:
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    size = int(np.prod(shape, dtype=object)) if shape else 1
+    if not flat.size or not size:
+        return zeros(shape, flat.dtype, device=flat.device)
+    return remapped(flat, [Map(size, WRAP)]).reshape(shape)
