@@ -15,7 +15,7 @@ from clarray import creation, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.evaluate import evaluate
 from clarray.evaluate.at import update
-from clarray.evaluate.gather import Named
+from clarray.evaluate.gather import OutOfBounds, resolved
 from clarray.evaluate.scan import reduce_segments, scan
 from clarray.expr.node import MASKED, Node
 from clarray.expr.view import broadcast_shapes, index, is_basic, normalize_axis
@@ -24,7 +24,7 @@ from clarray.operands import array_node
 from clarray.ops.monoids import Monoid, fold_monoid
 from clarray.ops.promotion import resolve
 from clarray.ops.ufuncs import Loop, find_loop
-from clarray.positions import select
+from clarray.positions import named, out_of_bounds
 from clarray.windows import view_of, window
 
 _INT64 = np.dtype(np.int64)
@@ -266,20 +266,17 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
     if _is_whole_mask(a, indices) and (value is None or not value.shape):
         _update_all(ufunc, a, value, indices)
         return
-    chosen = select(a, indices)
+    targets = named(a, indices)
     if value is not None:
-        _check_fits(value, chosen.result_shape)
+        _check_fits(value, targets.result_shape)
         value = _independent(value, a)
         _check_exponents(ufunc, loop, value)
-    if not prod(chosen.result_shape):
-        return
-    numbers = evaluate(chosen.numbers._node)
-    if not numbers.contiguous or numbers.offset or numbers.shape != chosen.shape:
-        numbers = ufunc_calls.packed(ufunc_calls.spread(numbers, chosen.shape))
-    targets = Named(
-        numbers, chosen.shape, chosen.extents, chosen.strides, chosen.rest, chosen.place
-    )
-    update(evaluate(a._node), targets, loop, value)
+    try:
+        numbers = resolved(targets)
+    except OutOfBounds:
+        out_of_bounds(a, indices)
+    if prod(targets.result_shape):
+        update(evaluate(a._node), targets._replace(numbers=numbers, mode="known"), loop, value)
 
 
 def _update_loop(ufunc: np.ufunc, a: Any, b: Any) -> tuple[Loop, Node | None]:

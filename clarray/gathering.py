@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -36,10 +36,9 @@ def pick(array: DeviceArray, key: Any) -> DeviceArray:
     """
     view_of(array)
     try:
-        return wrap(gather_named(array._node, _named(array, key)))
+        return wrap(gather_named(array._node, positions.named(array, key)))
     except OutOfBounds:
-        positions.select(array, key)
-        raise AssertionError("an index out of bounds was not found again") from None
+        positions.out_of_bounds(array, key)
 
 
 def put_at(array: DeviceArray, key: Any, value: Node) -> None:
@@ -52,28 +51,14 @@ def put_at(array: DeviceArray, key: Any, value: Node) -> None:
     ValueError
         The value cannot be broadcast to the elements named.
     """
-    view = view_of(array)
+    view_of(array)
     leaf = array._node
+    named = positions.named(array, key)
+    stored = own_leaf(fitted(value, named.result_shape), leaf, named.result_shape)
     try:
-        named = _named(array, key)
-        stored = own_leaf(fitted(value, named.result_shape), leaf, named.result_shape)
         scatter_named(leaf, _settled(named, leaf), stored)
     except OutOfBounds:
-        positions.select(array, key)
-        raise AssertionError(f"an index out of bounds in {view} was not found again") from None
-
-
-def _named(array: DeviceArray, key: Any) -> Named:
-    """What a key names. The bounds of a lone index array are checked while it is used."""
-    items = key if type(key) is tuple else (key,)
-    if len(items) == 1 and array.ndim:
-        item = positions.as_item(items[0])
-        if isinstance(item, DeviceArray | np.ndarray) and item.dtype.kind in "iu" and array.shape[0]:
-            return _along(array, as_array(item, array.device)._node, 0, "raise")
-    found = positions.select(array, key)
-    return Named(
-        found.numbers._node, found.shape, found.extents, found.strides, found.rest, found.place
-    )
+        positions.out_of_bounds(array, key)
 
 
 def _along(array: DeviceArray, numbers: Node, axis: int, mode: str) -> Named:
@@ -208,12 +193,25 @@ def take(
     if not named.bound and prod(named.result_shape) > 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     check_out(out, named.result_shape, array.dtype)
+    target = None
+    if out is not None and mode != "raise" and _is_apart(out, (array._node, numbers)):
+        target = out._node
     try:
-        found = wrap(gather_named(array._node, named))
+        found = wrap(gather_named(array._node, named, target))
     except OutOfBounds:
         positions.check_inside(wrap(numbers), axis or 0, named.bound)
         raise AssertionError("an index out of bounds was not found again") from None
-    return delivered(found, out)
+    return delivered(found, out) if target is None else out
+
+
+def _is_apart(out: DeviceArray, read: tuple[Node, ...]) -> bool:
+    """Whether an output may be written while inputs are read: contiguous, in memory that is not theirs."""
+    node = out._node
+    memory = node.memory
+    return memory is not None and node.contiguous and not any(
+        x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared)
+        for one in read for x in (one.inputs or (one,))
+    )  # fmt: skip
 
 
 def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
@@ -236,35 +234,44 @@ def delivered(found: DeviceArray, out: DeviceArray | None) -> DeviceArray:
     return out
 
 
-def _along_axis(arr: DeviceArray, indices: Any, axis: Any) -> tuple[DeviceArray, Node, Shape]:
-    """The array, and the numbers of the elements that indices along an axis name."""
-    given = as_array(indices, arr.device)
+def _along_axis(array: DeviceArray, given: DeviceArray, axis: Any) -> Named:
+    """What indices along an axis name, each position of the other axes having its own."""
     if given.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
         if given.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
-        arr, axis = arr.reshape(-1), 0
-    axis = normalize_axis(axis, arr.ndim)
-    if given.ndim != arr.ndim:
+        return _everywhere(array, given._node, "raise")
+    axis = normalize_axis(axis, array.ndim)
+    if given.ndim != array.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    others = [n if a != axis else 1 for a, n in enumerate(arr.shape)]
+    steps = contiguous(array.shape)
+    here = tuple(0 if a == axis or n == 1 else s for a, (n, s) in enumerate(zip(array.shape, steps, strict=True)))
+    shape = _along_shape(array.shape, given.shape, axis)
+    elsewhere = wrap(nodes.index(shape, here, _INT64))
+    wide: Any = positions.growing(given).astype(_INT64)
+    inside, outside = positions.from_the_start(wide, array.shape[axis], positions.chosen_from)
+    numbers = positions.chosen_from(outside, positions.OUTSIDE, inside * steps[axis] + elsewhere)
+    return _everywhere(array, numbers._node, "raise" if prod(shape) else "known")
+
+
+def _along_shape(shape: Shape, given: Shape, axis: int) -> Shape:
+    """The shape of the result; errors are those of NumPy, which indexes with one array per axis."""
     try:
-        shape = np.broadcast_shapes(given.shape, tuple(others))
+        return np.broadcast_shapes(given, tuple(1 if a == axis else n for a, n in enumerate(shape)))
     except ValueError:
-        # as NumPy, which indexes with one array per axis, says it
-        each = [tuple(n if b == a else 1 for b in range(arr.ndim)) for a, n in enumerate(arr.shape)]
-        each[axis] = given.shape
+        each = [tuple(n if b == a else 1 for b in range(len(shape))) for a, n in enumerate(shape)]
+        each[axis] = given
         texts = " ".join(str(s).replace(" ", "") for s in each)
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts} "
         ) from None
-    inside = positions.check_inside(given, axis, arr.shape[axis]) if prod(shape) else given
-    steps = contiguous(arr.shape)
-    here = tuple(0 if a == axis or n == 1 else s for a, (n, s) in enumerate(zip(arr.shape, steps, strict=True)))
-    elsewhere = wrap(nodes.index(shape, here, _INT64))
-    numbers = inside.astype(_INT64) * steps[axis] + elsewhere
-    return arr, numbers._node, shape
+
+
+def _out_of_bounds_along(array: DeviceArray, given: DeviceArray, axis: Any) -> NoReturn:
+    at = 0 if axis is None else normalize_axis(axis, array.ndim)
+    positions.check_inside(given, at, array.size if axis is None else array.shape[at])
+    raise AssertionError("an index out of bounds was not found again")
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
@@ -277,11 +284,19 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
         Of as many axes as `arr`; the others than `axis` are broadcast.
     axis : int or None
         None takes from all elements in C order.
+
+    Raises
+    ------
+    IndexError
+        An index is out of bounds.
     """
     array = as_array(arr, ufunc_calls.device_of_operands((arr, indices)))
-    array, numbers, _ = _along_axis(array, indices, axis)
+    given = as_array(indices, array.device)
     view_of(array)
-    return wrap(gather_named(array._node, _everywhere(array, numbers, "known")))
+    try:
+        return wrap(gather_named(array._node, _along_axis(array, given, axis)))
+    except OutOfBounds:
+        _out_of_bounds_along(array, given, axis)
 
 
 def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> None:
@@ -291,18 +306,27 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
     ----------
     arr : DeviceArray
     indices : array_like of int
+        Of as many axes as `arr`; the others than `axis` are broadcast.
     values : array_like
         Broadcast to the shape of `indices` with the other axes of `arr`.
     axis : int or None
+        None writes to all elements in C order.
+
+    Raises
+    ------
+    IndexError
+        An index is out of bounds; nothing has been written.
     """
+    view_of(arr)
     arr.check_writeable()
-    array, numbers, shape = _along_axis(arr, indices, axis)
-    view_of(array)
-    if axis is None and array._node.memory is not evaluate(arr._node).memory:
-        raise NotImplementedError("put_along_axis with axis=None needs a contiguous array")
-    value = fitted(as_array(values, arr.device)._node, shape)
-    stored = own_leaf(value, array._node, shape)
-    scatter_named(array._node, _settled(_everywhere(array, numbers, "known"), array._node), stored)
+    leaf = arr._node
+    given = as_array(indices, arr.device)
+    named = _along_axis(arr, given, axis)
+    stored = own_leaf(fitted(as_array(values, arr.device)._node, named.shape), leaf, named.shape)
+    try:
+        scatter_named(leaf, _settled(named, leaf), stored)
+    except OutOfBounds:
+        _out_of_bounds_along(arr, given, axis)
 
 
 def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:

@@ -1,64 +1,36 @@
 """Which elements a key with index arrays names: ``a[[0, 0, 2], :, mask]``.
 
 The index arrays of a key are broadcast together; each position of theirs names one element of the
-axes they stand for (the *chosen* ones), given here as one number, counted in C order. The other
-axes, after slices, are the *rest*.
+axes they stand for (the *chosen* ones) by one number, counted in C order. The other axes, after
+slices and integers, are the *rest*. Numbers out of bounds are found by whoever reads them, in the same pass.
 """
 
 from __future__ import annotations
 
 import operator
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from clarray import creation
-from clarray.array import DeviceArray, wrap
+from clarray.array import DeviceArray, as_array, wrap
 from clarray.evaluate import compact
+from clarray.evaluate.gather import Named
 from clarray.expr import build
+from clarray.expr.node import EAGER, Node, leaf
 from clarray.expr.view import Shape, View, index
+from clarray.operands import array_node, scalar_node
 from clarray.ops.special import select_loop
 from clarray.windows import view_of
 
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
+OUTSIDE = np.int64(-(2**63))  # stays out of bounds, whatever length is added
+SMALL = 1 << 12  # index arrays so small are combined on the host, where they come from there
 _INVALID = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
     "arrays are valid indices"
 )
-
-
-class Selection(NamedTuple):
-    """The elements named by a key.
-
-    Parameters
-    ----------
-    numbers : DeviceArray
-        Of the chosen elements, one per position of the index arrays: int64, C order, maybe pending.
-    shape : tuple of int
-        Broadcast shape of the index arrays.
-    extents, strides : tuple of int
-        Of the chosen axes.
-    rest : View
-        The other axes; its offset is that of the first chosen element.
-    place : int
-        Where, among the rest's axes, those of the index arrays stand in the result.
-    """
-
-    numbers: DeviceArray
-    shape: Shape
-    extents: Shape
-    strides: Shape
-    rest: View
-    place: int
-
-    @property
-    def result_shape(self) -> Shape:
-        """The shape of ``a[key]``."""
-        rest = self.rest.shape
-        return rest[: self.place] + self.shape + rest[self.place :]
-
 
 Given = DeviceArray | np.ndarray
 
@@ -72,19 +44,51 @@ class Chosen(NamedTuple):
     known: bool  # to be in bounds
 
 
-def select(array: DeviceArray, key: Any) -> Selection:
-    """Find out what a key with at least one index array names.
+class Layout(NamedTuple):
+    """A key taken apart: its index arrays, and the axes that they leave."""
+
+    chosen: list[Chosen]
+    rest: View
+    place: int  # among the axes of `rest`, of those of the index arrays in the result
+
+
+def named(array: DeviceArray, key: Any) -> Named:
+    """Find out what a key with at least one index array names; its numbers may be pending.
 
     Raises
     ------
     IndexError
-        An index is out of bounds, there are too many, or they cannot be broadcast together.
+        There are too many indices, or they cannot be broadcast together.
     """
+    view = view_of(array)
+    chosen, rest, place = _taken_apart(array, key)
+    shape = _broadcast(chosen)
+    axes = [a for one in chosen for a in one.axes]
+    known = all(one.known for one in chosen) or not prod(shape)
+    return Named(
+        _numbers(array, chosen, shape),
+        shape,
+        tuple(view.shape[a] for a in axes),
+        tuple(view.strides[a] for a in axes),
+        rest,
+        place,
+        "known" if known else "raise",
+    )
+
+
+def out_of_bounds(array: DeviceArray, key: Any) -> NoReturn:
+    """Raise IndexError for the first index out of bounds of a key that has one."""
+    for one in _taken_apart(array, key).chosen:
+        if not one.known:
+            check_inside(one.numbers, one.axes[0], one.extent)
+    raise AssertionError("an index out of bounds was not found again")
+
+
+def _taken_apart(array: DeviceArray, key: Any) -> Layout:
     view = view_of(array)
     basic: list[Any] = []
     chosen: list[Chosen] = []
-    axes: list[int] = []
-    items: list[int] = []  # of the key, those that are index arrays
+    items: list[int] = []  # of the key, those that are integers or index arrays
     place = axis = 0
     for number, item in _expanded(list(key) if type(key) is tuple else [key], view.ndim):
         if item is None or type(item) is slice:
@@ -93,54 +97,54 @@ def select(array: DeviceArray, key: Any) -> Selection:
             place += not items
             continue
         items.append(number)
-        one = _as_integers(item, view.shape, axis)
+        if type(item) is int:
+            basic.append(item)
+            axis += 1
+            continue
+        one = _as_integers(item, array, axis)
         chosen.append(one)
-        axes += one.axes
         basic += [slice(None)] * len(one.axes)
         axis += len(one.axes)
     together = items[-1] - items[0] < len(items)
     windowed = index(view, tuple(basic))
     assert windowed is not None
-    gone = _result_axes(basic, axes)
+    gone = _result_axes(basic, [a for one in chosen for a in one.axes])
     kept = [a for a in range(windowed.ndim) if a not in gone]
-    numbers, shape = _numbers(array, chosen)
-    return Selection(
-        numbers,
-        shape,
-        tuple(view.shape[a] for a in axes),
-        tuple(view.strides[a] for a in axes),
-        View(
-            tuple(windowed.shape[a] for a in kept),
-            tuple(windowed.strides[a] for a in kept),
-            windowed.offset,
-        ),
-        place if together else 0,
+    rest = View(
+        tuple(windowed.shape[a] for a in kept),
+        tuple(windowed.strides[a] for a in kept),
+        windowed.offset,
     )
+    return Layout(chosen, rest, place if together else 0)
 
 
 def _result_axes(basic: list[Any], axes: list[int]) -> set[int]:
     """Positions, in the result of the basic key, of axes of the array."""
     found = set()
-    axis = 0
-    for position, item in enumerate(basic):
+    axis = position = 0
+    for item in basic:
         if item is not None:
             if axis in axes:
                 found.add(position)
             axis += 1
+        position += type(item) is not int
     return found
+
+
+# Items of a key -----------------------------------------------------------------------------------
 
 
 def _expanded(items: list[Any], ndim: int) -> list[tuple[int, Any]]:
     """The items of a key with their numbers, Ellipsis spelt out and arrays made arrays."""
     items = [as_item(item) for item in items]
     used = sum(_consumed(item) for item in items)
+    dots = [k for k, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
     if used > ndim:
         raise IndexError(
             f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
         )
-    dots = [k for k, item in enumerate(items) if item is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
     at = dots[0] if dots else len(items)
     numbered = list(enumerate(items))
     return numbered[:at] + [(at, slice(None))] * (ndim - used) + numbered[at + 1 :]
@@ -155,12 +159,12 @@ def _consumed(item: Any) -> int:
 
 
 def as_item(item: Any) -> Any:
-    """One item of a key: None, Ellipsis, a slice, or an array of integers or bools."""
+    """One item of a key: None, Ellipsis, a slice, an int, or an array of integers or bools."""
     if item is None or item is Ellipsis or type(item) is slice:
         return item
     if not isinstance(item, DeviceArray | np.ndarray):
         if hasattr(item, "__index__") and not isinstance(item, bool | np.bool_):
-            return np.array(operator.index(item))
+            return operator.index(item)
         given = np.asarray(item)
         if given.size == 0 and isinstance(item, list | tuple):
             given = given.astype(np.intp)
@@ -169,62 +173,96 @@ def as_item(item: Any) -> Any:
         item = given
     if item.dtype.kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
-    return item
+    return item if item.ndim or item.dtype == _BOOL else operator.index(item)
 
 
-def _as_integers(item: Given, shape: Shape, axis: int) -> Chosen:
+def check_mask(mask: Shape, shape: Shape, axis: int = 0) -> None:
+    """Refuse a mask whose extents are not those of the axes it stands for; NumPy lets pass empty ones."""
+    for number, (have, want) in enumerate(zip(mask, shape[axis:], strict=False), axis):
+        if have not in (want, 0):
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {number}; size of axis is "
+                f"{want} but size of corresponding boolean axis is {have}"
+            )
+
+
+def _as_integers(item: Given, array: DeviceArray, axis: int) -> Chosen:
     """An index array as numbers of the axes it stands for: a mask's are the positions it is set at."""
     if item.dtype != _BOOL:
-        return Chosen(item, (axis,), shape[axis], False)
-    for number, (have, want) in enumerate(zip(item.shape, shape[axis:], strict=False)):
-        if have != want:
-            raise IndexError(
-                f"boolean index did not match indexed array along axis {axis + number}; size of "
-                f"axis is {want} but size of corresponding boolean axis is {have}"
-            )
+        return Chosen(item, (axis,), array.shape[axis], False)
+    check_mask(item.shape, array.shape, axis)
     axes = tuple(range(axis, axis + item.ndim))
-    if isinstance(item, np.ndarray):
+    if isinstance(item, np.ndarray) and item.size <= SMALL:
         return Chosen(np.flatnonzero(item), axes, item.size, True)
-    return Chosen(wrap(compact.positions(item._node)), axes, item.size, True)
+    return Chosen(wrap(compact.positions(as_array(item, array.device)._node)), axes, item.size, True)
 
 
-# Numbers ------------------------------------------------------------------------------------------
-
-
-def _numbers(array: DeviceArray, chosen: list[Chosen]) -> tuple[DeviceArray, Shape]:
-    """The numbers of the chosen elements, and the broadcast shape of the index arrays."""
+def _broadcast(chosen: list[Chosen]) -> Shape:
     shapes = [one.numbers.shape for one in chosen]
     try:
-        shape = np.broadcast_shapes(*shapes)
+        return np.broadcast_shapes(*shapes)
     except ValueError:
         texts = " ".join(str(s).replace(" ", "") for s in shapes)
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts} "
         ) from None
+
+
+# Numbers ------------------------------------------------------------------------------------------
+
+
+def _numbers(array: DeviceArray, chosen: list[Chosen], shape: Shape) -> Node:
+    """The numbers of the chosen elements; where one of several indices is out of bounds, so are they."""
+    if len(chosen) == 1:
+        return as_array(chosen[0].numbers, array.device)._node
+    if all(isinstance(one.numbers, np.ndarray) for one in chosen) and prod(shape) <= SMALL:
+        return array_node(np.atleast_1d(_combined(chosen, np.where)), array.device)
+    patient = [one._replace(numbers=growing(as_array(one.numbers, array.device))) for one in chosen]
+    found: DeviceArray = _combined(patient, chosen_from)
+    return found._node
+
+
+def _combined(chosen: list[Chosen], where: Any) -> Any:
     number: Any = None
+    wrong: Any = None
     for one in chosen:
-        inside = one.numbers.astype(_INT64)
-        if prod(shape) and not one.known:
-            inside = check_inside(one.numbers, one.axes[0], one.extent)
-        if isinstance(number, DeviceArray) and not isinstance(inside, DeviceArray):
-            inside = creation.array(inside, device=array.device)
-        elif number is not None and not isinstance(number, type(inside)):
-            number = creation.array(number, device=array.device)
-        number = inside if number is None else number * one.extent + inside
-    if isinstance(number, DeviceArray):
-        return number, shape
-    return creation.array(np.broadcast_to(number, shape), device=array.device), shape
+        wide: Any = one.numbers.astype(_INT64)
+        if not one.known:
+            wide, outside = from_the_start(wide, one.extent, where)
+            wrong = outside if wrong is None else wrong | outside
+        number = wide if number is None else number * one.extent + wide
+    return number if wrong is None else where(wrong, OUTSIDE, number)
 
 
-def check_inside(one: Any, axis: int, extent: int) -> Any:
-    """An index array as int64, counted from the start; none may be out of bounds."""
-    wide: Any = one.astype(_INT64)
-    negative = wide < 0
+def from_the_start(wide: Any, extent: int, where: Any) -> tuple[Any, Any]:
+    """Indices counted from the start, and which of them are out of bounds."""
+    wide = where(wide < 0, wide + extent, wide)
+    return wide, (wide < 0) | (wide >= extent)
+
+
+def growing(array: DeviceArray) -> DeviceArray:
+    """The same array, from which expressions may grow although a user may change its memory.
+
+    Only for what is evaluated, and waited for, before control returns to the user.
+    """
+    node = array._node
+    if node.memory is None or not node.flags & EAGER:
+        return array
+    same = leaf(node.memory, node.shape, node.strides, node.offset, node.dtype)
+    same.flags &= ~EAGER
+    return wrap(same)
+
+
+def chosen_from(mask: DeviceArray, x: Any, y: DeviceArray) -> DeviceArray:
+    """``where(mask, x, y)`` of int64."""
+    first = x._node if isinstance(x, DeviceArray) else scalar_node(x, _INT64)
+    return wrap(build.nary(select_loop(_INT64), (mask._node, first, y._node)))
+
+
+def check_inside(one: Given, axis: int, extent: int) -> None:
+    """Raise IndexError for the first number out of bounds."""
+    wide: Any = one.astype(_INT64).reshape(-1)
     wrong = (wide < -extent) | (wide >= extent)
     if bool(wrong.any()):
-        found = int(wide.reshape(-1)[int(wrong.reshape(-1).argmax())])
+        found = int(wide[int(wrong.argmax())])
         raise IndexError(f"index {found} is out of bounds for axis {axis} with size {extent}")
-    if isinstance(wide, np.ndarray):
-        return np.where(negative, wide + extent, wide)
-    nodes = (negative._node, (wide + extent)._node, wide._node)
-    return wrap(build.nary(select_loop(_INT64), nodes))

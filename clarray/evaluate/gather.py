@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -10,14 +11,23 @@ import numpy as np
 from clarray.codegen.expression import distinct
 from clarray.codegen.gather import gather_source
 from clarray.evaluate import evaluate, flush_readers
-from clarray.evaluate.compact import flat, flat_accesses, settle
+from clarray.evaluate.compact import settle
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
-from clarray.expr.node import EAGER, Node, contiguous_leaf, intern_structure
+from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, intern_structure
 from clarray.expr.view import Shape, View
 from clarray.ops.special import cast_loop
 from clarray.plan.elementwise import ALIGNMENT, groups
-from clarray.plan.gather import GatherSpace, gather_plan, gather_space, sizes, work
-from clarray.plan.layout import STEPPED
+from clarray.plan.gather import (
+    LIST_ALIGNMENT,
+    GatherSpace,
+    gather_plan,
+    gather_space,
+    sizes,
+    widened,
+    widening,
+    work,
+)
+from clarray.plan.layout import aligned
 from clarray.runtime import Memory
 
 _INT64 = np.dtype(np.int64)
@@ -121,6 +131,8 @@ def gather_named(source: Node, named: Named, target: Node | None = None) -> Node
             flush_readers(target.memory)
         if target.size:
             _run(state, "gather", source, named, target)
+        else:
+            _checked(state, named)
         _finish(state, (source, target, *(named.numbers.inputs or (named.numbers,))))
     return target
 
@@ -151,6 +163,7 @@ def scatter_named(array: Node, named: Named, value: Node, once: bool = False) ->
         state = state_of(device)
         flush_readers(memory)
         if not prod(named.result_shape):
+            _checked(state, named)
             return
         chunked = state.policies.elementwise.chunked
         listed = prod(named.shape)
@@ -164,22 +177,46 @@ def scatter_named(array: Node, named: Named, value: Node, once: bool = False) ->
             )
         else:
             winners = device.allocate(4 * named.bound)
-            bare = named._replace(rest=View((), (), 0), place=0)
-            _run(state, "mark", array, bare, None, winners)
+            bare = _bare(named)
+            _run(state, "mark", None, bare, None, winners)
             if named.mode == "raise":
                 bare, named = bare._replace(mode="reversed"), named._replace(mode="reversed")
-            _run(state, "claim", array, bare, None, winners)
+            _run(state, "claim", None, bare, None, winners)
             _run(state, "settle", array, named, value, winners)
         _finish(state, (array, value, *(named.numbers.inputs or (named.numbers,))))
+
+
+def resolved(named: Named) -> Node:
+    """The numbers themselves, in bounds: a new contiguous leaf of int64.
+
+    Raises
+    ------
+    OutOfBounds
+        With the mode ``'raise'``; waits for the answer.
+    """
+    inputs = named.numbers.inputs or (named.numbers,)
+    device = device_of(inputs)
+    with device.lock:
+        settle((named.numbers,))
+        found = contiguous_leaf(device.allocate(8 * prod(named.shape)), named.shape, _INT64)
+        if found.size:
+            _run(state_of(device), "resolve", None, _bare(named), found)
+        _finish(state_of(device), inputs)
+    return found
 
 
 def _checked(state: DeviceState, named: Named) -> Named:
     """The same, after all numbers were seen to be in bounds."""
     if named.mode != "raise":
         return named
-    bare = named._replace(rest=View((), (), 0), place=0)
-    _run(state, "check", None, bare, None)
+    if prod(named.shape):
+        _run(state, "check", None, _bare(named), None)
     return named._replace(mode="reversed")
+
+
+def _bare(named: Named) -> Named:
+    """The same without the axes that are not chosen."""
+    return named._replace(rest=View((), (), 0), place=0)
 
 
 def _finish(state: DeviceState, nodes: tuple[Node, ...]) -> None:
@@ -187,11 +224,14 @@ def _finish(state: DeviceState, nodes: tuple[Node, ...]) -> None:
         state.device.synchronize()
 
 
-def _space(named: Named) -> GatherSpace:
+def _space(named: Named, nodes: Sequence[Node]) -> GatherSpace:
     rest, place = named.rest, named.place
     axes = list(zip(rest.shape, rest.strides, strict=True))
+    ndim = len(named.shape)
+    placed = [aligned(n.shape, n.strides, ndim) for n in nodes if n.op is not CONST]
+    listed = [(n, tuple(s[a] for s in placed)) for a, n in enumerate(named.shape)]
     chosen = list(zip(named.extents, named.strides, strict=True))
-    return gather_space(axes[:place], chosen, axes[place:], prod(named.shape))
+    return gather_space(axes[:place], listed, chosen, axes[place:])
 
 
 def _run(
@@ -199,56 +239,51 @@ def _run(
     winners: Memory | None = None, alone: bool = False,
 ) -> None:  # fmt: skip
     policy = state.policies.elementwise
-    numbers = _integers(state, named.numbers, named.shape)
+    numbers = _as_int64(named.numbers)
     pattern, nodes = distinct(numbers.inputs or (numbers,))
-    accesses, steps = flat_accesses(nodes, named.shape)
-    space = _space(named)
-    aligned = other is not None and other.offset * other.dtype.itemsize % ALIGNMENT == 0
+    space = _space(named, nodes)
+    moved = [n for n in (array, other) if n is not None]
+    starts = [named.rest.offset, 0 if other is None else other.offset]
     single = op in ("scatter", "settle") and other is not None and other.size == 1
-    itemsize = array.dtype.itemsize if array is not None else 1
-    plan = gather_plan(op, named.mode, accesses, space, itemsize, aligned, single, policy)
+    words = 1 if single or not moved else widening(space, moved[0].dtype.itemsize, starts)
+    space = widened(space, words)
+    itemsize = words * (moved[0].dtype.itemsize if moved else 1)
+    starts = [x // words for x in starts]
+    whole = other is not None and starts[1] * itemsize % ALIGNMENT == 0
+    kinds = ["const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes]
+    loose = any(n.memory is not None and n.offset * n.dtype.itemsize % LIST_ALIGNMENT for n in nodes)
+    plan = gather_plan(op, named.mode, kinds, space, itemsize, whole, not loose, single, policy)
     key = ("gather", numbers.sig, pattern, plan)
     kernel = state.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(
-            key, state.kernel(gather_source(plan, numbers, nodes, state.capabilities))
-        )
-    args = data_arguments(nodes)
-    args += [s for s, access in zip(steps, accesses, strict=True) if access in STEPPED]
+        kernel = state.keep(key, state.kernel(gather_source(plan, numbers, nodes, state.capabilities)))
     error = _error_cell(state) if named.mode == "raise" else None
-    if error is not None:
-        args.append(error.buffer)
-    if named.mode != "known":
-        args.append(named.bound)
-    if winners is not None:
-        args.append(winners.buffer)
-    nbytes = bytes_of(nodes)
-    if op in ("gather", "scatter", "settle"):
-        assert array is not None
-        assert other is not None
-        assert array.memory is not None
-        assert other.memory is not None
-        args += [array.memory.buffer, named.rest.offset, other.memory.buffer, other.offset]
-        nbytes += 2 * space.size * array.dtype.itemsize
+    args = data_arguments(nodes)
+    args += [x.buffer for x in (error,) if x is not None]
+    args += [named.bound] if named.mode != "known" else []
+    args += [x.buffer for x in (winners,) if x is not None]
+    for node, start in ((array, starts[0]), (other, starts[1])):
+        if node is not None:
+            assert node.memory is not None
+            args += [node.memory.buffer, start]
     args += sizes(space, plan)
+    nbytes = bytes_of(nodes) + len(moved) * space.size * itemsize
     count = 1 if alone else groups(work(space, plan), nbytes, state.units, policy)
-    Launch(
-        kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes
-    ).run()  # fmt: skip
+    inline = nbytes <= policy.inline_bytes
+    Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes).run()
     if error is not None:
         _raise_if_set(state, error)
 
 
-def _integers(state: DeviceState, numbers: Node, shape: Shape) -> Node:
-    """The numbers as int64, in even steps through memory over the shape of the list."""
-    if numbers.dtype != _INT64:
-        loop = cast_loop(_INT64)
-        sig = intern_structure((loop.code, numbers.sig))
-        numbers = Node(
-            loop, (numbers,), numbers.shape, _INT64, numbers.size, 0, 0, sig,
-            numbers.inputs or (numbers,),
-        )  # fmt: skip
-    return flat(state, numbers, shape)
+def _as_int64(numbers: Node) -> Node:
+    """The numbers converted as part of the kernel."""
+    if numbers.dtype == _INT64:
+        return numbers
+    loop = cast_loop(_INT64)
+    return Node(
+        loop, (numbers,), numbers.shape, _INT64, numbers.size, 0, 0,
+        intern_structure((loop.code, numbers.sig)), numbers.inputs or (numbers,),
+    )  # fmt: skip
 
 
 def _error_cell(state: DeviceState) -> Memory:

@@ -13,19 +13,28 @@ from math import prod
 from typing import NamedTuple
 
 from clarray.plan.elementwise import index_type
-from clarray.plan.layout import merge, reach
+from clarray.plan.layout import INDEX, STEPPED, STRIDED, ZERO, Shape, access, merge, reach
 from clarray.plan.tuning.policy import ElementwisePolicy
 
 NEIGHBOURS = 4  # of a list, that a work-item takes at once: as many loads in flight
+LIST_ALIGNMENT = 32  # bytes of so many numbers
+WORD = 16  # bytes of the widest word that elements are moved in
+
+Axis = tuple[int, int]
 
 
 class GatherSpace(NamedTuple):
-    """The loops of a gather, outermost first, with the strides of the array."""
+    """The loops of a gather, outermost first: extents with strides of the array, or of the list's inputs."""
 
-    before: tuple[tuple[int, int], ...]
-    chosen: tuple[tuple[int, int], ...]
-    after: tuple[tuple[int, int], ...]
-    listed: int  # numbers in the list
+    before: tuple[Axis, ...]
+    lists: tuple[tuple[int, Shape], ...]
+    chosen: tuple[Axis, ...]
+    after: tuple[Axis, ...]
+
+    @property
+    def listed(self) -> int:
+        """How many numbers the list has."""
+        return prod(n for n, _ in self.lists)
 
     @property
     def size(self) -> int:
@@ -48,11 +57,14 @@ class GatherPlan:
         Per distinct input of the numbers: ``'const'``, ``'index'`` or its access class.
     itemsize : int
         Bytes of an element.
-    before_rank, chosen_rank, after_rank : int
+    before_rank, list_rank, chosen_rank, after_rank : int
+        Loops; `list_rank` is 0 for a list in even steps, `after_rank` counts all but the innermost, and is -1 for none.
     vector : int
         Numbers that a work-item takes at once, where no axes come after the list.
     close : bool
         Whether elements of the innermost axis after the list follow each other.
+    aligned : bool
+        Whether the list may be read in vectors.
     whole : bool
         Whether a vector of results may be stored at once.
     single : bool
@@ -68,10 +80,12 @@ class GatherPlan:
     accesses: tuple[str, ...]
     itemsize: int
     before_rank: int
+    list_rank: int
     chosen_rank: int
     after_rank: int
     vector: int
     close: bool
+    aligned: bool
     whole: bool
     single: bool
     index: str
@@ -79,45 +93,96 @@ class GatherPlan:
 
 
 def gather_space(
-    before: Sequence[tuple[int, int]], chosen: Sequence[tuple[int, int]],
-    after: Sequence[tuple[int, int]], listed: int,
+    before: Sequence[Axis], lists: Sequence[tuple[int, Shape]], chosen: Sequence[Axis],
+    after: Sequence[Axis],
 ) -> GatherSpace:  # fmt: skip
     """Merge neighbouring axes, given as extents and strides."""
-    return GatherSpace(_merged(before), _merged(chosen), _merged(after), listed)
+    listed = merge([axis for axis in lists if axis[0] != 1])
+    return GatherSpace(_merged(before), tuple(listed), _merged(chosen), _merged(after))
 
 
-def _merged(axes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def _merged(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     found = merge([(n, (s,)) for n, s in axes if n != 1])
     return tuple((n, steps[0]) for n, steps in found)
 
 
+def widening(space: GatherSpace, itemsize: int, starts: Sequence[int]) -> int:
+    """How many neighbouring elements can be moved as one word.
+
+    Parameters
+    ----------
+    starts : sequence of int
+        Offsets of the two arrays, in elements.
+    """
+    if not space.after or space.after[-1][1] != 1:
+        return 1
+    steps = [s for _, s in (*space.before, *space.chosen, *space.after[:-1])]
+    words = max(1, WORD // itemsize)
+    while any(x % words for x in (space.after[-1][0], *starts, *steps)):
+        words //= 2
+    return words
+
+
+def widened(space: GatherSpace, words: int) -> GatherSpace:
+    """The loops over words of so many elements."""
+    if words == 1:
+        return space
+    *outer, (n, _) = space.after
+    shrunk = [[(m, s // words) for m, s in axes] for axes in (space.before, space.chosen, outer)]
+    return gather_space(shrunk[0], space.lists, shrunk[1], [*shrunk[2], (n // words, 1)])
+
+
 def gather_plan(
-    op: str, mode: str, accesses: tuple[str, ...], space: GatherSpace, itemsize: int,
+    op: str, mode: str, kinds: Sequence[str], space: GatherSpace, itemsize: int, whole: bool,
     aligned: bool, single: bool, policy: ElementwisePolicy,
 ) -> GatherPlan:  # fmt: skip
     """Choose the vectors and the width of positions.
 
     Parameters
     ----------
-    aligned : bool
-        Whether the result starts where a vector may.
+    kinds : sequence of str
+        Per distinct input of the numbers: ``'const'``, ``'index'`` or ``'memory'``.
+    whole, aligned : bool
+        Whether the result, and every input of the numbers, starts where a vector may.
     """
-    rows = bool(space.after)
-    vector = 1 if rows or "strided" in accesses else NEIGHBOURS
+    rows, even = bool(space.after), len(space.lists) <= 1
+    accesses = _accesses(kinds, space)
+    vector = 1 if rows or not even or STRIDED in accesses else NEIGHBOURS
     axes = (*space.before, *space.chosen, *space.after)
+    extents = tuple(n for n, _ in space.lists)
     furthest = max(
         reach(tuple(n for n, _ in axes), tuple(s for _, s in axes)), space.size, space.listed,
         prod(n for n, _ in space.chosen),
+        *(reach(extents, s) for s in _steps(space)),
     )  # fmt: skip
-    whole = aligned and not policy.chunked and itemsize * vector <= 16 and (
+    whole = whole and not policy.chunked and itemsize * vector <= WORD and (
         not space.before or space.listed % vector == 0
     )
     index = index_type(furthest, policy.chunked)
     return GatherPlan(
-        op, mode, accesses, itemsize, len(space.before), len(space.chosen),
-        max(0, len(space.after) - 1) if rows else -1, vector,
-        rows and space.after[-1][1] == 1, whole, single, index, policy,
+        op, mode, accesses, itemsize, len(space.before), 0 if even else len(space.lists),
+        len(space.chosen), max(0, len(space.after) - 1) if rows else -1, vector,
+        rows and space.after[-1][1] == 1, aligned and not policy.chunked, whole, single, index, policy,
     )  # fmt: skip
+
+
+def _steps(space: GatherSpace) -> list[Shape]:
+    """The strides of each input of the list that is not constant."""
+    return list(zip(*(steps for _, steps in space.lists), strict=True))
+
+
+def _accesses(kinds: Sequence[str], space: GatherSpace) -> tuple[str, ...]:
+    """Access classes: a list in several loops is read element by element."""
+    steps = iter(_steps(space)) if space.lists else None
+    found = []
+    for kind in kinds:
+        if kind == "const":
+            found.append(kind)
+            continue
+        step = next(steps) if steps is not None else (0,)
+        even = access(step[0]) if len(step) == 1 else ZERO
+        found.append(kind if kind == INDEX else even)
+    return tuple(found)
 
 
 def work(space: GatherSpace, plan: GatherPlan) -> int:
@@ -132,11 +197,19 @@ def sizes(space: GatherSpace, plan: GatherPlan) -> list[int]:
     found = [work(space, plan), space.listed]
     if plan.after_rank < 0:
         found.append(-(-space.listed // plan.vector))
-        outer: tuple[tuple[int, int], ...] = ()
+        outer: tuple[Axis, ...] = ()
     else:
         found += space.after[-1]
-        outer = tuple(reversed(space.after[:-1]))
-    for group in (tuple(reversed(space.before)), tuple(reversed(space.chosen)), outer):
-        for n, s in group:
+        outer = space.after[:-1]
+    for group in (space.before, space.chosen, outer):
+        for n, s in reversed(group):
             found += [n, s]
+    placed = [a for a in plan.accesses if a != "const"]
+    steps = _steps(space) or [(0,)] * len(placed)
+    if not plan.list_rank:
+        return found + [s for (s,), access in zip(steps, placed, strict=True) if access in STEPPED]
+    found += [n for n, _ in reversed(space.lists)]
+    for one in steps:
+        found += reversed(one)
     return found
+

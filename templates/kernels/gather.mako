@@ -13,6 +13,7 @@
 ## settle   the scatter of i where w[number(i)] == i
 ##
 ## check    nothing is moved: numbers out of bounds are found before a scatter
+## resolve  y[i] = number(i), in bounds
 ##
 ## rows     (there are after axes) A unit is a row of n0 elements on a CPU, an element on a GPU; else `V`
 ##          neighbours in the list.
@@ -43,11 +44,27 @@
 <%def name="transfer(y, z)">
 % if op == 'gather':
       yp[${y}] = zp[${z}];
+% elif op == 'resolve':
+      yp[${y}] = ${z};
 % else:
       zp[${z}] = yp[${'0' if single else y}];
 % endif
 </%def>
+## Where the inputs lie that do not go through memory in even steps along the list.
+<%def name="bases(j)">
+% if list_rank:
+% for s in inputs.operands:
+      long ${s.base} = ${s.start if s.access == 'index' else '0'};
+% endfor
+      {
+        ${I} position = ${j};
+        ${lines.move(I, [s.name for s in inputs.operands], 'l', 'position', list_rank)}
+      }
+% endif
+</%def>
+## The inputs of the numbers at position j of the list, and at the neighbours after it.
 <%def name="load(j)">
+${bases(j)}
 % for s in inputs.operands:
       ${access.load(s, s.base, j)}
 % endfor
@@ -89,7 +106,13 @@
 % endif
 % elif not listing:
 % for w in range(V):
-      ${f'if ({w} < {m})' if m else ''} ${f'if (winners[k_{w}] == (int)(j + {w}))' if op == 'settle' else ''} { ${I} zb = z_start; ${choose(f'k_{w}')} ${transfer(f'y_start + j + {w}', 'zb')} }
+      ${f'if ({w} < {m})' if m else ''} ${f'if (winners[k_{w}] == (int)(j + {w}))' if op == 'settle' else ''} {
+% if op == 'resolve':
+        ${transfer(f'j + {w}', f'k_{w}')}
+% else:
+        ${I} zb = z_start; ${choose(f'k_{w}')} ${transfer(f'y_start + j + {w}', 'zb')}
+% endif
+      }
 % endfor
 % endif
 </%def>
@@ -104,8 +127,10 @@ void ${op}(${', '.join(params)}) {
 % for line in inputs.prepare:
   ${line}
 % endfor
-% if not listing:
+% if op in moving:
   zp += zo;
+% endif
+% if not listing:
   yp += yo;
 % endif
   ${lines.units('u', 'units', policy)}

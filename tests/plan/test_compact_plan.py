@@ -8,7 +8,6 @@ import numpy as np
 
 from clarray.codegen.compact import places
 from clarray.plan.compact import access_class, compact_plan, flat_step, parts
-from clarray.plan.gather import gather_space
 from clarray.plan.tuning.rows import ROWS
 
 
@@ -47,11 +46,3 @@ def test_parts_are_worth_their_launch() -> None:
     plan = compact_plan(("unit",), dtype, dtype, 1000, True, False, False, policy)
     assert parts(100, 400, 8, plan) == 1
     assert parts(1 << 25, 1 << 27, 8, plan) == 16
-
-
-def test_axes_of_a_gather_are_merged() -> None:
-    space = gather_space([(3, 20), (4, 5)], [(1, 7)], [(2, 10), (5, 1)], 6)
-    assert space.before == ((12, 5),)
-    assert space.chosen == ()
-    assert space.after == ((2, 10), (5, 1))
-    assert space.size == 12 * 6 * 10

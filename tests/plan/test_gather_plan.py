@@ -1,0 +1,56 @@
+"""Plans of gathers: plain values, no device."""
+
+from __future__ import annotations
+
+from clarray.plan.gather import gather_plan, gather_space, sizes, widened, widening, work
+from clarray.plan.tuning.rows import ROWS
+
+ROWS_OF_64 = gather_space([], [(100, (1,))], [(1000, 64)], [(64, 1)])
+
+
+def test_axes_are_merged() -> None:
+    space = gather_space([(3, 20), (4, 5)], [(2, (3, 0)), (3, (1, 0))], [(1, 7)], [(2, 10), (5, 1)])
+    assert space.before == ((12, 5),)
+    assert space.lists == ((6, (1, 0)),)
+    assert space.chosen == ()
+    assert space.after == ((2, 10), (5, 1))
+    assert space.size == 12 * 6 * 10
+
+
+def test_rows_are_moved_in_words_of_16_bytes() -> None:
+    assert widening(ROWS_OF_64, 4, [0, 0]) == 4
+    assert widening(ROWS_OF_64, 4, [2, 0]) == 2
+    assert widening(ROWS_OF_64, 1, [0, 0]) == 16
+    assert widening(ROWS_OF_64, 16, [1, 3]) == 1
+    space = widened(ROWS_OF_64, 4)
+    assert space.chosen == ((1000, 16),)
+    assert space.after == ((16, 1),)
+    assert widened(gather_space([], [(9, (1,))], [(5, 4)], [(4, 1)]), 4).after == ()
+
+
+def test_elements_that_lie_apart_are_not_joined() -> None:
+    assert widening(gather_space([], [(9, (1,))], [(5, 1)], [(8, 5)]), 4, [0, 0]) == 1
+    assert widening(gather_space([], [(9, (1,))], [(5, 3)], [(8, 1)]), 4, [0, 0]) == 1
+    assert widening(gather_space([], [(9, (1,))], [(5, 1)], []), 4, [0, 0]) == 1
+
+
+def test_a_list_in_several_loops_is_read_by_element() -> None:
+    space = gather_space([], [(3, (1, 0)), (5, (0, 1))], [(7, 5), (5, 1)], [])
+    for name in ("cpu", "nvidia"):
+        policy = ROWS[name].elementwise
+        plan = gather_plan("gather", "raise", ["memory", "memory"], space, 4, True, True, False, policy)
+        assert plan.list_rank == 2
+        assert plan.vector == 1
+        assert plan.accesses == ("zero", "zero")
+        assert plan.chosen_rank == 1
+        # units, numbers, blocks, the chosen axis, the loops innermost first, two inputs' strides
+        assert sizes(space, plan) == [15, 15, 15, 35, 1, 5, 3, 0, 1, 1, 0]
+        assert work(space, plan) == 15
+
+
+def test_what_is_far_counts_in_64_bits() -> None:
+    policy = ROWS["nvidia"].elementwise
+    near = gather_plan("gather", "raise", ["memory"], ROWS_OF_64, 4, True, True, False, policy)
+    far = gather_space([], [(100, (1 << 30,))], [(1000, 64)], [(64, 1)])
+    assert near.index == "int"
+    assert gather_plan("gather", "raise", ["memory"], far, 4, True, True, False, policy).index == "long"
