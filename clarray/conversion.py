@@ -10,10 +10,11 @@ import numpy as np
 
 from clarray import creation, ufunc_calls
 from clarray.array import DeviceArray, wrap
-from clarray.evaluate import evaluate, finish
+from clarray.evaluate import evaluate, finish, share_with_host
 from clarray.expr.node import MASKED, Node
 from clarray.expr.view import check_order
 from clarray.hostdata import device_dtype, host_window
+from clarray.indexing import is_writeable
 from clarray.runtime import find_device, profile
 
 # Scalars ------------------------------------------------------------------------------------------
@@ -140,12 +141,31 @@ def asnumpy(a: Any) -> np.ndarray:
     return out
 
 
+def host_array(array: DeviceArray) -> np.ndarray:
+    """Give an ndarray on an array's own memory, which must be host memory; it is shared from now on."""
+    node = evaluate(array._node)
+    if node.size == 0:
+        return np.empty(node.shape, node.dtype)
+    share_with_host(node, node if array._base is None else array._base._node)
+    found = host_window(node)
+    assert found is not None
+    found.flags.writeable = is_writeable(array)
+    return found
+
+
 def to_ndarray(array: DeviceArray, dtype: Any, copy: bool | None) -> np.ndarray:
-    """``__array__``: an explicit request for host memory, so it is granted, with a copy."""
-    if copy is False:
-        raise ValueError("a DeviceArray cannot be given to NumPy without a copy; use copy=None")
-    found = asnumpy(array)
-    return found if dtype is None else found.astype(dtype, copy=False)
+    """``__array__``: an explicit request for host memory, so it is granted.
+
+    It is a copy, the same on every device, unless ``copy=False`` asks for the memory itself.
+    """
+    if copy is not False:
+        found = asnumpy(array)
+        return found if dtype is None else found.astype(dtype, copy=False)
+    if dtype is not None and np.dtype(dtype) != array.dtype:
+        raise ValueError(f"Unable to avoid copy: the array is {array.dtype}, not {np.dtype(dtype)}")
+    if not array.device.capabilities.host_memory:
+        raise ValueError(f"Unable to avoid copy: the array is on {array.device}, not in host memory; use copy=None")
+    return host_array(array)
 
 
 def astype(

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from clarray.array import DeviceArray, wrap
-from clarray.conversion import asnumpy
+from clarray.conversion import asnumpy, host_array
 from clarray.creation import asarray, device_for
-from clarray.evaluate import evaluate, share_with_host
-from clarray.hostdata import device_dtype, host_window, share, upload
-from clarray.indexing import is_writeable
+from clarray.hostdata import device_dtype, share, upload
 from clarray.runtime import devices
 
 __all__ = ["from_dlpack"]
@@ -72,18 +70,6 @@ def device_of(array: DeviceArray) -> tuple[int, int]:
         return _HOST
     listed = devices()
     return OPENCL, listed.index(device) if device in listed else len(listed)
-
-
-def host_array(array: DeviceArray) -> np.ndarray:
-    """Give an ndarray on an array's own memory, which must be host memory; it is shared from now on."""
-    node = evaluate(array._node)
-    if node.size == 0:
-        return np.empty(node.shape, node.dtype)
-    share_with_host(node, node if array._base is None else array._base._node)
-    found = host_window(node)
-    assert found is not None
-    found.flags.writeable = is_writeable(array)
-    return found
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceArray:
