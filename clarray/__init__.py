@@ -25,6 +25,7 @@ from clarray.inspection import *  # noqa: F403
 from clarray.joining import *  # noqa: F403
 from clarray.kernels import *  # noqa: F403
 from clarray.logic import *  # noqa: F403
+from clarray.logic import *  # noqa: F403
 from clarray.manipulation import *  # noqa: F403
 from clarray.nanfunctions import *  # noqa: F403
 from clarray.numpy_names import *  # noqa: F403

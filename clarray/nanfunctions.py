@@ -8,13 +8,14 @@ import numpy as np
 
 from clarray import reductions, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
+from clarray.composing import applied
 from clarray.expr import build
 from clarray.expr.node import Node
 from clarray.operands import scalar_node
 from clarray.ops.promotion import resolve
 from clarray.ops.special import select_loop
 from clarray.ops.ufuncs import find_loop
-from clarray.reduce_calls import applied, finished, ufunc_reduce
+from clarray.reduce_calls import finished, ufunc_reduce
 
 __all__ = [
     "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum",

@@ -111,12 +111,6 @@ def full_node(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
     return ufunc_calls.filled(scalar_node(value, dtype), shape)
 
 
-def applied(ufunc: np.ufunc, *args: Node, dtype: np.dtype | None = None) -> Node:
-    """Grow ``ufunc(*args)`` in the dtypes NumPy chooses."""
-    in_dtypes, out_dtypes = resolve(ufunc, tuple(a.dtype for a in args), dtype)
-    return build.nary(find_loop(ufunc, in_dtypes, out_dtypes), args)
-
-
 _monoids: dict[tuple[np.ufunc, np.dtype, Any, Any], Monoid] = {}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, wrap
+from clarray.composing import applied
 from clarray.evaluate import evaluate
 from clarray.expr import build
 from clarray.expr.node import MASKED, Node
@@ -19,7 +20,6 @@ from clarray.operands import scalar_node
 from clarray.ops.monoids import fold_monoid, statistic_monoid
 from clarray.ops.special import select_loop
 from clarray.reduce_calls import (
-    applied,
     axes_of,
     finished,
     full_node,
@@ -217,20 +217,26 @@ def _squares(
             return total, None, result
     else:
         about = node if given_mean is None else operand(given_mean)
-        value = wrap(_squared_distance(node, about, work, real))
+        value = wrap(_squared_distance(node, about, work))
         chosen = True if mask is None else wrap(mask)
         total = ufunc_reduce(np.add, value, axis, real, None, keepdims, _NO, chosen)._node
     number = count if mask is None else _counted(mask, node.shape, axes, keepdims)
     return total, number, result
 
 
-def _squared_distance(node: Node, about: Node, work: np.dtype, real: np.dtype) -> Node:
+def _squared_distance(node: Node, about: Node, work: np.dtype) -> Node:
     if work.kind in "fc":
         node = ufunc_calls.cast(node, work)
-    away = applied(np.subtract, node, about)
-    if away.dtype.kind != "c":
-        return applied(np.square, away)
-    return ufunc_calls.cast(applied(np.multiply, away, applied(np.conjugate, away)), real)
+    return squared_magnitude(applied(np.subtract, node, about))
+
+
+def squared_magnitude(node: Node) -> Node:
+    """Grow each value times its conjugate, which is real."""
+    dtype = node.dtype
+    if dtype.kind != "c":
+        return applied(np.square, node)
+    squared = applied(np.multiply, node, applied(np.conjugate, node))
+    return ufunc_calls.cast(squared, np.dtype(dtype.char.lower()))
 
 
 def variance(

@@ -1,4 +1,4 @@
-"""The two elementwise operations that are no ufuncs: conversion and selection."""
+"""The elementwise operations that are no ufuncs: conversion, selection, the parts of complex numbers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from clarray.codegen.ctype import Dialect, select
-from clarray.ops.forms import Form, Row
+from clarray.codegen.ctype import Dialect, compute_type, select
+from clarray.ops.forms import Form, Row, exact
 from clarray.ops.ufuncs import Loop, next_code
 
-__all__ = ["cast_loop", "select_loop"]
+__all__ = ["cast_loop", "compose_loop", "part_loop", "select_loop"]
 
 _BOOL = np.dtype(bool)
 _casts: dict[np.dtype, Loop] = {}
 _selects: dict[np.dtype, Loop] = {}
+_parts: dict[tuple[np.dtype, int], Loop] = {}
+_composes: dict[np.dtype, Loop] = {}
 
 
 def _make(name: str, form: Form, in_dtypes: tuple[np.dtype, ...], out_dtype: np.dtype) -> Loop:
@@ -45,4 +47,27 @@ def select_loop(dtype: np.dtype) -> Loop:
     if found is None:
         found = _make("where", Form(_select, "exact"), (_BOOL, dtype, dtype), dtype)
         _selects[dtype] = found
+    return found
+
+
+def part_loop(dtype: np.dtype, number: int) -> Loop:
+    """The real (0) or imaginary (1) part of complex values."""
+    found = _parts.get((dtype, number))
+    if found is None:
+        real = np.dtype(f"f{dtype.itemsize // 2}")
+        found = _make(("real", "imag")[number], exact(("{0}.x", "{0}.y")[number]), (dtype,), real)
+        _parts[dtype, number] = found
+    return found
+
+
+def _compose(loop: Any, args: list[str], dialect: Dialect) -> str:
+    return f"(({compute_type(loop.out_dtype)})({args[0]}, {args[1]}))"
+
+
+def compose_loop(dtype: np.dtype) -> Loop:
+    """The complex values of a real and an imaginary part."""
+    found = _composes.get(dtype)
+    if found is None:
+        whole = np.dtype(f"c{dtype.itemsize * 2}")
+        found = _composes[dtype] = _make("complex", Form(_compose, "exact"), (dtype, dtype), whole)
     return found

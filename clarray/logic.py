@@ -1,0 +1,289 @@
+"""Comparisons of whole arrays, and tests of what kind of number each element is."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from clarray import reductions, ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.composing import Operand, applied, as_operand, chosen, composed, imag_part, real_part
+from clarray.creation import asarray
+from clarray.expr.node import Node
+from clarray.expr.view import broadcast_shapes
+from clarray.manipulation import real
+from clarray.operands import scalar_node
+from clarray.ufunc_calls import cast, device_of_operands, filled, settled
+
+__all__ = [
+    "allclose", "array_equal", "array_equiv", "fix", "isclose", "iscomplex", "isneginf", "isposinf", "isreal",
+    "nan_to_num", "real_if_close",
+]  # fmt: skip
+
+_BOOL = np.dtype(bool)
+
+
+# Comparisons --------------------------------------------------------------------------------------
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> DeviceArray:
+    """Whether elements are equal within ``atol + rtol * abs(b)``, in one pass over both operands.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Broadcast against each other. `b` is the reference: the tolerance follows its magnitude.
+    rtol, atol : array_like
+        Relative and absolute tolerance.
+    equal_nan : bool
+        Whether NaN is close to NaN.
+
+    Returns
+    -------
+    DeviceArray of bool
+    """
+    found: DeviceArray = settled(_close(a, b, rtol, atol, equal_nan))
+    return found
+
+
+def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Node:
+    device = device_of_operands((a, b, rtol, atol))
+    x, y, relative, absolute = (as_operand(value, device) for value in (a, b, rtol, atol))
+    if not isinstance(x, Node) and not isinstance(y, Node):
+        x = as_array(x, device)._node
+    if isinstance(y, Node):
+        y = cast(y, np.result_type(y.dtype, 1.0))
+    elif isinstance(y, int):
+        y = float(y)
+    _check_tolerances(relative, absolute)
+    allowed = applied(np.add, absolute, applied(np.multiply, relative, applied(np.absolute, y)))
+    near = applied(np.less_equal, applied(np.absolute, applied(np.subtract, x, y)), allowed)
+    close = applied(np.logical_or, applied(np.logical_and, near, applied(np.isfinite, y)), applied(np.equal, x, y))
+    if equal_nan:
+        close = applied(np.logical_or, close, _both_nan(x, y))
+    assert isinstance(close, Node)
+    return close
+
+
+def _both_nan(x: Operand, y: Operand) -> Node:
+    both: Node = applied(np.logical_and, applied(np.isnan, x), applied(np.isnan, y))
+    return both
+
+
+def _check_tolerances(relative: Operand, absolute: Operand) -> None:
+    """Warn of tolerances that are not finite, as `numpy.errstate` wants it."""
+    if all(_all(applied(np.isfinite, each)) for each in (relative, absolute)):
+        return
+    shown = [wrap(x) if isinstance(x, Node) else x for x in (absolute, relative)]
+    message = "One of rtol or atol is not valid, atol: {}, rtol: {}".format(*shown)
+    wanted = np.geterr()["invalid"]
+    if wanted == "warn":
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+    elif wanted == "raise":
+        raise FloatingPointError(message)
+    elif wanted == "print":
+        print(message)
+
+
+def _all(tested: Operand) -> bool:
+    return bool(reductions.all(wrap(tested)) if isinstance(tested, Node) else tested)
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements are close, a Python bool; one fused pass. See `isclose`."""
+    return _all(_close(a, b, rtol, atol, equal_nan))
+
+
+def _operands(a: Any, b: Any) -> tuple[DeviceArray, DeviceArray] | None:
+    """Both operands as arrays, or None where one is none."""
+    device = device_of_operands((a, b))
+    try:
+        return as_array(a, device), as_array(b, device)
+    except (TypeError, ValueError):
+        return None
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """Whether two arrays have the same shape and elements, a Python bool.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+    equal_nan : bool
+        Whether NaN equals NaN; a complex number is NaN if one of its parts is.
+    """
+    found = _operands(a1, a2)
+    if found is None:
+        return False
+    x, y = found
+    if x.shape != y.shape:
+        return False
+    same = applied(np.equal, x._node, y._node)
+    if equal_nan:
+        same = applied(np.logical_or, same, _both_nan(x._node, y._node))
+    return _all(same)
+
+
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """Whether two arrays can be broadcast against each other and are equal then, a Python bool."""
+    found = _operands(a1, a2)
+    if found is None:
+        return False
+    try:
+        broadcast_shapes([x.shape for x in found])
+    except ValueError:
+        return False
+    return _all(applied(np.equal, *(x._node for x in found)))
+
+
+# Tests of each element ----------------------------------------------------------------------------
+
+
+def _constant(value: bool, array: DeviceArray) -> DeviceArray:
+    """The same answer for every element, a value without memory."""
+    return wrap(filled(scalar_node(value, _BOOL), array.shape))
+
+
+def iscomplex(x: Any) -> DeviceArray:
+    """Whether elements have an imaginary part other than zero."""
+    array = as_array(x)
+    if array.dtype.kind != "c":
+        return _constant(False, array)
+    found: DeviceArray = settled(applied(np.not_equal, imag_part(array._node), 0))
+    return found
+
+
+def isreal(x: Any) -> DeviceArray:
+    """Whether the imaginary part of elements is zero."""
+    array = as_array(x)
+    if array.dtype.kind != "c":
+        return _constant(True, array)
+    found: DeviceArray = settled(applied(np.equal, imag_part(array._node), 0))
+    return found
+
+
+def _is_infinity(x: Any, infinity: float, out: Any) -> DeviceArray:
+    array = as_array(x)
+    if array.dtype.kind == "c":
+        raise TypeError(
+            f"This operation is not supported for {array.dtype} values because it would be ambiguous."
+        )
+    if array.dtype.kind == "f":
+        found: DeviceArray = ufunc_calls.call(np.equal, (array, infinity), out=out)
+    else:
+        never = _constant(False, array)
+        found = ufunc_calls.call(np.logical_and, (never, never), out=out)
+    return found
+
+
+def isposinf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
+    """Whether elements are positive infinity.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex.
+    """
+    return _is_infinity(x, np.inf, out)
+
+
+def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
+    """Whether elements are negative infinity.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex.
+    """
+    return _is_infinity(x, -np.inf, out)
+
+
+# Other values for some elements -------------------------------------------------------------------
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> DeviceArray:  # fmt: skip
+    """Put finite numbers in place of NaN and infinities, in one pass.
+
+    Parameters
+    ----------
+    x : array_like
+        Integers and bools have none of these, and stay as they are. Of complex numbers each part is treated.
+    copy : bool
+        False writes to `x` itself.
+    nan : array_like
+        What NaN becomes; arrays broadcast to `x`.
+    posinf, neginf : array_like, optional
+        What the infinities become; by default the largest and smallest numbers of the dtype.
+
+    Raises
+    ------
+    TypeError
+        A replacement cannot be converted to the dtype of `x` under the rule ``'same_kind'``.
+    ValueError
+        ``copy=False``, and `x` is no array.
+    """
+    array = asarray(x, copy=bool(copy)) if not isinstance(x, DeviceArray) else x
+    node = array._node
+    if node.dtype.kind not in "fc":
+        return array.copy("K") if copy and array is x else array
+    dtype = np.dtype(f"f{node.dtype.itemsize // 2}") if node.dtype.kind == "c" else node.dtype
+    limits = np.finfo(dtype)
+    given = (nan, float(limits.max) if posinf is None else posinf, float(limits.min) if neginf is None else neginf)
+    values = [_replacement(value, array, dtype) for value in given]
+    if node.dtype.kind == "c":
+        made = composed(_replaced(real_part(node), *values), _replaced(imag_part(node), *values))
+    else:
+        made = _replaced(node, *values)
+    if copy:
+        found: DeviceArray = settled(made)
+        return found
+    array[...] = wrap(made)
+    return array
+
+
+def _replacement(value: Any, array: DeviceArray, dtype: np.dtype) -> Operand:
+    """A replacement in the dtype of what it replaces; NumPy judges whether it can be converted."""
+    found = as_operand(value, array.device)
+    if isinstance(found, Node):
+        np.copyto(np.empty(0, dtype), np.empty(0, found.dtype))
+        return cast(found, dtype)
+    np.copyto(np.empty(0, dtype), found)
+    return found
+
+
+def _replaced(value: Node, nan: Operand, posinf: Operand, neginf: Operand) -> Node:
+    finite = chosen(applied(np.equal, value, np.inf), posinf, value)
+    finite = chosen(applied(np.equal, value, -np.inf), neginf, finite)
+    return chosen(applied(np.isnan, value), nan, finite)
+
+
+def real_if_close(a: Any, tol: float = 100) -> DeviceArray:
+    """Take the real parts of complex numbers if all imaginary parts are close to zero.
+
+    Parameters
+    ----------
+    a : array_like
+    tol : float
+        Above 1 in units of the dtype's machine epsilon, else an absolute bound.
+
+    Returns
+    -------
+    DeviceArray
+        The real parts, as a view; `a` itself where a part is not close to zero. Deciding waits for one pass.
+    """
+    array = as_array(a)
+    if array.dtype.kind != "c":
+        return array
+    bound = float(np.finfo(array.dtype).eps) * tol if tol > 1 else tol
+    close = applied(np.less, applied(np.absolute, imag_part(array._node)), bound)
+    return real(array) if _all(close) else array
+
+
+def fix(x: Any, out: DeviceArray | None = None) -> DeviceArray:
+    """Round towards zero; the same as `clarray.trunc`."""
+    found: DeviceArray = ufunc_calls.call(np.trunc, (as_array(x),), out=out)
+    return found
