@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _enqueue = cl.enqueue_nd_range_kernel
 
 
-# Saving a binary makes PoCL compile a general variant of the kernel first, as long as a build: only
-# what is used again is saved at once; the rest waits for the end of the process.
+# Saving a binary makes PoCL compile the kernels of the program that have not been launched: only what
+# is used again is saved at once; the rest waits for the end of the process.
 _LAUNCHES_BEFORE_SAVING = 3
 
 
@@ -137,7 +137,7 @@ class Kernel:
             bound.seen.add(local)
         elif launches == 1:
             bound.queue.finish()
-            pocl.touch_constants()
+            pocl.after_first_launch(self.name)
             self._program.save_at_exit(bound.lane)
         elif launches == _LAUNCHES_BEFORE_SAVING:
             bound.seen.add(local)

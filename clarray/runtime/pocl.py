@@ -19,6 +19,7 @@ nothing else. Exchanging it saves compiling every program twice.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
@@ -26,6 +27,7 @@ import platform
 import re
 import struct
 import sys
+from pathlib import Path
 
 import pyopencl as cl
 
@@ -139,12 +141,20 @@ def _text(memory: int, pointer: int) -> bytes:
         return b""
 
 
-_KERNEL_CONSTANTS = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r--p .*/pocl/.*\.so$")
-_touched: set[str] = set()
+_KERNEL = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r--p .* (/.*/pocl/.*\.so)$")
+_known: set[str] = set()
 
 
-def touch_constants() -> None:
-    """Read the constants of the kernels loaded since the last call, so that their pages are there.
+def after_first_launch(name: str) -> None:
+    """Take care of the machine code that PoCL has made for the first launch of a kernel."""
+    loaded = _touch_constants()
+    files = [file for file in loaded if file.stem == name and "uncached" in file.parts]
+    if len(files) == 1:  # nobody else has just made one of the same name
+        _spare_general_variant(files[0])
+
+
+def _touch_constants() -> set[Path]:
+    """Read the constants of the kernels loaded since the last call, so that their pages are there; give the files.
 
     With AVX-512 LLVM 14 turns ``mask ? constant : 0`` into a masked load from the kernel's constants. A
     load whose mask is all false does not bring in a page that is missing, but takes a slow path in the
@@ -154,11 +164,26 @@ def touch_constants() -> None:
         with open("/proc/self/maps") as maps:
             lines = [line.rstrip() for line in maps if "/pocl/" in line]
     except OSError:  # not Linux
-        return
+        return set()
+    files = set()
     for line in lines:
-        found = _KERNEL_CONSTANTS.match(line)
-        if found and line not in _touched:
-            _touched.add(line)
-            first, last = (int(part, 16) for part in found.groups())
+        found = _KERNEL.match(line)
+        if found and line not in _known:
+            _known.add(line)
+            first, last = (int(part, 16) for part in found.groups()[:2])
             for page in range(first, last, mmap.PAGESIZE):
                 ctypes.string_at(page, 1)
+            files.add(Path(found[3]))
+    return files
+
+
+def _spare_general_variant(file: Path) -> None:
+    """Let PoCL find what it would compile for a binary: a variant of the kernel for any launch.
+
+    Nothing ever runs it, since a binary holds the program as well, and from that comes what a launch
+    needs and the binary has not. So what was made for the first launch stands in for it.
+    """
+    general = file.parent.parent / "0-0-0" / file.name
+    with contextlib.suppress(OSError):
+        general.parent.mkdir()
+        os.link(file, general)

@@ -30,6 +30,22 @@ assert (out == 4 * np.arange(8)).all(), out
 print(p.builds)
 """
 
+OF_ONE_SHAPE = """
+import numpy as np
+from clarray.runtime import current_device
+device = current_device()
+source = "kernel void place(global int *x) { x[get_global_id(0)] = get_local_id(0) + get_global_size(0); }"
+kernel = device.program(source, {"place": ("buffer",)}).kernel("place")
+size = 200_000
+out = np.empty(size, np.int32)
+memory = device.allocate(out.nbytes)
+for groups, local in SHAPES:
+    kernel.launch((groups,), (local,), (memory.buffer,))
+    device.read(memory, 0, out)
+    there = groups * local
+    assert (out[:there] == np.arange(there) % local + there).all(), (groups, local)
+"""
+
 
 def test_bytes_come_back(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path / "not" / "yet")
@@ -125,6 +141,13 @@ def test_a_binary_the_runtime_refuses_is_replaced(fresh: Any, tmp_path: Path) ->
     again = fresh(ONCE)
     assert (again.stdout, again.stderr) == ("1\n", "")
     assert fresh(ONCE).stdout == "0\n"
+
+
+def test_what_was_kept_of_one_launch_serves_every_other(fresh: Any, tmp_path: Path) -> None:
+    kept = fresh(OF_ONE_SHAPE.replace("SHAPES", "[(8, 1)] * 3"))
+    again = fresh(OF_ONE_SHAPE.replace("SHAPES", "[(8, 1), (2, 4), (100_000, 1), (50_000, 4), (8, 1)]"))
+    assert (kept.stderr, again.stderr) == ("", "")
+    assert list((tmp_path / "programs").iterdir())
 
 
 def test_many_processes_at_once(fresh: Any) -> None:
