@@ -1,9 +1,20 @@
 """What is measured: a table of rows, and of the inputs they name, per chapter."""
 
-from operations import array, compact, histogram, products, scan, sets, sort, stencil
+from operations import (
+    array,
+    compact,
+    histogram,
+    indexing,
+    manipulation,
+    products,
+    scan,
+    sets,
+    sort,
+    stencil,
+)
 from operations.row import Aim, Input, Operation, Sizes
 
-_CHAPTERS = (array, scan, compact, sets, sort, histogram, products, stencil)
+_CHAPTERS = (array, scan, compact, indexing, manipulation, sets, sort, histogram, products, stencil)
 
 OPERATIONS = [row for chapter in _CHAPTERS for row in chapter.OPERATIONS]
 INPUTS = {name: row for chapter in _CHAPTERS for name, row in chapter.INPUTS.items()}

@@ -1,4 +1,4 @@
-"""Choosing elements by a mask or by number."""
+"""Choosing elements by a mask."""
 
 from __future__ import annotations
 
@@ -6,23 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from operations.row import NO_OPENCL, Input, Operation, at_least, near_floor, uniform, within
+from operations.row import NO_OPENCL, Input, Operation, at_least, near_floor, uniform
 
 
 def _half(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return uniform(random, shape) > 0.5
 
 
-def _near(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Positions in an order of their own, those of a block of 4096 near each other."""
-    block = min(4096, shape[0])
-    order = random.permutation(block).astype(np.int64)
-    return (np.arange(0, shape[0], block)[:, None] + order).reshape(-1)[: shape[0]]
-
-
 INPUTS: dict[str, Input] = {
     "kept": Input(lambda s: (s["large"],), _half),
-    "near": Input(lambda s: (s["large"],), _near),
 }
 
 # Under jit a shape may not depend on values, and numexpr has no such operations.
@@ -58,12 +50,5 @@ OPERATIONS: list[Operation] = [
         lambda xp, kept: xp.nonzero(kept)[0],
         says={**_ELSEWHERE, "torch": _torch_nonzero},
         aims=near_floor(1.4),
-    ),
-    Operation(
-        "a[i], near each other",
-        ("a", "near"),
-        lambda xp, a, near: a[near],
-        says=_ELSEWHERE,
-        aims=within(gpu=1.1e-3),
     ),
 ]
