@@ -39,9 +39,9 @@ INPUTS: dict[str, Input] = {
     "near": Input(lambda s: (s["large"],), _near),
     "anywhere": Input(lambda s: (s["large"],), _anywhere),
     "target": Input(lambda s: (s["large"],), uniform),
-    "lines": Input(lambda s: s["rows"][:1], _permutation),
-    "columns": Input(lambda s: s["rows"][1:], _permutation),
-    "along": Input(lambda s: s["rows"], _below_and_above),
+    "row_order": Input(lambda s: s["rows"][:1], _permutation),
+    "column_order": Input(lambda s: s["rows"][1:], _permutation),
+    "per_row": Input(lambda s: s["rows"], _below_and_above),
 }
 
 # numexpr has no such operations.
@@ -89,14 +89,14 @@ OPERATIONS: list[Operation] = [
         )
         for where, name, aims in (("near each other", "near", _AIMS), ("anywhere", "anywhere", at_least(1)))
     ),
-    Operation("A[i], whole rows", ("rows", "lines"), _taken, says=_ELSEWHERE, aims=_AIMS),
+    Operation("A[i], whole rows", ("rows", "row_order"), _taken, says=_ELSEWHERE, aims=_AIMS),
     Operation(
-        "A[:, i], whole columns", ("rows", "columns"), lambda xp, rows, i: rows[:, i], says=_ELSEWHERE, aims=_AIMS
+        "A[:, i], whole columns", ("rows", "column_order"), lambda xp, rows, i: rows[:, i], says=_ELSEWHERE, aims=_AIMS
     ),
     Operation(
         "take_along_axis, axis 1",
-        ("rows", "along"),
-        lambda xp, rows, along: xp.take_along_axis(rows, along, axis=1),
+        ("rows", "per_row"),
+        lambda xp, rows, per_row: xp.take_along_axis(rows, per_row, axis=1),
         says={**_ELSEWHERE, "torch": None},  # which knows no negative positions
         aims=at_least(1),
     ),
