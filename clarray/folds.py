@@ -267,14 +267,14 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
         _update_all(ufunc, a, value, indices)
         return
     targets = named(a, indices)
-    if value is not None:
-        _check_fits(value, targets.result_shape)
-        value = _independent(value, a)
-        _check_exponents(ufunc, loop, value)
     try:
         numbers = resolved(targets)
     except OutOfBounds:
         out_of_bounds(a, indices)
+    if value is not None:
+        _check_fits(value, targets.result_shape)
+        value = _independent(value, a)
+        _check_exponents(ufunc, loop, value)
     if prod(targets.result_shape):
         update(evaluate(a._node), targets._replace(numbers=numbers, mode="known"), loop, value)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray import compaction, gathering, ufunc_calls
+from clarray import compaction, gathering, positions, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate
 from clarray.expr import build
@@ -26,7 +26,6 @@ from clarray.windows import view_of, window
 __all__ = ["copyto"]
 
 _BOOL = np.dtype(bool)
-_NEED_INTEGER = "arrays used as indices must be of integer (or boolean) type"
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -65,28 +64,18 @@ def _mask_of(array: DeviceArray, key: Any) -> Node | bool | None:
         if len(key) != 1:
             return None
         key = key[0]
-    if not isinstance(key, DeviceArray):
-        key = np.asarray(key)
-        if key.size == 0 and key.dtype == float:
-            key = key.astype(np.intp)
-    if key.dtype.kind not in "biu":
-        raise IndexError(_NEED_INTEGER)
-    if key.dtype != _BOOL:
+    mask = positions.as_item(key)
+    if not isinstance(mask, DeviceArray | np.ndarray) or mask.dtype != _BOOL:
         return None
-    if key.ndim == 0:
-        return bool(key)
-    if key.ndim > array.ndim:
+    if mask.ndim == 0:
+        return bool(mask)
+    if mask.ndim > array.ndim:
         raise IndexError(
             f"too many indices for array: array is {array.ndim}-dimensional, "
-            f"but {key.ndim} were indexed"
+            f"but {mask.ndim} were indexed"
         )
-    for axis, (have, want) in enumerate(zip(key.shape, array.shape, strict=False)):
-        if have != want:
-            raise IndexError(
-                f"boolean index did not match indexed array along axis {axis}; size of axis is "
-                f"{want} but size of corresponding boolean axis is {have}"
-            )
-    return key._node if isinstance(key, DeviceArray) else array_node(key, array.device)
+    positions.check_mask(mask.shape, array.shape)
+    return mask._node if isinstance(mask, DeviceArray) else array_node(mask, array.device)
 
 
 def iterate(array: DeviceArray) -> Iterator[DeviceArray]:
@@ -116,15 +105,26 @@ def setitem(array: DeviceArray, key: Any, value: Any) -> None:
     if is_basic(key):
         found = index(view, key)
         assert found is not None
+        if not found.shape and not _has_ellipsis(key):
+            _check_element(value, array.dtype)
         _store(window(array, found), value)
         return
     mask = _mask_of(array, key)
     if mask is None:
         gathering.put_at(array, key, _value_node(value, array.dtype, array))
     elif isinstance(mask, bool):
-        _store(window(array, view) if mask else getitem(array, (None,))[:0], value)
+        _store_all(array, mask, value)
     else:
         _store_masked(array, mask, value)
+
+
+def _check_element(value: Any, dtype: np.dtype) -> None:
+    """Raise what NumPy raises for a value of one axis or more that shall be one element."""
+    if isinstance(value, DeviceArray):
+        if value.ndim:
+            np.zeros((), dtype)[()] = np.broadcast_to(np.zeros((), value.dtype), value.shape)
+    elif not np.isscalar(value) and np.ndim(value):
+        np.zeros((), dtype)[()] = value
 
 
 def _store(target: DeviceArray, value: Any) -> None:
@@ -180,6 +180,15 @@ def _fitted(node: Node, shape: tuple[int, ...]) -> Node:
     return node
 
 
+def _store_all(array: DeviceArray, mask: bool, value: Any) -> None:
+    """``a[True] = value``, and ``a[False] = value``, which only looks whether the value would fit."""
+    node = _value_node(value, array.dtype, array)
+    if not array.ndim:
+        _check_values(node)
+    target = getitem(array, (None,))[: int(mask)]
+    _store(target, wrap(gathering.fitted(node, target.shape)))
+
+
 def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
     rest = array.shape[len(mask.shape) :]
     node = value._node if isinstance(value, DeviceArray) else _value_node(value, array.dtype, array)
@@ -187,7 +196,9 @@ def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
         node = node.args[0]  # `a[m] += 1`: each selected element has its own value in place
     else:
         node = _value_node(wrap(node), array.dtype, array)
-        if not gathering.fits(node.shape, rest):
+        if not rest:
+            _check_values(node)
+        if mask.shape != array.shape[: len(mask.shape)] or not gathering.fits(node.shape, rest):
             compaction.put_where(array, mask, node)
             return
         node = _fitted(node, rest)
@@ -195,6 +206,15 @@ def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
         wide = wrap(evaluate(mask))
         mask = wide.reshape(wide.shape + (1,) * len(rest))._node
     ufunc_calls.assign(array, node, mask)
+
+
+def _check_values(values: Node) -> None:
+    """Refuse values of several axes for the elements that a mask of all axes selects."""
+    if len(values.shape) > 1:
+        raise TypeError(
+            "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, "
+            f"input has {len(values.shape)} dimensions"
+        )
 
 
 def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:

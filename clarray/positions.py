@@ -202,7 +202,8 @@ def _broadcast(chosen: list[Chosen]) -> Shape:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        texts = " ".join(str(s).replace(" ", "") for s in shapes)
+        each = [s for one, s in zip(chosen, shapes, strict=True) for _ in one.axes or (0,)]
+        texts = " ".join(str(s).replace(" ", "") for s in each)  # NumPy has an array per axis
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {texts} "
         ) from None
