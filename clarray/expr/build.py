@@ -59,6 +59,9 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
     """Grow ``loop(a, b)``, broadcasting the shapes."""
     readers_a = a.readers
     readers_b = b.readers
+    flags = a.flags | b.flags
+    if flags & MASKED:  # before shapes are compared: a selection's is the one before its mask
+        return _masked(loop, (a, b))
     shape = a.shape
     size = a.size
     if shape != b.shape:
@@ -69,9 +72,6 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
         else:
             shape = broadcast_shapes((shape, b.shape))
             size = math.prod(shape)
-    flags = a.flags | b.flags
-    if flags & MASKED:
-        return _masked(loop, (a, b))
     key = (loop.code, a.sig, b.sig)
     sig = _map_signatures.get(key)
     if sig is None:
@@ -192,12 +192,12 @@ def nary(loop: Any, args: tuple[Node, ...]) -> Node:
         return unary(loop, args[0])
     if len(args) == 2:
         return binary(loop, args[0], args[1])
-    shape = broadcast_shapes([a.shape for a in args])
     flags = 0
     for a in args:
         flags |= a.flags
     if flags & MASKED:
         return _masked(loop, args)
+    shape = broadcast_shapes([a.shape for a in args])
     return _node(
         loop, args, shape, loop.out_dtype, flags, (loop.code, *(a.sig for a in args))
     )

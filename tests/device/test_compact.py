@@ -105,6 +105,23 @@ def test_selection_is_one_value(same: Any) -> None:
         same(body)
 
 
+def test_selections_beside_arrays_of_their_size(same: Any) -> None:
+    def body(xp: Any) -> list:
+        a, mask = xp.array(np.arange(7.0, dtype="float32")), xp.array([True, False] * 3 + [False])
+        row = xp.broadcast_to(xp.array(np.float32(2)), (7,))  # its selection is stored at once
+        return [
+            a[mask] + row[mask],
+            row[mask] * a[mask],
+            a[mask] - xp.ones(3, "float32"),
+            xp.where(a[mask] > 1, a[mask], xp.zeros(3, "float32")),
+            a[mask][:, None] + a[mask],
+        ]
+
+    same(body)
+    same(lambda xp: xp.array([1.0, 2.0], "float32")[xp.array([True, False])] + xp.ones(2, "float32"))
+    same(lambda xp: xp.arange(3)[xp.array([True] * 2 + [False])] + xp.ones(3, "int64"))
+
+
 def test_masked_reductions_store_nothing() -> None:
     a = clarray.array(np.linspace(0, 1, 50_000, dtype=np.float32))
     a[a > 0.5].sum().item()
