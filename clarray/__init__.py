@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any as _Any
 
 from clarray.array import DeviceArray
+from clarray.calculus import *  # noqa: F403
 from clarray.compaction import *  # noqa: F403
 from clarray.config import HostFallbackWarning, config
 from clarray.conversion import asnumpy
@@ -25,9 +26,9 @@ from clarray.inspection import *  # noqa: F403
 from clarray.joining import *  # noqa: F403
 from clarray.kernels import *  # noqa: F403
 from clarray.logic import *  # noqa: F403
-from clarray.logic import *  # noqa: F403
 from clarray.manipulation import *  # noqa: F403
 from clarray.nanfunctions import *  # noqa: F403
+from clarray.padding import *  # noqa: F403
 from clarray.numpy_names import *  # noqa: F403
 from clarray.printing import *  # noqa: F403
 from clarray.products import *  # noqa: F403
@@ -46,6 +47,7 @@ from clarray.sharing import *  # noqa: F403
 from clarray.sorting import *  # noqa: F403
 from clarray.statistics import *  # noqa: F403
 from clarray.stencils import *  # noqa: F403
+from clarray.tapers import *  # noqa: F403
 from clarray.version import __version__
 
 globals().update(_ufuncs_by_name())

@@ -11,8 +11,6 @@ from clarray.hostdata import axis_order, new_leaf
 from clarray.plan.remap import SAME, Axis
 from clarray.windows import view_of
 
-__all__ = ["Map", "remapped", "repeated"]
-
 
 class Map(NamedTuple):
     """How an axis of a result is read: `clarray.plan.remap.Axis` without what the source tells."""

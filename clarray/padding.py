@@ -1,0 +1,279 @@
+"""Borders around arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from clarray import reductions
+from clarray.array import DeviceArray, wrap
+from clarray.creation import asarray
+from clarray.expr import node as nodes
+from clarray.manipulation import flip, moveaxis
+from clarray.plan.remap import CONSTANT, EDGE, REFLECT, SAME, SYMMETRIC, WRAP
+from clarray.quantiles import median
+from clarray.remapping import Map, remapped
+from clarray.selecting import round, where
+from clarray.windows import view_of
+
+__all__ = ["pad"]
+
+Pair = tuple[Any, Any]
+_INT64 = np.dtype(np.int64)
+
+_MAPS = {"constant": CONSTANT, "edge": EDGE, "reflect": REFLECT, "symmetric": SYMMETRIC, "wrap": WRAP}
+_STATISTICS: dict[str, Callable[..., Any]] = {
+    "maximum": reductions.max, "minimum": reductions.min, "mean": reductions.mean, "median": median,
+}  # fmt: skip
+_ALLOWED: dict[str, tuple[str, ...]] = {
+    "constant": ("constant_values",), "linear_ramp": ("end_values",), "reflect": ("reflect_type",),
+    "symmetric": ("reflect_type",), **dict.fromkeys(_STATISTICS, ("stat_length",)),
+    "edge": (), "empty": (), "wrap": (),
+}  # fmt: skip
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> DeviceArray:
+    """Surround an array with a border.
+
+    The modes ``'constant'``, ``'edge'``, ``'reflect'``, ``'symmetric'``, ``'wrap'`` and ``'empty'`` are one pass over
+    memory, whatever the number of axes; the others write their border in two launches per axis after that.
+
+    Parameters
+    ----------
+    array : array_like
+    pad_width : int, pair, sequence of pairs, or dict of int to int or pair
+        Elements before and after, for all axes, for each, or for those named.
+    mode : str or callable
+        ``'constant'``, ``'edge'``, ``'linear_ramp'``, ``'maximum'``, ``'mean'``, ``'median'``, ``'minimum'``,
+        ``'reflect'``, ``'symmetric'``, ``'wrap'``, ``'empty'``; or ``function(vector, (before, after), axis, kwargs)``,
+        which fills the ends of each line of the padded array in place.
+    constant_values, end_values : scalar or pairs, optional
+        For ``'constant'`` and ``'linear_ramp'``.
+    stat_length : int or pairs, optional
+        Elements at each end that a statistic is taken of; by default all.
+    reflect_type : {'even', 'odd'}, optional
+        ``'odd'`` reflects at the edge element as a point.
+
+    Returns
+    -------
+    DeviceArray
+        New.
+
+    Raises
+    ------
+    ValueError
+        An unknown mode, or an argument that it does not have; negative widths; an empty axis that cannot be extended.
+    TypeError
+        Widths that are no integers.
+    """
+    source = asarray(array)
+    widths = _widths(pad_width, source.ndim)
+    if callable(mode):
+        return _by_function(source, widths, mode, kwargs)
+    _check_arguments(mode, kwargs)
+    if mode == "constant":
+        return _with_constants(source, widths, _pairs(kwargs.get("constant_values", 0), source.ndim))
+    if mode == "empty":
+        return _mapped(source, widths, CONSTANT)
+    for axis, width in enumerate(widths):
+        if not source.shape[axis] and any(width):
+            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+    if not source.size:
+        return _mapped(source, widths, CONSTANT)
+    if mode in _MAPS and kwargs.get("reflect_type") != "odd":
+        return _mapped(source, widths, _MAPS[mode])
+    border = _Border(_mapped(source, widths, CONSTANT), source.shape, widths)
+    if mode == "linear_ramp":
+        _ramps(border, _pairs(kwargs.get("end_values", 0), source.ndim))
+    elif mode in _STATISTICS:
+        _statistics(border, _STATISTICS[mode], _pairs(kwargs.get("stat_length"), source.ndim, integer=True))
+    else:
+        _odd_reflections(border, include_edge=mode == "symmetric")
+    return border.padded
+
+
+# Arguments ----------------------------------------------------------------------------------------
+
+
+def _widths(given: Any, ndim: int) -> list[Pair]:
+    if isinstance(given, dict):
+        pairs: list[Any] = [(0, 0)] * ndim
+        for axis, width in given.items():
+            pairs[axis] = (width, width) if isinstance(width, int) else width
+        given = pairs
+    found = np.asarray(given)
+    if found.dtype.kind != "i":
+        raise TypeError("`pad_width` must be of integral type.")
+    return [(int(before), int(after)) for before, after in _pairs(found, ndim, integer=True)]
+
+
+def _pairs(given: Any, ndim: int, integer: bool = False) -> list[Any]:
+    """A value before and a value after for each axis."""
+    if given is None:
+        return [(None, None)] * ndim
+    values = given.get() if isinstance(given, DeviceArray) else np.array(given)
+    if integer:
+        values = np.round(values).astype(np.intp, copy=False)
+        if values.size and values.min() < 0:
+            raise ValueError("index can't contain negative values")
+    if values.ndim < 3 and (values.size == 1 or (values.size == 2 and values.shape != (2, 1))):
+        first, *rest = values.ravel()  # NumPy's scalars, which convert as they do
+        return [(first, *(rest or [first]))] * ndim
+    return [tuple(pair) for pair in np.broadcast_to(values, (ndim, 2)).tolist()]
+
+
+def _check_arguments(mode: Any, kwargs: dict[str, Any]) -> None:
+    allowed = _ALLOWED.get(mode) if isinstance(mode, str) else None
+    if allowed is None:
+        raise ValueError(f"mode '{mode}' is not supported")
+    wrong = set(kwargs) - set(allowed)
+    if wrong:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {wrong}")
+
+
+# One pass -----------------------------------------------------------------------------------------
+
+
+def _mapped(source: DeviceArray, widths: list[Pair], map: str) -> DeviceArray:
+    zero = source.dtype.type(0)
+    values = (zero, zero) if map == CONSTANT else ()
+    return _remapped(source, widths, map, [values] * source.ndim, _order(source))
+
+
+def _with_constants(source: DeviceArray, widths: list[Pair], pairs: list[Pair]) -> DeviceArray:
+    cells = np.zeros((source.ndim, 2), source.dtype)
+    for axis, pair in enumerate(pairs):
+        if any(widths[axis]):
+            cells[axis] = pair  # NumPy converts as in an assignment
+    values = [tuple(pair) for pair in cells]
+    order = _order(source)
+    if order == "F" and len({value.tobytes() for value in cells.flat}) > 1:
+        # in corners the last axis decides, and it is the innermost one only in C order
+        return _remapped(source, widths, CONSTANT, values, "C").copy("F")
+    return _remapped(source, widths, CONSTANT, values, order)
+
+
+def _order(source: DeviceArray) -> str:
+    layout = view_of(source)
+    return "F" if layout.f_contiguous and not layout.contiguous else "C"
+
+
+def _remapped(source: DeviceArray, widths: list[Pair], map: str, values: list[tuple], order: str) -> DeviceArray:
+    maps = [
+        Map(before + extent + after, map if before or after else SAME, before, value)
+        for extent, (before, after), value in zip(source.shape, widths, values, strict=True)
+    ]
+    return remapped(source, maps, order)
+
+
+# Axis after axis ----------------------------------------------------------------------------------
+
+
+class _Border(NamedTuple):
+    """A padded array whose border is filled axis after axis, each reading what the ones before have filled."""
+
+    padded: DeviceArray
+    shape: tuple[int, ...]
+    widths: list[Pair]
+
+    def part(self, axis: int, start: int, stop: int) -> DeviceArray:
+        """Positions start .. stop - 1 along an axis, of all that is filled along the axes before."""
+        after = zip(self.shape[axis + 1 :], self.widths[axis + 1 :], strict=True)
+        inner = tuple(slice(before, before + extent) for extent, (before, _) in after)
+        return self.padded[(*(slice(None),) * axis, slice(start, stop), *inner)]
+
+    def sides(self, axis: int) -> list[tuple[DeviceArray, DeviceArray]]:
+        """Before and after the source: the part to fill, and the edge beside it."""
+        before, after = self.widths[axis]
+        end = before + self.shape[axis]
+        return [
+            (self.part(axis, 0, before), self.part(axis, before, before + 1)),
+            (self.part(axis, end, end + after), self.part(axis, end - 1, end)),
+        ]
+
+
+def _ramps(border: _Border, ends: list[Pair]) -> None:
+    for axis, pair in enumerate(ends):
+        for number, (part, edge) in enumerate(border.sides(axis)):
+            if part.size:
+                part[...] = _ramp(part, edge, pair[number], axis, backwards=number == 0)
+
+
+def _ramp(part: DeviceArray, edge: DeviceArray, end: Any, axis: int, backwards: bool) -> DeviceArray:
+    """From an end value to an edge, the edge left out, with the steps and roundings of NumPy's linspace."""
+    dtype, count = part.dtype, part.shape[axis]
+    wide = np.result_type(end, edge.dtype, 0.0)
+    if not part.device.capabilities.fp64:
+        wide = np.dtype(np.complex64 if wide.kind == "c" else np.float32)
+    sign = 1 if backwards else -1
+    steps = tuple(sign if a == axis else 0 for a in range(part.ndim))
+    number = wrap(nodes.index(part.shape, steps, _INT64, 0 if backwards else count - 1)).astype(wide)
+    start = wide.type(end)
+    delta = edge.astype(wide) - start
+    step = (delta / count).evaluate()
+    grown = where((step == 0).any(), number / count * delta, number * step) + start
+    return (np.floor(grown) if dtype.kind in "iu" else grown).astype(dtype)
+
+
+def _statistics(border: _Border, statistic: Callable[..., Any], lengths: list[Pair]) -> None:
+    dtype = border.padded.dtype
+    for axis, pair in enumerate(lengths):
+        before, _ = border.widths[axis]
+        extent = border.shape[axis]
+        first, last = (extent if length is None else min(int(length), extent) for length in pair)
+        if not (first and last) and statistic in (reductions.max, reductions.min):
+            raise ValueError("stat_length of 0 yields no value for padding")
+        spans = [(before, before + first), (before + extent - last, before + extent)]
+        parts = [border.part(axis, *span) for span in dict.fromkeys(spans)]
+        found = [statistic(part, axis=axis, keepdims=True).evaluate() for part in parts]
+        for (part, _), value in zip(border.sides(axis), (found[0], found[-1]), strict=True):
+            if part.size:
+                part[...] = (round(value) if dtype.kind in "iu" else value).astype(dtype)
+
+
+def _odd_reflections(border: _Border, include_edge: bool) -> None:
+    for axis, widths in enumerate(border.widths):
+        if border.shape[axis] == 1:  # nothing to reflect: the one element is repeated
+            for part, edge in border.sides(axis):
+                part[...] = edge
+            continue
+        left, right = widths
+        while left or right:
+            left, right = _reflect_once(border, axis, left, right, include_edge)
+
+
+def _reflect_once(border: _Border, axis: int, left: int, right: int, include_edge: bool) -> tuple[int, int]:
+    """Reflect, at both ends, as much as is there; gives what is left to fill."""
+    beside = 0 if include_edge else 1
+    total = border.padded.shape[axis]
+    whole = border.shape[axis] - beside
+    reach = (total - left - right - beside) // whole * whole
+    count = min(reach, left)
+    if count:
+        edge = border.part(axis, left, left + 1)
+        mirrored = flip(border.part(axis, left + beside, left + beside + count), axis)
+        border.part(axis, left - count, left)[...] = 2 * edge - mirrored
+    left -= count
+    count = min(reach, right)
+    if count:
+        end = total - right
+        edge = border.part(axis, end - 1, end)
+        mirrored = flip(border.part(axis, end - beside - count, end - beside), axis)
+        border.part(axis, end, end + count)[...] = 2 * edge - mirrored
+    return left, right - count
+
+
+# A function of the user's -------------------------------------------------------------------------
+
+
+def _by_function(
+    source: DeviceArray, widths: list[Pair], function: Callable[..., Any], kwargs: dict[str, Any]
+) -> DeviceArray:  # fmt: skip
+    padded = _mapped(source, widths, CONSTANT)
+    for axis in range(padded.ndim):
+        lines = moveaxis(padded, axis, -1)
+        for position in np.ndindex(lines.shape[:-1]):
+            function(lines[position], widths[axis], axis, kwargs)
+    return padded
