@@ -1,0 +1,29 @@
+"""Discrete Fourier transforms under the names of `numpy.fft`.
+
+>>> import clarray
+>>> clarray.fft.fft(clarray.asarray([1.0, 0.0, 0.0, 0.0])).tolist()
+[(1+0j), (1+0j), (1+0j), (1+0j)]
+"""
+
+from clarray.fft.helpers import fftfreq, fftshift, ifftshift, rfftfreq
+from clarray.fft.transforms import (
+    fft,
+    fft2,
+    fftn,
+    hfft,
+    ifft,
+    ifft2,
+    ifftn,
+    ihfft,
+    irfft,
+    irfft2,
+    irfftn,
+    rfft,
+    rfft2,
+    rfftn,
+)
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
+    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip

@@ -1,0 +1,84 @@
+"""Frequencies, and spectra with their zero in the middle: on the device."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray, as_array
+from clarray.creation import device_for
+from clarray.hostdata import device_dtype
+from clarray.repeating import roll
+from clarray.selecting import where
+from clarray.sequences import arange
+
+__all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
+
+
+def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> DeviceArray:
+    """Frequencies of a transform's `n` values, in cycles per unit of the spacing: from 0, then the negative ones.
+
+    Parameters
+    ----------
+    n : int
+    d : float
+        Spacing of the samples.
+    device : Device, str or int, optional
+        The current device when None.
+    dtype : dtype, optional
+        float64 when None.
+
+    Returns
+    -------
+    (n,) DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `n` is no integer.
+    """
+    number = arange(_count(n), device=device)
+    return _scaled(where(number < (n + 1) // 2, number, number - n), n, d, device, dtype)
+
+
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> DeviceArray:
+    """Frequencies of the ``n // 2 + 1`` values of a real transform; see `fftfreq`."""
+    return _scaled(arange(_count(n) // 2 + 1, device=device), n, d, device, dtype)
+
+
+def _count(n: Any) -> int:
+    if not isinstance(n, int | np.integer):
+        raise ValueError("n should be an integer")
+    return int(n)
+
+
+def _scaled(number: DeviceArray, n: int, d: Any, device: Any, dtype: Any) -> DeviceArray:
+    wanted = device_dtype(np.float64 if dtype is None else dtype, device_for(device))
+    return number.astype(wanted) * (1.0 / (n * d))
+
+
+def fftshift(x: Any, axes: Any = None) -> DeviceArray:
+    """Move the zero frequency from the front of axes to their middle.
+
+    Parameters
+    ----------
+    x : array_like
+    axes : int or sequence of int, optional
+        All when None.
+    """
+    return _shifted(x, axes, 1)
+
+
+def ifftshift(x: Any, axes: Any = None) -> DeviceArray:
+    """Undo `fftshift`, which differs from it on axes of odd extent."""
+    return _shifted(x, axes, -1)
+
+
+def _shifted(x: Any, axes: Any, sign: int) -> DeviceArray:
+    array = as_array(x)
+    if axes is None:
+        axes = range(array.ndim)
+    chosen = tuple(axes) if np.iterable(axes) else (operator.index(axes),)
+    return roll(array, tuple(sign * (array.shape[axis] // 2) for axis in chosen), chosen)

@@ -1,0 +1,235 @@
+"""Discrete Fourier transforms: axis by axis through an OpenCL library where there is one, else in a call of NumPy's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray, as_array
+from clarray.fallback import through_library
+from clarray.fft import steps
+from clarray.fft.plans import available
+from clarray.hostdata import device_dtype
+from clarray.ufunc_calls import assign, device_of_operands
+
+__all__ = [
+    "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
+    "rfftn",
+]  # fmt: skip
+
+
+# One axis -------------------------------------------------------------------------------------
+
+
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
+    """Discrete Fourier transform along an axis.
+
+    Parameters
+    ----------
+    a : array_like
+        float32 and complex64 are transformed in complex64, as in NumPy; float16 too; others in complex128.
+    n : int, optional
+        Values along the axis, which is cropped or padded with zeros to it; its extent when None.
+    axis : int
+    norm : {None, 'backward', 'ortho', 'forward'}
+        What the forward and the backward transform are divided by: 'forward' by `n` and 1, 'ortho' both by the square
+        root of `n`, else 1 and `n`.
+    out : DeviceArray, optional
+        Where the result is put.
+
+    Returns
+    -------
+    DeviceArray
+        Complex, `n` values along the axis.
+
+    Raises
+    ------
+    ValueError
+        `n` is less than 1, there is no such `norm`, or `out` has another shape.
+    TypeError
+        The device lacks float64 where that is needed.
+    """
+    return _along("fft", a, n, axis, norm, out)
+
+
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
+    """Inverse of `fft`, with the same parameters."""
+    return _along("ifft", a, n, axis, norm, out)
+
+
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
+    """Discrete Fourier transform of real values; see `fft` for the parameters.
+
+    Returns
+    -------
+    DeviceArray
+        Complex, the first ``n // 2 + 1`` values along the axis: the others are their conjugates.
+    """
+    return _along("rfft", a, n, axis, norm, out)
+
+
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
+    """Inverse of `rfft`; see `fft` for the parameters.
+
+    Parameters
+    ----------
+    n : int, optional
+        Values of the result, of which the first ``n // 2 + 1`` of the transform are read; even, ``2 * (m - 1)`` where
+        there are m, when None.
+
+    Returns
+    -------
+    DeviceArray
+        Real.
+    """
+    return _along("irfft", a, n, axis, norm, out)
+
+
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
+    """Transform of a signal with Hermitian symmetry, whose spectrum is real; parameters as in `irfft`."""
+    return _along("hfft", a, n, axis, norm, out)
+
+
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
+    """Inverse of `hfft`; parameters as in `rfft`."""
+    return _along("ihfft", a, n, axis, norm, out)
+
+
+# Several axes ---------------------------------------------------------------------------------
+
+
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
+    """Discrete Fourier transform along several axes.
+
+    Parameters
+    ----------
+    a : array_like
+    s : sequence of int, optional
+        Values along each axis, which is cropped or padded to it; -1 and None (the sequence too) leave its extent.
+    axes : sequence of int, optional
+        All when None. With `s` they must be given: NumPy deprecates otherwise.
+    norm, out
+        As in `fft`.
+
+    Raises
+    ------
+    ValueError
+        `s` and `axes` have different lengths; and as in `fft`.
+    """
+    return _over("fftn", a, s, axes, norm, out)
+
+
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
+    """Inverse of `fftn`, with the same parameters."""
+    return _over("ifftn", a, s, axes, norm, out)
+
+
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
+    """Transform of real values along several axes: `rfft` along the last, `fft` along the others; see `fftn`."""
+    return _over("rfftn", a, s, axes, norm, out)
+
+
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
+    """Inverse of `rfftn`; the last extent is even when it is not given. See `fftn` for the parameters."""
+    return _over("irfftn", a, s, axes, norm, out)
+
+
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
+    """`fftn` along the last two axes."""
+    return _over("fftn", a, s, axes, norm, out)
+
+
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
+    """`ifftn` along the last two axes."""
+    return _over("ifftn", a, s, axes, norm, out)
+
+
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
+    """`rfftn` along the last two axes."""
+    return _over("rfftn", a, s, axes, norm, out)
+
+
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
+    """`irfftn` along the last two axes."""
+    return _over("irfftn", a, s, axes, norm, out)
+
+
+# Where it is computed -------------------------------------------------------------------------
+
+
+def _along(name: str, a: Any, n: Any, axis: int, norm: Any, out: Any) -> DeviceArray:
+    device = device_of_operands((a, out))
+    made = None
+    if available(device):
+        made = steps.one_axis(name, as_array(a, device), n, axis, norm)
+    if made is None:
+        made = _on_host(name, a, out, n, axis, norm)
+    return _into(out, made)
+
+
+def _over(name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> DeviceArray:
+    shape = np.shape(a)
+    s, axes = _extents(shape, s, axes, name == "irfftn")
+    device = device_of_operands((a, out))
+    made = None
+    if available(device):
+        made = steps.several_axes(name, as_array(a, device), s, axes, norm)
+    if made is None:
+        made = _on_host(name, a, out, s, axes, norm)
+    return _into(out, made)
+
+
+def _on_host(name: str, a: Any, out: Any, *args: Any) -> DeviceArray:
+    """NumPy's transform; the device must have the dtype of the result."""
+    device = device_of_operands((a, out))
+    dtype = a.dtype if isinstance(a, DeviceArray) else np.asarray(a).dtype
+    if dtype.kind in "biufc":  # others are for NumPy to refuse
+        device_dtype(np.result_type(dtype, 1j), device)
+    made: DeviceArray = through_library(f"numpy.fft.{name}", getattr(np.fft, name), a, *args)
+    return made
+
+
+def _extents(
+    shape: tuple[int, ...], s: Sequence[int | None] | None, axes: Sequence[int] | None, inverse_real: bool
+) -> tuple[list[int], list[int]]:
+    """The values along each axis, and the axes, of a transform along several."""
+    given = s
+    if s is None:
+        s = [shape[axis] for axis in (range(len(shape)) if axes is None else axes)]
+    s = list(s)
+    if axes is None:
+        if given is not None:
+            _deprecated("`axes` should not be None where `s` is given: pass the axes that `s` is for")
+        axes = range(-len(s), 0)
+    axes = list(axes)
+    if len(s) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
+    if None in s:
+        _deprecated("None in `s` is deprecated: pass the extent, or -1")
+    if inverse_real and (given is None or s[-1] is None):
+        s[-1] = (shape[axes[-1]] - 1) * 2
+    return [shape[axis] if n is None or n == -1 else n for n, axis in zip(s, axes, strict=True)], axes
+
+
+def _deprecated(message: str) -> None:
+    warnings.warn(message, DeprecationWarning, stacklevel=5)
+
+
+def _into(out: Any, made: DeviceArray) -> DeviceArray:
+    """Put a result where ``out=`` says, as a ufunc would."""
+    if out is None:
+        return made
+    if not isinstance(out, DeviceArray):
+        raise TypeError(f"return arrays must be of DeviceArray type, not {type(out).__name__}")
+    if out.shape != made.shape:
+        raise ValueError("output array has wrong shape.")
+    if not np.can_cast(made.dtype, out.dtype, "same_kind"):
+        raise TypeError(
+            f"Cannot cast the transform from {made.dtype!r} to {out.dtype!r} with casting rule 'same_kind'"
+        )
+    out.check_writeable("output array is read-only")
+    assign(out, made._node)
+    return out
