@@ -10,8 +10,8 @@ from numpy import isdtype, issubdtype, promote_types, typename
 from clarray.array import DeviceArray
 
 __all__ = [
-    "can_cast", "common_type", "iscomplexobj", "isdtype", "isrealobj", "isscalar", "issubdtype", "min_scalar_type",
-    "mintypecode", "promote_types", "result_type", "typename",
+    "can_cast", "common_type", "finfo", "iscomplexobj", "isdtype", "isrealobj", "isscalar", "issubdtype",
+    "min_scalar_type", "mintypecode", "promote_types", "result_type", "typename",
 ]  # fmt: skip
 
 
@@ -57,6 +57,37 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
         `from_` is a Python number, which has no dtype of its own.
     """
     return np.can_cast(_dtype_of(from_), to, casting)
+
+
+class finfo:  # noqa: N801 - NumPy's name
+    """Limits of a float dtype, or of a complex one's parts; see `numpy.finfo`.
+
+    Floats are Python's, as the Array API standard asks, and thus weak: they never widen an array's dtype.
+
+    Parameters
+    ----------
+    dtype : dtype or array
+
+    Raises
+    ------
+    ValueError
+        It is no inexact dtype.
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        self._numpy = np.finfo(_dtype_of(dtype))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = getattr(self._numpy, name)
+        return float(value) if isinstance(value, np.floating) else value
+
+    def __repr__(self) -> str:
+        return repr(self._numpy)
+
+    def __str__(self) -> str:
+        return str(self._numpy)
 
 
 def min_scalar_type(a: Any, /) -> np.dtype:

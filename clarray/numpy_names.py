@@ -27,7 +27,6 @@ from numpy import (
     errstate,
     euler_gamma,
     exceptions,
-    finfo,
     float16,
     float32,
     float64,
@@ -86,7 +85,7 @@ from clarray.functions import UFunc as ufunc  # noqa: N813 - NumPy's name
 __all__ = [
     "False_", "ScalarType", "True_", "base_repr", "binary_repr", "bool", "bool_", "byte", "cdouble", "complex64",
     "complex128", "complexfloating", "csingle", "double", "dtype", "dtypes", "e", "errstate", "euler_gamma",
-    "exceptions", "finfo", "float16", "float32", "float64", "floating", "format_float_positional",
+    "exceptions", "float16", "float32", "float64", "floating", "format_float_positional",
     "format_float_scientific", "generic", "get_printoptions", "geterr", "geterrcall", "half", "iinfo", "inexact",
     "inf", "int8", "int16", "int32", "int64", "int_", "intc", "integer", "intp", "little_endian", "long", "longlong",
     "nan", "ndarray", "newaxis", "number", "pi", "printoptions", "sctypeDict", "set_printoptions", "seterr",

@@ -65,29 +65,30 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 
 def clip(
-    a: Any,
-    a_min: Any = None,
-    a_max: Any = None,
-    out: DeviceArray | None = None,
-    *,
-    min: Any = None,
-    max: Any = None,
-    **kwargs: Any,
-) -> DeviceArray:
+    a: Any, min: Any = None, max: Any = None, out: DeviceArray | None = None, *,
+    a_min: Any = None, a_max: Any = None, **kwargs: Any,
+) -> DeviceArray:  # fmt: skip
     """Limit values to a range.
 
     Parameters
     ----------
     a : array_like
-    a_min, a_max : array_like, optional
+    min, max : array_like, optional
         The limits; None is no limit.
     out : DeviceArray, optional
         Where to put the result.
-    min, max : array_like, optional
-        The same limits, by the Array API's names.
+    a_min, a_max : array_like, optional
+        The same limits, by NumPy's older names.
     **kwargs
         ``where=``, ``dtype=``, ``casting=`` as in a ufunc.
+
+    Raises
+    ------
+    ValueError
+        A limit is given by both names.
     """
+    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     low = a_min if min is None else min
     high = a_max if max is None else max
     array = asarray(a)

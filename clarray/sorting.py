@@ -78,7 +78,7 @@ def _chosen(a: Any, axis: Any) -> tuple[DeviceArray, int]:
 
 def sort(
     a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
-    stable: bool | None = None,
+    stable: bool | None = None, descending: bool = False,
 ) -> DeviceArray:  # fmt: skip
     """Sort a copy of an array along an axis: NaN last, complex numbers by real, then imaginary part.
 
@@ -91,6 +91,8 @@ def sort(
         As NumPy's; every kind is stable here.
     order
         None: there are no fields.
+    descending : bool, optional
+        The reverse order, NaN first; equal elements keep their order all the same.
 
     Returns
     -------
@@ -110,6 +112,8 @@ def sort(
     sorting", 2011.
     """
     array, at = _chosen(a, axis)
+    if descending:
+        return manipulation.flip(sort(manipulation.flip(array, at), at, kind, order, stable=stable), at)
     _check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
         return copy(array, "C")
@@ -140,7 +144,7 @@ def _replace(array: DeviceArray, result: DeviceArray) -> None:
 
 def argsort(
     a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
-    stable: bool | None = None,
+    stable: bool | None = None, descending: bool = False,
 ) -> DeviceArray:  # fmt: skip
     """Positions that would sort an array along an axis; equal elements keep their order.
 
@@ -153,6 +157,9 @@ def argsort(
     if not array.ndim and axis in (0, -1):
         axis = None
     array, at = _chosen(array, axis)
+    if descending:
+        ascending = argsort(manipulation.flip(array, at), at, kind, order, stable=stable)
+        return manipulation.flip(array.shape[at] - 1 - ascending, at)
     _check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
         return zeros(array.shape, _INT64, device=array.device)

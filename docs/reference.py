@@ -34,6 +34,8 @@ CHAPTERS = {
     "products": "Products",
     "stencils": "Convolution",
     "sharing": "Shared memory",
+    "dlpack": "Arrays of other libraries",
+    "printing": "Arrays as text",
     "calculus": "Slopes and angles",
     "tapers": "Windows of signals",
     "logic": "Comparing arrays, tests of elements",
@@ -47,15 +49,17 @@ def heading(text: str, line: str = "=") -> str:
     return f"{text}\n{line * len(text)}\n\n"
 
 
-def is_own(value: object) -> bool:
-    """Whether a public name is a function of clarray's."""
-    return inspect.isfunction(value) and value.__module__.startswith("clarray.")
+def directive(value: object, module: str) -> str | None:
+    """How a public name of clarray's own is documented; None for what is NumPy's, or has another place."""
+    if inspect.isfunction(value) and value.__module__.startswith("clarray."):
+        return "autofunction"
+    return "autoclass" if inspect.isclass(value) and value.__module__ == module else None
 
 
 def chapter(name: str, title: str) -> str:
     module = importlib.import_module(f"clarray.{name}")
-    own = [n for n in module.__all__ if is_own(getattr(module, n))]
-    entries = "\n".join(f".. autofunction:: {entry}" for entry in own)
+    own = {n: found for n in module.__all__ if (found := directive(getattr(module, n), module.__name__))}
+    entries = "\n".join(f".. {found}:: {entry}" for entry, found in own.items())
     numpys = ", ".join(f"``{n}``" for n in module.__all__ if n not in own)
     also = f"As NumPy has them: {numpys}.\n\n" if numpys else ""
     return f"{heading(title)}.. currentmodule:: clarray\n\n{also}{entries}\n"

@@ -45,8 +45,10 @@ HELPER ${t} ca_clog_ten_${t}(${t} z) { return ca_clog_${t}(z) * ${t.lane.lit("0.
 </%def>
 <%def name="cexp_minus_one(t)">
 HELPER ${t} ca_cexp_minus_one_${t}(${t} z) {
+  if (!isfinite(z.x)) return ca_cexp_${t}(z) - (${t})(1, 0);
   const ${t.scalar} a = sin(z.y * ${t.lane.lit("0.5")});
-  return (${t})(expm1(z.x) * cos(z.y) - 2 * a * a, sin(z.y) * exp(z.x));
+  const ${t.scalar} grown = z.x == 0 ? 0 : expm1(z.x) * cos(z.y); /* -0 becomes 0 */
+  return (${t})(grown - 2 * a * a, sin(z.y) * exp(z.x));
 }
 </%def>
 <%def name="clog_one_plus(t)">

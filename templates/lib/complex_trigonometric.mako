@@ -38,7 +38,7 @@ HELPER ${t} ca_ccosh_${t}(${t} z) {
 /* Kahan's formulas: from tan y and sinh x, nothing cancels. */
 HELPER ${t} ca_ctanh_${t}(${t} z) {
   const ${t.scalar} x = z.x, y = z.y;
-  if (isinf(x)) return (${t})(copysign(${l.lit(1)}, x), copysign(${l.lit(0)}, isfinite(y) ? sin(y) * cos(y) : y));
+  if (isinf(x)) return (${t})(copysign(${l.lit(1)}, x), copysign(${l.lit(0)}, y));
   if (isnan(x)) return (${t})(x, y == 0 ? y : x);
   if (!isfinite(y)) return (${t})(x == 0 ? x : ${l.nan}, NAN);
   if (fabs(x) >= ${limit}) {

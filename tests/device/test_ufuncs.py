@@ -230,7 +230,10 @@ def check(
             mine, theirs = mine + 0, theirs + 0
         assert_bits(name, mine, theirs, arrays)
         return
-    exact = ufunc(*(x.astype(WIDER[x.dtype.char]) for x in arrays))
+    wider = [x.astype(WIDER[x.dtype.char]) for x in arrays]
+    exact = ufunc(*wider)
+    if ufunc is np.expm1 and ins[0].kind == "c":  # NumPy's formula gives inf * 0, the array API standard exp's values
+        exact = np.where(np.isfinite(arrays[0].real), exact, np.exp(wider[0]) - 1)
     size = np.abs(exact)
     if ins[0].kind == "c":
         if ufunc in POWERS:  # the exponent of e is rounded, whose error the result multiplies
