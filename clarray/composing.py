@@ -1,6 +1,6 @@
 """Expressions of several steps that are grown as one: no step between is evaluated, whoever owns the operands' memory.
 
-Operands are nodes, or Python scalars, which are weak (NEP 50).
+Operands are nodes, NumPy's scalars, or Python's, which are weak (NEP 50).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from clarray.runtime import Device
 
 __all__ = ["Operand", "applied", "chosen", "composed", "as_operand", "imag_part", "real_part"]
 
-Operand = Any  # a Node, or a bool, int, float or complex of Python's
+Operand = Any  # a Node, or a scalar
 
 _BOOL = np.dtype(bool)
 
@@ -41,6 +41,7 @@ def applied(ufunc: np.ufunc, *operands: Operand, dtype: np.dtype | None = None) 
     TypeError
         NumPy has no such loop, or the device no such dtype.
     """
+    operands = tuple(scalar_node(x, x.dtype) if isinstance(x, np.generic) else x for x in operands)
     given = [x for x in operands if isinstance(x, Node)]
     if not given:
         return ufunc(*operands).item()
@@ -61,7 +62,7 @@ def _check(dtype: np.dtype, nodes: list[Node]) -> None:
 
 
 def chosen(mask: Node, a: Operand, b: Operand) -> Node:
-    """Grow ``where(mask, a, b)``; at least one of both values is a node, and both take its dtype."""
+    """Grow ``where(mask, a, b)``; one of both values at least is a node, the first of which gives the dtype."""
     dtype = next(x.dtype for x in (a, b) if isinstance(x, Node))
     values = (ufunc_calls.cast(x, dtype) if isinstance(x, Node) else scalar_node(x, dtype) for x in (a, b))
     return build.nary(select_loop(dtype), (ufunc_calls.cast(mask, _BOOL), *values))

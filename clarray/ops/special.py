@@ -1,4 +1,4 @@
-"""The elementwise operations that are no ufuncs: conversion, selection, the parts of complex numbers."""
+"""The elementwise operations that are no ufuncs: conversion, selection, the parts of complex numbers, Bessel's I0."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from clarray.codegen.ctype import Dialect, compute_type, select
-from clarray.ops.forms import Form, Row, exact
+from clarray.ops.forms import Form, Row, exact, value
 from clarray.ops.ufuncs import Loop, next_code
 
-__all__ = ["cast_loop", "compose_loop", "part_loop", "select_loop"]
+__all__ = ["cast_loop", "compose_loop", "i0_loop", "part_loop", "select_loop"]
 
 _BOOL = np.dtype(bool)
 _casts: dict[np.dtype, Loop] = {}
 _selects: dict[np.dtype, Loop] = {}
 _parts: dict[tuple[np.dtype, int], Loop] = {}
 _composes: dict[np.dtype, Loop] = {}
+_i0s: dict[np.dtype, Loop] = {}
 
 
 def _make(name: str, form: Form, in_dtypes: tuple[np.dtype, ...], out_dtype: np.dtype) -> Loop:
@@ -70,4 +71,12 @@ def compose_loop(dtype: np.dtype) -> Loop:
     if found is None:
         whole = np.dtype(f"c{dtype.itemsize * 2}")
         found = _composes[dtype] = _make("complex", Form(_compose, "exact"), (dtype, dtype), whole)
+    return found
+
+
+def i0_loop(dtype: np.dtype) -> Loop:
+    """The modified Bessel function of order zero, of floats."""
+    found = _i0s.get(dtype)
+    if found is None:
+        found = _i0s[dtype] = _make("i0", value("ca_i0_{T}({0})"), (dtype,), dtype)
     return found

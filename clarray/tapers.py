@@ -1,0 +1,136 @@
+"""Windows that taper a signal towards its ends, and `sinc` and `i0`, which signal processing uses with them.
+
+A window is an expression of the positions in it, computed where it is used.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray, as_array
+from clarray.composing import applied, chosen
+from clarray.creation import empty, ones
+from clarray.expr import build
+from clarray.hostdata import device_dtype
+from clarray.ops.special import i0_loop
+from clarray.sequences import arange
+from clarray.ufunc_calls import cast, settled
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser", "sinc"]
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def _angles(M: float) -> DeviceArray:  # noqa: N803
+    """From -pi to pi in `M` steps."""
+    angles: DeviceArray = arange(1 - M, M, 2) * math.pi / (M - 1)
+    return angles
+
+
+def _cosines(M: Any, *weights: float) -> DeviceArray:  # noqa: N803
+    """The sum of ``weights[k] * cos(k * angle)``."""
+    M = float(M)  # noqa: N806
+    if M <= 1:
+        return ones(1) if M == 1 else empty(0)
+    angles = _angles(M)
+    total: Any = weights[0]
+    for k, weight in enumerate(weights[1:], 1):
+        total = total + weight * np.cos(k * angles if k > 1 else angles)
+    found: DeviceArray = total
+    return found
+
+
+def hanning(M: int) -> DeviceArray:  # noqa: N803 - NumPy's name
+    """The Hann window: one period of a raised cosine, zero at both ends.
+
+    Parameters
+    ----------
+    M : int
+        How many points; below one there are none.
+
+    Returns
+    -------
+    (M,) DeviceArray of float64
+    """
+    return _cosines(M, 0.5, 0.5)
+
+
+def hamming(M: int) -> DeviceArray:  # noqa: N803
+    """The Hamming window: a raised cosine that ends at 0.08; see `hanning`."""
+    return _cosines(M, 0.54, 0.46)
+
+
+def blackman(M: int) -> DeviceArray:  # noqa: N803
+    """The Blackman window: a sum of two cosines, close to zero near the ends; see `hanning`."""
+    return _cosines(M, 0.42, 0.5, 0.08)
+
+
+def bartlett(M: int) -> DeviceArray:  # noqa: N803
+    """The Bartlett window: a triangle, zero at both ends; see `hanning`."""
+    M = float(M)  # noqa: N806
+    if M <= 1:
+        return ones(1) if M == 1 else empty(0)
+    found: DeviceArray = 1 - abs(arange(1 - M, M, 2)) / (M - 1)
+    return found
+
+
+def kaiser(M: int, beta: float) -> DeviceArray:  # noqa: N803
+    """The Kaiser window: ``i0(beta * sqrt(1 - r**2)) / i0(beta)`` for `r` from -1 to 1.
+
+    Parameters
+    ----------
+    M : int
+        How many points; below one there are none.
+    beta : float
+        0 gives a rectangle; the larger, the narrower the window.
+
+    Returns
+    -------
+    (M,) DeviceArray of float64
+    """
+    M, beta = float(M), float(beta)  # noqa: N806
+    if M <= 1:
+        return ones(1) if M == 1 else empty(0)
+    middle = (M - 1) / 2
+    offset = (arange(0, M) - middle) / middle
+    found: DeviceArray = i0(beta * np.sqrt(1 - offset * offset)) / float(np.i0(beta))
+    return found
+
+
+def i0(x: Any) -> DeviceArray:
+    """The modified Bessel function of the first kind and order zero, of each element.
+
+    Parameters
+    ----------
+    x : array_like
+        Of real numbers; integers are computed in float64.
+
+    Raises
+    ------
+    TypeError
+        `x` is complex.
+
+    Notes
+    -----
+    Float32 and float64 results are within 8 units in the last place. They overflow where the value does; NumPy's
+    already where ``exp(x)`` does.
+    """
+    array = as_array(x)
+    if array.dtype.kind == "c":
+        raise TypeError("i0 not supported for complex values")
+    dtype = array.dtype if array.dtype.kind == "f" else device_dtype(_FLOAT64, array.device)
+    found: DeviceArray = settled(build.unary(i0_loop(dtype), cast(array._node, dtype)))
+    return found
+
+
+def sinc(x: Any) -> DeviceArray:
+    """``sin(pi * x) / (pi * x)`` of each element, 1 at zero."""
+    node = as_array(x)._node
+    angle = applied(np.multiply, node, math.pi)
+    tiny = float(np.finfo(angle.dtype).eps) if angle.dtype.kind == "f" else 1e-20
+    angle = chosen(applied(np.not_equal, angle, 0), angle, tiny)
+    found: DeviceArray = settled(applied(np.true_divide, applied(np.sin, angle), angle))
+    return found
