@@ -162,6 +162,11 @@ class ScanCode(MonoidCode):
         return self.meet_at(1, a, b)
 
     @property
+    def state_bytes(self) -> int:
+        """Bytes of a state."""
+        return _struct_bytes([d for _, d in self.components])
+
+    @property
     def state_parts(self) -> list[Part]:
         return _parts(self.components)
 
@@ -178,6 +183,18 @@ def state_dtypes(monoid: Monoid) -> list[np.dtype]:
 def state_words(monoid: Monoid) -> int:
     """Words of 32 bits of a state."""
     return sum(p.words for p in _parts(monoid.components))
+
+
+def _struct_bytes(dtypes: Sequence[np.dtype]) -> int:
+    sizes = [compute_type(d).bits // 8 * compute_type(d).width for d in dtypes]
+    return len(sizes) * max(sizes)  # room for any alignment
+
+
+def held_bytes(monoid: Monoid) -> int:
+    """Bytes that an element of a parallel scan takes in local memory, before it is scanned and after."""
+    plain = monoid.algebra != "first"
+    entering = [entering_dtype(monoid)] if plain else [d for _, d in monoid.components]
+    return max(_struct_bytes(entering), _struct_bytes([monoid.out_dtype]))
 
 
 def entering_dtype(monoid: Monoid) -> np.dtype:
@@ -229,7 +246,7 @@ def parallel_source(
         value=call, m=code, first=_first_state(monoid), everyone=everyone,
         pointers=[o for o in everyone if o.access != "index"], params=params, rank=plan.kept_rank,
         form=plan.form, mode=plan.mode, stream=plan.stream, strip=plan.policy.strip, WG=plan.work_group,
-        down=plan.down, states=states, state_parts=code.state_parts,
+        down=plan.down, block=plan.block, held=held_bytes(monoid), states=states, state_parts=code.state_parts,
     )  # fmt: skip
     text = source(body, dialect, capabilities.function_attribute)
     if lookback:

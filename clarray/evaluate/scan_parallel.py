@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from clarray.codegen.expression import distinct
-from clarray.codegen.scan import parallel_source, state_dtypes, state_words
+from clarray.codegen.scan import held_bytes, parallel_source, state_dtypes, state_words
 from clarray.evaluate.elementwise import dtypes_inside
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments
 from clarray.expr.node import CONST, INDEX, Node, contiguous_leaf, index
 from clarray.ops.monoids import Monoid, fold_monoid, widened_monoid
 from clarray.plan.layout import aligned
+from clarray.plan.lookback import MOST
 from clarray.plan.scan import (
     COLUMNS,
     LOOKBACK,
@@ -26,6 +27,7 @@ from clarray.plan.scan import (
     is_beside,
     line_space,
     parallel_plan,
+    single_pass,
 )
 from clarray.runtime import Device, Kernel, Memory
 
@@ -80,13 +82,13 @@ def run_parallel(
         if state.policies.scan.widen and state.capabilities.fp64 and not is_beside(lines, length, _FEW):
             monoid = widened_monoid(monoid)
         plan = parallel_plan(
-            lines, length, kinds, dtypes, offsets, monoid.algebra != "first", state.policies.scan
+            lines, length, kinds, dtypes, offsets, monoid.algebra != "first", held_bytes(monoid), state.policies.scan
         )
         way = cut(plan, lines.kept, length, state.units, lookback)
         if way.mode == LOOKBACK and way.units >= _TICKETS:
             way = cut(plan, lines.kept, length, state.units, False)
-        if way.mode == LOOKBACK and plan.policy.single_loads:
-            plan = replace(plan, policy=replace(plan.policy, loads=plan.policy.single_loads))
+        if way.mode == LOOKBACK:
+            plan = single_pass(plan)
             way = cut(plan, lines.kept, length, state.units, True)
         if not plan.policy.chunked or way.mode == LOOKBACK:
             plan = replace(plan, mode=way.mode)
@@ -190,8 +192,8 @@ def is_trusted(state: DeviceState) -> bool:
 def _passes(state: DeviceState) -> bool:
     policy = state.policies.scan
     vector = max(1, min(policy.max_width, policy.vector_bytes // 8))
-    tile = policy.work_group * (policy.single_loads or policy.loads) * vector
-    size = tile * (2 * policy.work_group + 2) + 1
+    tile = (policy.single_group or policy.work_group) * (policy.single_loads or policy.loads) * vector
+    size = tile * (MOST + 2) * MOST + 1
     value = index((size,), (1,), _INT64)
     target = contiguous_leaf(state.device.allocate(8 * size), (size,), _INT64)
     try:

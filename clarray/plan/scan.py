@@ -20,12 +20,13 @@ segment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from clarray.plan.elementwise import ALIGNMENT, index_type
 from clarray.plan.layout import INDEX, STRIDED, UNIT, Shape, access, collapse, reach
+from clarray.plan.lookback import block_size, told_states
 from clarray.plan.tuning.policy import ElementwisePolicy
 from clarray.plan.tuning.scan import ScanPolicy
 
@@ -184,6 +185,11 @@ class ParallelPlan:
         return self.work_group * self.policy.loads * self.vector
 
     @property
+    def block(self) -> int:
+        """Tiles in a block, where the tiles of rows look back on a GPU."""
+        return block_size(self.work_group, self.policy.wave)
+
+    @property
     def down(self) -> int:
         """Work-items of a group that share a line, in columns with look-back."""
         return max(1, self.work_group // ACROSS)
@@ -223,7 +229,7 @@ def is_beside(lines: Lines, length: int, vector: int) -> bool:
 
 def parallel_plan(
     lines: Lines, length: int, kinds: Sequence[str], dtypes: Sequence[np.dtype], offsets: Sequence[int],
-    vectors: bool, policy: ScanPolicy,
+    vectors: bool, held: int, policy: ScanPolicy,
 ) -> ParallelPlan:  # fmt: skip
     """Choose form, vectors and positions; the mode is chosen by `cut`.
 
@@ -237,6 +243,8 @@ def parallel_plan(
         Of the output and of those inputs, in elements.
     vectors : bool
         Whether the operation exists for vectors.
+    held : int
+        Bytes of an element in the local memory of a GPU.
     """
     explicit = policy.chunked and vectors and all(d.kind != "c" for d in dtypes)
     widest = max(d.itemsize for d in dtypes)
@@ -262,12 +270,26 @@ def parallel_plan(
     )  # fmt: skip
     group = policy.work_group
     if not policy.chunked:
+        policy = _fitted(policy, vector * held)
         wanted = lines.kept[-1] if beside else -(-length // (policy.loads * vector))
         group = max(min(LEAST_GROUP, group), min(group, 1 << (wanted - 1).bit_length()))
     return ParallelPlan(
         COLUMNS if beside else ROWS, WHOLE, accesses, out_access, len(lines.kept), vector, explicit,
         index_type(furthest, policy.chunked), whole and not explicit, stream, group, policy,
     )  # fmt: skip
+
+
+def _fitted(policy: ScanPolicy, nbytes: int) -> ScanPolicy:
+    """The policy with as many loads, of so many bytes each, as local memory has room for."""
+
+    def most(group: int) -> int:
+        vectors = max(1, policy.local_bytes // (group * nbytes))
+        return vectors - (vectors % 2 == 0)  # runs lie an odd number of vectors apart
+
+    single = policy.single_group or policy.work_group
+    return replace(
+        policy, loads=min(policy.loads, most(policy.work_group)), single_loads=min(policy.single_loads, most(single))
+    )
 
 
 def _class(kind: str, step: int) -> str:
@@ -308,12 +330,27 @@ def cut(plan: ParallelPlan, kept: Shape, length: int, units: int, lookback: bool
     parts = max(1, min(-(-wanted // pieces), length // policy.min_part))
     if parts == 1 or 2 * pieces >= wanted:
         return Cut(WHOLE, 1, length, pieces)
-    if lookback and (not policy.chunked or (plan.form == ROWS and length >= 4 * policy.tile)):
+    if lookback and _may_look_back(plan, length):
         return _lookback_cut(plan, kept, lines, length)
     part = -(-length // parts)
     part = -(-part // quantum) * quantum
     parts = -(-length // part)
     return Cut(SPLIT if parts > 1 else WHOLE, parts, part, pieces * parts)
+
+
+def single_pass(plan: ParallelPlan) -> ParallelPlan:
+    """The plan with the tiles of a single pass, where they are others."""
+    policy = plan.policy
+    if plan.form == COLUMNS or policy.chunked:
+        return plan
+    group = policy.single_group or plan.work_group
+    return replace(plan, work_group=group, policy=replace(policy, loads=policy.single_loads or policy.loads))
+
+
+def _may_look_back(plan: ParallelPlan, length: int) -> bool:
+    if plan.form == COLUMNS:
+        return not plan.policy.chunked
+    return length >= 4 * plan.policy.tile if plan.policy.chunked else plan.work_group >= 2 * plan.block
 
 
 def _lookback_cut(plan: ParallelPlan, kept: Shape, lines: int, length: int) -> Cut:
@@ -344,5 +381,5 @@ def chain_words(plan: ParallelPlan, kept: Shape, tiles: int, state: int) -> tupl
         across = plan.work_group // plan.down
         strips = lines // kept[-1] * -(-kept[-1] // across)
         return 2 + strips * tiles * across * state, 0
-    region = (tiles + tiles // plan.work_group + 2) * state
+    region = told_states(tiles, plan.block) * state
     return 2 + lines * region, region

@@ -1,19 +1,27 @@
-## Scan of lines on a GPU, a work-group per tile of K x WG x V elements.
+## Scan of lines on a GPU, a work-group per tile of WG x K x V elements.
 ##
-##   tile   |<-V->|<-V->| ... WG work-items ... |<-V->|  x K
-##           every V by its work-item, the V's within a wave by exchange (PTX) or not at all, what is left
-##           (K numbers per wave or work-item) by one wave, or by all work-items through local memory
+##   memory   | item 0: V | item 1: V | ... |  x K   neighbouring work-items load neighbouring vectors,
+##   local    | item 0: K x V | item 1: K x V | ... | which meet as runs, a run per work-item, and go back so
+##
+## Where waves exchange through registers (PTX) each has its own part of the tile and of local memory. A run's
+## elements are combined by its work-item, the runs by the wave, the waves by everybody alike (without PTX: the
+## runs by all work-items through local memory). Runs lie an odd number of vectors apart: no two lanes that load
+## together meet in a bank.
 ##
 ## scan_finish    a work-group takes the tiles of a part of a line one after the other and carries a state
 ## scan_reduce    the same without results: the state of the part, q[part * lines + line]
 ## scan_carry     those states become the states before their parts, a work-group per line
 ## scan_lookback  one launch: each tile is a work-group's, which looks at what others have told
 ##
-##   tiles     | 0 1 2 ... WG-1 | WG ...         |          told: every tile's total
-##   sections  |                |                |          told by a section's last tile: all up to there
+##   tiles     | 0 1 ... S-1 | S ...    |            told: every tile's total
+##   blocks    |      0      |    1     | ...        told by a block's last tile: its sum
+##   sections  |             0               | ...   told by a section's last tile: all up to there
 ##
-## What is before a tile is section before + tiles before in the section, each combined in the same way whoever
-## comes first, so the bits are the same in every run.
+##   before a tile:  section, blocks  | tiles of R-2 blocks | tiles of its own block |
+##
+## A work-group has R x S work-items, each of which waits for one of these. The nearest totals are looked at
+## themselves, as the sums of their blocks come one step later. All is combined in an order that depends on the tile's number
+## alone, whoever comes first, so the bits are the same in every run.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="lines" file="/lib/lines.mako"/>
 <%namespace name="scans" file="/lib/scans.mako"/>
@@ -21,20 +29,20 @@
 <%
   K, wave = policy.loads, policy.wave
   names = [s.name for s in everyone]
-  waves = WG // wave
-  M = K * waves                    # numbers that are left after the waves
-  scanners = wave if wave > 1 else WG
-  per = -(-M // scanners)
+  waves = WG // wave if wave > 1 else 1
+  lanes = WG // waves              # work-items that exchange vectors
+  apart = K | 1                    # vectors from run to run in local memory
   tile = K * WG * V
+  S, R = block, WG // block
+  L = m.type_at(1)
+  vectors = V > 1 and m.plain and m.entering.kind != 'c'
+  parked = waves if wave > 1 else WG
 %>
 <%def name="head(name, more=())">
 ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
 void ${name}(${', '.join([*params, *more])}) {
-  __local state_t left_[${M}];
-  __local state_t all_;
-% if wave == 1:
-  __local state_t steps_[${2 * WG}];
-% endif
+  __local state_t left_[${waves if wave > 1 else 2 * WG}];
+  __local ulong2 room_[${-(-WG * max(apart * V * held, m.state_bytes) // 16)}];
 % for s in pointers:
   ${s.p} += ${s.start};
 % endfor
@@ -44,19 +52,29 @@ void ${name}(${', '.join([*params, *more])}) {
   const int t = get_local_id(0);
 % if wave > 1:
   const uint lane = t & ${wave - 1}, w = t / ${wave};
+% else:
+  const uint lane = t;
 % endif
+  __local inner_t *runs = (__local inner_t *)${part()};
+  __local ${out.type} *results = (__local ${out.type} *)${part()};
 </%def>
+## The part of local memory of a wave, whose work-items meet there.
+<%def name="part()" filter="trim">${f'((__local uchar *)room_ + w * {lanes * apart * V * held})' if waves > 1 else 'room_'}</%def>
+<%def name="meet()" filter="trim">${'meet_wave();' if wave > 1 else 'barrier(CLK_LOCAL_MEM_FENCE);'}</%def>
+## Where load k of this work-item is in the tile, and in local memory.
+<%def name="place(k)" filter="trim">${f'w * {lanes * K * V} + ' if waves > 1 else ''}(${k * lanes} + lane) * ${V}</%def>
+<%def name="spot(k)" filter="trim">((${k * lanes} + lane) / ${K} * ${apart} + (${k * lanes} + lane) % ${K}) * ${V}</%def>
 <%def name="bases()">
 % for s in everyone:
     ${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
 % endfor
 ${lines.move(I, names, 'k', 'row', rank)}
 </%def>
-## Values of the tile from j0 on into v, of which those from `last` on are identities.
+## Values of the tile from j0 on into v, a run, of which those from `last` on are identities.
 <%def name="load_tile()">
     if (j0 + ${tile} <= last) {
 % for k in range(K):
-      const ${I} j_${k} = j0 + (${k * WG} + t) * ${V};
+      const ${I} j_${k} = j0 + ${place(k)};
 % for s in inputs.operands:
       ${access.load(s, s.base, f'j_{k}', f'k{k}')}
 % endfor
@@ -69,7 +87,7 @@ ${lines.move(I, names, 'k', 'row', rank)}
     } else {
 % for k in range(K):
       {
-        const ${I} j = j0 + (${k * WG} + t) * ${V};
+        const ${I} j = j0 + ${place(k)};
         const ${I} have = last - j;
 % for s in inputs.operands:
         ${access.load_partial(s, s.base, 'j', 'have')}
@@ -80,94 +98,97 @@ ${lines.move(I, names, 'k', 'row', rank)}
       }
 % endfor
     }
-</%def>
-## b[k]: what is before the V elements k of this work-item in the tile; all_: the tile's total.
-<%def name="scan_tile(tell)">
+% if K * V > 1:
+    ${meet()}
 % for k in range(K):
-    b[${k}] = ${'begin' if m.plain else ''}(v[${k * V}]);
-% for e in range(1, V):
-    b[${k}] = entered(b[${k}], v[${k * V + e}]);
-    v[${k * V + e}] = inner_combine(v[${k * V + e - 1}], v[${k * V + e}]);
+    ${put('runs', 'inner_t', 'v', k * V, capture(spot, k), vectors and f'{L}{V}')}
 % endfor
-% endfor
-% if wave > 1:
-% for d in (1, 2, 4, 8, 16):
+    ${meet()}
 % for k in range(K):
-    { const state_t u = up(b[${k}], ${d}); if (lane >= ${d}) b[${k}] = combine(u, b[${k}]); }
-% endfor
-% endfor
-% for k in range(K):
-    if (lane == ${wave - 1}) left_[${k * waves} + w] = b[${k}];
-    { const state_t u = up(b[${k}], 1); if (lane) b[${k}] = u; else b[${k}] = state_identity(); }
-% endfor
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (w == 0) {
-      state_t own[${per}], x = state_identity();
-% for p in range(per):
-      if (lane * ${per} + ${p} < ${M}) own[${p}] = left_[lane * ${per} + ${p}]; else own[${p}] = state_identity();
-      x = combine(x, own[${p}]);
-% endfor
-% for d in (1, 2, 4, 8, 16):
-      { const state_t u = up(x, ${d}); if (lane >= ${d}) x = combine(u, x); }
-% endfor
-      if (lane == ${wave - 1}) {
-        all_ = x;
-        ${tell}
-      }
-      { const state_t u = up(x, 1); if (lane) x = u; else x = state_identity(); }
-% for p in range(per):
-      if (lane * ${per} + ${p} < ${M}) left_[lane * ${per} + ${p}] = x;
-      x = combine(x, own[${p}]);
-% endfor
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-% for k in range(K):
-    b[${k}] = combine(left_[${k * waves} + w], b[${k}]);
-% endfor
-% else:
-% for k in range(K):
-    left_[${k * WG} + t] = b[${k}];
-% endfor
-    barrier(CLK_LOCAL_MEM_FENCE);
-    {
-      state_t own[${per}], x = state_identity();
-% for p in range(per):
-      own[${p}] = left_[t * ${per} + ${p}];
-      x = combine(x, own[${p}]);
-% endfor
-      int side = 0;
-      steps_[t] = x;
-      barrier(CLK_LOCAL_MEM_FENCE);
-      for (int d = 1; d < ${WG}; d <<= 1) {
-        x = steps_[side + t];
-        if (t >= d) x = combine(steps_[side + t - d], x);
-        side = ${WG} - side;
-        steps_[side + t] = x;
-        barrier(CLK_LOCAL_MEM_FENCE);
-      }
-      if (t == ${WG - 1}) {
-        all_ = x;
-        ${tell}
-      }
-      if (t) x = steps_[side + t - 1]; else x = state_identity();
-% for p in range(per):
-      left_[t * ${per} + ${p}] = x;
-      x = combine(x, own[${p}]);
-% endfor
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-% for k in range(K):
-    b[${k}] = left_[${k * WG} + t];
+    ${get('runs', 'inner_t', 'v', k * V, f'(lane * {apart} + {k}) * {V}', vectors and f'{L}{V}')}
 % endfor
 % endif
 </%def>
-<%def name="store_tile(v, b)">
+<%def name="put(to, type, from_, first, at, vector)">
+% if vector:
+    *(__local ${vector} *)(${to} + ${at}) = (${vector})(${', '.join(f'{from_}[{first + e}]' for e in range(V))});
+% else:
+% for e in range(V):
+    ${to}[${at} + ${e}] = ${from_}[${first + e}];
+% endfor
+% endif
+</%def>
+<%def name="get(from_, type, to, first, at, vector)">
+% if vector:
+    { const ${vector} u = *(__local ${vector} *)(${from_} + ${at}); ${' '.join(f'{to}[{first + e}] = u.s{e:x};' for e in range(V))} }
+% else:
+% for e in range(V):
+    ${to}[${first + e}] = ${from_}[${at} + ${e}];
+% endfor
+% endif
+</%def>
+## The run v becomes its states; b: what is before it in the tile; all: the tile's total.
+<%def name="scan_tile()">
+    state_t b = ${'begin' if m.plain else ''}(v[0]), all = state_identity();
+% for e in range(1, K * V):
+    b = entered(b, v[${e}]);
+    v[${e}] = inner_combine(v[${e - 1}], v[${e}]);
+% endfor
+% if wave > 1:
+% for d in (1, 2, 4, 8, 16):
+    { const state_t u = up(b, ${d}); if (lane >= ${d}) b = combine(u, b); }
+% endfor
+    if (lane == ${wave - 1}) left_[w] = b;
+    { const state_t u = up(b, 1); if (lane) b = u; else b = state_identity(); }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    {
+      state_t earlier = all;
+% for i in range(waves):
+      if (w == ${i}) earlier = all;
+      all = combine(all, left_[${i}]);
+% endfor
+      b = combine(earlier, b);
+    }
+% else:
+    {
+      int side = 0;
+      left_[t] = b;
+      barrier(CLK_LOCAL_MEM_FENCE);
+      for (int d = 1; d < ${WG}; d <<= 1) {
+        b = left_[side + t];
+        if (t >= d) b = combine(left_[side + t - d], b);
+        side = ${WG} - side;
+        left_[side + t] = b;
+        barrier(CLK_LOCAL_MEM_FENCE);
+      }
+      all = left_[side + ${WG - 1}];
+      if (t) b = left_[side + t - 1]; else b = state_identity();
+    }
+% endif
+</%def>
+## What comes after c and the run's b: back to the order of memory, and stored.
+<%def name="store_tile()">
+    b = combine(c, b);
+    ${out.type} r[${K * V}];
+% for e in range(K * V):
+    r[${e}] = placed(b, v[${e}]);
+% endfor
+<% whole = vectors and f'{out.type}{V}' %>
+% if K * V > 1:
+    ${meet()}
+% for k in range(K):
+    ${put('results', out.type, 'r', k * V, f'(lane * {apart} + {k}) * {V}', whole)}
+% endfor
+    ${meet()}
+% endif
 % for k in range(K):
     {
-      const state_t cb = combine(c, ${b}[${k}]);
-      const ${I} j = j0 + (${k * WG} + t) * ${V};
+      const ${I} j = j0 + ${place(k)};
+% if K * V > 1:
+      ${get('results', out.type, 'r', k * V, capture(spot, k), whole)}
+% endif
 % for e in range(V):
-      const ${out.type} y_${e} = placed(cb, ${v}[${k * V + e}]);
+      const ${out.type} y_${e} = r[${k * V + e}];
 % endfor
       if (j + ${V} <= last) {
         ${access.store(out, out.base, 'j', 'y')}
@@ -195,14 +216,13 @@ ${bases()}
 % endif
     for (${I} j0 = first; j0 < last; j0 += ${tile}) {
       inner_t v[${K * V}];
-      state_t b[${K}];
 ${load_tile()}
-      barrier(CLK_LOCAL_MEM_FENCE);
-${scan_tile('')}
+${scan_tile()}
 % if store:
-${store_tile('v', 'b')}
+${store_tile()}
 % endif
-      c = combine(c, all_);
+      c = combine(c, all);
+      barrier(CLK_LOCAL_MEM_FENCE);
     }
 % if not store:
     if (t == 0) {
@@ -254,44 +274,55 @@ void scan_carry(${', '.join(states)}, const long lines, const long parts) {
 }
 </%def>
 ## Wait for a state, and note it where nobody tells it.
-<%def name="receive(place, to)">
+<%def name="receive(place)">
         words_t r_;
-        if (await(${place}, 1, r_.w, epoch, chain + 1)) ${to} = unpacked(r_);
+        there = await(${place}, 1, r_.w, epoch, chain + 1);
+        if (there) x = unpacked(r_);
         else atomic_or(&late, 1);
 </%def>
 <%def name="told(place, what)">
 { words_t r_ = packed(${what}); publish(${place}, r_.w, WORDS, epoch); }
 </%def>
-## near_, base_: what is before tile `number` in its section, and before that. Each work-item waits for one total.
+## c: what is before tile `number`. Each work-item waits for one state, earlier ones for earlier ones.
 <%def name="look_back()">
+    if (t == ${WG - 1}) ${told('totals + number * WORDS', 'all')}
+    state_t c = state_identity();
     {
-
-      state_t x = state_identity();
-      if (t < (int)l) {
-${receive('totals + (number - l + t) * WORDS', 'x')}
-      }
-      state_t y = state_identity();
-      if (t == ${WG - 1} && section) {
-${receive('sections + section * WORDS', 'y')}
+      const int block = number / ${S}, oldest = max(block - ${R - 2}, 0), section = oldest / ${S};
+      const int row = t / ${S}, i = t - row * ${S};
+      const long at = (long)(block - ${R - 1} + row) * ${S} + i;
+      int there = 1;
+      state_t x = c;
+      if (t == 0) {
+        if (section) {
+${receive('sections + section * WORDS')}
+        }
+      } else if (t < ${S}) {
+        if (section * ${S} + i - 1 < oldest) {
+${receive('blocks + (section * %d + i - 1) * WORDS' % S)}
+        }
+      } else if (0 <= at && at < number) {
+${receive('totals + at * WORDS')}
       }
 % if wave > 1:
 % for d in (1, 2, 4, 8, 16):
       { const state_t u = up(x, ${d}); if (lane >= ${d}) x = combine(u, x); }
 % endfor
       if (lane == ${wave - 1}) parked_[w] = x;
-      if (t == ${WG - 1}) base_ = y;
+      if (w == ${waves - 1} && number % ${S} == ${S - 1} && wave_all(there) && lane == ${wave - 1}) ${told('blocks + block * WORDS', 'combine(x, all)')}
 % else:
       parked_[t] = x;
-      if (t == ${WG - 1}) base_ = y;
 % endif
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    state_t c = base_;
-    {
-      state_t x = parked_[0];
-      for (int i = 1; i < ${waves}; ++i) x = combine(x, parked_[i]);
-      c = combine(c, x);
+% if wave == 1:
+    if (t == ${WG - 1} && number % ${S} == ${S - 1} && !late) {
+      state_t x = parked_[${WG - S}];
+      for (int i = ${WG - S + 1}; i < ${WG}; ++i) x = combine(x, parked_[i]);
+      ${told('blocks + number / %d * WORDS' % S, 'combine(x, all)')}
     }
+% endif
+    for (int i = 0; i < ${parked}; ++i) c = combine(c, parked_[i]);
 </%def>
 ## Everything before the tile once more, each work-item a chunk of it. Runtimes of CPUs take no barrier that is
 ## behind a condition: there the chunks are empty where nobody is late.
@@ -310,11 +341,13 @@ ${receive('sections + section * WORDS', 'y')}
 % endfor
       x = entered(x, inner_of(${value.call(0, 'q')}));
     }
+    __local state_t *own_ = (__local state_t *)room_;
     barrier(CLK_LOCAL_MEM_FENCE);
-    parked_[t] = x;
+    own_[t] = x;
     barrier(CLK_LOCAL_MEM_FENCE);
     state_t y = state_identity();
-    for (int i = 0; i < ${WG}; ++i) y = combine(y, parked_[i]);
+    for (int i = 0; i < ${WG}; ++i) y = combine(y, own_[i]);
+    barrier(CLK_LOCAL_MEM_FENCE);
 % if wave > 1:
     c = y;
 % else:
@@ -325,8 +358,7 @@ ${receive('sections + section * WORDS', 'y')}
 ## A work-group per tile, in the order in which the groups start.
 <%def name="single()">
 ${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const long tiles', 'const long region'])}
-  __local state_t base_;
-  __local state_t parked_[${WG}];
+  __local state_t parked_[${parked}];
   __local uint ticket_;
   __local int late;
   if (t == 0) {
@@ -335,20 +367,18 @@ ${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const lon
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint line = ticket_ / (uint)tiles, number = ticket_ - line * (uint)tiles;
-  const uint section = number / ${WG}, l = number - section * ${WG};
   __global ulong *totals = chain + 2 + line * region;
-  __global ulong *sections = totals + tiles * WORDS;
+  __global ulong *blocks = totals + tiles * WORDS, *sections = blocks + (tiles / ${S} + 1) * WORDS;
   ${I} row = line;
   const ${I} j0 = (${I})number * ${tile}, last = n;
 ${bases()}
   inner_t v[${K * V}];
-  state_t b[${K}];
 ${load_tile()}
-${scan_tile(capture(told, 'totals + number * WORDS', 'x'))}
+${scan_tile()}
 ${look_back()}
 ${read_again()}
-  if (t == 0 && l == ${WG - 1}) ${told('sections + (section + 1) * WORDS', 'combine(c, all_)')}
-${store_tile('v', 'b')}
+  if (t == 0 && number % ${S * S} == ${S * S - 1}) ${told('sections + (number / %d + 1) * WORDS' % (S * S), 'combine(c, all)')}
+${store_tile()}
 }
 </%def>
 ${scans.algebra(m, first)}
@@ -359,7 +389,7 @@ ${scans.words(state_parts)}
 ${scans.wave()}
 % endif
 % if mode == 'lookback':
-${lookback.exchange(policy)}
+${lookback.exchange(policy, policy.lookback == 'ptx' and sum(p.words for p in state_parts) % 2 == 0)}
 ${single()}
 % else:
 ${parts('scan_finish', True)}

@@ -3,16 +3,25 @@
 ##
 ## Nobody waits for ever: after `spins` looks, or as soon as anyone else has given up in this launch, await says
 ## so, and the work-group computes for itself what it waited for.
-<%def name="exchange(policy)">
+## `pairs`: words that lie side by side, an even number of them, travel two at a time.
+<%def name="exchange(policy, pairs=False)">
 % if policy.lookback == 'ptx':
 HELPER ulong look(__global const ulong *p) { ulong r; asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(r) : "l"(p) : "memory"); return r; }
 HELPER void tell(__global ulong *p, const ulong v) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory"); }
+% if pairs:
+HELPER void look_twice(__global const ulong *p, ulong *a, ulong *b) { asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(p) : "memory"); }
+HELPER void tell_twice(__global ulong *p, const ulong a, const ulong b) { asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" :: "l"(p), "l"(a), "l"(b) : "memory"); }
+% endif
 % else:
 HELPER ulong look(__global const ulong *p) { return *(volatile __global const ulong *)p; }
 HELPER void tell(__global ulong *p, const ulong v) { *(volatile __global ulong *)p = v; }
 % endif
 HELPER void publish(__global ulong *p, const uint *w, const int n, const uint epoch) {
+% if pairs:
+  for (int k = 0; k < n; k += 2) tell_twice(p + k, ((ulong)epoch << 32) | w[k], ((ulong)epoch << 32) | w[k + 1]);
+% else:
   for (int k = 0; k < n; ++k) tell(p + k, ((ulong)epoch << 32) | w[k]);
+% endif
 }
 HELPER int await(__global const ulong *p, const int step, uint *w, const uint epoch, __global ulong *failed) {
   int there, on = 1;
@@ -21,7 +30,11 @@ HELPER int await(__global const ulong *p, const int step, uint *w, const uint ep
     ulong e[WORDS];
     there = 1;
     #pragma unroll
+% if pairs:
+    for (int k = 0; k < WORDS; k += 2) look_twice(p + k, e + k, e + k + 1);
+% else:
     for (int k = 0; k < WORDS; ++k) e[k] = look(p + k * step);
+% endif
     #pragma unroll
     for (int k = 0; k < WORDS; ++k) {
       there &= (uint)(e[k] >> 32) == epoch;

@@ -155,6 +155,7 @@ HELPER state_t from(const state_t x, const uint lane) {
     asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r.w[k]) : "r"(r.w[k]), "r"(lane));
   return unpacked(r);
 }
+HELPER void meet_wave(void) { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
 HELPER int wave_all(const int x) {
   int r;
   asm volatile("{.reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.all.pred p, p, 0xffffffff; selp.s32 %0, 1, 0, p;}" : "=r"(r) : "r"(x));

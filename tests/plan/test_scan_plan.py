@@ -26,7 +26,7 @@ FLOAT = np.dtype(np.float32)
 def plan_of(shape: tuple[int, ...], axis: int, policy: ScanPolicy) -> tuple[ParallelPlan, tuple[int, ...]]:
     strides = tuple(np.empty(shape, np.int8).strides)
     lines = line_space(shape, axis, (strides, strides))
-    return parallel_plan(lines, shape[axis], ("",), (FLOAT, FLOAT), (0, 0), True, policy), lines.kept
+    return parallel_plan(lines, shape[axis], ("",), (FLOAT, FLOAT), (0, 0), True, 4, policy), lines.kept
 
 
 def test_forms() -> None:
@@ -70,5 +70,5 @@ def test_every_tile_has_its_words() -> None:
     plan, kept = plan_of((1 << 24,), 0, NVIDIA)
     tiles = cut(plan, kept, 1 << 24, 132, True).parts
     words, region = chain_words(plan, kept, tiles, 2)
-    assert region >= 2 * (tiles + tiles // plan.work_group + 1)
+    assert region >= 2 * (tiles + tiles // plan.block + tiles // plan.block**2 + 2)
     assert words == 2 + region

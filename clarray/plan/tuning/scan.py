@@ -22,6 +22,10 @@ class ScanPolicy:
         Vectors per work-item and tile.
     single_loads : int
         The same in a single pass over long lines; 0: no other number.
+    single_group : int
+        Work-items per work-group there; 0: as elsewhere.
+    local_bytes : int
+        Local memory that a tile may take (GPU); where its elements are too large it has fewer loads.
     rows : int
         Rows that a work-item of a GPU loads at once where lines lie side by side.
     strip : int
@@ -68,6 +72,8 @@ class ScanPolicy:
     lookback: str = ""
     tile: int = 1 << 16
     single_loads: int = 0
+    single_group: int = 0
+    local_bytes: int = 20 << 10
     tickets: bool = True
     widen: bool = False
     spins: int = 1 << 20
@@ -109,10 +115,14 @@ GPU = ScanPolicy(
     stream_bytes=0,
     inline_bytes=0,
 )
-# The same in one launch, copy 0.517 ms: cumsum 0.804 ms with 12 loads of 256 work-items (4: 0.937, 8: 0.814; 512
-# work-items 6: 0.815, 8: 0.944, 10: 0.844; 1024 x 4: 1.022), int32 to int64 1.36 (4 loads 2.31, 8 1.62); axis 0 of
-# 16384 x 16384 0.596 with 32 rows (8: 0.80, 16: 0.66, 24: 0.63; 512 work-items x 16: 0.79).
-NVIDIA = replace(GPU, wave=32, lookback="ptx", single_loads=12, rows=32)
+# The same in one launch, copy 0.525 ms: cumsum and cumsum of int32 to int64, by loads x work-items:
+# 9 x 256 0.683 1.113; 12 x 192 0.676 1.086; 13 x 192 0.660 1.054; 11 x 224 0.726 1.070; 15 x 160 0.675 1.091;
+# 17 x 128 0.671 1.074; 7 x 320 0.757 1.248. An even number of loads leaves gaps in local memory: 8 x 256 0.786 1.169,
+# 10 x 256 0.761 1.223. Tiles by order of start instead of by number: + 0.018 + 0.050 (9 x 256). axis 0 of 16384 x 16384
+# 0.596 with 32 rows (8: 0.80, 16: 0.66, 24: 0.63; 512 work-items x 16: 0.79).
+NVIDIA = replace(
+    GPU, wave=32, lookback="ptx", tickets=False, single_loads=13, single_group=192, local_bytes=40 << 10, rows=32
+)
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = ScanPolicy(
