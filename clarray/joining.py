@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.creation import asarray, empty
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, as_array
+from clarray.creation import empty
 from clarray.expr.view import normalize_axis
 from clarray.indexing import copyto
-from clarray.manipulation import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    expand_dims,
-    ravel,
-    reshape,
-)
+from clarray.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, reshape
+from clarray.operands import weak_type
+from clarray.windows import view_of
 
 __all__ = [
-    *("concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "append"),
-]
+    "append", "block", "column_stack", "concat", "concatenate", "dstack", "hstack", "stack", "vstack",
+]  # fmt: skip
 
 
 def concatenate(
@@ -34,7 +30,9 @@ def concatenate(
     dtype: Any = None,
     casting: Any = "same_kind",
 ) -> DeviceArray:
-    """Join arrays along an axis that they have; see `numpy.concatenate`.
+    """Join arrays along an axis that they have.
+
+    Each is read once and written once; a pending one is computed right into its place.
 
     Parameters
     ----------
@@ -48,33 +46,43 @@ def concatenate(
         The result's; NumPy's promotion when None.
     casting : str, optional
         What conversions are allowed.
+
+    Raises
+    ------
+    ValueError
+        There are no arrays, or their shapes do not fit.
+    TypeError
+        A conversion is not allowed, or both `out` and `dtype` are given.
     """
-    parts = [asarray(a) for a in arrays]
+    if not isinstance(arrays, Iterable) or isinstance(arrays, Iterator):
+        raise TypeError("The first input argument needs to be a sequence")
+    given = list(arrays)
+    parts = _on_one_device(given, out)
+    kinds = [part.dtype for part in parts]
     if axis is None:
+        kinds = [part.dtype if weak_type(x) is None else x for x, part in zip(given, parts, strict=True)]
         parts = [ravel(part) for part in parts]
         axis = 0
     shape, axis = _joined_shape(parts, axis)
     if out is not None:
         if dtype is not None:
-            raise TypeError(
-                "concatenate() only takes `out` or `dtype` as an argument, but both were provided."
-            )
+            raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
         if out.shape != shape:
             raise ValueError("Output array is the wrong shape")
-    elif dtype is None:
-        dtype = np.result_type(*(part.dtype for part in parts))
-    for part in parts:
-        wanted = np.dtype(dtype) if out is None else out.dtype
-        if not np.can_cast(part.dtype, wanted, casting):
+        wanted = out.dtype
+    else:
+        wanted = np.result_type(*kinds) if dtype is None else np.dtype(dtype)
+    for kind in dict.fromkeys(part.dtype for part in parts):
+        if not np.can_cast(kind, wanted, casting):
             raise TypeError(
-                f"Cannot cast array data from {part.dtype!r} to {wanted!r} "
-                f"according to the rule '{casting}'"
+                f"Cannot cast array data from {kind!r} to {wanted!r} according to the rule '{casting}'"
             )
-    made = empty(shape, dtype, device=parts[0].device) if out is None else out
+    made = empty(shape, wanted, _order(parts), device=parts[0].device) if out is None else out
     at = 0
     for part in parts:
         count = part.shape[axis]
-        copyto(made[(slice(None),) * axis + (slice(at, at + count),)], part, "unsafe")
+        if part.size:
+            copyto(made[(slice(None),) * axis + (slice(at, at + count),)], part, "unsafe")
         at += count
     return made
 
@@ -82,42 +90,72 @@ def concatenate(
 concat = concatenate
 
 
+def _on_one_device(given: list[Any], *others: Any) -> list[DeviceArray]:
+    device = ufunc_calls.device_of_operands((*given, *others))
+    return [as_array(a, device) for a in given]
+
+
+def _order(parts: list[DeviceArray]) -> str:
+    """The layout of the result: Fortran order where all that is joined is in it."""
+    if all(part._node.memory is None or part._node.contiguous for part in parts):
+        return "C"
+    return "F" if all(view_of(part).f_contiguous for part in parts) else "C"
+
+
 def _joined_shape(parts: list[DeviceArray], axis: int) -> tuple[tuple[int, ...], int]:
     if not parts:
         raise ValueError("need at least one array to concatenate")
-    first = parts[0]
-    if first.ndim == 0:
+    first = parts[0].shape
+    if not first:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
-    axis = normalize_axis(axis, first.ndim)
-    shape = list(first.shape)
+    axis = normalize_axis(axis, len(first))
+    shape = list(first)
     for number, part in enumerate(parts[1:], 1):
-        if part.ndim != first.ndim:
+        if part.ndim != len(first):
             raise ValueError(
                 "all the input arrays must have same number of dimensions, but the array at "
-                f"index 0 has {first.ndim} dimension(s) and the array at index {number} has "
+                f"index 0 has {len(first)} dimension(s) and the array at index {number} has "
                 f"{part.ndim} dimension(s)"
             )
         for i, extent in enumerate(part.shape):
-            if i != axis and extent != first.shape[i]:
+            if i != axis and extent != first[i]:
                 raise ValueError(
                     "all the input array dimensions except for the concatenation axis must match "
                     f"exactly, but along dimension {i}, the array at index 0 has size "
-                    f"{first.shape[i]} and the array at index {number} has size {extent}"
+                    f"{first[i]} and the array at index {number} has size {extent}"
                 )
         shape[axis] += part.shape[axis]
     return tuple(shape), axis
 
 
+# Stacks -------------------------------------------------------------------------------------------
+
+
+def _to_stack(arrays: Any, *others: Any) -> list[DeviceArray]:
+    if not hasattr(arrays, "__getitem__"):
+        raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
+    return _on_one_device(list(arrays), *others)
+
+
 def stack(
-    arrays: Iterable[Any],
+    arrays: Sequence[Any],
     axis: int = 0,
     out: DeviceArray | None = None,
     *,
     dtype: Any = None,
     casting: Any = "same_kind",
 ) -> DeviceArray:
-    """Join arrays of one shape along a new axis."""
-    parts = [asarray(a) for a in arrays]
+    """Join arrays of one shape along a new axis.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+    axis : int, optional
+        Where the result has the new axis.
+    out, dtype, casting
+        As in `concatenate`.
+    """
+    parts = _to_stack(arrays, out)
     if not parts:
         raise ValueError("need at least one array to stack")
     if len({part.shape for part in parts}) != 1:
@@ -133,27 +171,128 @@ def _rows(result: Any) -> list[DeviceArray]:
 
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
     """Join arrays along axis 0; 1-d arrays become rows."""
-    return concatenate(_rows(atleast_2d(*tup)), 0, dtype=dtype, casting=casting)
+    return concatenate(_rows(atleast_2d(*_to_stack(tup))), 0, dtype=dtype, casting=casting)
 
 
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
     """Join arrays along axis 1 (axis 0 of 1-d arrays)."""
-    parts = _rows(atleast_1d(*tup))
+    parts = _rows(atleast_1d(*_to_stack(tup)))
     axis = 0 if parts and parts[0].ndim == 1 else 1
     return concatenate(parts, axis, dtype=dtype, casting=casting)
 
 
 def dstack(tup: Sequence[Any]) -> DeviceArray:
     """Join arrays along axis 2."""
-    return concatenate(_rows(atleast_3d(*tup)), 2)
+    return concatenate(_rows(atleast_3d(*_to_stack(tup))), 2)
 
 
 def column_stack(tup: Sequence[Any]) -> DeviceArray:
     """Join arrays along axis 1; 1-d arrays become columns."""
-    parts = [asarray(a) for a in tup]
-    return concatenate([p if p.ndim > 1 else reshape(p, (-1, 1)) for p in parts], 1)
+    return concatenate([p if p.ndim > 1 else reshape(p, (-1, 1)) for p in _to_stack(tup)], 1)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     """Join two arrays along an axis, or flattened."""
-    return concatenate((arr, values), axis)
+    parts = _on_one_device([arr, values])
+    return concatenate(parts if axis is not None else [ravel(part) for part in parts], axis or 0)
+
+
+# Blocks -------------------------------------------------------------------------------------------
+
+Placed = list[tuple[DeviceArray, tuple[int, ...]]]  # arrays, and where in the result they begin
+
+
+def block(arrays: Any) -> DeviceArray:
+    """Put an array together from nested lists of blocks.
+
+    Parameters
+    ----------
+    arrays : nested list of array_like
+        The blocks of the innermost lists are joined along the last axis, those of the lists around them along the
+        one before, and so on. Blocks of fewer axes get axes in front.
+
+    Returns
+    -------
+    DeviceArray
+        New; each block is written to its place in one pass.
+
+    Raises
+    ------
+    ValueError
+        Lists are empty or of different depths, or the shapes do not fit.
+    TypeError
+        A tuple is among the lists.
+    """
+    depth = _depth(arrays)
+    if depth is None:
+        _refuse(arrays)
+    leaves = list(_leaves(arrays))
+    blocks = iter(_on_one_device(leaves))
+    nested = _replaced(arrays, blocks)
+    ndim = max(depth, *(leaf.ndim for leaf in _leaves(nested)))
+    found = _arranged(nested, ndim - depth, ndim)
+    if found is None:
+        _refuse(arrays)
+    shape, placed = found
+    parts = [part for part, _ in placed]
+    made = empty(shape, np.result_type(*(p.dtype for p in parts)), _order(parts), device=parts[0].device)
+    for part, start in placed:
+        copyto(made[tuple(slice(s, s + n) for s, n in zip(start, part.shape, strict=True))], part)
+    return made
+
+
+def _depth(nested: Any) -> int | None:
+    """How deep the lists are; None where they are not all alike, are empty, or there is a tuple."""
+    if isinstance(nested, tuple):
+        return None
+    if not isinstance(nested, list):
+        return 0
+    depths = {_depth(one) for one in nested}
+    depth = depths.pop() if len(depths) == 1 else None
+    return None if depth is None else depth + 1
+
+
+def _leaves(nested: Any) -> Iterator[Any]:
+    if isinstance(nested, list):
+        for one in nested:
+            yield from _leaves(one)
+    else:
+        yield nested
+
+
+def _replaced(nested: Any, leaves: Iterator[Any]) -> Any:
+    """The same lists with other leaves, in order."""
+    return [_replaced(one, leaves) for one in nested] if isinstance(nested, list) else next(leaves)
+
+
+def _arranged(nested: Any, axis: int, ndim: int) -> tuple[tuple[int, ...], Placed] | None:
+    """The shape that nested blocks have together, and where each begins; None where they do not fit."""
+    if not isinstance(nested, list):
+        part = reshape(nested, (1,) * (ndim - nested.ndim) + nested.shape)
+        return part.shape, [(part, (0,) * ndim)]
+    extent = 0
+    shapes = set()
+    placed: Placed = []
+    for one in nested:
+        found = _arranged(one, axis + 1, ndim)
+        if found is None:
+            return None
+        shape, inner = found
+        placed += [(part, (*at[:axis], at[axis] + extent, *at[axis + 1 :])) for part, at in inner]
+        extent += shape[axis]
+        shapes.add(shape[:axis] + shape[axis + 1 :])
+    if len(shapes) > 1:
+        return None
+    return (*shape[:axis], extent, *shape[axis + 1 :]), placed
+
+
+def _refuse(nested: Any) -> Any:
+    """Raise what NumPy raises for blocks of these shapes."""
+
+    def stand_ins(one: Any) -> Any:
+        if isinstance(one, list | tuple):
+            return type(one)(map(stand_ins, one))
+        return np.broadcast_to(np.uint8(0), one.shape if isinstance(one, DeviceArray) else np.shape(one))
+
+    np.block(stand_ins(nested))
+    raise AssertionError("NumPy accepts blocks that clarray refused: please report it")

@@ -6,9 +6,6 @@ value still pending is computed first: a window needs memory to look at.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,8 +20,7 @@ __all__ = [
     *("reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "moveaxis"),
     *("rollaxis", "squeeze", "expand_dims", "broadcast_to", "broadcast_arrays"),
     *("broadcast_shapes", "flip", "fliplr", "flipud", "rot90", "diagonal", "real", "imag"),
-    *("atleast_1d", "atleast_2d", "atleast_3d", "split", "array_split", "hsplit", "vsplit"),
-    *("dsplit", "unstack", "astype", "ndim", "shape", "size"),
+    *("atleast_1d", "atleast_2d", "atleast_3d", "astype", "ndim", "shape", "size"),
 ]
 
 broadcast_shapes = np.broadcast_shapes
@@ -220,66 +216,6 @@ def imag(val: Any) -> DeviceArray:
 
 def _real_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype(f"f{dtype.itemsize // 2}")
-
-
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray]:
-    """Cut an array along an axis into views, of almost equal length when a number is given."""
-    array = asarray(ary)
-    total = array.shape[axis]
-    try:
-        cuts = [0, *map(int, indices_or_sections), total]
-    except TypeError:
-        sections = int(indices_or_sections)
-        if sections <= 0:
-            raise ValueError("number sections must be larger than 0.") from None
-        each, extras = divmod(total, sections)
-        cuts = [0]
-        for number in range(sections):
-            cuts.append(cuts[-1] + each + (number < extras))
-    before = (slice(None),) * views.normalize_axis(axis, array.ndim)
-    return [array[(*before, slice(a, b))] for a, b in pairwise(cuts)]
-
-
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray]:
-    """Cut an array along an axis into views of equal length, or at the indices given."""
-    array = asarray(ary)
-    if not isinstance(indices_or_sections, Sequence | np.ndarray) and (
-        array.shape[axis] % operator.index(indices_or_sections)
-    ):
-        raise ValueError("array split does not result in an equal division")
-    return array_split(array, indices_or_sections, axis)
-
-
-def hsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
-    """Cut along axis 1 (axis 0 of a 1-d array)."""
-    array = asarray(ary)
-    if array.ndim == 0:
-        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
-    return split(array, indices_or_sections, min(array.ndim - 1, 1))
-
-
-def vsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
-    """Cut along axis 0."""
-    array = asarray(ary)
-    if array.ndim < 2:
-        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
-    return split(array, indices_or_sections, 0)
-
-
-def dsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
-    """Cut along axis 2."""
-    array = asarray(ary)
-    if array.ndim < 3:
-        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
-    return split(array, indices_or_sections, 2)
-
-
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[DeviceArray, ...]:
-    """Take an array apart along an axis, as views."""
-    array = asarray(x)
-    if array.ndim == 0:
-        raise ValueError("Input array must be at least 1-d.")
-    return tuple(moveaxis(array, axis, 0))
 
 
 # Ranks and dtypes ---------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ CHAPTERS = {
     "indexing": "Reading and writing elements",
     "manipulation": "Shapes and views",
     "joining": "Joining",
+    "splitting": "Splitting",
     "repeating": "Shifting and repeating",
     "padding": "Borders",
     "selecting": "Choosing between values",

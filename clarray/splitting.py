@@ -1,0 +1,90 @@
+"""Parts of an array along an axis, as views."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from clarray.array import DeviceArray
+from clarray.creation import asarray
+from clarray.expr.view import normalize_axis
+from clarray.manipulation import moveaxis
+
+__all__ = ["array_split", "dsplit", "hsplit", "split", "unstack", "vsplit"]
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray]:
+    """Cut an array along an axis into views.
+
+    Parameters
+    ----------
+    ary : array_like
+    indices_or_sections : int or sequence of int
+        How many parts, of almost equal length, the longer ones first; or where the array is cut.
+    axis : int, optional
+    """
+    array = asarray(ary)
+    total = array.shape[axis]
+    if _is_sequence(indices_or_sections):
+        cuts = [0, *map(int, indices_or_sections), total]
+    else:
+        sections = int(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        each, longer = divmod(total, sections)
+        cuts = [number * each + min(number, longer) for number in range(sections + 1)]
+    before = (slice(None),) * normalize_axis(axis, array.ndim)
+    return [array[(*before, slice(a, b))] for a, b in pairwise(cuts)]
+
+
+def _is_sequence(value: Any) -> bool:
+    try:
+        len(value)
+    except TypeError:
+        return False
+    return True
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray]:
+    """Cut an array along an axis into views of equal length, or at the indices given.
+
+    Raises
+    ------
+    ValueError
+        The length is no multiple of the number of parts.
+    """
+    array = asarray(ary)
+    if not _is_sequence(indices_or_sections) and array.shape[axis] % indices_or_sections:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(array, indices_or_sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
+    """Cut along axis 1 (axis 0 of a 1-d array)."""
+    array = _of_ndim(ary, 1, "hsplit")
+    return split(array, indices_or_sections, min(array.ndim - 1, 1))
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
+    """Cut along axis 0 an array of two axes or more."""
+    return split(_of_ndim(ary, 2, "vsplit"), indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
+    """Cut along axis 2."""
+    return split(_of_ndim(ary, 3, "dsplit"), indices_or_sections, 2)
+
+
+def _of_ndim(ary: Any, ndim: int, name: str) -> DeviceArray:
+    array = asarray(ary)
+    if array.ndim < ndim:
+        raise ValueError(f"{name} only works on arrays of {ndim} or more dimensions")
+    return array
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[DeviceArray, ...]:
+    """Take an array apart along an axis."""
+    array = asarray(x)
+    if array.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    return tuple(moveaxis(array, axis, 0))
