@@ -48,8 +48,6 @@ def one_axis(name: str, array: DeviceArray, n: int | None, axis: int, norm: Any)
     if name == "ihfft":
         found = one_axis("rfft", array, n, axis, _swapped(norm))
         return None if found is None else conjugate(found)
-    if name == "rfft" and array.dtype.kind == "c":
-        raise TypeError(f"rfft takes real values, not {array.dtype.name}")
     if n is None:
         n = (array.shape[axis] - 1) * 2 if name == "irfft" else array.shape[axis]
     n = operator.index(n)
@@ -58,6 +56,8 @@ def one_axis(name: str, array: DeviceArray, n: int | None, axis: int, norm: Any)
     inverse = name[0] == "i"
     divisor = _divisor(_swapped(norm) if inverse else norm, n)
     axis = normalize_axis(axis, array.ndim)
+    if name == "rfft" and array.dtype.kind == "c":
+        raise TypeError(f"rfft takes real values, not {array.dtype.name}")
     work = device_dtype(np.result_type(array.dtype, 1j), array.device)
     if name[-4:] == "rfft":
         work = np.dtype(work.char.lower())
@@ -93,7 +93,7 @@ def _complex(
 ) -> DeviceArray | None:
     source = _fitted(array, n, axis, work)
     shape = source.shape
-    if n == 1 or not source.size:
+    if n == 1:
         return source if source is not array else source.copy()
     scaled = not inverse or divisor == n
     key = Key(math.prod(shape[:axis]), n, math.prod(shape[axis + 1 :]), work, scaled)
@@ -104,7 +104,7 @@ def _from_real(array: DeviceArray, n: int, work: np.dtype, divisor: float) -> De
     source = _fitted(array, n, array.ndim - 1, work)
     wide = np.result_type(work, np.complex64)
     shape = (*source.shape[:-1], n // 2 + 1)
-    if n == 1 or not source.size:
+    if n == 1:
         return source.astype(wide)
     return _run(Key(source.size // n, n, 1, work, True), source, shape, wide, False, 1, divisor)
 
@@ -113,7 +113,7 @@ def _to_real(array: DeviceArray, n: int, work: np.dtype, divisor: float) -> Devi
     wide = np.result_type(work, np.complex64)
     source = _fitted(array, n // 2 + 1, array.ndim - 1, wide)
     shape = (*source.shape[:-1], n)
-    if n == 1 or not source.size:
+    if n == 1:
         return source.real.copy()
     if source is array or source.base is not None:
         source = source.copy()
@@ -129,10 +129,12 @@ def _run(
     divisor: float,
 ) -> DeviceArray | None:  # fmt: skip
     """Run the plan for a key into a new array; divide by what is left of the divisor."""
+    made = empty(shape, dtype, source.device)
+    if not made.size:
+        return made
     plan = find_plan(source.device, key)
     if plan is None:
         return None
-    made = empty(shape, dtype, source.device)
     given, memory = _leaf(source).memory, made._node.memory
     assert given is not None
     assert memory is not None
