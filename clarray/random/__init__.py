@@ -1,0 +1,16 @@
+"""Random numbers, with the names of `numpy.random`.
+
+>>> import clarray
+>>> rng = clarray.random.default_rng(1)
+>>> rng.integers(0, 6, size=3).shape
+(3,)
+"""
+
+from clarray.random import legacy
+from clarray.random.bit_generator import Philox4x32, SeedSequence
+from clarray.random.generator import Generator, default_rng
+from clarray.random.legacy import *  # noqa: F403
+
+Philox = Philox4x32
+
+__all__ = ["Generator", "Philox", "Philox4x32", "SeedSequence", "default_rng", *legacy.__all__]

@@ -1,0 +1,185 @@
+"""The generator of random bits: Philox4x32-10, whose state is a key and a counter."""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from clarray.array import DeviceArray, wrap
+from clarray.expr.view import as_shape
+from clarray.random.nodes import Start, words
+
+__all__ = ["Philox4x32", "SeedSequence"]
+
+_BLOCK_BITS = 64  # of the counter: number of the block in its stream
+_COUNTER_BITS = 96  # and number of the stream; the last word counts attempts within a draw
+_NAME = "Philox4x32"
+
+
+class _State(NamedTuple):
+    key: int
+    counter: int
+
+
+class Philox4x32:
+    """Philox4x32-10: random bits as a function of a key and a counter (Salmon et al., SC'11).
+
+    Parameters
+    ----------
+    seed : None, int, sequence of int or SeedSequence, optional
+        What the key is made of, by `SeedSequence`; None takes fresh entropy from the system.
+    counter : int or sequence of int, optional
+        Number of the next block of 128 bits, below 2**96, or its 32-bit words, lowest first.
+    key : int or sequence of int, optional
+        The key of 64 bits itself, or its two words; then there is no seed.
+
+    Raises
+    ------
+    ValueError
+        Both a seed and a key are given, or a number is out of range.
+
+    Notes
+    -----
+    The state is the key and the counter alone: each element of a draw is a function of them and of its position, so
+    that a device computes elements in any order and all devices compute the same. A draw takes whole blocks and moves
+    the counter behind them. `numpy.random.Philox` is another member of the family, of 64-bit words.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> bits = clarray.random.Philox4x32(key=0)
+    >>> [hex(word) for word in bits.random_raw(4).tolist()]
+    ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
+    """
+
+    def __init__(self, seed: Any = None, counter: Any = None, key: Any = None) -> None:
+        if seed is not None and key is not None:
+            raise ValueError("seed and key cannot be both used")
+        self.lock = threading.Lock()
+        self._seed_seq: Any = None
+        if key is None:
+            self._seed_seq = seed if hasattr(seed, "generate_state") else SeedSequence(seed)
+            key = self._seed_seq.generate_state(2, np.uint32)
+        self._state = _State(_number(key, 64, "key"), _number(counter, _COUNTER_BITS, "counter"))
+
+    def __repr__(self) -> str:
+        return f"<{_NAME} key={self._state.key:#018x} counter={self._state.counter:#x}>"
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.state, self._seed_seq)
+
+    @property
+    def seed_seq(self) -> Any:
+        """The `SeedSequence` that the key was made of; None where the key was given."""
+        return self._seed_seq
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state as a dictionary: ``bit_generator``, and in ``state`` the words of ``counter`` and ``key``."""
+        key, counter = self._state
+        return {
+            "bit_generator": _NAME,
+            "state": {"counter": _split(counter, 4), "key": _split(key, 2)},
+        }
+
+    @state.setter
+    def state(self, value: dict[str, Any]) -> None:
+        if not isinstance(value, dict):
+            raise TypeError("state must be a dict")
+        if value.get("bit_generator") != _NAME:
+            raise ValueError(f"state must be for a {_NAME} PRNG")
+        inner = value["state"]
+        made = _State(_number(inner["key"], 64, "key"), _number(inner["counter"], _COUNTER_BITS, "counter"))
+        with self.lock:
+            self._state = made
+
+    def reseed(self, seed: Any) -> None:
+        """Start again from another seed."""
+        fresh = Philox4x32(seed)
+        with self.lock:
+            self._state, self._seed_seq = fresh._state, fresh._seed_seq
+
+    def take(self, blocks: int) -> Start:
+        """Take the next `blocks` blocks, which lie in one stream; give where they start."""
+        with self.lock:
+            key, counter = self._state
+            if (counter % 2**_BLOCK_BITS) + blocks > 2**_BLOCK_BITS:
+                counter = ((counter >> _BLOCK_BITS) + 1) << _BLOCK_BITS
+            counter %= 2**_COUNTER_BITS
+            self._state = _State(key, (counter + blocks) % 2**_COUNTER_BITS)
+        return Start(key, counter % 2**_BLOCK_BITS, counter >> _BLOCK_BITS)
+
+    def advance(self, delta: int) -> Philox4x32:
+        """Move the counter by `delta` blocks of four words, forwards or backwards; returns itself."""
+        delta = operator.index(delta)
+        with self.lock:
+            key, counter = self._state
+            self._state = _State(key, (counter + delta) % 2**_COUNTER_BITS)
+        return self
+
+    def jumped(self, jumps: int = 1) -> Philox4x32:
+        """Make a generator of the same key that is `jumps` streams of 2**64 blocks further."""
+        key, counter = self._state
+        found = Philox4x32(key=key, counter=(counter + (operator.index(jumps) << _BLOCK_BITS)) % 2**_COUNTER_BITS)
+        found._seed_seq = self._seed_seq
+        return found
+
+    def spawn(self, n_children: int) -> list[Philox4x32]:
+        """Make `n_children` generators with keys of their own, from children of the seed sequence.
+
+        Raises
+        ------
+        TypeError
+            The seed sequence cannot spawn, or there is none as the key was given.
+        """
+        if not hasattr(self._seed_seq, "spawn"):
+            raise TypeError("The underlying SeedSequence does not implement spawning.")
+        return [Philox4x32(child) for child in self._seed_seq.spawn(n_children)]
+
+    def random_raw(self, size: Any = None, output: bool = True) -> DeviceArray | None:
+        """Draw words of 32 bits as they are.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            Shape; () when None.
+        output : bool, optional
+            False only moves the counter.
+
+        Returns
+        -------
+        DeviceArray of uint32, or None
+        """
+        made = wrap(words(self.take, () if size is None else as_shape(size), np.dtype(np.uint32)))
+        return made if output else None
+
+
+def _restored(state: dict[str, Any], seed_seq: Any) -> Philox4x32:
+    made = Philox4x32(key=0)
+    made.state = state
+    made._seed_seq = seed_seq
+    return made
+
+
+def _number(value: Any, bits: int, what: str) -> int:
+    """An integer of so many bits, from itself or from its 32-bit words, lowest first."""
+    if value is None:
+        return 0
+    if isinstance(value, Sequence | np.ndarray):
+        parts = [operator.index(word) for word in value]
+        if any(not 0 <= word < 2**32 for word in parts):
+            raise ValueError(f"{what} must be words of 32 bits")
+        value = sum(word << 32 * place for place, word in enumerate(parts))
+    value = operator.index(value)
+    if not 0 <= value < 2**bits:
+        raise ValueError(f"{what} must be positive and less than 2**{bits}.")
+    return value
+
+
+def _split(value: int, count: int) -> np.ndarray:
+    return np.array([value >> 32 * place & 0xFFFFFFFF for place in range(count)], np.uint32)

@@ -1,0 +1,74 @@
+"""Distributions on the integers. They are computed in float64, which the device must have, and give int64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray
+from clarray.random.draws import FLOAT64, INT64, Source, apply, check, given
+from clarray.selecting import where
+
+__all__ = ["Discrete"]
+
+LARGEST = 9.2e18  # whole numbers beyond do not fit int64
+
+
+class Discrete(Source):
+    """The methods that count.
+
+    Parameters broadcast; `size` is the shape of the result, that of the parameters broadcast when None. A parameter
+    that NumPy refuses raises NumPy's ValueError, a device without float64 TypeError.
+    """
+
+    def poisson(self, lam: Any = 1.0, size: Any = None) -> DeviceArray:
+        """Draw from Poisson's distribution of mean `lam`."""
+        draw = self._draw("poisson", (lam,), size)
+        return draw.result(draw.counted("poisson", *draw.parameters))
+
+    def binomial(self, n: Any, p: Any, size: Any = None) -> DeviceArray:
+        """Draw how many of `n` trials succeed, each with probability `p`."""
+        draw = self._draw("binomial", (n, p), size, kinds=(INT64, FLOAT64))
+        return draw.result(draw.counted("binomial", *draw.parameters))
+
+    def negative_binomial(self, n: Any, p: Any, size: Any = None) -> DeviceArray:
+        """Draw how many trials fail before `n` succeed, each with probability `p`."""
+        draw = self._draw("negative_binomial", (n, p), size)
+        n, p = draw.parameters
+        return draw.result(draw.counted("poisson", draw.gamma(n) * ((1 - p) / p)))
+
+    def geometric(self, p: Any, size: Any = None) -> DeviceArray:
+        """Draw how many trials there are until one succeeds, each with probability `p`."""
+        draw = self._draw("geometric", (p,), size)
+        (p,) = draw.parameters
+        rate = -apply("onelog", -p, FLOAT64)
+        trials = np.maximum(np.ceil(draw.exponential() / rate), 1)
+        fitting = where(trials < LARGEST, trials, 0).astype(INT64)
+        return draw.result(where(trials < LARGEST, fitting, np.iinfo(np.int64).max))
+
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> DeviceArray:
+        """Draw how many good ones are among `nsample` taken from `ngood` good and `nbad` bad ones."""
+        values = tuple(given(v) for v in (ngood, nbad, nsample))
+        arrays = any(isinstance(v, DeviceArray | np.ndarray) for v in values)
+        if arrays:
+            # the extremes of different parameters need not belong together: each is judged alone
+            for place, value in enumerate(values):
+                alone: list[Any] = [500_000_000, 500_000_000, 0]
+                alone[place] = value
+                check("hypergeometric", tuple(alone))
+            good, bad, sample = values
+            if bool((good + bad < sample).any()):
+                raise ValueError("ngood + nbad < nsample")
+        draw = self._draw("hypergeometric", values, size, kinds=(INT64,) * 3, checked=arrays)
+        return draw.result(draw.counted("hypergeometric", *draw.parameters))
+
+    def logseries(self, p: Any, size: Any = None) -> DeviceArray:
+        """Draw from the logarithmic series distribution: k has a probability as p**k / k."""
+        draw = self._draw("logseries", (p,), size)
+        return draw.result(draw.counted("logseries", *draw.parameters))
+
+    def zipf(self, a: Any, size: Any = None) -> DeviceArray:
+        """Draw from Zipf's distribution: k has a probability as k**-a."""
+        draw = self._draw("zipf", (a,), size)
+        return draw.result(draw.counted("zipf", *draw.parameters))

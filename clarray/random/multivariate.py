@@ -1,0 +1,217 @@
+"""Distributions of vectors. Their tables of parameters are looked at, and factorized, on the host."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from clarray import creation
+from clarray.array import DeviceArray
+from clarray.expr.node import Shape, index
+from clarray.expr.view import as_shape, contiguous
+from clarray.kernel_base import run_now
+from clarray.operands import scalar_node
+from clarray.ops.snippets import Snippet
+from clarray.random import nodes
+from clarray.random.draws import FLOAT64, INT64, Draw, Source, _numpy, apply, as_double, float_dtype, given
+from clarray.runtime import current_device
+
+__all__ = ["Multivariate"]
+
+
+class Multivariate(Source):
+    """The methods that draw vectors: the result has one axis more than `size` says."""
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> DeviceArray:
+        """Draw how often each of several outcomes happens in `n` trials.
+
+        Parameters
+        ----------
+        n : int or array_like of int
+        pvals : array_like
+            Probabilities along the last axis; the last one of them is what the others leave of 1.
+        size : int or tuple of int, optional
+            Shape without the last axis; `n` and the other axes of `pvals` broadcast to it.
+
+        Returns
+        -------
+        DeviceArray of int64
+        """
+        trials, chances = _host(n), as_double(pvals)
+        _numpy.multinomial(np.min(trials) if np.size(trials) else 0, chances)
+        shape = np.broadcast_shapes(np.shape(trials), chances.shape[:-1]) if size is None else as_shape(size)
+        if np.broadcast_shapes(shape, np.shape(trials), chances.shape[:-1]) != shape:
+            raise ValueError(f"Output size {shape} is not compatible with broadcast dimensions of inputs")
+        chances = np.broadcast_to(chances, (*shape, chances.shape[-1])) if chances.ndim > 1 else chances
+        lines = ["double rest = 1;", "long left = n;"]
+        step = "ca_binomial_double(at, key, first, stream, left, fmin(table[row + j] / rest, 1.0))"
+        return self._split(shape, np.broadcast_to(trials, shape), chances, lines, step, "rest -= table[row + j];")
+
+    def multivariate_hypergeometric(
+        self, colors: Any, nsample: Any, size: Any = None, method: Any = "marginals"
+    ) -> DeviceArray:
+        """Draw how many of each colour are among `nsample` taken without replacement.
+
+        Parameters
+        ----------
+        colors : sequence of int
+            How many there are of each.
+        nsample : int
+        size : int or tuple of int, optional
+            Shape without the last axis.
+        method : {'marginals', 'count'}, optional
+            Accepted for NumPy's sake: one colour is drawn after the other.
+
+        Returns
+        -------
+        DeviceArray of int64
+        """
+        counts = _host(colors)
+        _numpy.multivariate_hypergeometric(counts, nsample, size=0, method=method)
+        shape = () if size is None else as_shape(size)
+        total = int(np.sum(counts))
+        if total >= 10**9:
+            raise ValueError("When method is \"marginals\", sum(colors) must be less than 1000000000.")
+        lines = [f"long rest = {total};", "long left = n;"]
+        step = "ca_hypergeometric_double(at, key, first, stream, table[row + j], rest - table[row + j], left)"
+        samples = np.broadcast_to(np.int64(nsample), shape)
+        return self._split(shape, samples, np.asarray(counts, INT64), lines, step, "rest -= table[row + j];")
+
+    def _split(
+        self, shape: Shape, counts: np.ndarray, table: np.ndarray, lines: list[str], step: str, after: str
+    ) -> DeviceArray:
+        """Distribute a count over the entries of a table, for each position one after the other."""
+        float_dtype(FLOAT64, "counts")
+        kinds = table.shape[-1]
+        many = table.ndim > 1
+        text = "\n".join([
+            *lines,
+            f"const long row = {'i * kinds' if many else '0'};",
+            "const ulong key = ca_joined_ulong(k0, k1), first = ca_joined_ulong(f0, f1);",
+            "for (long j = 0; j < kinds; ++j) {",
+            "  const ulong at = (ulong)(i * kinds + j);",
+            f"  const long each = j + 1 == kinds || left <= 0 ? left : {step};",
+            "  counts[i * kinds + j] = each;",
+            f"  left -= each; {after}",
+            "}",
+        ])
+        size = math.prod(shape)
+        start = self._bit_generator.take(size * kinds)
+        inputs: tuple[tuple[str, np.dtype, bool], ...] = (
+            ("i", INT64, False), ("kinds", INT64, False),
+            *((name, nodes.UINT32, False) for name in ("k0", "k1", "f0", "f1", "stream")),
+            ("n", INT64, False), ("table", table.dtype, True),
+        )  # fmt: skip
+        snippet = Snippet("random counts", text, inputs, (("counts", INT64, True),), (), "")
+        target = creation.zeros((*shape, kinds), INT64)
+        operands = [
+            index(shape, contiguous(shape), INT64), scalar_node(kinds, INT64), *start.constants(),
+            creation.array(np.asarray(counts, INT64))._node, creation.array(np.ascontiguousarray(table))._node,
+        ]  # fmt: skip
+        if size:
+            run_now(current_device(), snippet, operands, [target], shape)
+        return target
+
+    def dirichlet(self, alpha: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
+        """Draw shares that sum to 1, as gamma variates of shapes `alpha` divided by their sum.
+
+        Parameters
+        ----------
+        alpha : sequence of float
+            Not negative.
+        size : int or tuple of int, optional
+            Shape without the last axis.
+        dtype : dtype, optional
+            float64 or float32.
+        """
+        shapes = as_double(alpha)
+        _numpy.dirichlet(shapes, size=0)
+        wanted = float_dtype(dtype, "dirichlet")
+        outer = () if size is None else as_shape(size)
+        draw = Draw(self._bit_generator.take, (*outer, shapes.size), wanted)
+        table = creation.array(shapes.astype(wanted))
+        if shapes.size and shapes.max() < 0.1:  # the variates themselves may all vanish
+            logs = draw.drawn("loggamma", table).evaluate()
+            parts = apply("exp", logs - logs.max(-1, keepdims=True), wanted).evaluate()
+        else:
+            parts = draw.gamma(table).evaluate()
+        return parts / parts.sum(-1, keepdims=True) if shapes.any() else parts
+
+    def multivariate_normal(
+        self, mean: Any, cov: Any, size: Any = None, check_valid: str = "warn", tol: float = 1e-8, *,
+        method: str = "svd", dtype: Any = np.float64,
+    ) -> DeviceArray:  # fmt: skip
+        """Draw normal vectors.
+
+        Parameters
+        ----------
+        mean : array_like
+            Of one axis.
+        cov : array_like
+            Covariances: square, symmetric, positive semi-definite.
+        size : int or tuple of int, optional
+            Shape without the last axis.
+        check_valid : {'warn', 'raise', 'ignore'}, optional
+            What to do where `cov` is not positive semi-definite.
+        tol : float, optional
+            Tolerance of that test.
+        method : {'svd', 'eigh', 'cholesky'}, optional
+            How the host factorizes `cov`.
+        dtype : dtype, optional
+            float64 or float32.
+
+        Raises
+        ------
+        ValueError
+            Shapes or values do not fit.
+        """
+        centre, covariance = as_double(mean), as_double(cov)
+        wanted = float_dtype(dtype, "multivariate_normal")
+        _check_normal(centre, covariance, check_valid, method)
+        factor = _factor(covariance, check_valid, tol, method)
+        outer = () if size is None else as_shape(size)
+        normal = Draw(self._bit_generator.take, (*outer, centre.size), wanted).normal()
+        flat = normal.reshape((math.prod(outer), centre.size)) @ creation.array(factor.T.astype(wanted))
+        made: DeviceArray = (flat + creation.array(centre.astype(wanted))).reshape((*outer, centre.size))
+        return made
+
+
+def _host(value: Any) -> Any:
+    found = given(value)
+    return found.get() if isinstance(found, DeviceArray) else found
+
+
+def _check_normal(mean: np.ndarray, cov: np.ndarray, check_valid: str, method: str) -> None:
+    if method not in ("eigh", "svd", "cholesky"):
+        raise ValueError("method must be one of {'eigh', 'svd', 'cholesky'}")
+    if mean.ndim != 1:
+        raise ValueError("mean must be 1 dimensional")
+    if cov.ndim != 2 or cov.shape[0] != cov.shape[1]:
+        raise ValueError("cov must be 2 dimensional and square")
+    if mean.shape[0] != cov.shape[0]:
+        raise ValueError("mean and cov must have same length")
+    if check_valid not in ("warn", "raise", "ignore"):
+        raise ValueError("check_valid must equal 'warn', 'raise', or 'ignore'")
+
+
+def _factor(cov: np.ndarray, check_valid: str, tol: float, method: str) -> np.ndarray:
+    """A matrix whose product with its transpose is `cov`."""
+    if method == "cholesky":
+        return np.linalg.cholesky(cov)
+    if method == "eigh":
+        values, vectors = np.linalg.eigh(cov)
+        sound = bool(np.all(values >= -tol))
+        values = np.abs(values)
+    else:
+        vectors, values, right = np.linalg.svd(cov)
+        sound = np.allclose((right.T * values) @ right, cov, rtol=tol, atol=tol)
+    if not sound and check_valid != "ignore":
+        message = "covariance is not symmetric positive-semidefinite."
+        if check_valid == "raise":
+            raise ValueError(message)
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+    factor: np.ndarray = vectors * np.sqrt(values)
+    return factor

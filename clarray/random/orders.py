@@ -1,0 +1,216 @@
+"""Choosing and putting into random order: permutations are the order of random keys."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import MutableSequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from clarray import creation
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.expr.view import as_shape
+from clarray.gathering import take, take_along_axis
+from clarray.random import nodes
+from clarray.random.draws import FLOAT64, Draw
+from clarray.random.uniform import Uniform
+from clarray.scans import cumsum
+from clarray.sets import unique
+from clarray.sorting import argsort, searchsorted, sort
+
+__all__ = ["Orders"]
+
+_MANY = 1 << 16  # of more than this few are chosen without putting all into order
+
+
+class Orders(Uniform):
+    """The methods that choose and reorder."""
+
+    def _keys(self, shape: tuple[int, ...]) -> DeviceArray:
+        """Random numbers of 64 bits: among n of them two are equal with a probability below n**2 / 2**65."""
+        return wrap(nodes.words(self._bit_generator.take, shape, nodes.UINT64))
+
+    def _order(self, count: int) -> DeviceArray:
+        """The numbers below `count` in random order."""
+        return argsort(self._keys((count,)), kind="stable")
+
+    def permutation(self, x: Any, axis: int = 0) -> DeviceArray:
+        """Put the numbers below `x`, or the entries of a copy of an array along an axis, into random order.
+
+        Parameters
+        ----------
+        x : int or array_like
+        axis : int, optional
+
+        Returns
+        -------
+        DeviceArray
+        """
+        if isinstance(x, int | np.integer):
+            return self._order(max(int(x), 0))
+        array = as_array(x)
+        axis = normalize_axis_index(axis, array.ndim)
+        return take(array, self._order(array.shape[axis]), axis)
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Put the entries of an array along an axis, or those of a list, into random order, in place.
+
+        Parameters
+        ----------
+        x : DeviceArray, ndarray or MutableSequence
+            The host's sequences get the order that an array of the device would.
+        axis : int, optional
+
+        Raises
+        ------
+        TypeError
+            It cannot be written to, or has no length.
+        """
+        if isinstance(x, DeviceArray | np.ndarray):
+            axis = normalize_axis_index(axis, x.ndim)
+            order = self._order(x.shape[axis])
+            x[...] = np.take(x, order.get() if isinstance(x, np.ndarray) else order, axis)
+            return
+        if axis != 0:
+            raise NotImplementedError("Axis argument is only supported on ndarray objects")
+        count = len(x)
+        if not isinstance(x, MutableSequence):
+            raise TypeError(f"'{type(x).__name__}' object does not support item assignment")
+        x[:] = [x[k] for k in self._order(count).tolist()]
+
+    def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> DeviceArray:
+        """Put a copy's elements along an axis into random order, those of each line independently.
+
+        Parameters
+        ----------
+        x : array_like
+        axis : int, optional
+            None orders all elements.
+        out : DeviceArray, optional
+            Where the result shall be written; `x` itself is allowed.
+
+        Raises
+        ------
+        ValueError
+            `out` has another shape than `x`.
+        """
+        array = as_array(x)
+        if out is not None and not isinstance(out, DeviceArray):
+            raise TypeError(f"out must be a DeviceArray, not {type(out).__name__}")
+        if out is not None and out.shape != array.shape:
+            raise ValueError("out must have the same shape as x")
+        if axis is None:
+            made = take(array.reshape(-1), self._order(array.size)).reshape(array.shape)
+        else:
+            axis = normalize_axis_index(axis, array.ndim)
+            made = take_along_axis(array, argsort(self._keys(array.shape), axis, kind="stable"), axis)
+        if out is None:
+            return made
+        out[...] = made
+        return out
+
+    def choice(
+        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
+    ) -> DeviceArray:
+        """Choose among the numbers below `a`, or among the entries of an array along an axis.
+
+        Parameters
+        ----------
+        a : int or array_like
+        size : int or tuple of int, optional
+            How many; one, without an axis for it, when None.
+        replace : bool, optional
+            Whether an entry may be chosen more than once.
+        p : array_like, optional
+            Probability of each entry, float64 (or a float32 array of the device's); equal ones when None.
+        axis : int, optional
+        shuffle : bool, optional
+            Accepted for NumPy's sake: what is chosen is in random order.
+
+        Returns
+        -------
+        DeviceArray
+            int64 numbers, or entries of `a`.
+
+        Raises
+        ------
+        ValueError
+            There are too few entries, or the probabilities are none.
+        """
+        shape = () if size is None else as_shape(size)
+        count = math.prod(shape)
+        array, population = _population(a, axis, count)
+        chances = None if p is None else _probabilities(p, population)
+        if replace:
+            chosen = self._with_replacement(population, chances, shape)
+        else:
+            if count > population:
+                raise ValueError("Cannot take a larger sample than population when replace is False")
+            chosen = self._without(population, chances, count).reshape(shape)
+        return chosen if array is None else take(array, chosen, axis)
+
+    def _with_replacement(self, population: int, p: DeviceArray | None, shape: tuple[int, ...]) -> DeviceArray:
+        if p is None:
+            return self.integers(0, max(population, 1), shape)
+        cumulated = cumsum(p)
+        return searchsorted(cumulated / cumulated[-1], self.random(shape, p.dtype), side="right")
+
+    def _without(self, population: int, p: DeviceArray | None, count: int) -> DeviceArray:
+        if p is None:
+            few = population > max(_MANY, 16 * count)
+            return self._few(population, count) if few else self._order(population)[:count]
+        if int((p > 0).sum()) < count:
+            raise ValueError("Fewer non-zero entries in p than size")
+        # the first of exponential clocks of rates p to ring: the same as one choice after the other
+        clocks = Draw(self._bit_generator.take, p.shape, p.dtype).exponential()
+        return argsort(clocks / p, kind="stable")[:count]
+
+    def _few(self, population: int, count: int) -> DeviceArray:
+        """Draw with replacement and keep what comes first; draw more where too many are equal."""
+        tries = count + count // 8 + 16
+        while True:
+            drawn = self.integers(0, population, tries)
+            _, first = unique(drawn, return_index=True)
+            if first.size >= count:
+                return take(drawn, sort(first)[:count])
+            tries *= 2
+
+
+def _population(a: Any, axis: int, count: int) -> tuple[DeviceArray | None, int]:
+    """The array that is chosen from, if it is one, and the number of its entries."""
+    if isinstance(a, DeviceArray | np.ndarray | list | tuple) and np.ndim(a):
+        array = as_array(a)
+        population = array.shape[normalize_axis_index(axis, array.ndim)]
+        if not population and count:
+            raise ValueError("a cannot be empty unless no samples are taken")
+        return array, population
+    try:
+        population = operator.index(a)
+    except TypeError:
+        raise ValueError(f"a must be a sequence or an integer, not {type(a)}") from None
+    if population <= 0 and count:
+        raise ValueError("a must be a positive integer unless no samples are taken")
+    return None, max(population, 0)
+
+
+def _probabilities(p: Any, population: int) -> DeviceArray:
+    """The argument `p` on the device, checked as NumPy checks it."""
+    known: Any = p if isinstance(p, DeviceArray) else np.asarray(p)
+    single = isinstance(p, DeviceArray) and p.dtype == np.float32
+    chances = known if single else known.astype(FLOAT64)
+    if chances.ndim != 1:
+        raise ValueError("p must be 1-dimensional")
+    if chances.size != population:
+        raise ValueError("a and p must have same size")
+    total = float(chances.sum())
+    if math.isnan(total):
+        raise ValueError("Probabilities contain NaN")
+    if bool((chances < 0).any()):
+        raise ValueError("Probabilities are not non-negative")
+    coarsest = known.dtype if known.dtype in (np.float16, np.float32) else FLOAT64
+    if abs(total - 1) > math.sqrt(np.finfo(coarsest).eps):
+        raise ValueError("Probabilities do not sum to 1. See Notes section of docstring for more information.")
+    return creation.array(chances)
