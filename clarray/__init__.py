@@ -16,11 +16,15 @@ from clarray.compaction import *  # noqa: F403
 from clarray.config import HostFallbackWarning, config
 from clarray.conversion import asnumpy
 from clarray.creation import *  # noqa: F403
+from clarray.diagonals import *  # noqa: F403
 from clarray.dlpack import *  # noqa: F403
 from clarray.dtype_functions import *  # noqa: F403
+from clarray.flat_iterator import *  # noqa: F403
 from clarray.functions import ufuncs_by_name as _ufuncs_by_name
 from clarray.gathering import *  # noqa: F403
 from clarray.histograms import *  # noqa: F403
+from clarray.index_tables import *  # noqa: F403
+from clarray.index_tricks import *  # noqa: F403
 from clarray.indexing import *  # noqa: F403
 from clarray.inspection import *  # noqa: F403
 from clarray.joining import *  # noqa: F403
@@ -54,7 +58,7 @@ from clarray.version import __version__
 globals().update(_ufuncs_by_name())
 
 
-_MODULES = {name: f"clarray.{name}" for name in ("fft", "linalg", "ndimage", "testing")}
+_MODULES = {name: f"clarray.{name}" for name in ("fft", "linalg", "ndimage", "random", "testing")}
 _MODULES["typing"] = "numpy.typing"
 
 

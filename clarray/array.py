@@ -310,7 +310,7 @@ class DeviceArray(ArrayMethods):
         return manipulation.squeeze(self, axis)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceArray:
-        """A diagonal, as a view."""
+        """A diagonal, as a read-only view."""
         return manipulation.diagonal(self, offset, axis1, axis2)
 
     def copy(self, order: str = "C") -> DeviceArray:

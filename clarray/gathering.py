@@ -152,7 +152,8 @@ def _indices(indices: Any, array: DeviceArray) -> Node:
     return array_node(given, array.device)
 
 
-def _check_mode(mode: Any) -> str:
+def check_mode(mode: Any) -> str:
+    """The way in which numbers out of bounds are treated: 'raise', 'wrap' or 'clip'."""
     if mode not in _MODES:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     return str(mode)
@@ -182,7 +183,7 @@ def take(
     """
     device = ufunc_calls.device_of_operands((a, indices, out))
     array = as_array(a, device)
-    mode = _check_mode(mode)
+    mode = check_mode(mode)
     if axis is not None:
         axis = normalize_axis(axis, max(array.ndim, 1))
         if not array.ndim:
@@ -345,20 +346,36 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
         raise TypeError(f"argument 1 must be a clarray array, not {type(a).__name__}")
     view_of(a)
     a.check_writeable()
-    mode = _check_mode(mode)
+    mode = check_mode(mode)
     numbers = wrap(_indices(ind, a)).reshape(-1)._node
-    values = as_array(v, a.device).reshape(-1)
+    values = values_for(a, v)
     if not numbers.size or not values.size:
         return
     if not a.size:
         raise IndexError("cannot replace elements of an empty array")
     leaf = a._node
-    stored = own_leaf(cycled(values._node, numbers.size), leaf, numbers.shape)
+    stored = own_leaf(cycled(values, numbers.size), leaf, numbers.shape)
     try:
         scatter_named(leaf, _settled(_everywhere(a, numbers, mode), leaf), stored)
     except OutOfBounds:
         positions.check_inside(wrap(numbers), 0, a.size)
         raise AssertionError("an index out of bounds was not found again") from None
+
+
+def put_range(array: DeviceArray, start: int, step: int, count: int, values: Node) -> None:
+    """Write values, on one axis and repeated as needed, to evenly spaced elements in C order."""
+    view_of(array)
+    leaf = array._node
+    stored = own_leaf(cycled(values, count), leaf, (count,))
+    numbers = nodes.index((count,), (step,), _INT64, start)
+    scatter_named(leaf, _everywhere(array, numbers, "known"), stored, once=True)
+
+
+def values_for(array: DeviceArray, given: Any) -> Node:
+    """What is written to an array, on one axis; scalars and lists are converted as NumPy does."""
+    if not isinstance(given, DeviceArray | np.ndarray):
+        given = np.array(given, array.dtype)
+    return as_array(given, array.device).reshape(-1)._node
 
 
 def cycled(values: Node, count: int) -> Node:

@@ -16,7 +16,7 @@ from clarray import compaction, gathering, positions, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate
 from clarray.expr import build
-from clarray.expr.node import COMPRESS, MASKED, Node
+from clarray.expr.node import COMPRESS, MASKED, READONLY, Node
 from clarray.expr.overlap import repeats_elements, same_elements
 from clarray.expr.view import View, index, is_basic
 from clarray.operands import array_node, scalar_node
@@ -93,7 +93,7 @@ def is_writeable(array: DeviceArray) -> bool:
     node = array._node
     if node.memory is None:
         return True
-    if not node.memory.writeable:
+    if not node.memory.writeable or node.flags & READONLY:
         return False
     return node.contiguous or not repeats_elements(View(node.shape, node.strides, node.offset))
 

@@ -14,7 +14,7 @@ from clarray.array import DeviceArray
 from clarray.creation import asarray
 from clarray.expr import view as views
 from clarray.hostdata import axis_order
-from clarray.windows import view_of, viewed, window
+from clarray.windows import read_only, view_of, viewed, window
 
 __all__ = [
     *("reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "moveaxis"),
@@ -189,8 +189,8 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceArray:
-    """Take the diagonal of two axes as the last axis, as a view."""
-    return viewed(asarray(a), views.diagonal, offset, axis1, axis2)
+    """Take the diagonal of two axes as the last axis, as a read-only view."""
+    return read_only(viewed(asarray(a), views.diagonal, offset, axis1, axis2))
 
 
 # Parts --------------------------------------------------------------------------------------------

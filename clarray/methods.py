@@ -24,6 +24,7 @@ class _Chapter:
 
 compaction = _Chapter("clarray.compaction")
 creation = _Chapter("clarray.creation")
+flat_iterator = _Chapter("clarray.flat_iterator")
 gathering = _Chapter("clarray.gathering")
 joining = _Chapter("clarray.joining")
 manipulation = _Chapter("clarray.manipulation")
@@ -153,6 +154,23 @@ class ArrayMethods:
     def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
         """The elements, or the slices along an axis, at given positions."""
         return gathering.take(self, indices, axis, out, mode)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Write values at positions that count all elements in C order."""
+        gathering.put(self, indices, values, mode)
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """Each element from the choice that this array's element names."""
+        return selecting.choose(self, choices, out, mode)
+
+    @property
+    def flat(self) -> Any:
+        """The elements on one axis, in C order: to be indexed, written and gone through."""
+        return flat_iterator.flatiter(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        flat_iterator.flatiter(self)[...] = value
 
     # Sorting ------------------------------------------------------------------------------------
 

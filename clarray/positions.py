@@ -262,8 +262,13 @@ def chosen_from(mask: DeviceArray, x: Any, y: DeviceArray) -> DeviceArray:
 
 def check_inside(one: Given, axis: int, extent: int) -> None:
     """Raise IndexError for the first number out of bounds."""
+    found = first_outside(one, extent)
+    if found is not None:
+        raise IndexError(f"index {found} is out of bounds for axis {axis} with size {extent}")
+
+
+def first_outside(one: Given, extent: int) -> int | None:
+    """The first of some numbers, in C order, that is out of bounds."""
     wide: Any = one.astype(_INT64).reshape(-1)
     wrong = (wide < -extent) | (wide >= extent)
-    if bool(wrong.any()):
-        found = int(wide[int(wrong.argmax())])
-        raise IndexError(f"index {found} is out of bounds for axis {axis} with size {extent}")
+    return int(wide[int(wrong.argmax())]) if bool(wrong.any()) else None

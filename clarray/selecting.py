@@ -1,4 +1,4 @@
-"""Choosing between values element by element: `where`, `clip`, triangles, rounding."""
+"""Choosing between values element by element: `where`, `choose`, `select`, `clip`, rounding."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray, wrap
+from clarray import composing, ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
 from clarray.creation import asarray, empty_like
 from clarray.expr import build
-from clarray.expr import node as nodes
 from clarray.expr.node import Node
-from clarray.manipulation import broadcast_to
+from clarray.gathering import check_mode
 from clarray.operands import array_node, scalar_node, weak_type
 from clarray.ops.special import select_loop
 from clarray.runtime import Device
 
-__all__ = ["around", "clip", "round", "tri", "tril", "triu", "where"]
+__all__ = ["around", "choose", "clip", "round", "select", "where"]
 
 _BOOL = np.dtype(bool)
 
@@ -62,6 +61,102 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     mask = _node(bool(condition) if weak_type(condition) else condition, _BOOL, device)
     args = (mask, _node(x, dtype, device), _node(y, dtype, device))
     return ufunc_calls.settled(build.nary(select_loop(dtype), args))
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
+    """Take each element from the first choice whose condition holds there.
+
+    Parameters
+    ----------
+    condlist, choicelist : sequence of array_like
+        As many conditions, of bools, as choices; all are broadcast against each other.
+    default : array_like, optional
+        The elements where no condition holds.
+
+    Raises
+    ------
+    ValueError
+        The lists are empty, or not equally long.
+    TypeError
+        A condition is not of bools.
+    """
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    device = ufunc_calls.device_of_operands((*condlist, *choicelist, default))
+    dtype = np.result_type(*map(_weak_or_dtype, (*choicelist, default)))
+    conditions = [as_array(condition, device)._node for condition in condlist]
+    for number, condition in enumerate(conditions):
+        if condition.dtype != _BOOL:
+            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
+    found = _node(default, dtype, device)
+    for condition, choice in zip(reversed(conditions), reversed(list(choicelist)), strict=True):
+        found = composing.chosen(condition, _node(choice, dtype, device), found)
+    return ufunc_calls.settled(found)
+
+
+_MOST_CHOICES = 63
+
+
+def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
+    """Take each element from the choice that an array of numbers names there.
+
+    Parameters
+    ----------
+    a : array_like of int
+    choices : sequence of array_like, or an array whose first axis counts them
+        All are broadcast against each other and `a`.
+    out : DeviceArray, optional
+        Where to put the result.
+    mode : {'raise', 'wrap', 'clip'}
+        For numbers of no choice.
+
+    Raises
+    ------
+    ValueError
+        A number is that of no choice.
+    """
+    choices = list(choices)
+    if not choices:
+        raise ValueError("0-length sequence.")
+    if len(choices) > _MOST_CHOICES:
+        raise ValueError("Need at least 0 and at most 64 array objects.")
+    device = ufunc_calls.device_of_operands((a, *choices, out))
+    given = as_array(a, device)
+    if not np.can_cast(given.dtype, np.intp, "safe"):
+        np.empty(0, given.dtype).astype(np.intp, casting="safe")  # raises
+    arrays = [as_array(choice, device) for choice in choices]
+    shape = np.broadcast_shapes(given.shape, *(x.shape for x in arrays))
+    if out is not None and out.shape != shape:
+        raise TypeError("choose: invalid shape for output array.")
+    dtype = np.result_type(*(x.dtype for x in arrays))
+    number = _bent(given, len(choices), check_mode(mode))
+    found = ufunc_calls.cast(arrays[-1]._node, dtype)
+    for at in reversed(range(len(arrays) - 1)):
+        here = composing.applied(np.equal, number, scalar_node(at, number.dtype))
+        found = composing.chosen(here, ufunc_calls.cast(arrays[at]._node, dtype), found)
+    if len(arrays) == 1:
+        found = ufunc_calls.spread(found, shape)
+    if out is None:
+        return ufunc_calls.settled(found)
+    out.check_writeable("output array is read-only")
+    np.empty(0, dtype).astype(out.dtype, casting="same_kind")  # raises
+    ufunc_calls.assign(out, found)
+    return out
+
+
+def _bent(given: DeviceArray, count: int, mode: str) -> Node:
+    """Numbers of choices as int64, those of none made some by the mode."""
+    wide = ufunc_calls.cast(given._node, np.dtype(np.int64))
+    if mode == "wrap":
+        return composing.applied(np.remainder, wide, count)
+    if mode == "clip":
+        return composing.applied(np.minimum, composing.applied(np.maximum, wide, 0), count - 1)
+    below, above = (composing.applied(f, wide, n) for f, n in ((np.less, 0), (np.greater_equal, count)))
+    if bool(wrap(composing.applied(np.logical_or, below, above)).any()):
+        raise ValueError("invalid entry in choice array")
+    return wide
 
 
 def clip(
@@ -126,41 +221,3 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
 
 
 around = round
-
-
-def tri(
-    N: int,  # noqa: N803 - NumPy's names
-    M: int | None = None,  # noqa: N803
-    k: int = 0,
-    dtype: Any = float,
-) -> DeviceArray:
-    """Make an N x M matrix of ones at and below the `k`-th diagonal, zeros above it."""
-    shape = (operator.index(N), operator.index(N if M is None else M))
-    return _below(shape, k).astype(dtype)
-
-
-def _below(shape: tuple[int, ...], k: int) -> DeviceArray:
-    """Grow ``column - row <= k`` over the last two axes, a value without memory."""
-    steps = (0,) * (len(shape) - 2) + (-1, 1)
-    offsets = nodes.index(shape, steps, np.dtype(np.int64))
-    return ufunc_calls.call(np.less_equal, (wrap(offsets), operator.index(k)))
-
-
-def tril(m: Any, k: int = 0) -> DeviceArray:
-    """Set the elements above the `k`-th diagonal to zero."""
-    array = _square(asarray(m))
-    return where(_below(array.shape, k), array, array.dtype.type(0))
-
-
-def triu(m: Any, k: int = 0) -> DeviceArray:
-    """Set the elements below the `k`-th diagonal to zero."""
-    array = _square(asarray(m))
-    return where(_below(array.shape, operator.index(k) - 1), array.dtype.type(0), array)
-
-
-def _square(array: DeviceArray) -> DeviceArray:
-    if array.ndim == 1:  # NumPy repeats a row for each of its elements
-        return broadcast_to(array, (len(array), len(array)))
-    if array.ndim == 0:
-        raise IndexError("tuple index out of range")
-    return array

@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate
-from clarray.expr.node import leaf
+from clarray.expr.node import READONLY, leaf
 from clarray.expr.view import View
 
 
@@ -31,6 +31,7 @@ def window(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> Dev
         dtype = node.dtype
     base = array if array._base is None else array._base
     made = leaf(memory, view.shape, view.strides, view.offset, dtype)
+    made.flags |= node.flags & READONLY
     if not memory.shared:  # what `share_with_host` has to tell, should that come to pass
         if memory.windows is None:
             memory.windows = WeakSet()
@@ -41,3 +42,10 @@ def window(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> Dev
 def viewed(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray:
     """Apply a function of `clarray.expr.view` to an array."""
     return window(array, function(view_of(array), *args))
+
+
+def read_only(array: DeviceArray) -> DeviceArray:
+    """A view through which nothing can be written."""
+    view = window(array, view_of(array))
+    view._node.flags |= READONLY
+    return view

@@ -33,6 +33,7 @@ EAGER = 1  # reads host memory that the user may change: must be evaluated at th
 SHARED = 2  # a node below has a second consumer: evaluation must look at the whole graph
 REDUCES = 4  # a reduction stands somewhere below: it is a pass of its own
 MASKED = 8  # the value is compressed by a mask, its size is not known yet
+READONLY = 16  # of a leaf: a view that may not be written through, though its memory may
 
 Shape = tuple[int, ...]
 

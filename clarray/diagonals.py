@@ -1,0 +1,130 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from clarray import gathering, ufunc_calls
+from clarray.array import DeviceArray, wrap
+from clarray.creation import asarray, zeros
+from clarray.expr import node as nodes
+from clarray.expr.view import contiguous
+from clarray.manipulation import broadcast_to, diagonal, ravel
+from clarray.selecting import where
+
+__all__ = ["diag", "diagflat", "fill_diagonal", "tri", "tril", "triu"]
+
+_INT64 = np.dtype(np.int64)
+
+
+# Diagonals ----------------------------------------------------------------------------------------
+
+
+def diag(v: Any, k: int = 0) -> DeviceArray:
+    """Take a diagonal of a matrix, or make the matrix of a diagonal.
+
+    Parameters
+    ----------
+    v : array_like
+        Of two axes: its `k`-th diagonal is the result, a read-only view. Of one axis: the values on the
+        `k`-th diagonal of a new square matrix of zeros.
+    k : int, optional
+        Above the main diagonal where positive.
+
+    Raises
+    ------
+    ValueError
+        `v` has no axes, or more than two.
+    """
+    array = asarray(v)
+    if array.ndim == 2:
+        return diagonal(array, k)
+    if array.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    k = operator.index(k)
+    n = array.size + abs(k)
+    made = zeros((n, n), array.dtype, device=array.device)
+    if array.size:
+        start = k if k >= 0 else -k * n
+        made.reshape(-1)[start : start + array.size * (n + 1) : n + 1] = array
+    return made
+
+
+def diagflat(v: Any, k: int = 0) -> DeviceArray:
+    """Make the matrix whose `k`-th diagonal holds all elements of an array in C order; see `diag`."""
+    return diag(ravel(v), k)
+
+
+def fill_diagonal(a: DeviceArray, val: Any, wrap: bool = False) -> None:
+    """Write to the elements whose indices are all the same.
+
+    Parameters
+    ----------
+    a : DeviceArray
+        Of two axes, or of more that are equally long.
+    val : array_like
+        Its elements in C order, repeated or cut off as needed.
+    wrap : bool, optional
+        In a matrix with more rows than columns: go on after each diagonal and one row left out.
+
+    Raises
+    ------
+    ValueError
+        `a` has fewer than two axes, or more than two of different lengths.
+    """
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    a.check_writeable()
+    step = sum(contiguous(a.shape))
+    end = a.size if wrap or a.ndim > 2 else min(a.size, a.shape[1] ** 2)
+    values = gathering.values_for(a, val)
+    if end and values.size:
+        gathering.put_range(a, 0, step, -(-end // step), values)
+
+
+# Triangles ----------------------------------------------------------------------------------------
+
+
+def tri(
+    N: int,  # noqa: N803 - NumPy's names
+    M: int | None = None,  # noqa: N803
+    k: int = 0,
+    dtype: Any = float,
+    *,
+    like: Any = None,
+) -> DeviceArray:
+    """Make an N x M matrix of ones at and below the `k`-th diagonal, zeros above it."""
+    shape = (operator.index(N), operator.index(N if M is None else M))
+    return below(shape, k).astype(dtype)
+
+
+def below(shape: tuple[int, ...], k: int) -> DeviceArray:
+    """Grow ``column - row <= k`` over the last two axes, a value without memory."""
+    steps = (0,) * (len(shape) - 2) + (-1, 1)
+    offsets = nodes.index(shape, steps, _INT64)
+    return ufunc_calls.call(np.less_equal, (wrap(offsets), operator.index(k)))
+
+
+def tril(m: Any, k: int = 0) -> DeviceArray:
+    """Set the elements above the `k`-th diagonal to zero, in the last two axes."""
+    array = _matrix(asarray(m))
+    return where(below(array.shape, k), array, array.dtype.type(0))
+
+
+def triu(m: Any, k: int = 0) -> DeviceArray:
+    """Set the elements below the `k`-th diagonal to zero, in the last two axes."""
+    array = _matrix(asarray(m))
+    return where(below(array.shape, operator.index(k) - 1), array.dtype.type(0), array)
+
+
+def _matrix(array: DeviceArray) -> DeviceArray:
+    if array.ndim == 1:  # NumPy repeats a row for each of its elements
+        return broadcast_to(array, (len(array), len(array)))
+    if array.ndim == 0:
+        raise TypeError("a triangle needs an array of at least one axis")
+    return array

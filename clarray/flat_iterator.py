@@ -1,0 +1,162 @@
+"""``a.flat``: an array's elements on one axis, in C order, whatever its strides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any, NoReturn
+
+import numpy as np
+
+from clarray import gathering, positions
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.evaluate.gather import Named, OutOfBounds, gather_named
+from clarray.expr import node as nodes
+from clarray.expr.view import View
+from clarray.windows import view_of
+
+__all__ = ["flatiter"]
+
+_INT64 = np.dtype(np.int64)
+_INVALID = "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
+
+
+class flatiter:  # noqa: N801 - NumPy's name
+    """An array as seen through ``a.flat``: indexed, written and gone through on one axis in C order."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, array: DeviceArray) -> None:
+        self._array = array
+        self._at = 0
+
+    @property
+    def base(self) -> DeviceArray:
+        """The array itself."""
+        return self._array
+
+    @property
+    def index(self) -> int:
+        """The number of the element that comes next."""
+        return self._at
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The index of the element that comes next."""
+        return tuple(int(p) for p in np.unravel_index(self._at, self._array.shape))
+
+    def copy(self) -> DeviceArray:
+        """All elements in a new array of one axis."""
+        return self._array.flatten()
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    def __iter__(self) -> Iterator[DeviceArray]:
+        return self
+
+    def __next__(self) -> DeviceArray:
+        if self._at >= len(self):
+            raise StopIteration
+        self._at += 1
+        found: DeviceArray = self[self._at - 1]
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.copy().__array__(dtype, copy)
+
+    def __getitem__(self, key: Any) -> DeviceArray:
+        array, key = self._array, self._key(key)
+        if key is Ellipsis:
+            return self.copy()
+        if type(key) is int:
+            return array[np.unravel_index(self._inside(key), array.shape) if array.ndim else ()]
+        view = view_of(array)
+        if type(key) is slice:
+            start, stop, step = key.indices(view.size)
+            shape = (len(range(start, stop, step)),)
+            numbers, mode = nodes.index(shape, (step,), _INT64, start), "known"
+        else:
+            numbers, mode = as_array(key, array.device)._node, "raise"
+            shape = numbers.shape
+        named = Named(numbers, shape, view.shape, view.strides, View((), (), view.offset), 0, mode)
+        try:
+            return wrap(gather_named(array._node, named))
+        except OutOfBounds:
+            self._out_of_bounds(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        array, key = self._array, self._key(key)
+        array.check_writeable()
+        if type(key) is int:
+            if np.size(value) != 1:
+                raise ValueError("Error setting single item of array.")
+            array[np.unravel_index(self._inside(key), array.shape) if array.ndim else ()] = value
+            return
+        values = gathering.values_for(array, value)
+        if type(key) is slice or key is Ellipsis:
+            start, stop, step = (slice(None) if key is Ellipsis else key).indices(array.size)
+            count = len(range(start, stop, step))
+            if count and values.size:
+                gathering.put_range(array, start, step, count, values)
+            return
+        try:
+            gathering.put(array, key, wrap(values))
+        except IndexError:
+            self._out_of_bounds(key)
+
+    def _key(self, key: Any) -> Any:
+        """A key as an int, a slice, Ellipsis, or an array of integers."""
+        items = key if isinstance(key, tuple) else (key,)
+        if not items:
+            return Ellipsis
+        if any(item is None or isinstance(item, str) for item in items):
+            raise IndexError(_INVALID)
+        items = tuple(positions.as_item(item) for item in items)
+        used = sum(item.ndim if _is_mask(item) else 1 for item in items)
+        if used > 1 or len(items) > 1:
+            raise IndexError(
+                f"too many indices for flat iterator: flat iterator is 1-dimensional, but {used} were indexed"
+            )
+        return self._selected(items[0]) if _is_mask(items[0]) else items[0]
+
+    def _selected(self, mask: Any) -> Any:
+        if not mask.ndim:
+            raise IndexError(_INVALID)
+        if mask.size != len(self):
+            raise IndexError(
+                f"boolean index did not match indexed flat iterator along axis 0; size of axis is {len(self)} "
+                f"but size of corresponding boolean axis is {mask.size}"
+            )
+        return as_array(mask, self._array.device).nonzero()[0]
+
+    def _inside(self, number: int) -> int:
+        size = prod(self._array.shape)
+        if not -size <= number < size:
+            raise IndexError(f"index {number} is out of bounds for size {size}")
+        return number % size
+
+    def _out_of_bounds(self, key: Any) -> NoReturn:
+        raise IndexError(f"index {positions.first_outside(key, len(self))} is out of bounds for size {len(self)}")
+
+    def __eq__(self, other: Any) -> Any:
+        return self.copy() == other
+
+    def __ne__(self, other: Any) -> Any:
+        return self.copy() != other
+
+    def __lt__(self, other: Any) -> Any:
+        return self.copy() < other
+
+    def __le__(self, other: Any) -> Any:
+        return self.copy() <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self.copy() > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self.copy() >= other
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, DeviceArray | np.ndarray) and item.dtype == bool

@@ -1,0 +1,289 @@
+"""Arrays of indices: open and full grids, triangles, diagonals, and numbers that count elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy import ndindex
+
+from clarray import compaction, composing, ufunc_calls
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.creation import asarray, empty, ones
+from clarray.diagonals import below
+from clarray.expr import node as nodes
+from clarray.expr.node import Node
+from clarray.expr.view import Shape, as_shape, contiguous
+from clarray.gathering import check_mode
+from clarray.indexing import getitem
+from clarray.sequences import arange
+
+__all__ = [
+    *("ix_", "indices", "ndindex", "ndenumerate", "unravel_index", "ravel_multi_index"),
+    *("tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "mask_indices"),
+    *("diag_indices", "diag_indices_from"),
+]
+
+_INT64 = np.dtype(np.int64)
+_MOST = 2**63 - 1
+
+
+# Grids --------------------------------------------------------------------------------------------
+
+
+def ix_(*args: Any) -> tuple[DeviceArray, ...]:
+    """Make index arrays that together name a grid: of each argument along an axis of its own.
+
+    Parameters
+    ----------
+    *args : array_like
+        Each of one axis: indices, or a mask, which stands for the positions it is set at.
+
+    Returns
+    -------
+    tuple of DeviceArray
+        The n-th has its elements along axis n of as many as there are arguments.
+
+    Raises
+    ------
+    ValueError
+        An argument has not one axis.
+    """
+    device = ufunc_calls.device_of_operands(args)
+    made = []
+    for axis, given in enumerate(args):
+        if not isinstance(given, DeviceArray | np.ndarray):
+            given = np.asarray(given)
+            given = given if given.size else given.astype(np.intp)
+        if given.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        array = as_array(given, device)
+        if array.dtype == bool:
+            array = compaction.flatnonzero(array)
+        made.append(array.reshape((1,) * axis + (array.size,) + (1,) * (len(args) - axis - 1)))
+    return tuple(made)
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """Make, for each axis of a shape, the array of the positions along it.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        The shape.
+    dtype : dtype, optional
+        Of the result.
+    sparse : bool, optional
+        Whether to leave the other axes at one element.
+
+    Returns
+    -------
+    DeviceArray, or tuple of DeviceArray
+        All in one array, with an axis in front; one by one with ``sparse=True``.
+    """
+    shape = as_shape(tuple(dimensions))
+    return grid(shape, [positions_along(axis, n, len(shape)) for axis, n in enumerate(shape)], dtype, sparse)
+
+
+def positions_along(axis: int, extent: int, ndim: int) -> Node:
+    """Grow the positions along an axis; the other axes have one element."""
+    if extent < 0:
+        raise ValueError("negative dimensions are not allowed")
+    shape = (1,) * axis + (extent,) + (1,) * (ndim - axis - 1)
+    return nodes.index(shape, tuple(int(a == axis) for a in range(ndim)), _INT64)
+
+
+def grid(shape: Shape, along: list[Node], dtype: Any, sparse: bool) -> Any:
+    """The coordinates of a grid from those along its axes: apart, or spread over the shape in one array."""
+    wanted = np.dtype(dtype)
+    if sparse:
+        return tuple(ufunc_calls.settled(ufunc_calls.cast(one, wanted)) for one in along)
+    made = empty((len(shape), *shape), wanted)
+    for number, one in enumerate(along):
+        ufunc_calls.assign(made[number], one)
+    return made
+
+
+class ndenumerate:  # noqa: N801 - NumPy's name
+    """Go through an array's elements in C order: pairs of an index, as a tuple, and an element.
+
+    Parameters
+    ----------
+    arr : array_like
+    """
+
+    def __init__(self, arr: Any) -> None:
+        self._array = asarray(arr)
+        self._places = iter(ndindex(self._array.shape))
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], DeviceArray]]:
+        return self
+
+    def __next__(self) -> tuple[tuple[int, ...], DeviceArray]:
+        place = next(self._places)
+        return place, getitem(self._array, place)
+
+
+# Numbers of elements ------------------------------------------------------------------------------
+
+
+def _integers(given: Any, device: Any) -> DeviceArray:
+    if not isinstance(given, DeviceArray | np.ndarray):
+        given = np.asarray(given)
+        if not given.size and given.dtype == float:
+            raise TypeError(
+                "indices must be integral: the provided empty sequence was inferred as float. "
+                "Wrap it with 'np.array(indices, dtype=np.intp)'"
+            )
+    if given.dtype.kind not in "biu":
+        raise TypeError("only int indices permitted")
+    return as_array(given, device)
+
+
+def _steps(shape: Shape, order: str) -> Shape:
+    if order not in ("C", "F"):
+        raise ValueError("only 'C' or 'F' order is permitted")
+    return contiguous(shape) if order == "C" else contiguous(shape[::-1])[::-1]
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArray, ...]:
+    """Turn numbers that count the elements of an array into one index per axis.
+
+    Parameters
+    ----------
+    indices : array_like of int
+    shape : int or tuple of int
+        Of the array whose elements are counted.
+    order : {'C', 'F'}, optional
+        How they are counted.
+
+    Raises
+    ------
+    ValueError
+        A number is out of bounds; waits for the answer.
+    """
+    extents = as_shape(shape)
+    given = _integers(indices, ufunc_calls.device_of_operands((indices,)))
+    steps, size = _steps(extents, order), prod(extents)
+    wide: Any = given.astype(_INT64)
+    wrong = (wide < 0) | (wide >= size)
+    if bool(wrong.any()):
+        found = int(wide.reshape(-1)[int(wrong.reshape(-1).argmax())])
+        raise ValueError(f"index {found} is out of bounds for array with size {size}")
+    outermost = max(steps, default=0)
+    return tuple(_along(wide._node, n, step, step == outermost) for n, step in zip(extents, steps, strict=True))
+
+
+def _along(number: Node, extent: int, step: int, outermost: bool) -> DeviceArray:
+    """The position along one axis of elements that are in bounds."""
+    found = number if step == 1 else composing.applied(np.floor_divide, number, step)
+    if not outermost:
+        found = composing.applied(np.remainder, found, extent)
+    return wrap(ufunc_calls.packed(found)) if found.memory is not None else ufunc_calls.settled(found)
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> DeviceArray:
+    """Turn one index per axis into numbers that count the elements of an array.
+
+    Parameters
+    ----------
+    multi_index : sequence of array_like of int
+        One per axis; they are broadcast against each other.
+    dims : int or tuple of int
+        Shape of the array whose elements are counted.
+    mode : {'raise', 'wrap', 'clip'}, or a tuple of them, one per axis
+        For indices out of bounds; negative ones are.
+    order : {'C', 'F'}, optional
+        How the elements are counted.
+
+    Raises
+    ------
+    ValueError
+        An index is out of bounds with the mode 'raise'; waits for the answer.
+    """
+    extents = as_shape(dims)
+    modes = mode if isinstance(mode, tuple | list) else (mode,) * len(extents)
+    modes = [check_mode(one) for one in modes]
+    steps = _steps(extents, order)
+    if prod(extents) > _MOST:
+        raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
+    if len(multi_index) != len(extents):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(extents)}")
+    device = ufunc_calls.device_of_operands(tuple(multi_index))
+    given = [_integers(one, device)._node for one in multi_index]
+    shape = ufunc_calls.broadcast_shapes([one.shape for one in given])
+    if 0 in extents and prod(shape):
+        raise ValueError("cannot unravel if shape has zero entries (is empty).")
+    number: Any = 0
+    wrong: Any = None
+    for one, n, step, way in zip(given, extents, steps, modes, strict=True):
+        wide = ufunc_calls.cast(one, _INT64)
+        if way == "raise":
+            outside = composing.applied(
+                np.logical_or, composing.applied(np.less, wide, 0), composing.applied(np.greater_equal, wide, n)
+            )
+            wrong = outside if wrong is None else composing.applied(np.logical_or, wrong, outside)
+        elif way == "wrap":
+            wide = composing.applied(np.remainder, wide, n)
+        else:
+            wide = composing.applied(np.minimum, composing.applied(np.maximum, wide, 0), n - 1)
+        number = composing.applied(np.add, composing.applied(np.multiply, wide, step), number)
+    if wrong is not None and bool(wrap(wrong).any()):
+        raise ValueError("invalid entry in coordinates array")
+    return asarray(number, _INT64) if not given else ufunc_calls.settled(number)
+
+
+# Triangles and diagonals --------------------------------------------------------------------------
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray, ...]:
+    """Find the indices of an n x m matrix at and below its `k`-th diagonal, in C order."""
+    return compaction.nonzero(below((n, n if m is None else m), k))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray, ...]:
+    """Find the indices of an n x m matrix at and above its `k`-th diagonal, in C order."""
+    return compaction.nonzero(~below((n, n if m is None else m), k - 1))
+
+
+def _matrix(arr: Any) -> Any:
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return arr
+
+
+def tril_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
+    """Find the indices of a matrix at and below its `k`-th diagonal."""
+    return tril_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
+
+
+def triu_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
+    """Find the indices of a matrix at and above its `k`-th diagonal."""
+    return triu_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
+
+
+def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[DeviceArray, ...]:
+    """Find the indices that a function of an n x n matrix and `k`, such as `triu`, leaves other than zero."""
+    return compaction.nonzero(mask_func(ones((n, n), int), k) != 0)
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[DeviceArray, ...]:
+    """Make the indices of the main diagonal of an array with `ndim` axes of `n` elements."""
+    return (arange(n),) * ndim
+
+
+def diag_indices_from(arr: DeviceArray) -> tuple[DeviceArray, ...]:
+    """Make the indices of the main diagonal of an array whose axes are equally long.
+
+    Raises
+    ------
+    ValueError
+        It has fewer than two axes, or axes of different lengths.
+    """
+    if not arr.ndim >= 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(arr.shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return diag_indices(arr.shape[0], arr.ndim)
