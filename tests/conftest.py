@@ -7,6 +7,9 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Read by SciPy when it is imported, and wanted by tests/users: it takes arrays of other libraries as they are.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 # A first call may build a program, so neither time per example nor slow generation says anything.
 _common = {
     "deadline": None,
