@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Any as _Any
 
 from clarray.array import DeviceArray
+from clarray.applying import *  # noqa: F403
+from clarray.bits import *  # noqa: F403
 from clarray.calculus import *  # noqa: F403
 from clarray.compaction import *  # noqa: F403
 from clarray.config import HostFallbackWarning, config
@@ -26,19 +28,21 @@ from clarray.histograms import *  # noqa: F403
 from clarray.index_tables import *  # noqa: F403
 from clarray.index_tricks import *  # noqa: F403
 from clarray.indexing import *  # noqa: F403
+from clarray.inserting import *  # noqa: F403
 from clarray.inspection import *  # noqa: F403
 from clarray.joining import *  # noqa: F403
 from clarray.kernels import *  # noqa: F403
 from clarray.logic import *  # noqa: F403
 from clarray.manipulation import *  # noqa: F403
 from clarray.nanfunctions import *  # noqa: F403
-from clarray.padding import *  # noqa: F403
 from clarray.numpy_names import *  # noqa: F403
+from clarray.padding import *  # noqa: F403
 from clarray.printing import *  # noqa: F403
 from clarray.products import *  # noqa: F403
 from clarray.quantiles import *  # noqa: F403
 from clarray.reductions import *  # noqa: F403
 from clarray.repeating import *  # noqa: F403
+from clarray.requirements import *  # noqa: F403
 from clarray.runtime import devices
 from clarray.runtime import use_device as device
 from clarray.runtime.profile import profile

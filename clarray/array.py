@@ -114,7 +114,7 @@ class DeviceArray(ArrayMethods):
     @property
     def flags(self) -> Any:
         """Memory layout and whether it may be written, as NumPy's ``flags``."""
-        return conversion.flags(self)
+        return layout_flags.Flags(self)
 
     def __len__(self) -> int:
         shape = self.shape
@@ -370,6 +370,7 @@ from clarray import (  # noqa: E402
     creation,
     dlpack,
     indexing,
+    layout_flags,
     manipulation,
     printing,
     protocols,

@@ -185,19 +185,6 @@ def astype(
     return converted if order == "K" else converted.copy(order)
 
 
-def flags(array: DeviceArray) -> dict[str, bool]:
-    """Layout of an array's memory, as ``ndarray.flags``."""
-    from clarray.windows import view_of
-
-    view = view_of(array)
-    return {
-        "C_CONTIGUOUS": view.contiguous,
-        "F_CONTIGUOUS": view.f_contiguous,
-        "OWNDATA": array._base is None,
-        "WRITEABLE": bool(array._node.memory and array._node.memory.writeable),
-    }
-
-
 def synchronize(array: DeviceArray) -> None:
     finish(array._node)
 

@@ -18,7 +18,7 @@ from clarray.windows import read_only, view_of, viewed, window
 
 __all__ = [
     *("reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "moveaxis"),
-    *("rollaxis", "squeeze", "expand_dims", "broadcast_to", "broadcast_arrays"),
+    *("rollaxis", "squeeze", "expand_dims", "broadcast", "broadcast_to", "broadcast_arrays"),
     *("broadcast_shapes", "flip", "fliplr", "flipud", "rot90", "diagonal", "real", "imag"),
     *("atleast_1d", "atleast_2d", "atleast_3d", "astype", "ndim", "shape", "size"),
 ]
@@ -145,6 +145,44 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[DeviceArray, ...]
     arrays = [asarray(a) for a in args]
     shape = broadcast_shapes(*(a.shape for a in arrays))
     return tuple(a if a.shape == shape else broadcast_to(a, shape) for a in arrays)
+
+
+class broadcast:  # noqa: N801 - NumPy's name
+    """What arrays have in common when they are broadcast, and an iterator over their elements.
+
+    Attributes
+    ----------
+    shape, size, ndim, nd : of the result
+    numiter : int
+        How many arrays.
+    index : int
+        How many elements have been given.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        arrays = [asarray(a) for a in args]
+        self._common = np.broadcast(*(np.broadcast_to(np.uint8(0), a.shape) for a in arrays))
+        self._arrays = broadcast_arrays(*arrays)
+        self.index = 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("shape", "size", "ndim", "nd", "numiter"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self._common, name)
+
+    def __iter__(self) -> broadcast:
+        return self
+
+    def __next__(self) -> tuple[DeviceArray, ...]:
+        if self.index >= self.size:
+            raise StopIteration
+        position = tuple(int(i) for i in np.unravel_index(self.index, self.shape)) if self.shape else ()
+        self.index += 1
+        return tuple(array[position] for array in self._arrays)
+
+    def reset(self) -> None:
+        """Begin again."""
+        self.index = 0
 
 
 def flip(m: Any, axis: Any = None) -> DeviceArray:

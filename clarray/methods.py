@@ -27,9 +27,11 @@ creation = _Chapter("clarray.creation")
 flat_iterator = _Chapter("clarray.flat_iterator")
 gathering = _Chapter("clarray.gathering")
 joining = _Chapter("clarray.joining")
+layout_flags = _Chapter("clarray.layout_flags")
 manipulation = _Chapter("clarray.manipulation")
 products = _Chapter("clarray.products")
 reductions = _Chapter("clarray.reductions")
+reinterpreting = _Chapter("clarray.reinterpreting")
 repeating = _Chapter("clarray.repeating")
 scans = _Chapter("clarray.scans")
 selecting = _Chapter("clarray.selecting")
@@ -224,6 +226,24 @@ class ArrayMethods:
     def repeat(self, repeats: Any, axis: Any = None) -> Any:
         """Elements, or slices along an axis, repeated."""
         return repeating.repeat(self, repeats, axis)
+
+    # Memory -------------------------------------------------------------------------------------
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        """The same memory as elements of another dtype."""
+        return reinterpreting.view(self, dtype)
+
+    def byteswap(self, inplace: bool = False) -> Any:
+        """The bytes of every element in reverse order."""
+        return reinterpreting.byteswap(self, inplace)
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Another shape and size in place, zeros at the end; views of the array keep the memory it had."""
+        reinterpreting.resize(self, new_shape)
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Set whether the array may be written."""
+        layout_flags.setflags(self, write, align, uic)
 
     def tobytes(self, order: Any = "C") -> bytes:
         """The elements' bytes, copied to the host."""

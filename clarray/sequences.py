@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, wrap
+from clarray.array import DeviceArray, as_array, wrap
 from clarray.creation import asarray, device_for, plain_order
 from clarray.evaluate import evaluate
 from clarray.expr import node as nodes
 from clarray.hostdata import device_dtype, new_leaf, upload
+from clarray.manipulation import broadcast_arrays
 from clarray.runtime import use_device
 
-__all__ = ["arange", "eye", "geomspace", "identity", "linspace", "logspace"]
+__all__ = ["arange", "eye", "geomspace", "identity", "linspace", "logspace", "meshgrid"]
 
 # Below this NumPy makes the values faster than a kernel is launched.
 SMALL = 1 << 12
@@ -200,3 +201,35 @@ def eye(
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
     """Make the n x n unit matrix."""
     return eye(n, dtype=float if dtype is None else dtype)
+
+
+# Coordinates --------------------------------------------------------------------------------------
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[DeviceArray, ...]:
+    """Make coordinate matrices of coordinate vectors.
+
+    Parameters
+    ----------
+    *xi : array_like
+        The coordinates along each axis.
+    copy : bool, optional
+        False gives views in which elements are repeated; no memory is written.
+    sparse : bool, optional
+        Leave each one long along its own axis only, for broadcasting.
+    indexing : {'xy', 'ij'}
+        Whether the first two axes change places (Cartesian) or not (matrix indices).
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    order = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        order[:2] = 1, 0
+    device = ufunc_calls.device_of_operands(xi)
+    grids = [
+        as_array(x, device).reshape(tuple(-1 if a == axis else 1 for a in range(len(xi))))
+        for x, axis in zip(xi, order, strict=True)
+    ]
+    if not sparse:
+        grids = list(broadcast_arrays(*grids))
+    return tuple(grid.copy() for grid in grids) if copy else tuple(grids)

@@ -1,0 +1,146 @@
+"""Functions of the user's, called on parts of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy import frompyfunc
+
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, as_array
+from clarray.creation import asarray, zeros, zeros_like
+from clarray.expr.view import normalize_axis
+from clarray.fallback import on_host
+from clarray.manipulation import expand_dims, moveaxis, transpose
+
+__all__ = ["apply_along_axis", "apply_over_axes", "frompyfunc", "piecewise", "vectorize"]
+
+
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> DeviceArray:
+    """Call a function on each line along an axis.
+
+    The function gets arrays on the device, one call per line: a function that takes an ``axis`` itself is faster.
+
+    Parameters
+    ----------
+    func1d : callable
+        ``func1d(line, *args, **kwargs)``; all its results have the shape and dtype of the first.
+    axis : int
+    arr : array_like
+    *args, **kwargs
+        Passed to the function.
+
+    Returns
+    -------
+    DeviceArray
+        With the axes of a result in place of `axis`.
+
+    Raises
+    ------
+    ValueError
+        There is no line to call the function on.
+    """
+    source = asarray(arr)
+    axis = normalize_axis(axis, source.ndim)
+    lines = moveaxis(source, axis, -1)
+    shape = lines.shape[:-1]
+    made: DeviceArray | None = None
+    for position in np.ndindex(shape):
+        found = as_array(func1d(lines[(*position, ...)], *args, **kwargs), source.device)
+        if made is None:
+            inner = found.ndim
+            made = zeros(shape + found.shape, found.dtype, device=source.device)
+        made[position] = found
+    if made is None:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    outer = len(shape)
+    order = (*range(axis), *range(outer, outer + inner), *range(axis, outer))
+    return transpose(made, order)
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DeviceArray:
+    """Call ``func(array, axis)`` for one axis after the other, each on the result before it.
+
+    Parameters
+    ----------
+    func : callable
+        Its result has as many axes as the array, or one fewer, which is put back with one element.
+    a : array_like
+    axes : int or sequence of int
+    """
+    value = asarray(a)
+    ndim = value.ndim
+    for axis in (axes,) if np.ndim(axes) == 0 else axes:
+        at = axis + ndim if axis < 0 else axis
+        found = func(value, at)
+        if found.ndim != value.ndim:
+            found = expand_dims(found, at)
+        if found.ndim != value.ndim:
+            raise ValueError("function is not returning an array of the correct shape")
+        value = found
+    return value
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> DeviceArray:
+    """Compute each part of an array by a function of its own.
+
+    Parameters
+    ----------
+    x : array_like
+    condlist : sequence of array_like of bool
+        Where each function applies; where several do, the last.
+    funclist : sequence of callable or scalar
+        ``function(x[condition], *args, **kw)``, called if the condition holds anywhere. One more than there are
+        conditions: it applies where no condition holds.
+    *args, **kw
+        Passed to the functions.
+
+    Returns
+    -------
+    DeviceArray
+        Of the shape and dtype of `x`; zero where nothing applies.
+    """
+    device = ufunc_calls.device_of_operands((x, *condlist) if isinstance(condlist, list | tuple) else (x, condlist))
+    source = as_array(x, device)
+    if np.isscalar(condlist) or (not _is_array(condlist[0]) and source.ndim):
+        condlist = [condlist]
+    conditions = [as_array(c, device).astype(bool, copy=False) for c in condlist]
+    if len(conditions) == len(funclist) - 1:
+        anywhere = conditions[0]
+        for condition in conditions[1:]:
+            anywhere = anywhere | condition
+        conditions.append(~anywhere)
+    elif len(conditions) != len(funclist):
+        n = len(conditions)
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    made = zeros_like(source)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if callable(function):
+            values = source[condition]
+            if values.size:
+                made[condition] = function(values, *args, **kw)
+        else:
+            made[condition] = function
+    return made
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, list | np.ndarray) or (isinstance(value, DeviceArray) and value.ndim > 0)
+
+
+class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
+    """Call a Python function on each element; parameters as `numpy.vectorize`.
+
+    Python runs on the host: `clarray.config.host_fallback` says whether arrays may be copied there. What is
+    written with ufuncs, or as an `ElementwiseKernel`, stays on the device.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        call = super().__call__
+        if self.pyfunc is np._NoValue:  # used as a decorator with arguments: what comes is the function
+            return call(*args, **kwargs)
+        return on_host("clarray.vectorize", call, args, kwargs)

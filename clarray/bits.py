@@ -1,0 +1,118 @@
+"""Bits packed into bytes, eight at a time in one 64-bit integer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray
+from clarray.creation import asarray, ascontiguousarray
+from clarray.expr.view import normalize_axis
+from clarray.manipulation import moveaxis, ravel
+from clarray.plan.remap import CONSTANT
+from clarray.reinterpreting import view
+from clarray.remapping import Map, remapped
+
+__all__ = ["packbits", "unpackbits"]
+
+_UINT8, _UINT64 = np.dtype(np.uint8), np.dtype(np.uint64)
+_LOW = np.uint64(0x7F7F7F7F7F7F7F7F)  # all bits of each byte but the highest
+_ONES = np.uint64(0x0101010101010101)
+# One bit in every byte, times this: all of them in the highest byte. Eight copies of a byte, 9 bits apart, are this
+# times the byte, and have each of its bits at the top of a byte of their own.
+_TO_BIG, _TO_LITTLE = np.uint64(0x8040201008040201), np.uint64(0x0102040810204080)
+
+
+def packbits(a: Any, /, axis: int | None = None, bitorder: Any = "big") -> DeviceArray:
+    """Pack what is not zero as bits into bytes.
+
+    Parameters
+    ----------
+    a : array_like of int or bool
+    axis : int, optional
+        By default all elements in C order.
+    bitorder : {'big', 'little'}
+        Whether the first of eight elements is the highest or the lowest bit.
+
+    Returns
+    -------
+    DeviceArray
+        uint8, an eighth as long along the axis; missing bits of the last byte are zero.
+    """
+    array = asarray(a)
+    np.packbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises
+    array, axis = _lines(array, axis)
+    extent = array.shape[-1]
+    if array.dtype.itemsize > 1:
+        array = array != 0
+    if extent % 8:
+        zero = array.dtype.type(0)
+        longer = Map(extent + -extent % 8, CONSTANT, 0, (zero, zero))
+        array = remapped(array, [*(Map(n) for n in array.shape[:-1]), longer])
+    words = _words(array)
+    # the highest bit of each byte that is not zero: what overflows from its others, or its own
+    flags = ((((words & _LOW) + _LOW) | words) >> np.uint64(7)) & _ONES
+    factor = _TO_BIG if bitorder == "big" else _TO_LITTLE
+    return moveaxis(((flags * factor) >> np.uint64(56)).astype(_UINT8), -1, axis)
+
+
+def _lines(array: DeviceArray, axis: int | None) -> tuple[DeviceArray, int]:
+    """The array with an axis last, or flattened."""
+    if axis is None or not array.ndim:
+        return ravel(array), 0
+    axis = normalize_axis(axis, array.ndim)
+    return moveaxis(array, axis, -1), axis
+
+
+def _words(array: DeviceArray) -> DeviceArray:
+    """Eight bytes each along the last axis as one integer."""
+    packed = ascontiguousarray(array)
+    if not packed.size:
+        return packed[..., ::8].astype(_UINT64)
+    if packed._node.offset % 8:
+        packed = packed.copy()
+    return view(packed, _UINT64)
+
+
+def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: Any = "big") -> DeviceArray:
+    """Unpack bytes into bits.
+
+    Parameters
+    ----------
+    a : array_like of uint8
+    axis : int, optional
+        By default all elements in C order.
+    count : int, optional
+        How many bits to give along the axis: fewer, or more, which are zero; a negative number is cut off the end.
+    bitorder : {'big', 'little'}
+        Whether the first bit is the highest or the lowest.
+
+    Returns
+    -------
+    DeviceArray
+        uint8, 0 or 1.
+    """
+    array = asarray(a)
+    np.unpackbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises
+    array, axis = _lines(array, axis)
+    words = array.astype(_UINT64)
+    if bitorder == "big":
+        words = (words * _TO_BIG) >> np.uint64(7)
+    else:
+        for by, mask in ((28, 0x0000000F0000000F), (14, 0x0003000300030003), (7, 0x0101010101010101)):
+            words = (words | (words << np.uint64(by))) & np.uint64(mask)
+    bits = view(ascontiguousarray(words & _ONES), _UINT8)
+    return moveaxis(_counted(bits, count), -1, axis)
+
+
+def _counted(bits: DeviceArray, count: int | None) -> DeviceArray:
+    extent = bits.shape[-1]
+    if count is None or count == extent:
+        return bits
+    if count + extent < 0:
+        np.unpackbits(np.empty(0, _UINT8), count=count)  # raises
+    if count < extent:
+        return bits[..., :count].copy()
+    zero = _UINT8.type(0)
+    return remapped(bits, [*(Map(n) for n in bits.shape[:-1]), Map(count, CONSTANT, 0, (zero, zero))])

@@ -1,0 +1,156 @@
+"""Slices put between those of an array, and zeros taken off its ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray import ufunc_calls
+from clarray.array import DeviceArray, as_array
+from clarray.creation import array, empty, ones
+from clarray.expr.view import normalize_axes, normalize_axis
+from clarray.indexing import copyto
+from clarray.manipulation import moveaxis, ravel
+from clarray.sequences import arange
+from clarray.sorting import argsort
+
+__all__ = ["insert", "trim_zeros"]
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DeviceArray:
+    """Insert values before given positions along an axis.
+
+    Parameters
+    ----------
+    arr : array_like
+    obj : int, slice, or array_like of int or bool
+        Positions in `arr`; a mask stands for where it is set.
+    values : array_like
+        Converted to the dtype of `arr`; broadcast to the slices that are inserted.
+    axis : int, optional
+        By default `arr` is flattened.
+
+    Returns
+    -------
+    DeviceArray
+        New; `arr` is copied once.
+
+    Raises
+    ------
+    IndexError
+        A position is out of bounds.
+    """
+    device = ufunc_calls.device_of_operands((arr, obj, values))
+    source = as_array(arr, device)
+    if axis is None:
+        source = ravel(source)
+        axis = source.ndim - 1
+    axis = normalize_axis(axis, source.ndim)
+    extent = source.shape[axis]
+    positions = _positions(obj, extent)
+    given = as_array(values, device) if hasattr(values, "dtype") else array(values, source.dtype, device=device)
+    if positions.size == 1:
+        number = int(positions.item())
+        if not -extent <= number <= extent:
+            raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {extent}")
+        if not positions.ndim:  # NumPy inserts at a lone number as ``a[:, 0] = values`` writes
+            given = moveaxis(_of_ndim(given, source.ndim), 0, axis)
+        return _inserted_at(source, number % extent if number < 0 else number, given, axis)
+    return _inserted(source, positions, given, axis)
+
+
+def _positions(obj: Any, extent: int) -> Any:
+    """Positions as an array, on the host where they have been given there."""
+    if isinstance(obj, slice):
+        return np.arange(*obj.indices(extent), dtype=np.intp)
+    found = obj if isinstance(obj, DeviceArray) else np.array(obj)
+    if found.dtype == bool:
+        if found.ndim != 1:
+            raise ValueError("boolean array argument obj to insert must be one dimensional")
+        return found.nonzero()[0]
+    if found.ndim > 1:
+        raise ValueError("index array argument obj to insert must be one dimensional or scalar")
+    if not found.size and not isinstance(obj, np.ndarray | DeviceArray):
+        return found.astype(np.intp)
+    if found.dtype.kind not in "iu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return found
+
+
+def _of_ndim(values: DeviceArray, ndim: int) -> DeviceArray:
+    return values.reshape((1,) * (ndim - values.ndim) + values.shape) if values.ndim < ndim else values
+
+
+def _inserted_at(source: DeviceArray, number: int, values: DeviceArray, axis: int) -> DeviceArray:
+    """With slices before one position: three windows are written."""
+    values = _of_ndim(values, source.ndim)
+    count = values.shape[axis]
+    made = _longer(source, count, axis)
+    whole = (slice(None),) * axis
+    copyto(made[(*whole, slice(number))], source[(*whole, slice(number))])
+    made[(*whole, slice(number, number + count))] = values
+    copyto(made[(*whole, slice(number + count, None))], source[(*whole, slice(number, None))])
+    return made
+
+
+def _longer(source: DeviceArray, count: int, axis: int) -> DeviceArray:
+    shape = list(source.shape)
+    shape[axis] += count
+    order = "F" if source.flags["F_CONTIGUOUS"] and not source.flags["C_CONTIGUOUS"] else "C"
+    return empty(shape, source.dtype, order, device=source.device)
+
+
+def _inserted(source: DeviceArray, positions: Any, values: DeviceArray, axis: int) -> DeviceArray:
+    """With a slice before each of several positions: two scatters."""
+    extent, count = source.shape[axis], positions.size
+    whole = (slice(None),) * axis
+    made = _longer(source, count, axis)
+    numbers = positions.astype(np.int64)
+    numbers = numbers + (numbers < 0) * extent
+    if isinstance(numbers, DeviceArray):
+        order = argsort(numbers, stable=True)
+        numbers[order] += arange(count, device=source.device)
+        old = ones(extent + count, bool, device=source.device)
+    else:
+        order = np.argsort(numbers, kind="stable")
+        numbers[order] += np.arange(count)
+        old = np.ones(extent + count, bool)
+    old[numbers] = False
+    made[(*whole, numbers)] = values
+    made[(*whole, old)] = source
+    return made
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceArray:
+    """Leave out zeros at the ends, as a view.
+
+    Parameters
+    ----------
+    filt : array_like
+    trim : {'fb', 'f', 'b'}
+        Whether at the front, the back, or both.
+    axis : int or sequence of int, optional
+        Which axes are trimmed: slices that hold nothing but zeros. By default all.
+    """
+    source = as_array(filt)
+    sides = trim.lower()
+    if sides not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {sides!r}")
+    axes = normalize_axes(tuple(axis) if isinstance(axis, list) else axis, source.ndim)
+    if not axes:
+        return source
+    filled = source != 0
+    key = [slice(None)] * source.ndim
+    for one in axes:
+        start, stop = _ends(filled.any(axis=tuple(a for a in range(source.ndim) if a != one)))
+        front, back = ("f" in sides or not stop), ("b" in sides or not stop)
+        key[one] = slice(start if front else None, stop if back else None)
+    return source[tuple(key)]
+
+
+def _ends(line: DeviceArray) -> tuple[int, int]:
+    """The first element set, and the position after the last; both 0 where none is."""
+    if not line.size or not bool(line.any()):
+        return 0, 0
+    return int(line.argmax()), line.size - int(line[::-1].argmax())

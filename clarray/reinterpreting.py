@@ -1,0 +1,97 @@
+"""An array's own bytes, taken for another dtype, another byte order or another length."""
+
+from __future__ import annotations
+
+from inspect import isclass
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray
+from clarray.creation import zeros
+from clarray.expr.overlap import SOMEWHERE, AddressRange
+from clarray.expr.view import View, as_shape
+from clarray.hostdata import device_dtype
+from clarray.windows import view_of, window
+
+
+def view(array: DeviceArray, dtype: Any = None) -> DeviceArray:
+    """The same memory as elements of another dtype; see `numpy.ndarray.view`.
+
+    Raises
+    ------
+    ValueError
+        As NumPy: the last axis is not contiguous, or does not hold a whole number of elements. Also where an
+        element would begin in the middle of one, which a device cannot read.
+    TypeError
+        The device has no such dtype.
+    """
+    layout = view_of(array)
+    if dtype is None or (isclass(dtype) and issubclass(dtype, np.ndarray | DeviceArray)):
+        return window(array, layout)
+    wanted = device_dtype(dtype, array.device)
+    old, new = array.dtype.itemsize, wanted.itemsize
+    if old == new:
+        return window(array, layout, wanted)
+    # NumPy judges an array of the same layout at an address that nobody follows
+    bytes_ = np.asarray(AddressRange(layout, old, SOMEWHERE)).view(array.dtype)
+    found = bytes_.view(wanted)
+    if any(step % new for step in found.strides) or layout.offset * old % new:
+        raise ValueError(f"elements of {wanted} would not begin at multiples of {new} bytes: copy the array first")
+    steps = tuple(step // new for step in found.strides)
+    return window(array, View(found.shape, steps, layout.offset * old // new), wanted)
+
+
+def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
+    """Reverse the bytes of every element, in a copy or in place."""
+    swapped = _swapped(array)
+    if not inplace:
+        return swapped
+    array.check_writeable()
+    array[...] = swapped
+    return array
+
+
+def _swapped(array: DeviceArray) -> DeviceArray:
+    dtype = array.dtype
+    if dtype.kind == "c":
+        made = array.copy()
+        made.real = _swapped(array.real)
+        made.imag = _swapped(array.imag)
+        return made
+    size = dtype.itemsize
+    if size == 1:
+        return array.copy("K")
+    unsigned = np.dtype(f"u{size}")
+    bits: Any = view(array, unsigned)
+    half = 4 * size
+    while half >= 8:  # halves change places, then halves of halves, down to bytes
+        low = np.array(sum(((1 << half) - 1) << at for at in range(0, 8 * size, 2 * half)), unsigned)[()]
+        by = unsigned.type(half)
+        bits = ((bits >> by) & low) | ((bits & low) << by)
+        half //= 2
+    return view(bits.evaluate(), dtype)
+
+
+def resize(array: DeviceArray, shape: Any) -> None:
+    """Give an array another shape and size in place: elements in C order, and zeros after them.
+
+    Views of it keep the memory that it had.
+    """
+    wanted = as_shape(shape[0] if len(shape) == 1 and shape[0] is not None else shape)
+    layout = view_of(array)
+    if min(wanted, default=0) < 0:
+        raise ValueError("negative dimensions not allowed")
+    if not (layout.contiguous or layout.f_contiguous):
+        raise ValueError("resize only works on single-segment arrays")
+    size = int(np.prod(wanted, dtype=object))
+    flat = View((array.size,), (1,), layout.offset)
+    if size == array.size:
+        made = window(array, flat).reshape(wanted)
+    else:
+        if array.base is not None or array._node.memory.shared:  # type: ignore[union-attr]
+            raise ValueError("cannot resize this array: it does not own its data")
+        made = zeros(wanted, array.dtype, device=array.device)
+        kept = min(size, array.size)
+        made.reshape(-1)[:kept] = window(array, flat)[:kept]
+    array._node = made._node
