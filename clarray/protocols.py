@@ -43,7 +43,7 @@ def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs:
     """
     if not all(issubclass(kind, DeviceArray | np.ndarray) for kind in types):
         return NotImplemented
-    ours = _counterpart(func)
+    ours = counterpart(func)
     if ours is None:
         return on_host(f"{func.__module__}.{func.__name__}", func, args, kwargs)
     device = array.device
@@ -53,7 +53,7 @@ def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs:
         return ours(*args, **kwargs)
 
 
-def _counterpart(func: Any) -> Any:
+def counterpart(func: Any) -> Any:
     """Give clarray's function in the place where NumPy has `func`; None where there is none."""
     found = _counterparts.get(func)
     if found is None:
