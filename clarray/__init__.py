@@ -62,8 +62,8 @@ from clarray.version import __version__
 globals().update(_ufuncs_by_name())
 
 
-_MODULES = {name: f"clarray.{name}" for name in ("fft", "linalg", "ndimage", "random", "testing")}
-_MODULES["typing"] = "numpy.typing"
+_MODULES = {name: f"clarray.{name}" for name in ("fft", "lib", "linalg", "ndimage", "random", "testing")}
+_MODULES |= {"emath": "clarray.lib.scimath", "typing": "numpy.typing"}
 
 
 def __getattr__(name: str) -> _Any:
