@@ -9,7 +9,7 @@ from clarray.codegen.expression import Call, Inputs, operand, parameters
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
 from clarray.plan.elementwise import TILE, ElementwisePlan
-from clarray.plan.layout import STEPPED
+from clarray.plan.layout import COUNT, INDEX, STEPPED
 
 if TYPE_CHECKING:
     from clarray.runtime import Capabilities
@@ -53,7 +53,7 @@ def elementwise_source(
         value=value,
         out=out,
         params=params,
-        pointers=[o for o in everyone if o.access != "index"],
+        pointers=[o for o in everyone if o.access not in (COUNT, INDEX)],
         everyone=everyone,
         flat=not strided,
         rank=plan.rank,

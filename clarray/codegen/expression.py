@@ -16,6 +16,7 @@ from clarray.expr.node import Node
 from clarray.ops.dtypes import dtype_row
 from clarray.ops.special import cast_loop
 from clarray.ops.ufuncs import emit
+from clarray.plan.layout import COUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ def operand(
 
 def parameters(o: Operand, *, const: bool) -> tuple[list[str], list[str]]:
     """Kernel parameters that place an operand: declarations and argument types."""
+    if o.access == COUNT:
+        return [], []
     if o.access == "index":
         return [f"const long {o.start}"], ["int64"]
     qualifier = "const " if const else ""

@@ -13,6 +13,7 @@ from clarray.codegen.elementwise import elementwise_source
 from clarray.codegen.expression import distinct
 from clarray.evaluate.state import DeviceState, Launch, append_scalar, bytes_of, data_arguments
 from clarray.expr.node import CONST, INDEX, Node
+from clarray.expr.view import contiguous
 from clarray.plan.elementwise import (
     ALIGNMENT,
     INT_LIMIT,
@@ -25,7 +26,7 @@ from clarray.plan.elementwise import (
     tile_axis,
     vector_width,
 )
-from clarray.plan.layout import STEPPED, UNIT, ZERO, Space, access, aligned, collapse, reach
+from clarray.plan.layout import COUNT, STEPPED, UNIT, ZERO, Space, access, aligned, collapse, reach
 from clarray.runtime import Kernel
 
 
@@ -76,6 +77,8 @@ def flat_launch(state: DeviceState, root: Node, out: Node) -> Launch | None:
         elif node.op is CONST:
             key.append("c")
             append_scalar(args, node)
+        elif _counts(node, shape):
+            key.append("p")
         else:
             return None
     size = root.size
@@ -87,10 +90,7 @@ def flat_launch(state: DeviceState, root: Node, out: Node) -> Launch | None:
     key += (stream, index, loose)
     found = state.prepared.get(tuple(key))
     if found is None:
-        accesses = tuple(
-            "const" if n.op is CONST else UNIT if n.shape == shape and n.contiguous else ZERO
-            for n in seen
-        )
+        accesses = tuple(_flat_access(n, shape) for n in seen)
         found = _prepare_flat(state, root, list(seen), accesses, index, not loose, stream)
         state.keep(tuple(key), found)
     args.append(out.memory.buffer)  # type: ignore[union-attr]
@@ -105,6 +105,17 @@ def flat_launch(state: DeviceState, root: Node, out: Node) -> Launch | None:
         nbytes <= policy.inline_bytes,
         nbytes,
     )
+
+
+def _counts(node: Node, shape: tuple[int, ...]) -> bool:
+    """Whether an index is the position in a flat loop."""
+    return node.op is INDEX and node.shape == shape and not node.offset and node.strides == contiguous(shape)
+
+
+def _flat_access(node: Node, shape: tuple[int, ...]) -> str:
+    if node.memory is None:
+        return "const" if node.op is CONST else COUNT
+    return UNIT if node.shape == shape and node.contiguous else ZERO
 
 
 def _prepare_flat(

@@ -19,6 +19,7 @@ ZERO = "zero"  # always the same element
 STRIDED = "strided"  # a run-time stride
 PAIRS = "pairs"  # every second element: two vector loads, half of each kept (explicit vectors only)
 INDEX = "index"  # no memory: the position itself
+COUNT = "count"  # the position in a flat loop, whose multiples the compiler knows
 
 STEPPED = (STRIDED, INDEX)  # classes with a run-time stride along the innermost loop
 

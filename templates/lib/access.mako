@@ -6,6 +6,7 @@
 ##   unit     elements j, j+1, j+2 ...          strided  elements j*stride
 ##   zero     the same element every time       pairs    elements 2*j: vector loads, the odd halves dropped
 ##   index    no memory: the value is base + j*stride
+##   count    no memory: the value is j
 ##
 ## A full load of pairs reads one element past its last one: the caller keeps that inside the array.
 ##
@@ -15,6 +16,8 @@
 <%def name="element(s, base, j)" filter="trim">
 % if s.access == 'index':
 ((${s.lane})(${base} + (${j}) * ${s.step}))
+% elif s.access == 'count':
+((${s.lane})(${j}))
 % elif s.kind == 'b':
 ((char)(-(${s.p}[${position(s, base, j)}] != 0)))
 % elif s.half:
@@ -52,6 +55,8 @@ const ${s.type} ${s.name}${tag}_0 = vload${V}(0, ${s.p} + ${base} + (${j}));
 const ${s.type} ${s.name}${tag}_0 = (${s.type})(vload${V}(0, ${s.p} + ${base} + 2 * (${j})).even, vload${V}(0, ${s.p} + ${base} + 2 * (${j}) + ${V}).even);
 % elif s.access == 'index':
 const ${s.type} ${s.name}${tag}_0 = (${s.type})(${base} + (${j}) * ${s.step}) + (${s.type})(${s.step}) * (${s.type})(${', '.join(map(str, range(V)))});
+% elif s.access == 'count':
+const ${s.type} ${s.name}${tag}_0 = (${s.type})(${element(s, base, j)}) + (${s.type})(${', '.join(map(str, range(V)))});
 % elif s.access == 'strided' and not s.half:
 const ${s.type} ${s.name}${tag}_0 = (${s.type})(${', '.join(capture(element, s, base, f'{j} + {l}') for l in range(V))});
 % else:
@@ -65,16 +70,25 @@ ${gather(s, base, j, V, tag)}
 % for w in range(V):
 const ${s.type} ${s.name}${tag}_${w} = (${w} < ${m}) ? ${element(s, base, f'{j} + {w * spread}')} : (${s.type})(0);
 % endfor
-% elif s.access in ('zero', 'index'):
+% elif s.access in ('zero', 'index', 'count'):
 ${load(s, base, j, tag)}
 % else:
 ${gather(s, base, j, m, tag)}
 % endif
 </%def>
 
+## Over the first `m` lanes. Where these are fewer than V it is the end of an array, which runs once: code of
+## vectors and of several turns for it would take compilers longer than all the rest.
+<%def name="lanes(m)" filter="trim">
+% if d.clang and m != V:
+_Pragma("clang loop vectorize(disable) unroll(disable)")
+% endif
+for (int l = 0; l < ${m}; ++l)
+</%def>
+
 <%def name="gather(s, base, j, m, tag)">
 ${s.lane} ${s.name}${tag}_a[${V}] = {0};
-for (int l = 0; l < ${m}; ++l) ${s.name}${tag}_a[l] = ${element(s, base, f'{j} + l')};
+${lanes(m)} ${s.name}${tag}_a[l] = ${element(s, base, f'{j} + l')};
 const ${s.type} ${s.name}${tag}_0 = vload${V}(0, ${s.name}${tag}_a);
 </%def>
 
@@ -144,7 +158,7 @@ if (${w} < ${m}) { ${store_element(o, base, f'{j} + {w * spread}', f'{value}_{w}
 {
   ${o.lane} lanes[${V}];
   vstore${V}(${value}_0, 0, lanes);
-  for (int l = 0; l < ${m}; ++l) { ${store_element(o, base, f'{j} + l', 'lanes[l]')} }
+  ${lanes(m)} { ${store_element(o, base, f'{j} + l', 'lanes[l]')} }
 }
 % endif
 </%def>

@@ -12,8 +12,8 @@ HELPER uint4 ca_philox_uint4(uint4 c, ulong key) {
   uint k0 = (uint)key, k1 = (uint)(key >> 32);
 % for turn in range(10):
   {
-    const uint a = c.x, b = c.z;
-    c = (uint4)(mul_hi(b, 0xCD9E8D57U) ^ c.y ^ k0, b * 0xCD9E8D57U, mul_hi(a, 0xD2511F53U) ^ c.w ^ k1, a * 0xD2511F53U);
+    const ulong a = c.x * 0xD2511F53UL, b = c.z * 0xCD9E8D57UL;
+    c = (uint4)((uint)(b >> 32) ^ c.y ^ k0, (uint)b, (uint)(a >> 32) ^ c.w ^ k1, (uint)a);
     k0 += 0x9E3779B9U;
     k1 += 0xBB67AE85U;
   }
