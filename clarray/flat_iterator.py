@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,7 +42,7 @@ class flatiter:  # noqa: N801 - NumPy's name
     @property
     def coords(self) -> tuple[int, ...]:
         """The index of the element that comes next."""
-        return tuple(int(p) for p in np.unravel_index(self._at, self._array.shape))
+        return self._place(self._at)
 
     def copy(self) -> DeviceArray:
         """All elements in a new array of one axis."""
@@ -70,11 +69,11 @@ class flatiter:  # noqa: N801 - NumPy's name
         if key is Ellipsis:
             return self.copy()
         if type(key) is int:
-            return array[np.unravel_index(self._inside(key), array.shape) if array.ndim else ()]
+            return array[self._place(key)]
         view = view_of(array)
         if type(key) is slice:
             start, stop, step = key.indices(view.size)
-            shape = (len(range(start, stop, step)),)
+            shape: tuple[int, ...] = (len(range(start, stop, step)),)
             numbers, mode = nodes.index(shape, (step,), _INT64, start), "known"
         else:
             numbers, mode = as_array(key, array.device)._node, "raise"
@@ -89,9 +88,10 @@ class flatiter:  # noqa: N801 - NumPy's name
         array, key = self._array, self._key(key)
         array.check_writeable()
         if type(key) is int:
+            place = self._place(key)
             if np.size(value) != 1:
                 raise ValueError("Error setting single item of array.")
-            array[np.unravel_index(self._inside(key), array.shape) if array.ndim else ()] = value
+            array[place] = value
             return
         values = gathering.values_for(array, value)
         if type(key) is slice or key is Ellipsis:
@@ -130,11 +130,12 @@ class flatiter:  # noqa: N801 - NumPy's name
             )
         return as_array(mask, self._array.device).nonzero()[0]
 
-    def _inside(self, number: int) -> int:
-        size = prod(self._array.shape)
+    def _place(self, number: int) -> tuple[int, ...]:
+        """The index of an element by its number."""
+        size = len(self)
         if not -size <= number < size:
             raise IndexError(f"index {number} is out of bounds for size {size}")
-        return number % size
+        return tuple(int(p) for p in np.unravel_index(number % size, self._array.shape))
 
     def _out_of_bounds(self, key: Any) -> NoReturn:
         raise IndexError(f"index {positions.first_outside(key, len(self))} is out of bounds for size {len(self)}")

@@ -202,7 +202,10 @@ def take(
     except OutOfBounds:
         positions.check_inside(wrap(numbers), axis or 0, named.bound)
         raise AssertionError("an index out of bounds was not found again") from None
-    return delivered(found, out) if target is None else out
+    if target is not None:
+        assert out is not None
+        return out
+    return delivered(found, out)
 
 
 def _is_apart(out: DeviceArray, read: tuple[Node, ...]) -> bool:

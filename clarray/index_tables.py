@@ -15,7 +15,7 @@ from clarray.creation import asarray, empty, ones
 from clarray.diagonals import below
 from clarray.expr import node as nodes
 from clarray.expr.node import Node
-from clarray.expr.view import Shape, as_shape, contiguous
+from clarray.expr.view import Shape, as_shape, broadcast_shapes, contiguous
 from clarray.gathering import check_mode
 from clarray.indexing import getitem
 from clarray.sequences import arange
@@ -172,8 +172,11 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArr
     if bool(wrong.any()):
         found = int(wide.reshape(-1)[int(wrong.reshape(-1).argmax())])
         raise ValueError(f"index {found} is out of bounds for array with size {size}")
-    outermost = max(steps, default=0)
-    return tuple(_along(wide._node, n, step, step == outermost) for n, step in zip(extents, steps, strict=True))
+    outermost = 0 if order == "C" else len(extents) - 1
+    return tuple(
+        _along(wide._node, n, step, axis == outermost)
+        for axis, (n, step) in enumerate(zip(extents, steps, strict=True))
+    )
 
 
 def _along(number: Node, extent: int, step: int, outermost: bool) -> DeviceArray:
@@ -213,8 +216,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         raise ValueError(f"parameter multi_index must be a sequence of length {len(extents)}")
     device = ufunc_calls.device_of_operands(tuple(multi_index))
     given = [_integers(one, device)._node for one in multi_index]
-    shape = ufunc_calls.broadcast_shapes([one.shape for one in given])
-    if 0 in extents and prod(shape):
+    shape = broadcast_shapes([one.shape for one in given])
+    if not prod(extents) and prod(shape):
         raise ValueError("cannot unravel if shape has zero entries (is empty).")
     number: Any = 0
     wrong: Any = None

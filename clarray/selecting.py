@@ -126,17 +126,17 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     given = as_array(a, device)
     if not np.can_cast(given.dtype, np.intp, "safe"):
         np.empty(0, given.dtype).astype(np.intp, casting="safe")  # raises
-    arrays = [as_array(choice, device) for choice in choices]
-    shape = np.broadcast_shapes(given.shape, *(x.shape for x in arrays))
+    dtype = np.result_type(*map(_weak_or_dtype, choices))
+    values = [_node(choice, dtype, device) for choice in choices]
+    shape = np.broadcast_shapes(given.shape, *(x.shape for x in values))
     if out is not None and out.shape != shape:
         raise TypeError("choose: invalid shape for output array.")
-    dtype = np.result_type(*(x.dtype for x in arrays))
     number = _bent(given, len(choices), check_mode(mode))
-    found = ufunc_calls.cast(arrays[-1]._node, dtype)
-    for at in reversed(range(len(arrays) - 1)):
+    found = values[-1]
+    for at in reversed(range(len(values) - 1)):
         here = composing.applied(np.equal, number, scalar_node(at, number.dtype))
-        found = composing.chosen(here, ufunc_calls.cast(arrays[at]._node, dtype), found)
-    if len(arrays) == 1:
+        found = composing.chosen(here, values[at], found)
+    if len(values) == 1:
         found = ufunc_calls.spread(found, shape)
     if out is None:
         return ufunc_calls.settled(found)

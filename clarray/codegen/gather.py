@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 BITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 
-MOVING = ("gather", "scatter", "settle")
-SCATTERING = ("scatter", "settle")
+MOVING = ("gather", "scatter", "settle")  # between the array, z, and what lies in order, y
+NOTING = ("mark", "claim", "settle", "offer", "collect")  # with a word per element of the array
 
 
 def gather_source(
@@ -26,7 +26,7 @@ def gather_source(
 ) -> Source:
     """Render a gather or scatter by `numbers`, of int64, over their distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, 1)
-    inputs = Inputs(nodes, plan.accesses, dialect, base=False, aligned=plan.aligned)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=False)
     inputs.operands = [_placed(o, plan) for o in inputs.operands]
     storage = BITS[plan.itemsize]
     params, kinds = list(inputs.params), list(inputs.arg_types)
@@ -36,30 +36,36 @@ def gather_source(
     if plan.mode != "known":
         params.append("const long bound")
         kinds.append("int64")
-    if plan.op in ("mark", "claim", "settle"):
-        params.append("__global int *winners")
+    note = "ulong" if plan.wide or plan.op in ("offer", "collect") else "uint"
+    if plan.op in NOTING:
+        params.append(f"volatile __global {note} *notes")
         kinds.append("buffer")
-    reads, writes = f"__global const {storage} *", f"__global {storage} *"
-    gather = plan.op == "gather"
-    if plan.op in MOVING:
-        params += [f"{reads if gather else writes}zp", "const long zo"]
-        kinds += ["buffer", "int64"]
-    if plan.op in (*MOVING, "resolve"):
-        params += [f"{reads if plan.op in SCATTERING else writes}yp", "const long yo"]
-        kinds += ["buffer", "int64"]
-    names = _sizes(plan, [o.name for o in inputs.operands], [o.step for o in inputs.operands if o.access in STEPPED])
+    for name, ops, written in (
+        ("z", (*MOVING, "collect"), plan.op != "gather"),
+        ("y", (*MOVING, "resolve", "offer"), plan.op in ("gather", "resolve")),
+    ):
+        if plan.op in ops:
+            params += [f"__global {'' if written else 'const '}{storage} *{name}p", f"const long {name}o"]
+            kinds += ["buffer", "int64"]
+    stepped = [o.step for o in inputs.operands if o.access in STEPPED]
+    names, extents = _sizes(plan, [o.name for o in inputs.operands], stepped)
     params += ["const long units", *(f"const {plan.index} {name}" for name in names)]
     kinds += ["int64", *["int32" if plan.index == "int" else "int64"] * len(names)]
+    if plan.divides:
+        params += [p for n in extents for p in (f"const uint {n}_f", f"const uint {n}_s")]
+        kinds += ["uint32"] * 2 * len(extents)
     body = render(
-        "gather",
-        d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
-        value=Call("value", numbers, inputs), op=plan.op, moving=MOVING, mode=plan.mode,
-        storage=storage, rows=plan.after_rank >= 0, list_rank=plan.list_rank, close=plan.close,
-        whole=plan.whole, single=plan.single, params=params,
-        before_rank=plan.before_rank, chosen_rank=plan.chosen_rank,
-        after_rank=max(0, plan.after_rank), work_group=plan.policy.work_group,
+        "gather" if plan.policy.chunked else "gather_tiles",
+        d=dialect, V=plan.vector if plan.policy.chunked else 1, in_flight=plan.vector, spread=1, I=plan.index,
+        policy=plan.policy, inputs=inputs, value=Call("value", numbers, inputs), op=plan.op, note=note,
+        mode=plan.mode, storage=storage, rows=plan.after_rank >= 0, list_rank=plan.list_rank,
+        close=plan.close, single=plan.single, divides=plan.divides, params=params,
+        before_rank=plan.before_rank, chosen_rank=plan.chosen_rank, after_rank=max(0, plan.after_rank),
+        work_group=plan.policy.work_group,
     )  # fmt: skip
     text = source(body, dialect, capabilities.function_attribute)
+    if note == "ulong" and plan.op in ("claim", "offer"):
+        text = "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n" + text
     return Source(plan.op, text, tuple(kinds))
 
 
@@ -71,13 +77,20 @@ def _placed(o: Operand, plan: GatherPlan) -> Operand:
     return replace(o, base=base, step=f"{o.name}s" if o.access in STEPPED else o.step)
 
 
-def _sizes(plan: GatherPlan, sources: Sequence[str], steps: Sequence[str]) -> list[str]:
-    """Names of the extents and strides, in the order of `plan.gather.sizes`."""
-    names = ["count", *(["n0", "zs0"] if plan.after_rank >= 0 else ["blocks"])]
+def _sizes(plan: GatherPlan, sources: Sequence[str], steps: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names of the extents and strides, and of the extents alone, in the order of `plan.gather.sizes`."""
+    names, extents = ["count"], ["count"]
+    if plan.after_rank >= 0:
+        names += ["n0", "zs0"]
+        extents.append("n0")
+    elif plan.policy.chunked:
+        names.append("blocks")
     for prefix, rank in (("b", plan.before_rank), ("c", plan.chosen_rank), ("a", plan.after_rank)):
         for a in range(rank):
             names += [f"{prefix}{a}", f"z{prefix}{a}"]
+            extents.append(f"{prefix}{a}")
     if not plan.list_rank:
-        return [*names, *steps]
-    names += [f"l{a}" for a in range(plan.list_rank)]
-    return [*names, *(f"{source}l{a}" for source in sources for a in range(plan.list_rank))]
+        return [*names, *steps], extents
+    lists = [f"l{a}" for a in range(plan.list_rank)]
+    along = [f"{source}l{a}" for source in sources for a in range(plan.list_rank)]
+    return [*names, *lists, *along], [*extents, *lists]

@@ -13,12 +13,12 @@ from clarray.codegen.gather import gather_source
 from clarray.evaluate import evaluate, flush_readers
 from clarray.evaluate.compact import settle
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
-from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, intern_structure
+from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index, intern_structure
 from clarray.expr.view import Shape, View
 from clarray.ops.special import cast_loop
-from clarray.plan.elementwise import ALIGNMENT, groups
+from clarray.plan.elementwise import groups
 from clarray.plan.gather import (
-    LIST_ALIGNMENT,
+    MOST,
     GatherSpace,
     gather_plan,
     gather_space,
@@ -31,7 +31,7 @@ from clarray.plan.layout import aligned
 from clarray.runtime import Memory
 
 _INT64 = np.dtype(np.int64)
-_MOST = 2**31 - 1  # numbers whose order fits the atomic operations every device has
+SPREAD = 4  # elements per number, at most, for which notes of all elements are worth it
 
 
 class OutOfBounds(IndexError):
@@ -165,25 +165,49 @@ def scatter_named(array: Node, named: Named, value: Node, once: bool = False) ->
         if not prod(named.result_shape):
             _checked(state, named)
             return
-        chunked = state.policies.elementwise.chunked
-        listed = prod(named.shape)
         if once or value.size == 1:
             _run(state, "scatter", array, _checked(state, named), value)
-        elif chunked:
+        elif state.policies.elementwise.chunked or not _may_note(state, named):
             _run(state, "scatter", array, _checked(state, named), value, alone=True)
-        elif listed > _MOST:
-            raise NotImplementedError(
-                f"a write through {listed:,} indices, which may repeat: at most {_MOST:,} at once"
-            )
+        elif _fits_notes(named, value.dtype.itemsize):
+            _scatter_by_offers(state, array, named, value)
         else:
-            winners = device.allocate(4 * named.bound)
-            bare = _bare(named)
-            _run(state, "mark", None, bare, None, winners)
-            if named.mode == "raise":
-                bare, named = bare._replace(mode="reversed"), named._replace(mode="reversed")
-            _run(state, "claim", None, bare, None, winners)
-            _run(state, "settle", array, named, value, winners)
+            _scatter_by_claims(state, array, named, value)
         _finish(state, (array, value, *(named.numbers.inputs or (named.numbers,))))
+
+
+def _may_note(state: DeviceState, named: Named) -> bool:
+    """Whether work-items can agree on which of the numbers that repeat is the last one."""
+    return prod(named.shape) <= MOST or state.capabilities.int64_atomics
+
+
+def _fits_notes(named: Named, itemsize: int) -> bool:
+    """Whether numbers and elements are noted together, in words of 64 bits for all elements of the array."""
+    listed = prod(named.shape)
+    small = itemsize <= 4 and named.rest.size == 1 and listed < 2 * MOST
+    return small and named.bound <= SPREAD * listed
+
+
+def _scatter_by_offers(state: DeviceState, array: Node, named: Named, value: Node) -> None:
+    """Let every element that is written keep the offer of the largest position in the list."""
+    notes = state.device.allocate(8 * named.bound)
+    state.device.fill_zero(notes)
+    _run(state, "offer", None, named, value, notes)
+    everywhere = index((named.bound,), (1,), _INT64)
+    every = named._replace(numbers=everywhere, shape=(named.bound,), mode="known")
+    _run(state, "collect", array, every, None, notes)
+
+
+def _scatter_by_claims(state: DeviceState, array: Node, named: Named, value: Node) -> None:
+    """Let every element that is written be claimed by the largest position in the list."""
+    wide = prod(named.shape) > MOST
+    notes = state.device.allocate((8 if wide else 4) * named.bound)
+    bare = _bare(named)
+    _run(state, "mark", None, bare, None, notes)
+    if named.mode == "raise":
+        bare, named = bare._replace(mode="reversed"), named._replace(mode="reversed")
+    _run(state, "claim", None, bare, None, notes)
+    _run(state, "settle", array, named, value, notes)
 
 
 def resolved(named: Named) -> Node:
@@ -236,39 +260,37 @@ def _space(named: Named, nodes: Sequence[Node]) -> GatherSpace:
 
 def _run(
     state: DeviceState, op: str, array: Node | None, named: Named, other: Node | None,
-    winners: Memory | None = None, alone: bool = False,
+    notes: Memory | None = None, alone: bool = False,
 ) -> None:  # fmt: skip
     policy = state.policies.elementwise
     numbers = _as_int64(named.numbers)
     pattern, nodes = distinct(numbers.inputs or (numbers,))
     space = _space(named, nodes)
     moved = [n for n in (array, other) if n is not None]
+    itemsize = moved[0].dtype.itemsize if moved else 1
     starts = [named.rest.offset, 0 if other is None else other.offset]
     single = op in ("scatter", "settle") and other is not None and other.size == 1
-    words = 1 if single or not moved else widening(space, moved[0].dtype.itemsize, starts)
-    space = widened(space, words)
-    itemsize = words * (moved[0].dtype.itemsize if moved else 1)
-    starts = [x // words for x in starts]
-    whole = other is not None and starts[1] * itemsize % ALIGNMENT == 0
+    words = widening(space, itemsize, starts) if len(moved) == 2 and not single else 1
+    space, itemsize, starts = widened(space, words), itemsize * words, [x // words for x in starts]
     kinds = ["const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes]
-    loose = any(n.memory is not None and n.offset * n.dtype.itemsize % LIST_ALIGNMENT for n in nodes)
-    plan = gather_plan(op, named.mode, kinds, space, itemsize, whole, not loose, single, policy)
+    plan = gather_plan(op, named.mode, kinds, space, itemsize, single, policy)
     key = ("gather", numbers.sig, pattern, plan)
     kernel = state.prepared.get(key)
     if kernel is None:
         kernel = state.keep(key, state.kernel(gather_source(plan, numbers, nodes, state.capabilities)))
     error = _error_cell(state) if named.mode == "raise" else None
     args = data_arguments(nodes)
-    args += [x.buffer for x in (error,) if x is not None]
+    args += [error.buffer] if error is not None else []
     args += [named.bound] if named.mode != "known" else []
-    args += [x.buffer for x in (winners,) if x is not None]
+    args += [notes.buffer] if notes is not None else []
     for node, start in ((array, starts[0]), (other, starts[1])):
         if node is not None:
             assert node.memory is not None
             args += [node.memory.buffer, start]
     args += sizes(space, plan)
     nbytes = bytes_of(nodes) + len(moved) * space.size * itemsize
-    count = 1 if alone else groups(work(space, plan), nbytes, state.units, policy)
+    units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
+    count = 1 if alone else groups(units, nbytes, state.units, policy)
     inline = nbytes <= policy.inline_bytes
     Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes).run()
     if error is not None:

@@ -16,8 +16,10 @@ from clarray.plan.elementwise import index_type
 from clarray.plan.layout import INDEX, STEPPED, STRIDED, ZERO, Shape, access, merge, reach
 from clarray.plan.tuning.policy import ElementwisePolicy
 
-NEIGHBOURS = 4  # of a list, that a work-item takes at once: as many loads in flight
-LIST_ALIGNMENT = 32  # bytes of so many numbers
+NEIGHBOURS = 4  # of a list, that a work-item of a CPU takes at once
+IN_FLIGHT = {16: 4, 8: 4}  # words of so many bytes that a work-item of a GPU loads at once; else:
+MANY = 8
+MOST = 2**31 - 1  # positions in a list that 32 bits hold
 WORD = 16  # bytes of the widest word that elements are moved in
 
 Axis = tuple[int, int]
@@ -49,7 +51,8 @@ class GatherPlan:
     Parameters
     ----------
     op : str
-        ``'gather'``, ``'scatter'``, ``'mark'``, ``'claim'``, ``'settle'`` or ``'check'``; see the template.
+        ``'gather'``, ``'scatter'``, ``'resolve'``, ``'check'``; on a GPU also ``'mark'``, ``'claim'`` and
+        ``'settle'``, or ``'offer'`` and ``'collect'``; see the templates.
     mode : str
         What is done with a number out of bounds: ``'raise'`` notes it, ``'wrap'``, ``'clip'``;
         ``'reversed'`` where negative ones count from the end and ``'known'`` where none is.
@@ -60,15 +63,14 @@ class GatherPlan:
     before_rank, list_rank, chosen_rank, after_rank : int
         Loops; `list_rank` is 0 for a list in even steps, `after_rank` counts all but the innermost, and is -1 for none.
     vector : int
-        Numbers that a work-item takes at once, where no axes come after the list.
+        On a CPU: numbers that a work-item takes at once, where no axes come after the list. On a GPU:
+        elements that it takes at once.
     close : bool
         Whether elements of the innermost axis after the list follow each other.
-    aligned : bool
-        Whether the list may be read in vectors.
-    whole : bool
-        Whether a vector of results may be stored at once.
     single : bool
         Whether one element is scattered everywhere.
+    wide : bool
+        Whether positions in the list are noted in 64 bits.
     index : str
         C type of positions.
     policy : ElementwisePolicy
@@ -85,11 +87,15 @@ class GatherPlan:
     after_rank: int
     vector: int
     close: bool
-    aligned: bool
-    whole: bool
     single: bool
+    wide: bool
     index: str
     policy: ElementwisePolicy
+
+    @property
+    def divides(self) -> bool:
+        """Whether positions are divided by means of factors: see `divisor`."""
+        return self.index == "int"
 
 
 def gather_space(
@@ -133,21 +139,22 @@ def widened(space: GatherSpace, words: int) -> GatherSpace:
 
 
 def gather_plan(
-    op: str, mode: str, kinds: Sequence[str], space: GatherSpace, itemsize: int, whole: bool,
-    aligned: bool, single: bool, policy: ElementwisePolicy,
+    op: str, mode: str, kinds: Sequence[str], space: GatherSpace, itemsize: int, single: bool,
+    policy: ElementwisePolicy,
 ) -> GatherPlan:  # fmt: skip
-    """Choose the vectors and the width of positions.
+    """Choose how many elements are taken at once, and the width of positions.
 
     Parameters
     ----------
     kinds : sequence of str
         Per distinct input of the numbers: ``'const'``, ``'index'`` or ``'memory'``.
-    whole, aligned : bool
-        Whether the result, and every input of the numbers, starts where a vector may.
     """
     rows, even = bool(space.after), len(space.lists) <= 1
     accesses = _accesses(kinds, space)
-    vector = 1 if rows or not even or STRIDED in accesses else NEIGHBOURS
+    if policy.chunked:
+        vector = 1 if rows or not even or STRIDED in accesses else NEIGHBOURS
+    else:
+        vector = IN_FLIGHT.get(itemsize, MANY)
     axes = (*space.before, *space.chosen, *space.after)
     extents = tuple(n for n, _ in space.lists)
     furthest = max(
@@ -155,14 +162,10 @@ def gather_plan(
         prod(n for n, _ in space.chosen),
         *(reach(extents, s) for s in _steps(space)),
     )  # fmt: skip
-    whole = whole and not policy.chunked and itemsize * vector <= WORD and (
-        not space.before or space.listed % vector == 0
-    )
-    index = index_type(furthest, policy.chunked)
     return GatherPlan(
         op, mode, accesses, itemsize, len(space.before), 0 if even else len(space.lists),
         len(space.chosen), max(0, len(space.after) - 1) if rows else -1, vector,
-        rows and space.after[-1][1] == 1, aligned and not policy.chunked, whole, single, index, policy,
+        rows and space.after[-1][1] == 1, single, space.listed > MOST, index_type(furthest, policy.chunked), policy,
     )  # fmt: skip
 
 
@@ -186,30 +189,46 @@ def _accesses(kinds: Sequence[str], space: GatherSpace) -> tuple[str, ...]:
 
 
 def work(space: GatherSpace, plan: GatherPlan) -> int:
-    """Units of work of a launch."""
+    """Units of work of a launch: on a GPU elements, on a CPU rows, or neighbours in the list."""
+    if not plan.policy.chunked:
+        return space.size
     if plan.after_rank < 0:
         return prod(n for n, _ in space.before) * -(-space.listed // plan.vector)
-    return space.size // space.after[-1][0] if plan.policy.chunked else space.size
+    return space.size // space.after[-1][0]
+
+
+def divisor(n: int) -> tuple[int, int]:
+    """The factor and the shift with which numbers below 2**31 are divided by n.
+
+    ``x / n`` is the upper half of ``x * factor``, plus x, shifted (Granlund and Montgomery 1994).
+    """
+    shift = (n - 1).bit_length()
+    factor = ((1 << 32) * ((1 << shift) - n)) // n + 1
+    return factor, shift
 
 
 def sizes(space: GatherSpace, plan: GatherPlan) -> list[int]:
     """Arguments after the data, in the order of `codegen.gather`."""
+    extents = [space.listed]
     found = [work(space, plan), space.listed]
-    if plan.after_rank < 0:
-        found.append(-(-space.listed // plan.vector))
-        outer: tuple[Axis, ...] = ()
-    else:
+    outer: tuple[Axis, ...] = ()
+    if plan.after_rank >= 0:
         found += space.after[-1]
+        extents.append(space.after[-1][0])
         outer = space.after[:-1]
+    elif plan.policy.chunked:
+        found.append(-(-space.listed // plan.vector))
     for group in (space.before, space.chosen, outer):
         for n, s in reversed(group):
             found += [n, s]
+            extents.append(n)
     placed = [a for a in plan.accesses if a != "const"]
     steps = _steps(space) or [(0,)] * len(placed)
-    if not plan.list_rank:
-        return found + [s for (s,), access in zip(steps, placed, strict=True) if access in STEPPED]
-    found += [n for n, _ in reversed(space.lists)]
-    for one in steps:
-        found += reversed(one)
-    return found
-
+    if plan.list_rank:
+        found += [n for n, _ in reversed(space.lists)]
+        extents += [n for n, _ in reversed(space.lists)]
+        for one in steps:
+            found += reversed(one)
+    else:
+        found += [s for (s,), access in zip(steps, placed, strict=True) if access in STEPPED]
+    return found + [x for n in extents for x in divisor(n)] if plan.divides else found

@@ -54,6 +54,8 @@ class Capabilities:
         What to put before every kernel and helper; usually ''.
     little_endian : bool
         Byte order.
+    int64_atomics : bool
+        Atomic minimum and maximum of 64-bit integers.
     """
 
     kind: str
@@ -73,6 +75,7 @@ class Capabilities:
     clang_builtins: bool
     function_attribute: str
     little_endian: bool
+    int64_atomics: bool = False
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,7 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         clang_builtins=compiled.clang_builtins,
         function_attribute=compiled.function_attribute,
         little_endian=bool(device.endian_little),
+        int64_atomics="cl_khr_int64_extended_atomics" in extensions,
     )
 
 

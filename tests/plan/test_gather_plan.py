@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from clarray.plan.gather import gather_plan, gather_space, sizes, widened, widening, work
+import numpy as np
+
+from clarray.plan.gather import divisor, gather_plan, gather_space, sizes, widened, widening, work
 from clarray.plan.tuning.rows import ROWS
 
 ROWS_OF_64 = gather_space([], [(100, (1,))], [(1000, 64)], [(64, 1)])
@@ -36,21 +38,40 @@ def test_elements_that_lie_apart_are_not_joined() -> None:
 
 def test_a_list_in_several_loops_is_read_by_element() -> None:
     space = gather_space([], [(3, (1, 0)), (5, (0, 1))], [(7, 5), (5, 1)], [])
-    for name in ("cpu", "nvidia"):
-        policy = ROWS[name].elementwise
-        plan = gather_plan("gather", "raise", ["memory", "memory"], space, 4, True, True, False, policy)
+    cpu = gather_plan("gather", "raise", ["memory", "memory"], space, 4, False, ROWS["cpu"].elementwise)
+    gpu = gather_plan("gather", "raise", ["memory", "memory"], space, 4, False, ROWS["nvidia"].elementwise)
+    for plan in (cpu, gpu):
         assert plan.list_rank == 2
-        assert plan.vector == 1
         assert plan.accesses == ("zero", "zero")
         assert plan.chosen_rank == 1
-        # units, numbers, blocks, the chosen axis, the loops innermost first, two inputs' strides
-        assert sizes(space, plan) == [15, 15, 15, 35, 1, 5, 3, 0, 1, 1, 0]
         assert work(space, plan) == 15
+    # units, numbers, blocks, the chosen axis, the loops innermost first, two inputs' strides
+    assert cpu.vector == 1
+    assert sizes(space, cpu) == [15, 15, 15, 35, 1, 5, 3, 0, 1, 1, 0]
+    # and on a GPU no blocks, but factors and shifts of 15, 35, 5 and 3
+    shifts = [4, 6, 3, 2]
+    assert sizes(space, gpu)[:10] == [15, 15, 35, 1, 5, 3, 0, 1, 1, 0]
+    assert sizes(space, gpu)[11::2] == shifts
+
+
+def test_division_by_factors() -> None:
+    random = np.random.default_rng(1)
+    largest = 2**31 - 1
+    drawn = map(int, random.integers(1, largest, 50))
+    for n in (1, 2, 3, 5, 7, 64, 641, 65535, 2**20 + 1, largest - 1, largest, *drawn):
+        factor, shift = divisor(n)
+        assert 0 <= factor < 2**32
+        edges = [q * n + r for q in (0, 1, 2, largest // n) for r in (-1, 0, 1)]
+        for x in (*edges, largest, *map(int, random.integers(0, largest, 20))):
+            if 0 <= x <= largest:
+                assert ((x * factor >> 32) + x) >> shift == x // n
 
 
 def test_what_is_far_counts_in_64_bits() -> None:
     policy = ROWS["nvidia"].elementwise
-    near = gather_plan("gather", "raise", ["memory"], ROWS_OF_64, 4, True, True, False, policy)
+    near = gather_plan("gather", "raise", ["memory"], ROWS_OF_64, 4, False, policy)
     far = gather_space([], [(100, (1 << 30,))], [(1000, 64)], [(64, 1)])
     assert near.index == "int"
-    assert gather_plan("gather", "raise", ["memory"], far, 4, True, True, False, policy).index == "long"
+    assert gather_plan("gather", "raise", ["memory"], far, 4, False, policy).index == "long"
+    many = gather_space([], [(2**31, (1,))], [(1000, 1)], [])
+    assert gather_plan("mark", "raise", ["memory"], many, 4, False, policy).wide
