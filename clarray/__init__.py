@@ -30,6 +30,7 @@ from clarray.index_tricks import *  # noqa: F403
 from clarray.indexing import *  # noqa: F403
 from clarray.inserting import *  # noqa: F403
 from clarray.inspection import *  # noqa: F403
+from clarray.interpolation import *  # noqa: F403
 from clarray.joining import *  # noqa: F403
 from clarray.kernels import *  # noqa: F403
 from clarray.logic import *  # noqa: F403
@@ -38,6 +39,8 @@ from clarray.nanfunctions import *  # noqa: F403
 from clarray.numpy_names import *  # noqa: F403
 from clarray.padding import *  # noqa: F403
 from clarray.printing import *  # noqa: F403
+from clarray.polynomial_object import *  # noqa: F403
+from clarray.polynomials import *  # noqa: F403
 from clarray.products import *  # noqa: F403
 from clarray.quantiles import *  # noqa: F403
 from clarray.reductions import *  # noqa: F403

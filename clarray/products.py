@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from clarray import manipulation
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, as_array, empty, wrap
+from clarray.composing import applied
 from clarray.contraction import conjugate, contract
 from clarray.einsums import einsum, einsum_path
 from clarray.expr import build
+from clarray.expr.node import Node
 from clarray.expr.view import normalize_axis
 from clarray.hostdata import device_dtype
 from clarray.ops.ufuncs import find_loop
-from clarray.ufunc_calls import assign, call, device_of_operands
+from clarray.ufunc_calls import assign, call, cast, device_of_operands, settled
 from clarray.ufunc_calls import outer as outer_product
 
-__all__ = ["dot", "einsum", "einsum_path", "inner", "kron", "outer", "tensordot", "vdot"]
+__all__ = ["cross", "dot", "einsum", "einsum_path", "inner", "kron", "outer", "tensordot", "trace", "vdot"]
 
 
 def _arrays(a: Any, b: Any) -> tuple[DeviceArray, DeviceArray, np.dtype]:
@@ -233,3 +236,94 @@ def kron(a: Any, b: Any) -> DeviceArray:
         manipulation.expand_dims(right, tuple(range(0, 2 * ndim, 2))),
     )
     return scaled.reshape(tuple(m * n for m, n in zip(left.shape, right.shape, strict=True)))
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> DeviceArray:  # fmt: skip
+    """Cross product of vectors of three elements: the vector that is perpendicular to both.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Of three elements along the axis of the vectors; the other axes broadcast. Two elements, which NumPy has
+        deprecated, stand for a third one that is zero.
+    axisa, axisb, axisc : int
+        The axis of the vectors in `a`, in `b` and in the result.
+    axis : int, optional
+        All three of them.
+
+    Returns
+    -------
+    DeviceArray
+        Of two vectors with two elements each only the third element, without an axis.
+
+    Raises
+    ------
+    ValueError
+        A vector has not two or three elements, or an operand no axis.
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    left, right, dtype = _arrays(a, b)
+    if left.ndim < 1 or right.ndim < 1:
+        raise ValueError("At least one array has zero dimension")
+    first, second = _vectors(left, axisa, "axisa", dtype), _vectors(right, axisb, "axisb", dtype)
+    if not {len(first), len(second)} <= {2, 3}:
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    if len(first) == 2 or len(second) == 2:
+        warnings.warn(
+            "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
+            "(deprecated in NumPy 2.0)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+    if len(first) == len(second) == 2:
+        found: DeviceArray = settled(_minor(first, second, 0, 1))
+        return found
+    shape = (*np.broadcast_shapes(first[0].shape, second[0].shape), 3)
+    place = normalize_axis(axisc, len(shape), "axisc")
+    made = empty(shape, dtype, left.device)
+    for k in range(3):
+        assign(made[..., k], _minor(first, second, (k + 1) % 3, (k + 2) % 3))
+    return manipulation.moveaxis(made, -1, place)
+
+
+def _vectors(array: DeviceArray, axis: int, name: str, dtype: np.dtype) -> list[Node]:
+    """The elements along an axis, each as an array of the other axes."""
+    moved = manipulation.moveaxis(array, normalize_axis(axis, array.ndim, name), -1)
+    return [cast(moved[..., k]._node, dtype) for k in range(min(moved.shape[-1], 4))]
+
+
+def _minor(a: list[Node], b: list[Node], i: int, j: int) -> Node:
+    """``a[i] * b[j] - a[j] * b[i]``, a third element that is not there being zero."""
+    plus = applied(np.multiply, a[i], b[j]) if i < len(a) and j < len(b) else None
+    minus = applied(np.multiply, a[j], b[i]) if j < len(a) and i < len(b) else None
+    found: Node
+    if minus is None:
+        assert plus is not None
+        return plus
+    found = applied(np.negative, minus) if plus is None else applied(np.subtract, plus, minus)
+    return found
+
+
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> DeviceArray:  # fmt: skip
+    """Sum along diagonals.
+
+    Parameters
+    ----------
+    a : array_like
+        Of two axes at least.
+    offset : int
+        How far above the main diagonal; negative for below.
+    axis1, axis2 : int
+        The axes of the matrices whose diagonals are summed.
+    dtype : dtype, optional
+        Of the sum; see `clarray.sum`.
+    out : DeviceArray, optional
+        Where the result goes.
+    """
+    found: DeviceArray = as_array(a).trace(offset, axis1, axis2, dtype, out)
+    return found

@@ -68,7 +68,7 @@ def blackman(M: int) -> DeviceArray:  # noqa: N803
     return _cosines(M, 0.42, 0.5, 0.08)
 
 
-def bartlett(M: int) -> DeviceArray:  # noqa: N803
+def bartlett(M: float) -> DeviceArray:  # noqa: N803
     """The Bartlett window: a triangle, zero at both ends; see `hanning`."""
     M = float(M)  # noqa: N806
     if M <= 1:
@@ -77,7 +77,7 @@ def bartlett(M: int) -> DeviceArray:  # noqa: N803
     return found
 
 
-def kaiser(M: int, beta: float) -> DeviceArray:  # noqa: N803
+def kaiser(M: float, beta: float) -> DeviceArray:  # noqa: N803
     """The Kaiser window: ``i0(beta * sqrt(1 - r**2)) / i0(beta)`` for `r` from -1 to 1.
 
     Parameters

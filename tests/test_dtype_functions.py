@@ -84,4 +84,3 @@ def test_names_are_numpys() -> None:
         assert getattr(clarray, name) is getattr(np, name)
     assert isinstance(clarray.ones(1), clarray.ndarray)
     assert isinstance(clarray.add, clarray.ufunc)
-    assert clarray.testing is np.testing

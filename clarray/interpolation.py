@@ -1,0 +1,148 @@
+"""Piecewise linear interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray, as_array
+from clarray.hostdata import device_dtype
+from clarray.joining import concatenate
+from clarray.kernels import ElementwiseKernel
+from clarray.sorting import argsort
+from clarray.ufunc_calls import device_of_operands
+
+__all__ = ["interp"]
+
+# The interval that holds x is searched for and interpolated in by the same work-item: one pass, whose tables are in the
+# cache. As in NumPy an interval is approached from its other end where that avoids inf - inf, and is constant where
+# even that is undefined; and complex differences are multiplied by the inverse of the interval's length.
+_LINE = """
+double along(double slope, double x, double x0, double x1, double y0, double y1) {
+  double y = slope * (x - x0) + y0;
+  if (isnan(y)) {
+    y = slope * (x - x1) + y1;
+    if (isnan(y) && y0 == y1) y = y0;
+  }
+  return y;
+}
+"""
+_SEARCH = """
+if (isnan(x) && xp_size > 1) {{ y = {nan}; }}
+else if (x < xp[0]) {{ y = left; }}
+else if (x > xp[xp_size - 1]) {{ y = right; }}
+else {{
+  long low = 0, high = xp_size;  /* xp[low] <= x, and xp[high] is above it or not there */
+  while (high - low > 1) {{
+    const long middle = low + (high - low) / 2;
+    if (xp[middle] <= x) low = middle; else high = middle;
+  }}
+  if (high == xp_size || xp[low] == x) {{ y = fp[low]; }}
+  else {{ y = {value}; }}
+}}
+"""
+_REAL = ElementwiseKernel(
+    "float64 x, raw float64 xp, raw float64 fp, float64 left, float64 right",
+    "float64 y",
+    _SEARCH.format(
+        nan="x",
+        value="along((fp[high] - fp[low]) / (xp[high] - xp[low]), x, xp[low], xp[high], fp[low], fp[high])",
+    ),
+    "interp",
+    preamble=_LINE,
+)
+_COMPLEX = ElementwiseKernel(
+    "float64 x, raw float64 xp, raw complex128 fp, complex128 left, complex128 right",
+    "complex128 y",
+    _SEARCH.format(
+        nan="(double2)(x, 0)",
+        value="complex_along(x, xp[low], xp[high], fp[low], fp[high])",
+    ),
+    "interp_complex",
+    preamble=_LINE + """
+double2 complex_along(double x, double x0, double x1, double2 y0, double2 y1) {
+  const double2 slope = (y1 - y0) * (1 / (x1 - x0));
+  return (double2)(along(slope.x, x, x0, x1, y0.x, y1.x), along(slope.y, x, x0, x1, y0.y, y1.y));
+}
+""",
+)
+
+
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None
+) -> DeviceArray:  # fmt: skip
+    """Interpolate linearly between points; computed in float64, as NumPy does.
+
+    Parameters
+    ----------
+    x : array_like
+        Where to interpolate; any shape.
+    xp : (N,) array_like
+        Where the points are, in rising order (any order with `period`).
+    fp : (N,) array_like
+        Their values, which may be complex.
+    left, right : scalar, optional
+        The values before the first and after the last point; theirs by default.
+    period : float, optional
+        The points repeat with it; `left` and `right` do not count then.
+
+    Returns
+    -------
+    DeviceArray of float64 or complex128
+        Of the shape of `x`. One pass over `x`.
+
+    Raises
+    ------
+    ValueError
+        `xp` and `fp` have not one axis, not the same length or no elements, or `period` is zero.
+    TypeError
+        `x` or `xp` is complex, or the device has no float64.
+    """
+    device = device_of_operands((x, xp, fp))
+    values = as_array(fp, device)
+    kernel, dtype = (_COMPLEX, np.complex128) if values.dtype.kind == "c" else (_REAL, np.float64)
+    device_dtype(np.dtype(dtype), device)
+    at, places = (_real(as_array(each, device)) for each in (x, xp))
+    values = values.astype(dtype, copy=False)
+    if period is not None:
+        at, places, values = _repeated(at, places, values, period)
+        left = right = None
+    _check(places, values)
+    ends = [
+        values[k] if given is None else as_array(dtype(given), device) for given, k in ((left, 0), (right, -1))
+    ]
+    found: DeviceArray = kernel(at, places, values, *ends, size=None if at.ndim else ())
+    return found
+
+
+def _real(array: DeviceArray) -> DeviceArray:
+    return array.astype(np.float64, casting="safe", copy=False)
+
+
+def _check(places: DeviceArray, values: DeviceArray) -> None:
+    for each in (places, values):
+        if each.ndim != 1:
+            raise ValueError(f"object {'too deep' if each.ndim else 'of too small depth'} for desired array")
+    if places.size == 0:
+        raise ValueError("array of sample points is empty")
+    if places.size != values.size:
+        raise ValueError("fp and xp are not of the same length.")
+
+
+def _repeated(
+    at: DeviceArray, places: DeviceArray, values: DeviceArray, period: float
+) -> tuple[DeviceArray, DeviceArray, DeviceArray]:  # fmt: skip
+    """Positions within one period, and the points in it in rising order with one more at either end."""
+    if period == 0:
+        raise ValueError("period must be a non-zero value")
+    if places.ndim != 1 or values.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if places.size != values.size:
+        raise ValueError("fp and xp are not of the same length")
+    period = abs(period)
+    places = places % period
+    order = argsort(places)
+    places, values = places[order], values[order]
+    around = concatenate((places[-1:] - period, places, places[:1] + period))
+    return at % period, around, concatenate((values[-1:], values, values[:1]))

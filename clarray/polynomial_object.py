@@ -1,0 +1,155 @@
+"""Polynomials as objects: `poly1d`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray import creation, joining
+from clarray.array import DeviceArray
+from clarray.polynomials import (
+    coefficients_of,
+    poly,
+    polyadd,
+    polyder,
+    polydiv,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
+    roots,
+    trimmed,
+)
+
+__all__ = ["poly1d"]
+
+
+class poly1d:  # noqa: N801 - NumPy's name
+    """A polynomial of one variable with its coefficients on the device; see `numpy.poly1d`.
+
+    Parameters
+    ----------
+    c_or_r : (N,) array_like
+        The coefficients, the highest power first, of which leading zeros are left out; or the roots.
+    r : bool
+        Whether they are the roots.
+    variable : str, optional
+        The name of the variable in text, 'x' by default.
+
+    Raises
+    ------
+    ValueError
+        There is more than one axis.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+    __array_ufunc__ = None  # operators of arrays leave the operation to the polynomial's
+
+    def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
+        given = poly(c_or_r) if r else c_or_r
+        self.variable: Any = variable or getattr(c_or_r, "variable", "x")
+        self.coeffs: DeviceArray = trimmed(coefficients_of(given))
+
+    @property
+    def c(self) -> DeviceArray:
+        """The coefficients, the highest power first."""
+        return self.coeffs
+
+    coef = coefficients = c
+
+    @property
+    def order(self) -> int:
+        """The degree."""
+        return self.coeffs.size - 1
+
+    o = order
+
+    @property
+    def roots(self) -> DeviceArray:
+        """Where the polynomial is zero."""
+        return roots(self.coeffs)
+
+    r = roots
+
+    def __call__(self, val: Any) -> Any:
+        return polyval(self.coeffs, val)
+
+    def __len__(self) -> int:
+        return self.order
+
+    def __iter__(self) -> Any:
+        return iter(self.coeffs)
+
+    def __getitem__(self, power: int) -> Any:
+        """The coefficient of a power, zero for one that is not there."""
+        inside = 0 <= power <= self.order
+        return self.coeffs[self.order - power] if inside else creation.zeros((), self.coeffs.dtype)
+
+    def __setitem__(self, power: int, value: Any) -> None:
+        if power < 0:
+            raise ValueError("Does not support negative powers.")
+        if power > self.order:
+            more = creation.zeros(power - self.order, self.coeffs.dtype, device=self.coeffs.device)
+            self.coeffs = joining.concatenate((more, self.coeffs))
+        self.coeffs[self.order - power] = value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.coeffs.__array__(dtype, copy)
+
+    def _on_host(self) -> np.poly1d:
+        return np.poly1d(self.coeffs.get(), variable=self.variable)
+
+    def __repr__(self) -> str:
+        return repr(self._on_host())
+
+    def __str__(self) -> str:
+        return str(self._on_host())
+
+    def __neg__(self) -> poly1d:
+        return poly1d(-self.coeffs)
+
+    def __pos__(self) -> poly1d:
+        return self
+
+    def __add__(self, other: Any) -> poly1d:
+        return poly1d(polyadd(self, other))
+
+    def __sub__(self, other: Any) -> poly1d:
+        return poly1d(polysub(self, other))
+
+    def __rsub__(self, other: Any) -> poly1d:
+        return poly1d(polysub(other, self))
+
+    def __mul__(self, other: Any) -> poly1d:
+        return poly1d(polymul(self, other))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return poly1d(self.coeffs / other) if np.isscalar(other) else polydiv(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return poly1d(other / self.coeffs) if np.isscalar(other) else polydiv(poly1d(other), self)
+
+    def __pow__(self, power: int) -> poly1d:
+        if not isinstance(power, int | float | np.integer | np.floating) or int(power) != power or power < 0:
+            raise ValueError("Power to non-negative integers only.")
+        found = poly1d([1])
+        for _ in range(int(power)):
+            found = found * self
+        return found
+
+    def __eq__(self, other: object) -> Any:
+        if not isinstance(other, poly1d):
+            return NotImplemented
+        return self.order == other.order and bool((self.coeffs == other.coeffs).all())
+
+    def deriv(self, m: int = 1) -> poly1d:
+        """The `m`-th derivative."""
+        return poly1d(polyder(self, m))
+
+    def integ(self, m: int = 1, k: Any = 0) -> poly1d:
+        """The `m`-th integral; `k` are its constants."""
+        return poly1d(polyint(self, m, k))

@@ -1,0 +1,50 @@
+"""Cross products, traces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+
+from .closeness import check_close
+
+rng = np.random.default_rng(8)
+A = rng.random((3, 4, 3)).astype("float32")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "axes"),
+    [
+        (A, A[::-1], {}),
+        (A[0, 0], A, {"axisc": 0}),
+        (A, A.transpose(1, 2, 0)[:3, None], {"axis": 0}),
+        (A, A.T, {"axisa": 0, "axisb": 1, "axisc": 1}),
+        ((A * 100).astype("int8"), (A[0] * 100).astype("uint8"), {}),
+        (A + 1j * A[::-1], A[1], {}),
+        (A[:, :2], A, {}),
+        (A[0, :, :1], A[0], {}),
+        (np.float32(1), A, {}),
+        (A, A, {"axisa": 3}),
+        (A, A, {"axisc": 4}),
+        (A > 0.5, A > 0.5, {}),
+    ],
+)
+def test_cross(a: Any, b: Any, axes: dict[str, int]) -> None:
+    check_close("cross", a, b, **axes)
+
+
+@pytest.mark.parametrize(("m", "n"), [(2, 2), (2, 3), (3, 2)])
+def test_cross_of_two_elements(m: int, n: int) -> None:
+    with pytest.warns(DeprecationWarning, match="2-dimensional vectors"):
+        check_close("cross", A[..., :m], A[..., 3 - n :])
+
+
+def test_trace() -> None:
+    check_close("trace", A)
+    check_close("trace", A, 1, 0, 2, dtype=np.float32)
+    check_close("trace", (A * 100).astype("int8"), -1, axis1=1, axis2=-1)
+    out = clarray.zeros(3, "float32")
+    assert clarray.trace(clarray.asarray(A), out=out) is out
