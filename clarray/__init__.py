@@ -22,6 +22,7 @@ from clarray.diagonals import *  # noqa: F403
 from clarray.dlpack import *  # noqa: F403
 from clarray.dtype_functions import *  # noqa: F403
 from clarray.flat_iterator import *  # noqa: F403
+from clarray.files import *  # noqa: F403
 from clarray.functions import ufuncs_by_name as _ufuncs_by_name
 from clarray.gathering import *  # noqa: F403
 from clarray.histograms import *  # noqa: F403

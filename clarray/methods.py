@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ class _Chapter:
 compaction = _Chapter("clarray.compaction")
 creation = _Chapter("clarray.creation")
 flat_iterator = _Chapter("clarray.flat_iterator")
+files = _Chapter("clarray.files")
 gathering = _Chapter("clarray.gathering")
 joining = _Chapter("clarray.joining")
 layout_flags = _Chapter("clarray.layout_flags")
@@ -244,6 +246,18 @@ class ArrayMethods:
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
         """Set whether the array may be written."""
         layout_flags.setflags(self, write, align, uic)
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Write the elements to a file, in C order, as bytes or as text with a separator."""
+        files.to_file(self, fid, sep, format)  # type: ignore[arg-type]
+
+    def dump(self, file: Any) -> None:
+        """Write the array's pickle to a file."""
+        files.dump(self, file)  # type: ignore[arg-type]
+
+    def dumps(self) -> bytes:
+        """The array's pickle."""
+        return pickle.dumps(self)
 
     def tobytes(self, order: Any = "C") -> bytes:
         """The elements' bytes, copied to the host."""

@@ -44,6 +44,7 @@ CHAPTERS = {
     "stencils": "Convolution",
     "sharing": "Shared memory",
     "dlpack": "Arrays of other libraries",
+    "files": "Arrays in files",
     "printing": "Arrays as text",
     "calculus": "Slopes and angles",
     "interpolation": "Interpolation",

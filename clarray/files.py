@@ -1,0 +1,133 @@
+"""Arrays in files, NumPy's formats: host memory stands between a file and a device."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray
+from clarray.conversion import asnumpy
+from clarray.creation import array, asarray
+from clarray.ops.dtypes import DTYPES
+
+__all__ = ["fromfile", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed"]
+
+
+def _on_device(found: Any) -> Any:
+    """An array of numbers on the current device; anything else as it is."""
+    if isinstance(found, np.ndarray) and found.dtype.newbyteorder("=") in DTYPES:
+        # a mapped file is shared where the device can read it there
+        return asarray(found) if isinstance(found, np.memmap) else array(found)
+    return found
+
+
+class Archive(Mapping[str, Any]):
+    """The arrays of an ``.npz`` file, each read when it is asked for; close it, or use it in ``with``."""
+
+    def __init__(self, host: Any) -> None:
+        self._host = host
+        self.files: list[str] = host.files
+
+    def __getitem__(self, name: str) -> Any:
+        return _on_device(self._host[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._host)
+
+    def __len__(self) -> int:
+        return len(self._host)
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._host.close()
+
+
+def load(file: Any, mmap_mode: Any = None, **kwargs: Any) -> Any:
+    """Read an array from a ``.npy`` file, or arrays by name from an ``.npz`` file.
+
+    Parameters
+    ----------
+    file : path or file object
+    mmap_mode : {'r+', 'r', 'w+', 'c'}, optional
+        Map the file instead of reading it: a device that works in host memory reads from the mapping.
+    **kwargs
+        As in `numpy.load`; what a pickle holds is given as it is.
+    """
+    found = np.load(file, mmap_mode, **kwargs)
+    return Archive(found) if hasattr(found, "files") else _on_device(found)
+
+
+def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
+    """Write an array to a ``.npy`` file."""
+    np.save(file, asnumpy(arr), allow_pickle)
+
+
+def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
+    """Write arrays to an ``.npz`` file, those given by keyword under their names."""
+    np.savez(file, *map(asnumpy, args), allow_pickle=allow_pickle, **{k: asnumpy(v) for k, v in kwds.items()})
+
+
+def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
+    """Write arrays to a compressed ``.npz`` file, those given by keyword under their names."""
+    named = {k: asnumpy(v) for k, v in kwds.items()}
+    np.savez_compressed(file, *map(asnumpy, args), allow_pickle=allow_pickle, **named)
+
+
+def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N803 - NumPy's name
+    """Write an array of one or two axes as text; further parameters as in `numpy.savetxt`."""
+    np.savetxt(fname, asnumpy(X), *args, **kwargs)
+
+
+def loadtxt(fname: Any, *args: Any, **kwargs: Any) -> DeviceArray:
+    """Read an array from text; further parameters as in `numpy.loadtxt`."""
+    found = np.loadtxt(fname, *args, **kwargs)
+    # with ``unpack=True`` there may be one array for each column
+    return [_on_device(one) for one in found] if isinstance(found, list) else _on_device(found)  # type: ignore[return-value]
+
+
+def genfromtxt(fname: Any, *args: Any, **kwargs: Any) -> DeviceArray:
+    """Read an array from text in which values may be missing; further parameters as in `numpy.genfromtxt`."""
+    return _on_device(np.genfromtxt(fname, *args, **kwargs))
+
+
+def fromfile(
+    file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None
+) -> DeviceArray:
+    """Read an array of one axis from a binary file, or from text with a separator.
+
+    Parameters
+    ----------
+    file : path or file object
+    dtype : dtype, optional
+        Of the elements in the file.
+    count : int, optional
+        Elements to read; all when -1.
+    sep : str, optional
+        What stands between elements of text; empty for a binary file.
+    offset : int, optional
+        Bytes to skip at the start.
+    like : object, optional
+        Accepted for NumPy's sake.
+    """
+    return array(np.fromfile(file, dtype, count, sep, offset))
+
+
+def to_file(a: DeviceArray, fid: Any, sep: str = "", format: str = "%s") -> None:
+    """``a.tofile(...)``."""
+    asnumpy(a).ravel().tofile(fid, sep, format)
+
+
+def dump(a: DeviceArray, file: Any) -> None:
+    """``a.dump(file)``: the array's pickle."""
+    with nullcontext(file) if hasattr(file, "write") else open(file, "wb") as opened:
+        pickle.dump(a, opened)

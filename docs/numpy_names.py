@@ -1,0 +1,187 @@
+"""Writes docs/numpy_names.rst: what clarray has of NumPy's public names, and why not the others.
+
+``python docs/numpy_names.py`` writes the page; tests/test_numpy_names.py compares it with the package. A name that
+clarray lacks must stand in exactly one of the tables below, and no name that it has may stand there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import textwrap
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import clarray
+
+PAGE = Path(__file__).with_suffix(".rst")
+
+
+class Place(NamedTuple):
+    """Somewhere NumPy has public names, and where clarray has them."""
+
+    title: str
+    theirs: Any
+    ours: Any
+    names: list[str]
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(name)
+
+
+def public(owner: Any) -> list[str]:
+    """The names that are for users: those listed, else those without an underscore."""
+    listed = getattr(owner, "__all__", None) or dir(owner)
+    return sorted({name for name in listed if not name.startswith("_")})
+
+
+def places() -> dict[str, Place]:
+    """Every namespace of the page, in its order."""
+    return {
+        "numpy": Place("The main namespace", np, clarray, public(np)),
+        "ndarray": Place("Methods and attributes of arrays", np.ndarray, clarray.DeviceArray, public(np.ndarray)),
+        "linalg": _pair("linalg", "Linear algebra"),
+        "fft": _pair("fft", "Fourier transforms"),
+        "random": _pair("random", "Random numbers"),
+        "Generator": Place(
+            "Methods of ``random.Generator``", np.random.Generator, _module("clarray.random").Generator,
+            public(np.random.Generator),
+        ),  # fmt: skip
+    }  # fmt: skip
+
+
+def _pair(name: str, title: str) -> Place:
+    theirs = _module(f"numpy.{name}")
+    return Place(f"{title}: ``{name}``", theirs, _module(f"clarray.{name}"), public(theirs))
+
+
+# What is not there: for each namespace, reasons and the names that they hold for -------------------
+
+PLANNED: dict[str, dict[str, str]] = {
+    "numpy": {},
+    "ndarray": {},
+    "linalg": {},
+    "fft": {},
+    "random": {},
+    "Generator": {},
+}
+
+OUT_OF_SCOPE: dict[str, dict[str, str]] = {
+    "numpy": {
+        "text: devices compute numbers and bools": "bytes_ char character str_ strings",
+        "dates: devices compute numbers and bools": (
+            "busday_count busday_offset busdaycalendar datetime64 datetime_as_string datetime_data is_busday isnat "
+            "timedelta64"
+        ),
+        "objects and records: devices compute numbers and bools": "flexible object_ rec recarray record void",
+        "no device has the dtype": "clongdouble complex256 float128 longdouble",
+        "NumPy advises against its matrix class": "asmatrix bmat matrix",
+        "about NumPy's own installation, buffers and C interface": (
+            "core ctypeslib f2py get_include getbufsize info setbufsize show_runtime test"
+        ),
+        "steps through elements one by one in host memory": "flatiter nditer nested_iters",
+        "maps a file into host memory: give ``numpy.memmap`` to ``clarray.asarray``": "memmap",
+        "masked arrays are a library of their own": "ma",
+    },
+    "ndarray": {},
+    "linalg": {},
+    "fft": {},
+    "random": {},
+    "Generator": {},
+}
+
+# Functions of the main namespace that compute no elements: they do not count as numeric.
+NOT_NUMERIC = {
+    *("base_repr", "binary_repr", "format_float_positional", "format_float_scientific", "typename"),
+    *("array2string", "array_repr", "array_str", "get_printoptions", "set_printoptions", "printoptions"),
+    *("geterr", "geterrcall", "seterr", "seterrcall", "getbufsize", "setbufsize"),
+    *("can_cast", "common_type", "isdtype", "issubdtype", "min_scalar_type", "mintypecode", "promote_types"),
+    *("result_type", "iscomplexobj", "isrealobj", "isscalar", "iterable", "broadcast_shapes"),
+    *("info", "get_include", "show_config", "show_runtime", "test", "nested_iters"),
+    *("busday_count", "busday_offset", "datetime_as_string", "datetime_data", "is_busday", "isnat"),
+    *("fromregex", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed"),
+    *("asmatrix", "bmat"),
+}
+
+
+def missing(key: str, place: Place) -> dict[str, str]:
+    """The names that clarray lacks and why; KeyError for one without a reason."""
+    reasons = reasons_of(key)
+    return {name: reasons[name] for name in place.names if not hasattr(place.ours, name)}
+
+
+def reasons_of(key: str) -> dict[str, str]:
+    """The reason of every name in a namespace's tables."""
+    found: dict[str, str] = {}
+    for what, table in (("planned", PLANNED), ("out of scope", OUT_OF_SCOPE)):
+        for reason, names in table[key].items():
+            for name in names.split():
+                if name in found:
+                    raise ValueError(f"{key}: {name} has two reasons")
+                found[name] = f"{what}: {reason}"
+    return found
+
+
+def numeric_functions() -> list[str]:
+    """The main namespace's functions that compute numbers, ufuncs included."""
+    return [
+        name
+        for name in public(np)
+        if callable(found := getattr(np, name)) and not inspect.isclass(found) and name not in NOT_NUMERIC
+    ]
+
+
+def page() -> str:
+    """The page's text."""
+    numeric = numeric_functions()
+    had = sum(hasattr(clarray, name) for name in numeric)
+    parts = [HEAD.format(numpy=numpy_series(), had=had, all=len(numeric), share=100 * had / len(numeric))]
+    for key, place in places().items():
+        lacking = missing(key, place)
+        have = [name for name in place.names if name not in lacking]
+        parts.append(f"{place.title}\n{'-' * len(place.title)}\n")
+        parts.append(f"{len(have)} of {len(place.names)} names:\n")
+        parts.append(_wrapped(", ".join(f"``{name}``" for name in have)) + "\n")
+        if lacking:
+            parts.append(_table(lacking))
+    return "\n".join(parts)
+
+
+def numpy_series() -> str:
+    return ".".join(np.__version__.split(".")[:2])
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
+
+
+def _table(lacking: dict[str, str]) -> str:
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in lacking.items():
+        by_reason.setdefault(reason, []).append(f"``{name}``")
+    rows = [".. list-table::", "   :header-rows: 1", "   :widths: 40 60", "", "   * - not there", "     - why"]
+    for reason, names in sorted(by_reason.items(), key=lambda item: (item[0].partition(":")[0] != "planned", item[0])):
+        rows += [f"   * - {', '.join(names)}", f"     - {reason}"]
+    return "\n".join(rows) + "\n"
+
+
+HEAD = """\
+NumPy's names
+=============
+
+Every public name of NumPy {numpy}, and whether clarray has it. The page is written by ``python docs/numpy_names.py``, and a
+test compares it with the package.
+
+**{had} of the main namespace's {all} numeric functions, {share:.1f} %, are there**; what concerns text, dates, files, settings
+and dtypes alone is not counted as numeric. Where a function needs the host (factorizations, whose library is
+named in :doc:`array_api`), its own documentation says so; a NumPy function that clarray lacks raises, unless
+``clarray.config.host_fallback`` allows the host.
+"""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,106 @@
+"""Arrays as text: NumPy's to the letter, and of large arrays no more than what is shown comes to the host."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+
+RANDOM = np.random.default_rng(5)
+ARRAYS = {
+    "0-d": np.float32(3.25),
+    "empty": np.zeros((0, 3), np.int32),
+    "empty axis": np.zeros(0, np.float32),
+    "small": RANDOM.random((3, 4), dtype=np.float32),
+    "int": np.arange(-2, 3),
+    "long": RANDOM.random(2000, dtype=np.float32) * 1e6,
+    "square": RANDOM.random((60, 60), dtype=np.float32),
+    "unequal": np.arange(5000, dtype=np.uint8).reshape(2, 2500),
+    "bool": np.arange(5000).reshape(50, 100) % 2 == 0,
+    "complex": RANDOM.random((2, 2, 2, 300), dtype=np.float32) + 1j,
+    "not finite": np.array([np.nan, np.inf, -np.inf, -0.0] * 300, np.float32),
+    "ones": np.ones((40, 1, 50), np.int16),
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "few": {"edgeitems": 1},
+    "none": {"edgeitems": 0, "threshold": 3},
+    "low threshold": {"threshold": 5},
+    "rounded": {"precision": 2, "suppress": True, "sign": "+"},
+    "narrow": {"linewidth": 28, "threshold": 2},
+    "formatter": {"formatter": {"all": lambda x: "z"}},
+    "older": {"legacy": "2.1"},
+    "oldest": {"legacy": "1.13"},
+    "overridden": {"override_repr": lambda x: f"<{x.size}>"},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("host", ARRAYS.values(), ids=ARRAYS)
+def test_text_is_numpys(host: Any, options: dict[str, Any], same: Any) -> None:
+    def body(xp: ModuleType) -> list[str]:
+        x = xp.asarray(host)
+        with np.printoptions(**options):
+            texts = [repr(x), str(x), f"{x}", xp.array_repr(x, 40, 3, True), xp.array_str(x, 40, 3, True)]
+            return [*texts, xp.array2string(x, 50, separator="; ", prefix="values", suffix="end", floatmode="fixed")]
+
+    same(body)
+
+
+def test_limits_of_one_call(same: Any) -> None:
+    same(lambda xp: xp.array2string(xp.arange(100).reshape(10, 10), threshold=9, edgeitems=2, max_line_width=30))
+    same(lambda xp: xp.array2string(xp.arange(3) / 3, formatter={"float_kind": "{:.1f}".format}))
+    same(lambda xp: np.array2string(xp.arange(2000)))
+    same(lambda xp: np.array_repr(xp.arange(2000)) + np.array_str(xp.arange(2000)))
+
+
+def test_only_the_corners_of_a_large_array_are_copied() -> None:
+    x = clarray.zeros((3000, 2000), dtype=np.float32).evaluate()
+    with clarray.profile() as profile:
+        text = repr(x)
+    assert text == repr(np.zeros((3000, 2000), np.float32))
+    copied = [event for event in profile.records if event.name == "to host"]
+    assert sum(event.nbytes for event in copied) == 4 * 9 * 4
+
+
+def test_an_array_larger_than_memory_has_a_text() -> None:
+    x = clarray.broadcast_to(clarray.arange(3), (1 << 50, 3))
+    assert repr(x).endswith(f"[0, 1, 2]], shape=({1 << 50}, 3))")
+
+
+@pytest.mark.parametrize("spec", ["", ".2f", "e"])
+def test_format(spec: str, same: Any) -> None:
+    same(lambda xp: format(xp.asarray(np.float32(2.5)), spec))
+    if spec:
+        with pytest.raises(TypeError, match="unsupported format string"):
+            format(clarray.arange(3), spec)
+
+
+@pytest.mark.parametrize(
+    ("host", "width", "expected"),
+    [
+        (np.arange(4), 20, "0 1 2 3"),
+        (np.zeros((0, 2)), 20, ""),
+        (np.float32(1 / 3), 20, "0.3333"),
+        (np.arange(1000), 20, "0 1 2 ... 998 999"),
+        (np.arange(1000).reshape(10, 10, 10), 20, "0 1 2 ... 998 999"),
+        (np.arange(1000).reshape(500, 2)[::-1], 24, "998 999 996 ... 3 0 1"),
+        (np.array([1234567890123] * 3), 16, "1234567890123..."),
+        (np.array([1234567890123]), 10, "1234567..."),
+    ],
+)
+def test_one_line_for_xarray(host: np.ndarray, width: int, expected: str) -> None:
+    found = clarray.asarray(host)._repr_inline_(width)
+    assert found == expected
+    assert len(found) <= width
+
+
+def test_one_line_reads_only_both_ends() -> None:
+    x = clarray.arange(1 << 20).reshape(1 << 10, 1 << 10).evaluate()
+    with clarray.profile() as profile:
+        x._repr_inline_(60)
+    assert sum(event.nbytes for event in profile.records if event.name == "to host") < 1000
