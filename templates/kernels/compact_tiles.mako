@@ -21,6 +21,7 @@
 ##
 ## count, write   Two passes over the tiles of each work-group.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%namespace name="lookback" file="/lib/lookback.mako"/>
 <%namespace name="warp" file="/lib/warp.mako"/>
 <%
 W = policy.work_group
@@ -205,6 +206,7 @@ void compact_once(${', '.join(params)}, const long total, const long tiles, cons
   ${collect()}
 % if ptx:
   if (item < 32) {
+    ${lookback.pause(policy, 'tile')}
     ulong mine_of_earlier = 0;
     uint failed = 0, done = 0;
     int spins = 0;

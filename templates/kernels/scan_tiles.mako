@@ -286,6 +286,7 @@ void scan_carry(${', '.join(states)}, const long lines, const long parts) {
 ## c: what is before tile `number`. Each work-item waits for one state, earlier ones for earlier ones.
 <%def name="look_back()">
     if (t == ${WG - 1}) ${told('totals + number * WORDS', 'all')}
+    ${lookback.pause(policy, 'number')}
     state_t c = state_identity();
     {
       const int block = number / ${S}, oldest = max(block - ${R - 2}, 0), section = oldest / ${S};

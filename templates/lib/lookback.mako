@@ -3,6 +3,14 @@
 ##
 ## Nobody waits for ever: after `spins` looks, or as soon as anyone else has given up in this launch, await says
 ## so, and the work-group computes for itself what it waited for.
+##
+## Before the first look there is a pause, where the device's row says so: what is looked for is not there yet, and
+## looks stand in the way of what others load and tell. Where there are few tiles nothing else is to be done.
+<%def name="pause(policy, tile)">
+% if policy.pause:
+if (${tile} > 256) asm volatile("nanosleep.u32 ${policy.pause};" ::: "memory");
+% endif
+</%def>
 ## `pairs`: words that lie side by side, an even number of them, travel two at a time.
 <%def name="exchange(policy, pairs=False)">
 % if policy.lookback == 'ptx':

@@ -39,6 +39,8 @@ class CompactPolicy:
         in another order than that of their numbers.
     local_bytes : int
         Of a tile that goes through local memory, at most.
+    pause : int
+        Nanoseconds that a work-group sleeps before it looks at others' counts (NVIDIA only).
     spins : int
         Looks at another group's count before a single pass is given up.
     """
@@ -55,6 +57,7 @@ class CompactPolicy:
     window: int = 4
     ticket: bool = True
     local_bytes: int = 1 << 14
+    pause: int = 0
     spins: int = 1 << 20
 
 
@@ -79,8 +82,10 @@ GPU = CompactPolicy(
     chunk_bytes=1 << 16,
 )
 # H200, 2^28 float32, a[a > 0.5] in ms, loads x work-group x window: 4 x 256 x 4 0.728, 4 x 256 x 1 0.668,
-# 8 x 256 x 1 0.639, 8 x 256 x 4 0.614, 8 x 128 x 4 0.662, 8 x 512 x 4 0.713; two passes 0.76-0.81
-NVIDIA = replace(GPU, loads=8, local_bytes=1 << 15, look_back="ptx", ticket=False)
+# 8 x 256 x 1 0.639, 8 x 256 x 4 0.614, 8 x 128 x 4 0.662, 8 x 512 x 4 0.713; two passes 0.76-0.81. With a pause of 0,
+# 1000, 2000, 3000 ns: 8 x 256 x 2 0.594 0.562 0.544 0.533, with a mask in memory 0.642 0.620 0.590 0.598; 8 x 256 x 1
+# 0.626 0.587 0.546 0.570 and 0.667 0.633 0.608 0.578.
+NVIDIA = replace(GPU, loads=8, local_bytes=1 << 15, look_back="ptx", window=2, pause=2500, ticket=False)
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = replace(CPU, groups_per_unit=3, inline_bytes=0, chunk_bytes=16)

@@ -52,6 +52,8 @@ class ScanPolicy:
         than in that of their numbers. Results do not depend on it; whether groups wait long may.
     widen : bool
         Whether sums of float32 are carried as float64 where the device has it, else as two float32.
+    pause : int
+        Nanoseconds that a work-group sleeps before it looks at others' results (NVIDIA only).
     spins : int
         Looks at another work-group's result before a work-group computes it itself.
     """
@@ -76,6 +78,7 @@ class ScanPolicy:
     local_bytes: int = 20 << 10
     tickets: bool = True
     widen: bool = False
+    pause: int = 0
     spins: int = 1 << 20
 
 
@@ -119,10 +122,12 @@ GPU = ScanPolicy(
 # 9 x 256 0.683 1.113; 12 x 192 0.676 1.086; 13 x 192 0.660 1.054; 11 x 224 0.726 1.070; 15 x 160 0.675 1.091;
 # 17 x 128 0.671 1.074; 7 x 320 0.757 1.248. In another run 17 x 160 0.644 1.035; 13 x 192 0.661 1.038; 19 x 128 0.677
 # 1.077; 15 x 192 0.697 1.099; 21 x 96 0.693 1.145. An even number of loads leaves gaps in local memory: 8 x 256 0.786 1.169,
-# 10 x 256 0.761 1.223. Tiles by order of start instead of by number: + 0.018 + 0.050 (9 x 256). axis 0 of 16384 x 16384
-# 0.596 with 32 rows (8: 0.80, 16: 0.66, 24: 0.63; 512 work-items x 16: 0.79).
+# 10 x 256 0.761 1.223. Tiles by order of start instead of by number: + 0.018 + 0.050 (9 x 256). Pause of 0, 500, 1000,
+# 2000, 3000 ns: 0.647 1.031, 0.631 0.989, 0.618 0.965, 0.612 0.942, 0.612 0.995. axis 0 of 16384 x 16384 0.596 with 32
+# rows (8: 0.80, 16: 0.66, 24: 0.63; 512 work-items x 16: 0.79).
 NVIDIA = replace(
-    GPU, wave=32, lookback="ptx", tickets=False, single_loads=17, single_group=160, local_bytes=44 << 10, rows=32
+    GPU, wave=32, lookback="ptx", tickets=False, single_loads=17, single_group=160, local_bytes=44 << 10, rows=32,
+    pause=2000,
 )
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
