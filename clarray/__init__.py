@@ -57,6 +57,7 @@ from clarray.sets import *  # noqa: F403
 from clarray.settings import show_config, synchronize
 from clarray.sharing import *  # noqa: F403
 from clarray.sorting import *  # noqa: F403
+from clarray.sources import *  # noqa: F403
 from clarray.splitting import *  # noqa: F403
 from clarray.statistics import *  # noqa: F403
 from clarray.stencils import *  # noqa: F403

@@ -235,6 +235,14 @@ class ArrayMethods:
         """The same memory as elements of another dtype."""
         return reinterpreting.view(self, dtype)
 
+    def getfield(self, dtype: Any, offset: int = 0) -> Any:
+        """The bytes of every element from an offset on as another dtype: a view, such as of imaginary parts."""
+        return reinterpreting.getfield(self, dtype, offset)
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        """Write to the part of every element that `getfield` gives."""
+        reinterpreting.getfield(self, dtype, offset)[...] = val
+
     def byteswap(self, inplace: bool = False) -> Any:
         """The bytes of every element in reverse order."""
         return reinterpreting.byteswap(self, inplace)

@@ -49,6 +49,7 @@ from numpy import (
     intc,
     integer,
     intp,
+    iterable,
     little_endian,
     long,
     longlong,
@@ -87,8 +88,8 @@ __all__ = [
     "complex128", "complexfloating", "csingle", "double", "dtype", "dtypes", "e", "errstate", "euler_gamma",
     "exceptions", "float16", "float32", "float64", "floating", "format_float_positional",
     "format_float_scientific", "generic", "get_printoptions", "geterr", "geterrcall", "half", "iinfo", "inexact",
-    "inf", "int8", "int16", "int32", "int64", "int_", "intc", "integer", "intp", "little_endian", "long", "longlong",
-    "nan", "ndarray", "newaxis", "number", "pi", "printoptions", "sctypeDict", "set_printoptions", "seterr",
+    "inf", "int8", "int16", "int32", "int64", "int_", "intc", "integer", "intp", "iterable", "little_endian", "long",
+    "longlong", "nan", "ndarray", "newaxis", "number", "pi", "printoptions", "sctypeDict", "set_printoptions", "seterr",
     "seterrcall", "short", "signedinteger", "single", "typecodes", "ubyte", "ufunc", "uint", "uint8", "uint16",
     "uint32", "uint64", "uintc", "uintp", "ulong", "ulonglong", "unsignedinteger", "ushort",
 ]  # fmt: skip

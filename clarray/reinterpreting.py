@@ -42,6 +42,26 @@ def view(array: DeviceArray, dtype: Any = None) -> DeviceArray:
     return window(array, View(found.shape, steps, layout.offset * old // new), wanted)
 
 
+def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
+    """A part of every element as a view of another dtype; see `numpy.ndarray.getfield`.
+
+    Raises
+    ------
+    ValueError
+        The part lies outside the element, or where a device cannot read such elements.
+    TypeError
+        The device has no such dtype.
+    """
+    layout, size = view_of(array), array.dtype.itemsize
+    wanted = device_dtype(dtype, array.device)
+    np.empty(0, array.dtype).getfield(wanted, offset)  # judges the place of the part
+    step = wanted.itemsize
+    if (layout.offset * size + offset) % step or size % step:
+        raise ValueError(f"elements of {wanted} would not begin at multiples of {step} bytes: copy the array first")
+    strides = tuple(s * (size // step) for s in layout.strides)
+    return window(array, View(layout.shape, strides, (layout.offset * size + offset) // step), wanted)
+
+
 def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
     """Reverse the bytes of every element, in a copy or in place."""
     swapped = _swapped(array)

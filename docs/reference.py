@@ -14,6 +14,7 @@ from clarray.ops.ufuncs import supported_ufuncs, unsupported
 
 CHAPTERS = {
     "creation": "Making arrays",
+    "sources": "Arrays from functions, iterators, buffers and text",
     "sequences": "Ranges and grids",
     "indexing": "Reading and writing elements",
     "flat_iterator": "All elements on one axis",

@@ -1,0 +1,106 @@
+"""Arrays from what is no array: functions of the position, iterators, buffers, text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray
+from clarray.creation import asarray
+from clarray.index_tables import indices
+
+__all__ = ["frombuffer", "fromfunction", "fromiter", "fromstring"]
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:  # fmt: skip
+    """Call a function with the coordinates of every element.
+
+    Parameters
+    ----------
+    function : callable
+        Of one array for each axis, each of the whole shape; it is called once.
+    shape : tuple of int
+    dtype : dtype, optional
+        Of the coordinates.
+    like : object, optional
+        Accepted for NumPy's sake.
+    **kwargs
+        Passed on.
+
+    Returns
+    -------
+    object
+        What the function returns. The coordinates are not stored: they are computed where they are used.
+    """
+    return function(*indices(shape, dtype), **kwargs)
+
+
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> DeviceArray:
+    """Make an array of one axis of what an iterator gives.
+
+    Parameters
+    ----------
+    iter : iterable
+        Read on the host.
+    dtype : dtype
+    count : int, optional
+        How many items to read; all by default.
+    like : object, optional
+        Accepted for NumPy's sake.
+
+    Raises
+    ------
+    ValueError
+        There are fewer items.
+    """
+    return asarray(np.fromiter(iter, dtype, count))
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> DeviceArray:
+    """Make an array of one axis of the bytes of an object, sharing its memory where `asarray` would.
+
+    Parameters
+    ----------
+    buffer : bytes-like
+        The result is read-only where it is and its memory is shared.
+    dtype : dtype, optional
+    count : int, optional
+        How many elements; all by default.
+    offset : int, optional
+        Where to begin, in bytes.
+    like : object, optional
+        Accepted for NumPy's sake.
+
+    Raises
+    ------
+    ValueError
+        The buffer is too small, or holds no whole number of elements.
+    """
+    return asarray(np.frombuffer(buffer, dtype, count, offset))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str, like: Any = None) -> DeviceArray:
+    """Make an array of one axis of numbers in a text.
+
+    Parameters
+    ----------
+    string : str
+        Read on the host.
+    dtype : dtype, optional
+    count : int, optional
+        How many numbers to read; all by default.
+    sep : str
+        What separates them; white space in it stands for any.
+    like : object, optional
+        Accepted for NumPy's sake.
+
+    Raises
+    ------
+    ValueError
+        The separator is empty: that read bytes, for which there is `frombuffer`.
+    """
+    return asarray(np.fromstring(string, dtype, count, sep=sep))
