@@ -114,7 +114,7 @@ def _end(array: DeviceArray, count: int, last: int) -> DeviceArray:
 
 
 def _words(array: DeviceArray) -> list[str]:
-    return [f"{x:.4g}" if array.dtype.kind == "f" else str(x) for x in asnumpy(array).ravel().tolist()]
+    return [f"{x:.4}" if array.dtype.kind == "f" else str(x) for x in asnumpy(array).ravel().tolist()]
 
 
 def _cut(text: str, width: int) -> str:
