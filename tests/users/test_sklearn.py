@@ -95,7 +95,10 @@ REGRESSED = [
     *("mean_absolute_percentage_error", "mean_gamma_deviance", "mean_poisson_deviance", "mean_squared_error"),
     *("mean_squared_log_error", "r2_score", "root_mean_squared_error"),
 ]
-RANKED = ["average_precision_score", "brier_score_loss", "det_curve", "precision_recall_curve", "roc_auc_score", "roc_curve"]
+RANKED = [
+    *("average_precision_score", "brier_score_loss", "det_curve"),
+    *("precision_recall_curve", "roc_auc_score", "roc_curve"),
+]
 FUNCTIONS: dict[str, Callable] = {
     **{n: lambda xp, n=n: getattr(pairwise, n)(xp.asarray(X), xp.asarray(Y)) for n in PAIRWISE},
     **{n: lambda xp, n=n: getattr(metrics, n)(xp.asarray(TRUE), xp.asarray(FOUND)) for n in CLASSIFIED},
