@@ -121,8 +121,8 @@ GPU = ScanPolicy(
 # The same in one launch, copy 0.525 ms: cumsum and cumsum of int32 to int64, by loads x work-items:
 # 9 x 256 0.683 1.113; 12 x 192 0.676 1.086; 13 x 192 0.660 1.054; 11 x 224 0.726 1.070; 15 x 160 0.675 1.091;
 # 17 x 128 0.671 1.074; 7 x 320 0.757 1.248. In another run 17 x 160 0.644 1.035; 13 x 192 0.661 1.038; 19 x 128 0.677
-# 1.077; 15 x 192 0.697 1.099; 21 x 96 0.693 1.145. An even number of loads leaves gaps in local memory: 8 x 256 0.786 1.169,
-# 10 x 256 0.761 1.223. Tiles by order of start instead of by number: + 0.018 + 0.050 (9 x 256). Pause of 0, 500, 1000,
+# 1.077; 15 x 192 0.697 1.099; 21 x 96 0.693 1.145. An even number of loads leaves gaps: 8 x 256 0.786 1.169, 10 x 256
+# 0.761 1.223. Tiles by order of start instead of by number: + 0.018 + 0.050 (9 x 256). Pause of 0, 500, 1000,
 # 2000, 3000 ns: 0.647 1.031, 0.631 0.989, 0.618 0.965, 0.612 0.942, 0.612 0.995. axis 0 of 16384 x 16384 0.596 with 32
 # rows (8: 0.80, 16: 0.66, 24: 0.63; 512 work-items x 16: 0.79).
 NVIDIA = replace(
