@@ -137,13 +137,19 @@ class Program:
 
     def _compile(self, lane: Lane) -> cl.Program:
         start = time.perf_counter()
-        program = compile_source(self._device.context, lane.device, self.source)
+        device = self._device
+        program = compile_source(device.context, lane.device, self.source, device.compiled.function_attribute)
         profile.record("build", ", ".join(self._arg_types), 0, time.perf_counter() - start)
         return program
 
 
-def compile_source(context: cl.Context, device: cl.Device, source: str) -> cl.Program:
+def compile_source(context: cl.Context, device: cl.Device, source: str, attribute: str = "") -> cl.Program:
     """Compile for one device of a context, without a word.
+
+    Parameters
+    ----------
+    attribute : str
+        What the device's compiler needs before every function.
 
     Raises
     ------
@@ -152,7 +158,7 @@ def compile_source(context: cl.Context, device: cl.Device, source: str) -> cl.Pr
     """
     options = build_options(device)
     try:
-        shorter = pocl_header.with_declarations(source) if pocl.is_mendable(device) else None
+        shorter = pocl_header.with_declarations(source, attribute) if pocl.is_mendable(device) else None
         if shorter is not None:
             with contextlib.suppress(cl.Error):
                 return _built(context, device, shorter[0], [*options, *shorter[1]])

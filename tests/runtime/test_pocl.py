@@ -103,7 +103,7 @@ def test_a_source_is_compiled_with_the_declarations_it_needs(pocls: Any) -> None
         barrier(CLK_LOCAL_MEM_FENCE);
         atomic_add(n, popcount(as_int(fma(x[get_global_id(0)], 2.0f, min(x[1], 1.0f)))));
     }"""
-    longer, options = pocl_header.with_declarations(source)
+    longer, options = pocl_header.with_declarations(source, "")
     declarations = longer.removesuffix(source)
     assert declarations != longer
     assert len(declarations) < 40_000 < 980_000
