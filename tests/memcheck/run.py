@@ -138,6 +138,35 @@ def gathered(xp: ModuleType) -> Any:
 
 
 @case
+def written_by_number(xp: ModuleType) -> Any:
+    a, i, j = numbers(xp, 9, 8), xp.asarray(np.array([3, 3, -1, 0])), xp.asarray(np.array([[1], [7]]))
+    b, c, d = a.copy(), a.copy(), numbers(xp, 70).copy()
+    b[i, 2] = a[:4, 0]
+    c[j, i] = xp.arange(8, dtype=np.float32).reshape(2, 4)
+    d[xp.asarray(np.arange(200) * 7 % 70)] = xp.arange(200, dtype=np.float32)
+    return [b, c, d, a[i, 3:], a[a[:, 0] > 3, i.max()], xp.take_along_axis(a, xp.asarray(np.full((9, 1), 5)), 1)]
+
+
+@case
+def remapped(xp: ModuleType) -> Any:
+    a, b = numbers(xp, 37), numbers(xp, 7, 9, dtype=np.int16)
+    modes = ("constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", "mean")
+    found = [xp.pad(b, ((3, 1), (0, 12)), mode) for mode in modes]
+    found += [xp.roll(a, 5), xp.roll(b, (2, -3), (0, 1)), xp.tile(b, (2, 3)), xp.repeat(a, 3), xp.flip(b).copy()]
+    return [*found, xp.repeat(b, np.arange(7), axis=0), xp.concatenate([b, b[:, ::2]], axis=1), xp.stack([a, a], axis=1)]
+
+
+@case
+def drawn(xp: ModuleType) -> Any:
+    """What is drawn lies where NumPy's would; which numbers those are is tested elsewhere."""
+    random = xp.random.default_rng(3)
+    u, k, g = random.random(77, dtype=np.float32), random.integers(-3, 9, 50), random.standard_normal(41, np.float32)
+    e, p = random.standard_gamma(np.float32(0.7), 30, np.float32), random.permutation(33)
+    found = [((u >= 0) & (u < 1)).all(), ((k >= -3) & (k < 9)).all(), (abs(g) < 9).all(), (e >= 0).all(), xp.sort(p)]
+    return [xp.asarray(each) for each in found]
+
+
+@case
 def distinct(xp: ModuleType) -> Any:
     a, wide = numbers(xp, 300, dtype=np.int32), numbers(xp, 40, dtype=np.int32) * 10**8
     return [xp.unique(a), *xp.unique(a[::-2], return_counts=True), *xp.unique(wide, return_inverse=True)]
