@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, as_array
-from clarray.creation import empty
+from clarray.creation import ascontiguousarray, empty
+from clarray.evaluate import evaluate
+from clarray.evaluate.join import join
 from clarray.expr.view import normalize_axis
 from clarray.indexing import copyto
 from clarray.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, reshape
 from clarray.operands import weak_type
+from clarray.plan.join import together
 from clarray.windows import view_of
 
 __all__ = [
-    "append", "block", "column_stack", "concat", "concatenate", "dstack", "hstack", "stack", "vstack",
+    "append", "block", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack", "stack", "vstack",
 ]  # fmt: skip
 
 
@@ -77,14 +82,32 @@ def concatenate(
             raise TypeError(
                 f"Cannot cast array data from {kind!r} to {wanted!r} according to the rule '{casting}'"
             )
-    made = empty(shape, wanted, _order(parts), device=parts[0].device) if out is None else out
+    if out is None:
+        return _joined(parts, shape, axis, wanted)
+    _write(out, parts, axis)
+    return out
+
+
+def _joined(parts: list[DeviceArray], shape: tuple[int, ...], axis: int, dtype: np.dtype) -> DeviceArray:
+    order = _order(parts)
+    made = empty(shape, dtype, order, device=parts[0].device)
+    rows = prod(shape[:axis])
+    filled = [part for part in parts if part.size]
+    if order == "C" and together(rows, [part.size // rows for part in filled], dtype.itemsize):
+        join([evaluate(ascontiguousarray(part, dtype)._node) for part in filled], rows, made._node)
+    else:
+        _write(made, parts, axis)
+    return made
+
+
+def _write(made: DeviceArray, parts: list[DeviceArray], axis: int) -> None:
+    """Write each part to its window."""
     at = 0
     for part in parts:
         count = part.shape[axis]
         if part.size:
             copyto(made[(slice(None),) * axis + (slice(at, at + count),)], part, "unsafe")
         at += count
-    return made
 
 
 concat = concatenate
@@ -174,6 +197,12 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
     return concatenate(_rows(atleast_2d(*_to_stack(tup))), 0, dtype=dtype, casting=casting)
 
 
+def row_stack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
+    """As `vstack`; NumPy has deprecated the name."""
+    warnings.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning, stacklevel=2)
+    return vstack(tup, dtype=dtype, casting=casting)
+
+
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
     """Join arrays along axis 1 (axis 0 of 1-d arrays)."""
     parts = _rows(atleast_1d(*_to_stack(tup)))
@@ -237,7 +266,7 @@ def block(arrays: Any) -> DeviceArray:
     parts = [part for part, _ in placed]
     made = empty(shape, np.result_type(*(p.dtype for p in parts)), _order(parts), device=parts[0].device)
     for part, start in placed:
-        copyto(made[tuple(slice(s, s + n) for s, n in zip(start, part.shape, strict=True))], part)
+        copyto(made[(*(slice(s, s + n) for s, n in zip(start, part.shape, strict=True)), ...)], part)
     return made
 
 

@@ -66,7 +66,7 @@ class Flags:
     fnc = property(lambda self: self.f_contiguous and not self.c_contiguous, doc="In Fortran order only.")
     forc = property(lambda self: self.f_contiguous or self.c_contiguous, doc="In Fortran or in C order.")
     carray = property(lambda self: self.behaved and self.c_contiguous, doc="Behaved, and in C order.")
-    farray = property(lambda self: self.behaved and self.fnc, doc="Behaved, and in Fortran order only.")
+    farray = property(lambda self: not self.c_contiguous, doc="Not in C order: all that NumPy asks of it.")
 
     def __getitem__(self, name: str) -> bool:
         known = _LETTERS.get(name, name)

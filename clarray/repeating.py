@@ -92,18 +92,16 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
     if axis is None:
         array, axis = ravel(array), 0
     axis = normalize_axis(axis, array.ndim)
-    counts = repeats if isinstance(repeats, DeviceArray) else np.asarray(repeats)
-    if not isinstance(counts, DeviceArray) and not counts.size and counts.dtype == float:
-        counts = counts.astype(np.intp)
-    if counts.dtype.kind not in "biu" or (counts.dtype == np.uint64):
-        np.empty(0, counts.dtype).astype(np.intp, casting="safe")  # raises
+    counts = repeats if hasattr(repeats, "dtype") else np.array(repeats, np.intp)
+    np.empty(0, counts.dtype).astype(np.intp, casting="safe")  # raises where that could change a number
     if counts.ndim > 1:
         raise ValueError("object too deep for desired array")
     if counts.size == 1:
         return _each(array, int(counts.item()), axis)
     if counts.size != array.shape[axis]:
-        shapes = f"({array.shape[axis]},) ({counts.size},)".replace(" (", " (")
-        raise ValueError(f"operands could not be broadcast together with shape {shapes}")
+        raise ValueError(
+            f"operands could not be broadcast together with shape ({array.shape[axis]},) ({counts.size},)"
+        )
     return take(array, _numbers(counts, device), axis, mode="clip")
 
 

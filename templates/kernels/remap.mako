@@ -15,6 +15,7 @@
 ## Positions come in runs: `count` neighbours in the result, `step` (1, 0, -1) apart in the source. On a CPU a work-item
 ## walks its chunk run by run; on a GPU it takes `V` neighbours, which are mostly part of one run.
 <%namespace name="lines" file="/lib/lines.mako"/>
+<%namespace name="runs" file="/lib/runs.mako"/>
 <%
     rank = len(maps)
     holes = [a for a in range(rank) if maps[a] == 'constant']
@@ -116,26 +117,7 @@ HELPER I at_constant(const I c, const I n, const I m, const I b, I *step, I *cou
 % endif
 </%def>
 % if policy.chunked:
-HELPER void fill_run(__global T *y, const T value, const long n) {
-  for (long i = 0; i < n; ++i) y[i] = value;
-}
-HELPER void copy_run(__global T *y, __global const T *z, const long d, const long n) {
-  long i = 0;
-  if (d == 0) { fill_run(y, *z, n); return; }
-  if (d != 1) { for (; i < n; ++i) y[i] = z[i * d]; return; }
-% if V > 1:
-% if stream:
-  if (n >= ${4 * V}) {
-    const long head = (${V} - ((size_t)y / sizeof(T)) % ${V}) % ${V};
-    for (; i < head; ++i) y[i] = z[i];
-    for (; i + ${V} <= n; i += ${V}) __builtin_nontemporal_store(vload${V}(0, z + i), (__global ${storage}${V}*)(y + i));
-  }
-% else:
-  for (; i + ${V} <= n; i += ${V}) vstore${V}(vload${V}(0, z + i), 0, y + i);
-% endif
-% endif
-  for (; i < n; ++i) y[i] = z[i];
-}
+${runs.copying(V, storage, stream)}
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
 void remap(${', '.join(params)}) {

@@ -1,0 +1,65 @@
+"""Launches of joins, made and run at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from clarray.codegen.join import join_source
+from clarray.evaluate.state import DeviceState, Launch, state_of
+from clarray.expr.node import Node
+from clarray.plan.elementwise import groups
+from clarray.plan.join import MOST, join_plan
+
+
+def join(parts: Sequence[Node], rows: int, target: Node) -> None:
+    """Write rows that are put together from rows of several arrays.
+
+    Parameters
+    ----------
+    parts : sequence of Node
+        Contiguous leaves of one dtype, each of `rows` rows of at least one element.
+    rows : int
+        At least 1.
+    target : Node
+        A contiguous leaf of that dtype, in memory that nobody else has.
+    """
+    memory = target.memory
+    assert memory is not None
+    device = memory.device
+    with device.lock:
+        state = state_of(device)
+        # in launches of equally many arrays, so that few kernels are made
+        launches = -(-len(parts) // MOST)
+        pitch = target.size // rows
+        at = 0
+        for number in range(launches):
+            some = parts[number * len(parts) // launches : (number + 1) * len(parts) // launches]
+            at += _launch(state, some, rows, target, pitch, at)
+        if any(part.memory is not None and part.memory.shared for part in parts):
+            device.synchronize()
+
+
+def _launch(state: DeviceState, parts: Sequence[Node], rows: int, target: Node, pitch: int, at: int) -> int:
+    """Write some of the columns; gives how many."""
+    ends = list(accumulate(part.size // rows for part in parts))
+    # arrays of no elements make the number of arrays a power of two
+    padded = [*parts, *[parts[-1]] * ((1 << (len(parts) - 1).bit_length()) - len(parts))]
+    ends += [ends[-1]] * (len(padded) - len(parts))
+    policy, itemsize = state.policies.elementwise, target.dtype.itemsize
+    plan = join_plan(rows, ends, pitch, target.offset + at, target.size, itemsize, policy)
+    kernel = state.prepared.get(plan)
+    if kernel is None:
+        kernel = state.keep(plan, state.kernel(join_source(plan, state.capabilities)))
+    args: list[Any] = []
+    for node, shift in ((target, at), *((part, 0) for part in padded)):
+        assert node.memory is not None
+        args += [node.memory.buffer, node.offset + shift]
+    size = rows * ends[-1]
+    nbytes = 2 * size * itemsize
+    units = size if policy.chunked else -(-size // plan.vector)
+    count = groups(units, nbytes, state.units, policy)
+    args += [rows, pitch, *ends]
+    Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes).run()
+    return ends[-1]

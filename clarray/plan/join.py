@@ -1,0 +1,82 @@
+"""The plan of a join: short runs from several contiguous arrays, taken in turn, in one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clarray.plan.elementwise import index_type
+from clarray.plan.tuning.policy import ElementwisePolicy
+
+MOST = 8  # arrays in one launch: each costs a comparison per element, and a pointer
+SHORT_BYTES = 32  # parts of a row no longer than this share the sectors of memory that they are written to
+SMALL_BYTES = 1 << 15  # parts no larger than this cost less than their launches
+
+
+@dataclass(frozen=True, slots=True)
+class JoinPlan:
+    """What the source of a join is specialised on.
+
+    Parameters
+    ----------
+    count : int
+        Arrays.
+    itemsize : int
+        Bytes of an element.
+    vector : int
+        Neighbouring elements that are loaded and stored at once.
+    single : bool
+        Whether there is one row.
+    whole : bool
+        Whether a vector may be stored at once.
+    stream : bool
+        Whether the result bypasses the caches.
+    index : str
+        C type of positions.
+    policy : ElementwisePolicy
+        A join has no other needs than an elementwise kernel.
+    """
+
+    count: int
+    itemsize: int
+    vector: int
+    single: bool
+    whole: bool
+    stream: bool
+    index: str
+    policy: ElementwisePolicy
+
+
+def together(rows: int, lengths: Sequence[int], itemsize: int) -> bool:
+    """Whether the parts of an array, `rows` runs of `lengths` elements, are better written in one launch."""
+    if len(lengths) < 2:
+        return False
+    if rows > 1 and max(lengths) * itemsize <= SHORT_BYTES:
+        return True
+    return rows * max(lengths) * itemsize <= SMALL_BYTES
+
+
+def join_plan(
+    rows: int, ends: Sequence[int], pitch: int, offset: int, reach: int, itemsize: int, policy: ElementwisePolicy
+) -> JoinPlan:  # fmt: skip
+    """Choose the vectors and the width of positions.
+
+    Parameters
+    ----------
+    ends : sequence of int
+        Where in a row each part ends.
+    pitch : int
+        From a row of the result to the next.
+    offset : int
+        Of the result's first element.
+    reach : int
+        Elements of the largest array that is read or written.
+    """
+    vector = max(1, min(policy.max_width, policy.vector_bytes // itemsize)) if itemsize <= 8 else 1
+    length = ends[-1]
+    packed = rows == 1 or pitch == length
+    whole = offset % vector == 0 and (packed or (length % vector == 0 and pitch % vector == 0))
+    return JoinPlan(
+        len(ends), itemsize, vector, rows == 1, whole, 0 < policy.stream_bytes <= rows * length * itemsize,
+        index_type(reach, policy.chunked), policy,
+    )  # fmt: skip

@@ -1,0 +1,54 @@
+"""Plans of remaps and joins: plain values, no device."""
+
+from __future__ import annotations
+
+from clarray.plan.join import join_plan, together
+from clarray.plan.remap import CONSTANT, EDGE, SAME, WRAP, Axis, remap_plan, simplified
+from clarray.plan.tuning.rows import ROWS
+
+
+def test_axes_without_a_map_are_merged() -> None:
+    assert simplified([Axis(SAME, 4, 30), Axis(SAME, 3, 10), Axis(SAME, 10, 1)]) == [Axis(SAME, 120, 1, 120)]
+    assert simplified([Axis(SAME, 4, 60), Axis(SAME, 1, 7), Axis(SAME, 10, 1)]) == [
+        Axis(SAME, 4, 60, 4), Axis(SAME, 10, 1, 10),
+    ]  # fmt: skip
+    assert simplified([]) == simplified([Axis(SAME, 1, 5)]) == [Axis(SAME, 1, 0)]
+
+
+def test_maps_that_do_nothing_go() -> None:
+    assert simplified([Axis(WRAP, 7, 1, 7, 14)]) == [Axis(SAME, 7, 1, 7)]
+    assert simplified([Axis(EDGE, 9, 5, 1, 4)]) == [Axis(SAME, 9, 0, 9)]
+    assert simplified([Axis(CONSTANT, 7, 1, 7, 0, (0, 0))]) == [Axis(SAME, 7, 1, 7)]
+
+
+def test_a_map_takes_what_lies_within_it_along() -> None:
+    assert simplified([Axis(WRAP, 7, 10, 7, -2), Axis(SAME, 10, 1)]) == [Axis(WRAP, 70, 1, 70, 50)]
+    assert simplified([Axis(EDGE, 9, 10, 7, 1), Axis(SAME, 10, 1)])[0].map == EDGE
+    assert len(simplified([Axis(CONSTANT, 9, 10, 7, 1, (2, 3)), Axis(WRAP, 10, 1, 10, 4)])) == 2
+
+
+def test_widths_of_a_remap() -> None:
+    gpu, cpu = ROWS["gpu"].elementwise, ROWS["cpu"].elementwise
+    axes = [Axis(WRAP, 1 << 28, 1, 1 << 28, 5)]
+    plan = remap_plan(axes, 1 << 28, 1 << 28, 4, gpu)
+    assert (plan.maps, plan.vector, plan.index, plan.stream) == ((WRAP,), 4, "int", False)
+    assert remap_plan([Axis(WRAP, 1 << 30, 1, 1 << 30, 5)], 1 << 30, 1 << 30, 1, gpu).index == "long"
+    plan = remap_plan(axes, 1 << 28, 1 << 28, 16, cpu)
+    assert (plan.vector, plan.index, plan.stream) == (1, "long", True)
+
+
+def test_what_is_joined_in_one_launch() -> None:
+    assert together(1, [10, 20], 4)
+    assert together(1 << 20, [1, 1], 4)
+    assert not together(1, [1 << 20, 1 << 20], 4)
+    assert not together(1 << 20, [64, 1], 4)
+    assert not together(5, [3], 4)
+
+
+def test_vectors_of_a_join() -> None:
+    gpu = ROWS["gpu"].elementwise
+    assert join_plan(8, [1, 2], 2, 0, 16, 4, gpu).whole
+    assert not join_plan(8, [1, 2], 3, 0, 24, 4, gpu).whole
+    assert join_plan(8, [1, 4], 8, 4, 64, 4, gpu).whole
+    assert not join_plan(1, [5, 7], 9, 2, 9, 4, gpu).whole
+    assert join_plan(1, [5, 7], 9, 4, 9, 4, gpu).single
