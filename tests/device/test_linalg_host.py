@@ -1,0 +1,165 @@
+"""clarray.linalg against numpy.linalg: what runs in NumPy's LAPACK on the host, through one home."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray.runtime import current_device
+
+from .conftest import check_same
+
+FP64 = current_device().capabilities.fp64
+DTYPES = ["float32", "complex64"] + (["float64", "complex128", "int16", "bool"] if FP64 else [])
+SQUARE = ["inv", "det", "slogdet", "eig", "eigvals", "cond"]
+ANY = ["svd", "svdvals", "qr", "pinv", "matrix_rank"]
+
+
+def host(dtype: str, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    values = random.uniform(-4, 4, shape)
+    if dtype.startswith("c"):
+        values = values + 1j * random.uniform(-4, 4, shape)
+    return (values > 0) if dtype == "bool" else values.astype(dtype)
+
+
+def check(body: Any, *arrays: np.ndarray) -> None:
+    """The very same as NumPy, error messages and named tuples included: it is NumPy's."""
+    check_same(lambda xp: body(xp, *(arrays if xp is np else map(clarray.array, arrays))))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_factorizations(dtype: str) -> None:
+    square, tall = host(dtype, (2, 4, 4)), host(dtype, (2, 5, 3))
+    if dtype == "bool":
+        square[:] = np.eye(4, dtype=bool)
+    for name in SQUARE:
+        check(lambda xp, a, name=name: getattr(xp.linalg, name)(a), square)
+    for name in ANY:
+        check(lambda xp, a, name=name: getattr(xp.linalg, name)(a), tall)
+        check(lambda xp, a, name=name: getattr(xp.linalg, name)(a), tall.swapaxes(1, 2))
+    check(lambda xp, a: xp.linalg.solve(a, a[0]), square)
+    check(lambda xp, a: xp.linalg.lstsq(a[0], a[0, :, 0]), tall)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_hermitian_matrices(dtype: str) -> None:
+    x = host(dtype, (2, 4, 4))
+    x = x @ x.conj().swapaxes(1, 2)
+    for uplo in ("L", "U", "u", "X"):
+        check(lambda xp, a, uplo=uplo: xp.linalg.eigh(a, uplo), x)
+        check(lambda xp, a, uplo=uplo: xp.linalg.eigvalsh(a, UPLO=uplo), x)
+    for upper in (False, True):
+        check(lambda xp, a, upper=upper: xp.linalg.cholesky(a, upper=upper), x)
+    check(lambda xp, a: xp.linalg.svd(a, hermitian=True), x)
+    check(lambda xp, a: xp.linalg.pinv(a, hermitian=True), x)
+    check(lambda xp, a: xp.linalg.matrix_rank(a, hermitian=True), x)
+
+
+def test_keywords() -> None:
+    x = host("float32", (2, 5, 3))
+    for mode in ("reduced", "complete", "r", "raw", "what"):
+        check(lambda xp, a, mode=mode: xp.linalg.qr(a, mode=mode), x)
+    for kwargs in ({"full_matrices": False}, {"compute_uv": False}):
+        check(lambda xp, a, kwargs=kwargs: xp.linalg.svd(a, **kwargs), x)
+    for p in (None, 1, -1, 2, -2, np.inf, "fro", "what"):
+        check(lambda xp, a, p=p: xp.linalg.cond(a, p), x[:, :3])
+    for kwargs in ({"tol": 1.0}, {"rtol": 0.5}, {"tol": 1.0, "rtol": 1.0}):
+        check(lambda xp, a, kwargs=kwargs: xp.linalg.matrix_rank(a, **kwargs), x)
+    for kwargs in ({"rtol": 0.5}, {"rtol": None}, {"rcond": 0.3}, {"rtol": 0.5, "rcond": 0.5}):
+        check(lambda xp, a, kwargs=kwargs: xp.linalg.pinv(a, **kwargs), x)
+    check(lambda xp, a: xp.linalg.matrix_rank(a[0, 0]), x)
+    check(lambda xp, a: xp.linalg.lstsq(a[0], a[1], rcond=0.1), x)
+    check(lambda xp, a: xp.linalg.lstsq(a[0, :2], a[1, :2]), x)
+
+
+def test_tensors() -> None:
+    x = host("float32", (2, 3, 6))
+    check(lambda xp, a: xp.linalg.tensorsolve(a, a[..., 0]), x)
+    check(lambda xp, a: xp.linalg.tensorsolve(a.swapaxes(0, 2), a[..., 0].T, axes=(0,)), x)
+    check(lambda xp, a: xp.linalg.tensorinv(a), x)
+    check(lambda xp, a: xp.linalg.tensorinv(a, ind=0), x)
+
+
+@pytest.mark.parametrize("name", [*SQUARE, *ANY, "cholesky", "eigh", "eigvalsh"])
+def test_errors_and_empty_matrices(name: str) -> None:
+    for x in (
+        np.zeros((3, 3), np.float32), np.zeros((0, 3, 3), np.float32), np.zeros((0, 0), np.float32),
+        np.ones((2, 3), np.float32), np.ones(3, np.float32), np.ones((2, 2), np.float16),
+        np.array([[1, np.nan], [0, 1]], np.float32),
+    ):  # fmt: skip
+        with np.errstate(all="ignore"):
+            check(lambda xp, a: getattr(xp.linalg, name)(a), x)
+
+
+def test_equations_of_singular_matrices() -> None:
+    x = np.ones((3, 3), np.float32)
+    check(lambda xp, a: xp.linalg.solve(a, a), x)
+    check(lambda xp, a: xp.linalg.solve(a, a[0, :2]), x)
+    check(lambda xp, a: xp.linalg.lstsq(a, a[:2]), x)
+
+
+def test_numpys_functions_and_host_operands() -> None:
+    x = host("float32", (3, 3))
+    d = clarray.array(x)
+    found = np.linalg.svd(d)
+    assert type(found) is type(np.linalg.svd(x))
+    assert all(isinstance(each, clarray.DeviceArray) for each in found)
+    for solved in (np.linalg.solve(d, x[0]), np.linalg.solve(x, d[0]), clarray.linalg.solve(x.tolist(), d[0])):
+        assert isinstance(solved, clarray.DeviceArray)
+        np.testing.assert_allclose(solved, np.linalg.solve(x, x[0]), rtol=1e-5)
+    assert isinstance(clarray.linalg.inv(np.eye(2, dtype=np.float32)), clarray.DeviceArray)
+
+
+def test_views_and_pending_values() -> None:
+    x = host("float32", (6, 6))
+    check(lambda xp, a: xp.linalg.inv(a[::2, ::-2]), x)
+    check(lambda xp, a: xp.linalg.inv((a * 2 + 1).T), x)
+    d = clarray.array(x)
+    found = clarray.linalg.inv(d)
+    d[...] = 0
+    np.testing.assert_array_equal(found, np.linalg.inv(x))
+    found += 1  # it is an array of clarray's own
+    np.testing.assert_array_equal(found, np.linalg.inv(x) + 1)
+
+
+WITHOUT = """
+import numpy as np, clarray as ca
+x = ca.asarray(np.eye(3, dtype=np.float32))
+i = ca.asarray(np.eye(3, dtype=np.int32))
+assert ca.linalg.inv(x).dtype == np.float32
+assert ca.fft.fft(x).dtype == np.complex64
+assert ca.linalg.norm(x).dtype == np.float32
+checks = dict(
+    inv=lambda: ca.linalg.inv(i),
+    solve=lambda: ca.linalg.solve(x, np.ones(3)),
+    norm=lambda: ca.linalg.norm(i),
+    fft=lambda: ca.fft.fft(i),
+    irfft=lambda: ca.fft.irfftn(i),
+    fftfreq=lambda: ca.fft.fftfreq(3),
+)
+for name, work in checks.items():
+    try:
+        print(name, "gave", work().dtype)
+    except TypeError as error:
+        if x.device.capabilities.name not in str(error):
+            print(name, "says", error)
+assert ca.fft.fftfreq(3, dtype=np.float32).dtype == np.float32
+print("done")
+"""
+
+
+@pytest.mark.skipif(not FP64, reason="the device has no float64")
+def test_without_float64_nothing_is_downcast() -> None:
+    environment = {**os.environ, "CLARRAY_SIMULATE_NO_FP64": "1"}
+    result = subprocess.run(
+        [sys.executable, "-c", WITHOUT], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert result.stderr == ""
+    assert result.stdout == "done\n"
