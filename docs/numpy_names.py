@@ -43,15 +43,16 @@ def places() -> dict[str, Place]:
     """Every namespace of the page, in its order."""
     return {
         "numpy": Place("The main namespace", np, clarray, public(np)),
-        "ndarray": Place("Methods and attributes of arrays", np.ndarray, clarray.DeviceArray, public(np.ndarray)),
+        "ndarray": _methods("Methods and attributes of arrays", np.ndarray, clarray.DeviceArray),
         "linalg": _pair("linalg", "Linear algebra"),
         "fft": _pair("fft", "Fourier transforms"),
         "random": _pair("random", "Random numbers"),
-        "Generator": Place(
-            "Methods of ``random.Generator``", np.random.Generator, _module("clarray.random").Generator,
-            public(np.random.Generator),
-        ),  # fmt: skip
-    }  # fmt: skip
+        "Generator": _methods("Methods of ``random.Generator``", np.random.Generator, clarray.random.Generator),
+    }
+
+
+def _methods(title: str, theirs: type, ours: type) -> Place:
+    return Place(title, theirs, ours, public(theirs))
 
 
 def _pair(name: str, title: str) -> Place:
@@ -77,20 +78,31 @@ OUT_OF_SCOPE: dict[str, dict[str, str]] = {
             "busday_count busday_offset busdaycalendar datetime64 datetime_as_string datetime_data is_busday isnat "
             "timedelta64"
         ),
-        "objects and records: devices compute numbers and bools": "flexible object_ rec recarray record void",
+        "objects and records: devices compute numbers and bools": "flexible fromregex object_ rec recarray record void",
         "no device has the dtype": "clongdouble complex256 float128 longdouble",
         "NumPy advises against its matrix class": "asmatrix bmat matrix",
         "about NumPy's own installation, buffers and C interface": (
             "core ctypeslib f2py get_include getbufsize info setbufsize show_runtime test"
         ),
-        "steps through elements one by one in host memory": "flatiter nditer nested_iters",
+        "steps through elements one by one in host memory": "nditer nested_iters",
         "maps a file into host memory: give ``numpy.memmap`` to ``clarray.asarray``": "memmap",
         "masked arrays are a library of their own": "ma",
+        "classes around a few coefficients; ``polyfit``, ``polyval`` and their kin are there": "polynomial",
+        "deprecated by NumPy, use ``isin``, ``trapezoid``": "in1d trapz",
     },
-    "ndarray": {},
+    "ndarray": {
+        "addresses of host memory; ``np.asarray(x, copy=False)`` has them where there is some": "ctypes data",
+        "removed from NumPy 2, which only says so": "itemset newbyteorder ptp tostring",
+    },
     "linalg": {},
     "fft": {},
-    "random": {},
+    "random": {
+        "their state goes from one word to the next: no element can be drawn without those before it": (
+            "MT19937 PCG64 PCG64DXSM RandomState SFC64"
+        ),
+        "NumPy's C interface of its own generators": "BitGenerator",
+        "deprecated by NumPy, use ``integers``": "random_integers",
+    },
     "Generator": {},
 }
 
@@ -104,8 +116,12 @@ NOT_NUMERIC = {
     *("info", "get_include", "show_config", "show_runtime", "test", "nested_iters"),
     *("busday_count", "busday_offset", "datetime_as_string", "datetime_data", "is_busday", "isnat"),
     *("fromregex", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed"),
-    *("asmatrix", "bmat"),
+    *("asmatrix", "bmat", "ndim", "shape", "size", "isfortran", "may_share_memory", "shares_memory", "einsum_path"),
+    *("frombuffer", "fromfile", "fromiter", "fromstring", "from_dlpack", "require"),
 }
+
+# Numeric functions that clarray has and that do their work on the host, as their documentation says.
+ON_HOST = {"frompyfunc", "polyfit", "roots"}
 
 
 def missing(key: str, place: Place) -> dict[str, str]:
@@ -135,11 +151,16 @@ def numeric_functions() -> list[str]:
     ]
 
 
+def on_device() -> list[str]:
+    """Those of the numeric functions that clarray computes on the device."""
+    return [name for name in numeric_functions() if hasattr(clarray, name) and name not in ON_HOST]
+
+
 def page() -> str:
     """The page's text."""
-    numeric = numeric_functions()
-    had = sum(hasattr(clarray, name) for name in numeric)
-    parts = [HEAD.format(numpy=numpy_series(), had=had, all=len(numeric), share=100 * had / len(numeric))]
+    numeric, there = len(numeric_functions()), len(on_device())
+    host = ", ".join(f"``{name}``" for name in sorted(ON_HOST))
+    parts = [HEAD.format(numpy=numpy_series(), there=there, all=numeric, share=100 * there / numeric, host=host)]
     for key, place in places().items():
         lacking = missing(key, place)
         have = [name for name in place.names if name not in lacking]
@@ -173,12 +194,11 @@ HEAD = """\
 NumPy's names
 =============
 
-Every public name of NumPy {numpy}, and whether clarray has it. The page is written by ``python docs/numpy_names.py``, and a
+Every public name of NumPy {numpy}, and whether clarray has it. ``python docs/numpy_names.py`` writes the page, and a
 test compares it with the package.
 
-**{had} of the main namespace's {all} numeric functions, {share:.1f} %, are there**; what concerns text, dates, files, settings
-and dtypes alone is not counted as numeric. Where a function needs the host (factorizations, whose library is
-named in :doc:`array_api`), its own documentation says so; a NumPy function that clarray lacks raises, unless
+**{there} of the main namespace's {all} numeric functions, {share:.1f} %, are computed on the device.** Not counted as
+numeric is what concerns text, dates, files, settings, dtypes or shapes alone. On the host are {host}; :doc:`linalg` and :doc:`fft` say what of theirs is. A function of NumPy's that clarray lacks raises, unless
 ``clarray.config.host_fallback`` allows the host.
 """
 
