@@ -6,7 +6,7 @@ overwritten, and `finish` the one place that waits for the device.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from clarray.codegen.reduce import Epilogue
@@ -33,7 +33,7 @@ from clarray.runtime import Memory
 
 __all__ = [
     "device_of", "evaluate", "finish", "flush_readers", "overlaps", "prepare",
-    "share_with_host", "state_of", "write",
+    "settle", "share_with_host", "state_of", "write",
 ]  # fmt: skip
 
 Allocate = Callable[[int], Memory]
@@ -257,27 +257,47 @@ def _result_strides(node: Node) -> tuple[int, ...]:
 
 
 def _settle(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:
-    """Compute what must be memory before `root` can be one pass; give the reduction it fuses.
-
-    That is: the other reductions, and every node that was grown from elsewhere too, so that no
-    consumer computes it again.
-    """
+    """Compute what must be memory before `root` can be one pass; give the reduction it fuses."""
     order = pending_below(root)
     epilogue = find_epilogue(root)
     fused = epilogue.reduced if epilogue is not None else None
-    inside = {id(n) for n in order}
-    changed = False
-    for node in order[:-1]:
-        if node.memory is None and (
-            (isinstance(node.op, Reduction) and node is not fused)
-            or any(is_outside(r, inside) for r in list(node.readers))
-        ):
-            compute(node)
-            changed = True
+    changed = _compute_shared(order[:-1], {id(n) for n in order}, fused, compute)
     return find_epilogue(root) if changed else epilogue
 
 
-def is_outside(reader: Any, inside: set[int]) -> bool:
+def settle(*roots: Node, consumer: Node | None = None) -> None:
+    """Compute what must be memory before the roots can be computed while they are read.
+
+    That is: reductions, selections by a mask, and what others than `consumer` and the roots' own graphs
+    read as well.
+    """
+    orders = [pending_below(root) for root in roots]
+    for root, order in zip(roots, orders, strict=True):
+        if any(node.op is COMPRESS for node in order):
+            evaluate(root)
+    nodes = {id(n): n for order in orders for n in order}
+    _compute_shared(nodes.values(), {*nodes, id(consumer)}, None, evaluate)
+
+
+def _compute_shared(
+    nodes: Iterable[Node], inside: set[int], fused: Node | None, compute: Callable[[Node], Any]
+) -> bool:
+    """Compute reductions but for `fused`, and nodes that were grown from elsewhere too; say whether there were any.
+
+    So no consumer computes them again.
+    """
+    changed = False
+    for node in nodes:
+        if node.memory is None and (
+            (isinstance(node.op, Reduction) and node is not fused)
+            or any(_is_outside(r, inside) for r in list(node.readers))
+        ):
+            compute(node)
+            changed = True
+    return changed
+
+
+def _is_outside(reader: Any, inside: set[int]) -> bool:
     """Whether a reader is another consumer than the graph in hand: one before it, perhaps."""
     node = reader()
     return (node is None or id(node) not in inside) and type(reader) is not Selecting

@@ -6,9 +6,9 @@ from math import prod
 
 from clarray.codegen.at import at_source
 from clarray.codegen.expression import distinct
-from clarray.evaluate import flush_readers
+from clarray.evaluate import flush_readers, settle
 from clarray.evaluate.gather import Named
-from clarray.evaluate.scan import access_of, settle, shifted_arguments
+from clarray.evaluate.scan import access_of, shifted_arguments
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, state_of
 from clarray.expr.node import CONST, EAGER, Node
 from clarray.ops.ufuncs import Loop

@@ -10,13 +10,12 @@ import numpy as np
 
 from clarray.codegen.compact import compact_source, places
 from clarray.codegen.expression import distinct
-from clarray.evaluate import evaluate, is_outside, pending_below
+from clarray.evaluate import settle
 from clarray.evaluate.elementwise import dtypes_inside, flat_launch, strided_launch
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.build import pass_on
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index
 from clarray.expr.view import Shape, broadcast_shapes, contiguous
-from clarray.ops.monoids import Reduction
 from clarray.ops.special import cast_loop
 from clarray.plan.compact import WORD, CompactPlan, access_class, compact_plan, flat_step, parts
 from clarray.plan.elementwise import ALIGNMENT, INT_LIMIT
@@ -46,7 +45,7 @@ def compact(value: Node, mask: Node, room: int = 0) -> Node:
     """
     device = device_of((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
     with device.lock:
-        settle((value, mask))
+        settle(value, mask)
         shape = broadcast_shapes((value.shape, mask.shape))
         eager = (value.flags | mask.flags) & EAGER
         found = _run(state_of(device), value, mask, shape, room)
@@ -65,7 +64,7 @@ def store(node: Node) -> None:
     value, mask = node.args
     device = device_of(node.inputs)
     with device.lock:
-        settle((value, mask), node)
+        settle(value, mask, consumer=node)
         value, mask = node.args
         eager = node.flags & EAGER
         found = _run(state_of(device), value, mask, node.shape)
@@ -78,22 +77,6 @@ def store(node: Node) -> None:
             pass_on(readers, found.memory)
         if eager:
             device.synchronize()
-
-
-def settle(roots: tuple[Node, ...], consumer: Node | None = None) -> None:
-    """Compute what must be memory before the roots can be computed while they are read.
-
-    That is: reductions, and what others than `consumer` and the roots' own graphs read as well.
-    """
-    order = {id(n): n for root in roots for n in pending_below(root)}
-    inside = set(order)
-    if consumer is not None:
-        inside.add(id(consumer))
-    for node in order.values():
-        if node.memory is None and (
-            isinstance(node.op, Reduction) or any(is_outside(r, inside) for r in list(node.readers))
-        ):
-            evaluate(node)
 
 
 def _run(state: DeviceState, value: Node, mask: Node, shape: Shape, room: int = 0) -> Node:
@@ -269,4 +252,4 @@ def flat(state: DeviceState, root: Node, shape: Shape) -> Node:
     return packed
 
 
-__all__ = ["compact", "flat", "flat_accesses", "positions", "settle", "store"]
+__all__ = ["compact", "flat", "flat_accesses", "positions", "store"]

@@ -10,8 +10,7 @@ import numpy as np
 
 from clarray.codegen.expression import distinct
 from clarray.codegen.gather import gather_source
-from clarray.evaluate import evaluate, flush_readers
-from clarray.evaluate.compact import settle
+from clarray.evaluate import evaluate, flush_readers, settle
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index, intern_structure
 from clarray.expr.view import Shape, View
@@ -121,7 +120,7 @@ def gather_named(source: Node, named: Named, target: Node | None = None) -> Node
     device = device_of((source, *(named.numbers.inputs or (named.numbers,))))
     shape = named.result_shape
     with device.lock:
-        settle((named.numbers,))
+        settle(named.numbers)
         state = state_of(device)
         if target is None:
             memory = device.allocate(prod(shape) * source.dtype.itemsize)
@@ -159,7 +158,7 @@ def scatter_named(array: Node, named: Named, value: Node, once: bool = False) ->
     assert memory is not None
     device = memory.device
     with device.lock:
-        settle((named.numbers,))
+        settle(named.numbers)
         state = state_of(device)
         flush_readers(memory)
         if not prod(named.result_shape):
@@ -221,7 +220,7 @@ def resolved(named: Named) -> Node:
     inputs = named.numbers.inputs or (named.numbers,)
     device = device_of(inputs)
     with device.lock:
-        settle((named.numbers,))
+        settle(named.numbers)
         found = contiguous_leaf(device.allocate(8 * prod(named.shape)), named.shape, _INT64)
         if found.size:
             _run(state_of(device), "resolve", None, _bare(named), found)

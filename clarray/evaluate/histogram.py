@@ -13,8 +13,8 @@ import numpy as np
 
 from clarray.codegen.expression import distinct
 from clarray.codegen.histogram import Steps, histogram_source, merge_source, sum_types
+from clarray.evaluate import settle
 from clarray.evaluate.elementwise import dtypes_inside
-from clarray.evaluate.scan import settle
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
 from clarray.plan.elementwise import ALIGNMENT, explicit_width, index_type, vector_width

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from clarray.codegen.expression import distinct
-from clarray.evaluate import evaluate, write
-from clarray.evaluate.scan import settle
+from clarray.evaluate import evaluate, settle, write
 from clarray.evaluate.state import device_of
 from clarray.expr.node import CONST, INDEX, Node, contiguous_leaf
 from clarray.plan.elementwise import ALIGNMENT

@@ -11,7 +11,7 @@ from typing import Any
 
 from clarray.codegen.expression import distinct
 from clarray.codegen.scan import scan_source
-from clarray.evaluate import evaluate, flush_readers, overlaps, pending_below, view_of
+from clarray.evaluate import flush_readers, overlaps, settle, view_of
 from clarray.evaluate.scan_parallel import run_parallel, shifted_arguments
 from clarray.evaluate.state import (
     DeviceState,
@@ -20,15 +20,15 @@ from clarray.evaluate.state import (
     device_of,
     state_of,
 )
-from clarray.expr.node import COMPRESS, CONST, EAGER, INDEX, Node, contiguous_leaf, leaf
+from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, leaf
 from clarray.expr.overlap import k_order_strides
-from clarray.ops.monoids import Monoid, Reduction, scan_monoid
+from clarray.ops.monoids import Monoid, scan_monoid
 from clarray.plan.elementwise import groups
 from clarray.plan.layout import aligned
 from clarray.plan.scan import Lines, ScanPlan, line_blocks, line_space, scan_plan
 from clarray.runtime import Device
 
-__all__ = ["access_of", "reduce_segments", "scan", "settle", "shifted_arguments"]
+__all__ = ["access_of", "reduce_segments", "scan", "shifted_arguments"]
 
 
 def scan(
@@ -93,27 +93,6 @@ def reduce_segments(value: Node, monoid: Monoid, axis: int, positions: Node) -> 
         target = contiguous_leaf(memory, shape, monoid.out_dtype)
         _run(state_of(device), value, monoid, axis, target, positions)
     return target
-
-
-def settle(root: Node) -> None:
-    """Compute what must be memory before `root` can be computed while it is read.
-
-    That is: reductions, selections by a mask, and what other pending expressions read as well.
-    """
-    order = pending_below(root)
-    inside = {id(n) for n in order}
-    if any(node.op is COMPRESS for node in order):
-        evaluate(root)
-        return
-    for node in order:
-        if node.memory is None and (
-            isinstance(node.op, Reduction)
-            or any(
-                (n := r()) is not None and n.memory is None and id(n) not in inside
-                for r in list(node.readers or ())
-            )
-        ):
-            evaluate(node)
 
 
 def _new_leaf(value: Node, monoid: Monoid) -> Node:

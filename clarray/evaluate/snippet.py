@@ -7,8 +7,7 @@ from typing import Any
 
 from clarray.codegen.expression import distinct
 from clarray.codegen.snippet import check_source, snippet_source
-from clarray.evaluate import evaluate, flush_readers, overlaps, write
-from clarray.evaluate.scan import settle
+from clarray.evaluate import evaluate, flush_readers, overlaps, settle, write
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, state_of
 from clarray.expr.node import CONST, EAGER, INDEX, Node, Shape, contiguous_leaf
 from clarray.ops.snippets import Snippet

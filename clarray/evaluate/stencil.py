@@ -13,9 +13,8 @@ import numpy as np
 
 from clarray.codegen.expression import distinct
 from clarray.codegen.stencil import stencil_source, tile_dtype
-from clarray.evaluate import evaluate
+from clarray.evaluate import evaluate, settle
 from clarray.evaluate.elementwise import dtypes_inside
-from clarray.evaluate.scan import settle
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
 from clarray.expr.view import contiguous

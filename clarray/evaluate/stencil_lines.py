@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray.codegen.expression import distinct
 from clarray.codegen.stencil_lines import stencil_lines_source
-from clarray.evaluate.scan import settle
+from clarray.evaluate import settle
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.evaluate.stencil import (
     Window,
