@@ -198,7 +198,8 @@ Every public name of NumPy {numpy}, and whether clarray has it. ``python docs/nu
 test compares it with the package.
 
 **{there} of the main namespace's {all} numeric functions, {share:.1f} %, are computed on the device.** Not counted as
-numeric is what concerns text, dates, files, settings, dtypes or shapes alone. On the host are {host}; :doc:`linalg` and :doc:`fft` say what of theirs is. A function of NumPy's that clarray lacks raises, unless
+numeric is what concerns text, dates, files, settings, dtypes or shapes alone. On the host are {host};
+:doc:`linalg` and :doc:`fft` say what of theirs is. A function of NumPy's that clarray lacks raises, unless
 ``clarray.config.host_fallback`` allows the host.
 """
 
