@@ -11,8 +11,7 @@ import numpy as np
 from numpy.random import SeedSequence
 
 from clarray.array import DeviceArray, wrap
-from clarray.expr.view import as_shape
-from clarray.random.nodes import Start, words
+from clarray.random.nodes import Start, shape_of, words
 
 __all__ = ["Philox4x32", "SeedSequence"]
 
@@ -155,7 +154,7 @@ class Philox4x32:
         -------
         DeviceArray of uint32, or None
         """
-        made = wrap(words(self.take, () if size is None else as_shape(size), np.dtype(np.uint32)))
+        made = wrap(words(self.take, shape_of(size), np.dtype(np.uint32)))
         return made if output else None
 
 

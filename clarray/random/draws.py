@@ -10,7 +10,6 @@ from clarray import creation, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate
 from clarray.expr.node import MASKED, Node, Shape
-from clarray.expr.view import as_shape, broadcast_shapes
 from clarray.hostdata import device_dtype
 from clarray.operands import scalar_node
 from clarray.random import nodes
@@ -197,12 +196,12 @@ def result_shape(parameters: tuple[Any, ...], size: Any, out: Any = None) -> Sha
     if size is None and out is not None:
         size = getattr(out, "shape", None)
     if size is None:
-        return broadcast_shapes(shapes) if shapes else ()
-    shape = as_shape(size)
+        return np.broadcast_shapes(*shapes)
+    shape = nodes.shape_of(size)
     if out is not None and shape != getattr(out, "shape", shape):
         raise ValueError("size must match out.shape when used together")
-    if shapes and np.broadcast_shapes(shape, *shapes) != shape:
-        whole = broadcast_shapes(shapes)
+    whole = np.broadcast_shapes(shape, *shapes)
+    if whole != shape:
         raise ValueError(f"Output size {shape} is not compatible with broadcast dimensions of inputs {whole}.")
     return shape
 

@@ -11,7 +11,7 @@ import numpy as np
 from clarray import creation
 from clarray.array import DeviceArray
 from clarray.expr.node import Shape, index
-from clarray.expr.view import as_shape, contiguous
+from clarray.expr.view import contiguous
 from clarray.kernel_base import run_now
 from clarray.operands import scalar_node
 from clarray.ops.snippets import Snippet
@@ -42,7 +42,7 @@ class Multivariate(Source):
         """
         trials, chances = _host(n), as_double(pvals)
         _numpy.multinomial(np.min(trials) if np.size(trials) else 0, chances)
-        shape = np.broadcast_shapes(np.shape(trials), chances.shape[:-1]) if size is None else as_shape(size)
+        shape = np.broadcast_shapes(np.shape(trials), chances.shape[:-1]) if size is None else nodes.shape_of(size)
         if np.broadcast_shapes(shape, np.shape(trials), chances.shape[:-1]) != shape:
             raise ValueError(f"Output size {shape} is not compatible with broadcast dimensions of inputs")
         chances = np.broadcast_to(chances, (*shape, chances.shape[-1])) if chances.ndim > 1 else chances
@@ -71,7 +71,7 @@ class Multivariate(Source):
         """
         counts = _host(colors)
         _numpy.multivariate_hypergeometric(counts, nsample, size=0, method=method)
-        shape = () if size is None else as_shape(size)
+        shape = nodes.shape_of(size)
         total = int(np.sum(counts))
         if total >= 10**9:
             raise ValueError("When method is \"marginals\", sum(colors) must be less than 1000000000.")
@@ -130,7 +130,7 @@ class Multivariate(Source):
         shapes = as_double(alpha)
         _numpy.dirichlet(shapes, size=0)
         wanted = float_dtype(dtype, "dirichlet")
-        outer = () if size is None else as_shape(size)
+        outer = nodes.shape_of(size)
         draw = Draw(self._bit_generator.take, (*outer, shapes.size), wanted)
         table = creation.array(shapes.astype(wanted))
         if shapes.size and shapes.max() < 0.1:  # the variates themselves may all vanish
@@ -172,7 +172,7 @@ class Multivariate(Source):
         wanted = float_dtype(dtype, "multivariate_normal")
         _check_normal(centre, covariance, check_valid, method)
         factor = _factor(covariance, check_valid, tol, method)
-        outer = () if size is None else as_shape(size)
+        outer = nodes.shape_of(size)
         normal = Draw(self._bit_generator.take, (*outer, centre.size), wanted).normal()
         flat = normal.reshape((math.prod(outer), centre.size)) @ creation.array(factor.T.astype(wanted))
         made: DeviceArray = (flat + creation.array(centre.astype(wanted))).reshape((*outer, centre.size))

@@ -15,13 +15,13 @@ import numpy as np
 from clarray.codegen.ctype import compute_type
 from clarray.expr import build
 from clarray.expr.node import Node, Shape, index
-from clarray.expr.view import contiguous
+from clarray.expr.view import as_shape, contiguous
 from clarray.operands import scalar_node
 from clarray.ops.random import random_loop
 from clarray.ops.snippets import Snippet, snippet_loop
 from clarray.ops.ufuncs import Loop
 
-__all__ = ["Start", "Take", "bounded", "converted", "drawn", "words"]
+__all__ = ["Start", "Take", "bounded", "converted", "drawn", "shape_of", "words"]
 
 UINT32, UINT64, INT64 = np.dtype(np.uint32), np.dtype(np.uint64), np.dtype(np.int64)
 NEAR = 2**31  # positions below are counted in 32 bits: vectors of them are twice as wide
@@ -42,6 +42,20 @@ class Start(NamedTuple):
 
 
 Take = Callable[[int], Start]
+
+
+def shape_of(size: Any) -> Shape:
+    """The argument `size`: () for None.
+
+    Raises
+    ------
+    ValueError
+        It is negative.
+    """
+    shape = () if size is None else as_shape(size)
+    if any(extent < 0 for extent in shape):
+        raise ValueError("negative dimensions are not allowed")
+    return shape
 
 
 def _positions(shape: Shape) -> tuple[str, Node]:

@@ -12,7 +12,6 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from clarray import creation
 from clarray.array import DeviceArray, as_array, wrap
-from clarray.expr.view import as_shape
 from clarray.gathering import take, take_along_axis
 from clarray.random import nodes
 from clarray.random.draws import FLOAT64, Draw
@@ -140,7 +139,7 @@ class Orders(Uniform):
         ValueError
             There are too few entries, or the probabilities are none.
         """
-        shape = () if size is None else as_shape(size)
+        shape = nodes.shape_of(size)
         count = math.prod(shape)
         array, population = _population(a, axis, count)
         chances = None if p is None else _probabilities(p, population)
