@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray import creation, folds, gufuncs, reduce_calls, ufunc_calls
+from clarray import creation, folds, gufuncs, reduce_calls, special, ufunc_calls
 from clarray.array import DeviceArray
 from clarray.fallback import on_host
 from clarray.inspection import VERSIONS
@@ -21,6 +21,9 @@ def array_ufunc(
     if ufunc in gufuncs.generalized and method == "__call__":
         return gufuncs.call(ufunc, inputs, **kwargs)
     if ufunc not in supported_ufuncs:
+        scipys = special.of_ufunc(ufunc)
+        if scipys is not None and method == "__call__" and not kwargs:
+            return scipys(*inputs)
         tail = "" if method == "__call__" else f".{method}"
         name = f"numpy.{ufunc.__name__}{tail}"
         return on_host(name, getattr(ufunc, method), inputs, kwargs)

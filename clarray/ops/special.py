@@ -10,7 +10,7 @@ from clarray.codegen.ctype import Dialect, compute_type, select
 from clarray.ops.forms import Form, Row, exact, value
 from clarray.ops.ufuncs import Loop, next_code
 
-__all__ = ["cast_loop", "compose_loop", "i0_loop", "part_loop", "select_loop"]
+__all__ = ["builtin_loop", "cast_loop", "compose_loop", "i0_loop", "part_loop", "select_loop"]
 
 _BOOL = np.dtype(bool)
 _casts: dict[np.dtype, Loop] = {}
@@ -18,6 +18,7 @@ _selects: dict[np.dtype, Loop] = {}
 _parts: dict[tuple[np.dtype, int], Loop] = {}
 _composes: dict[np.dtype, Loop] = {}
 _i0s: dict[np.dtype, Loop] = {}
+_builtins: dict[tuple[str, np.dtype], Loop] = {}
 
 
 def _make(name: str, form: Form, in_dtypes: tuple[np.dtype, ...], out_dtype: np.dtype) -> Loop:
@@ -79,4 +80,12 @@ def i0_loop(dtype: np.dtype) -> Loop:
     found = _i0s.get(dtype)
     if found is None:
         found = _i0s[dtype] = _make("i0", value("ca_i0_{T}({0})"), (dtype,), dtype)
+    return found
+
+
+def builtin_loop(name: str, dtype: np.dtype) -> Loop:
+    """An OpenCL built-in of one float that is no ufunc: erf, erfc, lgamma, tgamma."""
+    found = _builtins.get((name, dtype))
+    if found is None:
+        found = _builtins[name, dtype] = _make(name, value(f"{name}({{0}})"), (dtype,), dtype)
     return found

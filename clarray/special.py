@@ -1,0 +1,171 @@
+"""Some of `scipy.special`'s functions, each one pass on the device and part of whatever expression it stands in.
+
+SciPy finds them: with SCIPY_ARRAY_API set it looks for ``special`` in an array's namespace, without it its ufuncs ask
+the array. Its other special functions copy arrays to the host.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray, as_array
+from clarray.composing import Operand, applied, chosen
+from clarray.expr import build
+from clarray.expr.node import Node
+from clarray.hostdata import device_dtype
+from clarray.operands import scalar_node, weak_type
+from clarray.ops.special import builtin_loop, i0_loop
+from clarray.ufunc_calls import cast, device_of_operands, settled
+
+__all__ = [
+    *("entr", "erf", "erfc", "exp10", "expit", "gamma", "gammaln", "i0", "kl_div", "logit", "ndtr"),
+    *("rel_entr", "xlog1py", "xlogy"),
+]
+
+_INFINITY = math.inf
+
+
+def _floats(name: str, *values: Any, small: type = np.float64) -> list[Node]:
+    """The operands in float32 where all are, else in float64; dtypes that float32 holds in `small`: SciPy's rule.
+
+    Raises
+    ------
+    TypeError
+        An operand is complex, or the device has no float64.
+    """
+    device = device_of_operands(values)
+    alone = all(weak_type(value) is not None for value in values)
+    given = [as_array(x, device)._node if alone or weak_type(x) is None else x for x in values]
+    dtype = np.result_type(*(x.dtype if isinstance(x, Node) else x for x in given))
+    if dtype.kind == "c":
+        raise TypeError(f"clarray.special.{name} takes real numbers")
+    if dtype != np.float32:
+        dtype = np.dtype(small if np.can_cast(dtype, np.float32) else np.float64)
+    dtype = device_dtype(dtype, device)
+    return [cast(x, dtype) if isinstance(x, Node) else scalar_node(x, dtype) for x in given]
+
+
+def _builtin(name: str, value: Node) -> Node:
+    return build.unary(builtin_loop(name, value.dtype), value)
+
+
+def _array(node: Any) -> DeviceArray:
+    found: DeviceArray = settled(node)
+    return found
+
+
+def erf(x: Any) -> DeviceArray:
+    """The error function of real numbers."""
+    return _array(_builtin("erf", *_floats("erf", x)))
+
+
+def erfc(x: Any) -> DeviceArray:
+    """``1 - erf(x)``, accurate where it is small."""
+    return _array(_builtin("erfc", *_floats("erfc", x)))
+
+
+def gamma(x: Any) -> DeviceArray:
+    """The gamma function: ``factorial(x - 1)``; NaN at negative integers."""
+    return _array(_builtin("tgamma", *_floats("gamma", x)))
+
+
+def gammaln(x: Any) -> DeviceArray:
+    """The logarithm of the gamma function's magnitude; minus infinity there, as SciPy has it."""
+    (node,) = _floats("gammaln", x)
+    return _array(chosen(applied(np.equal, node, -_INFINITY), node, _builtin("lgamma", node)))
+
+
+def i0(x: Any) -> DeviceArray:
+    """The modified Bessel function of the first kind and order zero."""
+    (node,) = _floats("i0", x)
+    return _array(build.unary(i0_loop(node.dtype), node))
+
+
+def ndtr(x: Any) -> DeviceArray:
+    """The standard normal distribution's share below `x`."""
+    (node,) = _floats("ndtr", x)
+    return _array(applied(np.multiply, _builtin("erfc", applied(np.multiply, node, -math.sqrt(0.5))), 0.5))
+
+
+def exp10(x: Any) -> DeviceArray:
+    """``10 ** x``."""
+    (node,) = _floats("exp10", x)
+    return _array(applied(np.power, 10.0, node))
+
+
+def expit(x: Any) -> DeviceArray:
+    """The logistic function: ``1 / (1 + exp(-x))``."""
+    (node,) = _floats("expit", x)
+    return _array(applied(np.reciprocal, applied(np.add, applied(np.exp, applied(np.negative, node)), 1.0)))
+
+
+def logit(x: Any) -> DeviceArray:
+    """``log(x / (1 - x))``, the inverse of `expit`, accurate about one half."""
+    (node,) = _floats("logit", x)
+    ratio = applied(np.log, applied(np.divide, node, applied(np.subtract, 1.0, node)))
+    twice = applied(np.subtract, applied(np.multiply, node, 2.0), 1.0)
+    near = applied(np.subtract, applied(np.log1p, twice), applied(np.log1p, applied(np.negative, twice)))
+    return _array(chosen(applied(np.less, applied(np.absolute, twice), 0.4), near, ratio))
+
+
+def entr(x: Any) -> DeviceArray:
+    """``-x * log(x)``, 0 at zero and minus infinity below it."""
+    (node,) = _floats("entr", x, small=np.float32)
+    inside = applied(np.negative, applied(np.multiply, node, applied(np.log, node)))
+    edge = chosen(applied(np.equal, node, 0), node, inside)
+    return _array(chosen(applied(np.less, node, 0), -_INFINITY, edge))
+
+
+def xlogy(x: Any, y: Any) -> DeviceArray:
+    """``x * log(y)``, 0 where `x` is zero and `y` a number."""
+    return _array(_times_log(np.log, *_floats("xlogy", x, y)))
+
+
+def xlog1py(x: Any, y: Any) -> DeviceArray:
+    """``x * log(1 + y)``, 0 where `x` is zero and `y` a number."""
+    return _array(_times_log(np.log1p, *_floats("xlog1py", x, y)))
+
+
+def _times_log(logarithm: np.ufunc, x: Node, y: Node) -> Node:
+    zero = applied(np.logical_and, applied(np.equal, x, 0), applied(np.equal, y, y))
+    return chosen(zero, 0.0, applied(np.multiply, x, applied(logarithm, y)))
+
+
+def rel_entr(x: Any, y: Any) -> DeviceArray:
+    """``x * log(x / y)`` of positive numbers, 0 where `x` is zero, and infinity below."""
+    p, q = _floats("rel_entr", x, y, small=np.float32)
+    return _array(_divergence(p, q, _relative(p, q), 0.0))
+
+
+def kl_div(x: Any, y: Any) -> DeviceArray:
+    """``x * log(x / y) - x + y`` of positive numbers, `y` where `x` is zero, and infinity below."""
+    p, q = _floats("kl_div", x, y, small=np.float32)
+    return _array(_divergence(p, q, applied(np.add, applied(np.subtract, _relative(p, q), p), q), q))
+
+
+def _relative(x: Node, y: Node) -> Node:
+    found: Node = applied(np.multiply, x, applied(np.log, applied(np.divide, x, y)))
+    return found
+
+
+def _divergence(x: Node, y: Node, inside: Node, border: Operand) -> Node:
+    """Above zero a formula; another where only `x` is zero; elsewhere infinity, or NaN of a NaN."""
+    above = applied(np.logical_and, applied(np.greater, x, 0), applied(np.greater, y, 0))
+    on_border = applied(np.logical_and, applied(np.equal, x, 0), applied(np.greater_equal, y, 0))
+    known = applied(np.logical_and, applied(np.equal, x, x), applied(np.equal, y, y))
+    return chosen(above, inside, chosen(on_border, border, chosen(known, _INFINITY, applied(np.add, x, y))))
+
+
+def of_ufunc(ufunc: np.ufunc) -> Callable[..., DeviceArray] | None:
+    """Give the function here that stands for one of SciPy's ufuncs, if there is one."""
+    name = ufunc.__name__
+    theirs = getattr(sys.modules.get("scipy.special"), name, None)
+    if name not in __all__ or getattr(theirs, "__wrapped__", theirs) is not ufunc:
+        return None
+    found: Callable[..., DeviceArray] = globals()[name]
+    return found
