@@ -74,13 +74,18 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
 
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
     """Write arrays to an ``.npz`` file, those given by keyword under their names."""
-    np.savez(file, *map(asnumpy, args), allow_pickle=allow_pickle, **{k: asnumpy(v) for k, v in kwds.items()})
+    np.savez(file, *map(asnumpy, args), **_members(kwds, allow_pickle))
 
 
 def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
     """Write arrays to a compressed ``.npz`` file, those given by keyword under their names."""
-    named = {k: asnumpy(v) for k, v in kwds.items()}
-    np.savez_compressed(file, *map(asnumpy, args), allow_pickle=allow_pickle, **named)
+    np.savez_compressed(file, *map(asnumpy, args), **_members(kwds, allow_pickle))
+
+
+def _members(named: dict[str, Any], allow_pickle: bool) -> dict[str, Any]:
+    """What NumPy is given by keyword; before 2.1 it takes `allow_pickle` for an array."""
+    forbidden = {} if allow_pickle else {"allow_pickle": False}
+    return forbidden | {name: asnumpy(value) for name, value in named.items()}
 
 
 def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N803 - NumPy's name
@@ -88,11 +93,11 @@ def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N80
     np.savetxt(fname, asnumpy(X), *args, **kwargs)
 
 
-def loadtxt(fname: Any, *args: Any, **kwargs: Any) -> DeviceArray:
+def loadtxt(fname: Any, *args: Any, **kwargs: Any) -> Any:
     """Read an array from text; further parameters as in `numpy.loadtxt`."""
     found = np.loadtxt(fname, *args, **kwargs)
     # with ``unpack=True`` there may be one array for each column
-    return [_on_device(one) for one in found] if isinstance(found, list) else _on_device(found)  # type: ignore[return-value]
+    return [_on_device(one) for one in found] if isinstance(found, list) else _on_device(found)
 
 
 def genfromtxt(fname: Any, *args: Any, **kwargs: Any) -> DeviceArray:

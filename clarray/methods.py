@@ -257,11 +257,11 @@ class ArrayMethods:
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
         """Write the elements to a file, in C order, as bytes or as text with a separator."""
-        files.to_file(self, fid, sep, format)  # type: ignore[arg-type]
+        files.to_file(self, fid, sep, format)
 
     def dump(self, file: Any) -> None:
         """Write the array's pickle to a file."""
-        files.dump(self, file)  # type: ignore[arg-type]
+        files.dump(self, file)
 
     def dumps(self) -> bytes:
         """The array's pickle."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from clarray.conversion import asnumpy
 
 __all__ = ["array2string", "array_repr", "array_str"]
 
+_TELLS_SHAPE = np.lib.NumpyVersion(np.__version__) >= "2.2.0"  # of a summarised array
 _IMPLIED = {np.dtype(t) for t in (bool, int, float, complex)}  # dtypes that a repr need not name
 
 
@@ -46,14 +48,16 @@ def array_repr(
     arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
 ) -> str:
     """Text that NumPy gives as an array's `repr`: ``array(...)``, with shape and dtype where they do not show."""
-    options = np.get_printoptions()
+    options: Mapping[str, Any] = np.get_printoptions()
     limits = max_line_width, precision, suppress_small
-    if arr.size <= options["threshold"] or options["override_repr"] is not None or options["legacy"]:
+    if arr.size <= options["threshold"] or options.get("override_repr") is not None or options["legacy"]:
         return np.array_repr(asnumpy(arr), *limits)
     text = array2string(arr, *limits, ", ", "array(", suffix=")")
-    extras = [f"shape={arr.shape}"]
+    extras = [f"shape={arr.shape}"] if _TELLS_SHAPE else []
     if arr.dtype not in _IMPLIED:
         extras.append(f"dtype={arr.dtype.name}")
+    if not extras:
+        return f"array({text})"
     head, tail = f"array({text},", ", ".join(extras) + ")"
     last_line = len(head) - (head.rfind("\n") + 1)
     width = options["linewidth"] if max_line_width is None else max_line_width

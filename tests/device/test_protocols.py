@@ -21,6 +21,8 @@ MODULES = ("numpy", "numpy.linalg", "numpy.fft")
 NOT_OURS = {
     "arange": {"start_or_stop"},
     "array": {"ndmax"},
+    "array2string": {"style"},  # until NumPy 2.3
+    "corrcoef": {"bias", "ddof"},  # until NumPy 2.3
     "einsum": {"kwargs"},
     "einsum_path": {"einsum_call"},
 }
@@ -41,7 +43,6 @@ X = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
         lambda x: np.fft.fft(x).real,
         lambda x: np.fft.fftshift(x),
         lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, axis=1).sum(-1),
-        lambda x: np.emath.sqrt(x),
         lambda x: np.ones(3, like=x),
         lambda x: np.full_like(x, 2),
         lambda x: np.where(x > 3, x, 0),
@@ -67,8 +68,15 @@ def test_every_function_that_clarray_has_is_found() -> None:
         assert protocols.counterpart(function) is ours
         have = inspect.signature(ours).parameters
         if not any(p.kind is p.VAR_KEYWORD for p in have.values()):
-            wanted = inspect.signature(function).parameters.keys() - {"like"}
+            wanted = _parameters(function) - {"like"}
             assert wanted <= have.keys() | NOT_OURS.get(function.__name__, set()), function.__name__
+
+
+def _parameters(function: Any) -> set[str]:
+    try:
+        return set(inspect.signature(function).parameters)
+    except ValueError:  # NumPy before 2.4 tells none of some
+        return set()
 
 
 def test_others_raise_with_the_name_and_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:

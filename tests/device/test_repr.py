@@ -68,8 +68,8 @@ def test_only_the_corners_of_a_large_array_are_copied() -> None:
 
 
 def test_an_array_larger_than_memory_has_a_text() -> None:
-    x = clarray.broadcast_to(clarray.arange(3), (1 << 50, 3))
-    assert repr(x).endswith(f"[0, 1, 2]], shape=({1 << 50}, 3))")
+    texts = [repr(xp.broadcast_to(xp.arange(3), (1 << 50, 3))) for xp in (np, clarray)]
+    assert texts[0] == texts[1]
 
 
 @pytest.mark.parametrize("spec", ["", ".2f", "e"])
