@@ -17,6 +17,7 @@ from clarray import protocols
 from clarray.runtime import current_device
 
 MODULES = ("numpy", "numpy.linalg", "numpy.fft")
+TELLS_NO_SIGNATURE = {"fromstring"}
 HAS_OLD_ARGUMENTS = np.lib.NumpyVersion(np.__version__) < "2.4.0"  # deprecated ones, which are gone since
 # Names of arguments that are NumPy's own business, or named otherwise in its other texts of the signature.
 NOT_OURS = {
@@ -66,7 +67,9 @@ def test_every_function_that_clarray_has_is_found() -> None:
             continue
         assert protocols.counterpart(function) is ours
         have = inspect.signature(ours).parameters
-        if not HAS_OLD_ARGUMENTS and not any(p.kind is p.VAR_KEYWORD for p in have.values()):
+        if HAS_OLD_ARGUMENTS or function.__name__ in TELLS_NO_SIGNATURE:
+            continue
+        if not any(p.kind is p.VAR_KEYWORD for p in have.values()):
             wanted = inspect.signature(function).parameters.keys() - {"like"}
             assert wanted <= have.keys() | NOT_OURS.get(function.__name__, set()), function.__name__
 
