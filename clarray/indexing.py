@@ -19,7 +19,7 @@ from clarray.expr import build
 from clarray.expr.node import COMPRESS, MASKED, READONLY, Node
 from clarray.expr.overlap import repeats_elements, same_elements
 from clarray.expr.view import View, index, is_basic
-from clarray.operands import array_node, scalar_node
+from clarray.operands import array_node, scalar_node, weak_type
 from clarray.ops.special import cast_loop
 from clarray.windows import view_of, window
 
@@ -233,8 +233,9 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     if not isinstance(dst, DeviceArray):
         raise TypeError(f"copyto() argument 1 must be a clarray array, not {type(dst).__name__}")
     given = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
-    weak = isinstance(src, int | float | complex)
-    if not (weak or np.can_cast(given, dst.dtype, casting)):
+    if weak_type(src) is not None:
+        np.copyto(np.empty(0, dst.dtype), src, casting)  # judges the value too
+    elif not np.can_cast(given, dst.dtype, casting):
         raise TypeError(
             f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule "
             f"'{casting}'"

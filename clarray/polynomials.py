@@ -174,7 +174,7 @@ def polydiv(u: Any, v: Any) -> Any:
     tuple of DeviceArray or poly1d
     """
     dividend, divisor = coefficients_of(u, v) + 0.0, coefficients_of(v, u) + 0.0
-    dtype = np.result_type(dividend.dtype, divisor.dtype)
+    dtype = (dividend[0] + divisor[0]).dtype
     degree = divisor.size - 1
     steps = dividend.size - degree
     scale = 1.0 / divisor[0]

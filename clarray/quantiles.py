@@ -376,6 +376,8 @@ def _skipping(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool)
     count = _valid(a, axis)
     ordered = _sorted(a, axis)
     some = np.maximum(count, 1)  # of a line without numbers the first element, a NaN, is taken
+    if q.dtype.kind == "f":
+        some = some.astype(q.dtype)  # as a weak scalar, which it is where there is one line
     virtual = np.asanyarray(METHODS[method].place(some, q.reshape(q.shape + (1,) * count.ndim)))
     virtual = np.broadcast_to(virtual, q.shape + count.shape)
     if METHODS[method].gamma is None or (method == "linear" and virtual.dtype.kind in "iu"):

@@ -225,7 +225,7 @@ def intersect1d(
 
 def union1d(ar1: Any, ar2: Any) -> DeviceArray:
     """Sorted values that are in at least one of two arrays."""
-    return unique(joining.concatenate(_pair(ar1, ar2), None))
+    return unique(joining.concatenate((ar1, ar2), None))
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
