@@ -141,6 +141,6 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = super().__call__
-        if self.pyfunc is np._NoValue:  # used as a decorator with arguments: what comes is the function
+        if not callable(self.pyfunc):  # a decorator with arguments: what comes is the function
             return call(*args, **kwargs)
         return on_host("clarray.vectorize", call, args, kwargs)

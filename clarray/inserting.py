@@ -106,7 +106,9 @@ def _inserted(source: DeviceArray, positions: Any, values: DeviceArray, axis: in
     extent, count = source.shape[axis], positions.size
     whole = (slice(None),) * axis
     made = _longer(source, count, axis)
-    numbers = positions.astype(np.int64)
+    numbers: Any = positions.astype(np.int64)
+    order: Any
+    old: Any
     numbers = numbers + (numbers < 0) * extent
     if isinstance(numbers, DeviceArray):
         order = argsort(numbers, stable=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -315,7 +315,7 @@ def _arranged(nested: Any, axis: int, ndim: int) -> tuple[tuple[int, ...], Place
     return (*shape[:axis], extent, *shape[axis + 1 :]), placed
 
 
-def _refuse(nested: Any) -> Any:
+def _refuse(nested: Any) -> NoReturn:
     """Raise what NumPy raises for blocks of these shapes."""
 
     def stand_ins(one: Any) -> Any:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, as_array
@@ -37,20 +36,13 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     array = asarray(a)
     if axis is None:
         return reshape(roll(ravel(array), shift, 0), array.shape)
-    axes = [normalize_axis(one, array.ndim) for one in (axis if isinstance(axis, Iterable) else (axis,))]
-    shifts, places = np.broadcast_arrays(_integers(shift), axes)
+    shifts, places = np.broadcast_arrays(shift, normalize_axis_tuple(axis, array.ndim, allow_duplicate=True))
     if shifts.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     total = [0] * array.ndim
     for by, at in zip(shifts.flat, places.flat, strict=True):
         total[at] += int(by)
     return remapped(array, [Map(n, WRAP, by) for n, by in zip(array.shape, total, strict=True)], "K")
-
-
-def _integers(values: Any) -> Any:
-    if isinstance(values, Iterable) and getattr(values, "ndim", 1):
-        return [operator.index(one) for one in values]
-    return operator.index(values)
 
 
 def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it

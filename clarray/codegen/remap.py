@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 
 def remap_source(plan: RemapPlan, capabilities: Capabilities) -> Source:
-    """Render the kernel; its arguments are those of `arguments` in the same order."""
+    """Render the kernel; its arguments are the result, the source, sizes, and then each axis."""
     dialect = make_dialect(capabilities, 1)
     storage, integer = BITS[plan.itemsize], "int32" if plan.index == "int" else "int64"
     params = [f"__global {storage} *yp", f"__global const {storage} *zp", "const long zo", "const long size"]
     kinds = ["buffer", "buffer", "int64", "int64"]
+    if plan.copies:
+        params.append("const long copies")
+        kinds.append("int64")
     words = -(-plan.itemsize // 8)
     for a, map in enumerate(plan.maps):
         names = [f"n{a}", f"zs{a}", *([] if map == SAME else [f"m{a}", f"b{a}"])]
@@ -29,6 +32,7 @@ def remap_source(plan: RemapPlan, capabilities: Capabilities) -> Source:
     body = render(
         "remap",
         maps=plan.maps, V=plan.vector, I=plan.index, policy=plan.policy, storage=storage, params=params,
+        copies=plan.copies,
         stream=plan.stream and capabilities.clang_builtins,
         word=lambda name: f"(ulong2)({name}_0, {name}_1)" if words == 2 else f"({storage}){name}_0",
     )  # fmt: skip

@@ -203,7 +203,8 @@ def _prepare_strided(
     ]
     classes = {id(n): kind for n, kind in zip(placed, kinds[1:], strict=True)}
     axis, staged = _tiles(state, nodes, placed, shape, strides)
-    if not explicit and (axis or "strided" in kinds):
+    apart = any(kind == "strided" and s[-1] != -1 for kind, s in zip(kinds, strides, strict=True))
+    if not explicit and (axis or apart):
         vector = 1  # neighbouring work-items take neighbouring elements
     accesses = tuple("const" if n.op is CONST else classes[id(n)] for n in nodes)
     furthest = max([root.size, *(reach(shape, s) for s in strides)])

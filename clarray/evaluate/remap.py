@@ -13,7 +13,7 @@ from clarray.expr.node import Node
 from clarray.expr.view import View
 from clarray.plan.elementwise import groups
 from clarray.plan.layout import reach
-from clarray.plan.remap import SAME, Axis, remap_plan, simplified
+from clarray.plan.remap import SAME, Axis, copied, remap_plan, simplified
 
 
 def remap(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:
@@ -40,18 +40,23 @@ def remap(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:
         state = state_of(device)
         policy = state.policies.elementwise
         loops = simplified(axes)
-        plan = remap_plan(loops, target.size, reach(view.shape, view.strides), source.dtype.itemsize, policy)
+        itemsize = source.dtype.itemsize
+        copies = copied(loops, itemsize)
+        if copies > 1:
+            del loops[0]
+        plan = remap_plan(loops, target.size, reach(view.shape, view.strides), copies, itemsize, policy)
         kernel = state.prepared.get(plan)
         if kernel is None:
             kernel = state.keep(plan, state.kernel(remap_source(plan, state.capabilities)))
-        args: list[Any] = [made.buffer, memory.buffer, view.offset, target.size]
+        size = target.size // copies
+        args: list[Any] = [made.buffer, memory.buffer, view.offset, size, *([copies] if copies > 1 else [])]
         for axis in reversed(loops):
             args += [axis.extent, axis.stride]
             if axis.map != SAME:
                 args += [axis.source, axis.before]
             args += [word for value in axis.values for word in _words(value, source.dtype)]
-        nbytes = (source.size + target.size) * source.dtype.itemsize
-        units = target.size if policy.chunked else -(-target.size // plan.vector)
+        nbytes = (source.size + target.size) * itemsize
+        units = size if policy.chunked else -(-size // plan.vector)
         count = groups(units, nbytes, state.units, policy)
         Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes).run()
         if memory.shared:

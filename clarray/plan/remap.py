@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, NamedTuple
 
 from clarray.plan.elementwise import index_type
@@ -19,6 +20,8 @@ EDGE = "edge"
 REFLECT = "reflect"
 SYMMETRIC = "symmetric"
 CONSTANT = "constant"
+
+COPIED_BYTES = 1 << 22  # a source larger than this is not read again for each copy of it
 
 _MERGED = (SAME, WRAP, CONSTANT)  # a run of these axes and what lies within them is mapped as one axis
 
@@ -62,6 +65,8 @@ class RemapPlan:
         Bytes of an element.
     vector : int
         Neighbouring elements that are loaded and stored at once.
+    copies : bool
+        Whether what is made is written several times, one after the other.
     stream : bool
         Whether the result bypasses the caches.
     index : str
@@ -73,6 +78,7 @@ class RemapPlan:
     maps: tuple[str, ...]
     itemsize: int
     vector: int
+    copies: bool
     stream: bool
     index: str
     policy: ElementwisePolicy
@@ -105,7 +111,18 @@ def _simple(axis: Axis) -> Axis:
     return Axis(map, extent, stride, source, before, values)
 
 
-def remap_plan(axes: Sequence[Axis], size: int, reach: int, itemsize: int, policy: ElementwisePolicy) -> RemapPlan:
+def copied(axes: Sequence[Axis], itemsize: int) -> int:
+    """How many copies of it a large source is read once for: the extent of the outermost axis, or 1."""
+    first, rest = axes[0], axes[1:]
+    if first.map != SAME or first.stride or not rest or any(a.map != SAME for a in rest):
+        return 1
+    nbytes = prod(a.extent for a in rest) * itemsize
+    return first.extent if nbytes >= COPIED_BYTES and nbytes % 16 == 0 else 1
+
+
+def remap_plan(
+    axes: Sequence[Axis], size: int, reach: int, copies: int, itemsize: int, policy: ElementwisePolicy
+) -> RemapPlan:  # fmt: skip
     """Choose the vectors and the width of positions.
 
     Parameters
@@ -114,10 +131,12 @@ def remap_plan(axes: Sequence[Axis], size: int, reach: int, itemsize: int, polic
         Elements of the result.
     reach : int
         Largest distance between an element of the source and its first.
+    copies : int
+        From `copied`; the axes are without the one that it counts.
     """
     vector = max(1, min(policy.max_width, policy.vector_bytes // itemsize)) if itemsize <= 8 else 1
     furthest = max(size, reach, *(abs(a.before) + 2 * a.source for a in axes))
     return RemapPlan(
-        tuple(a.map for a in reversed(axes)), itemsize, vector,
+        tuple(a.map for a in reversed(axes)), itemsize, vector, copies > 1,
         0 < policy.stream_bytes <= size * itemsize, index_type(furthest, policy.chunked), policy,
     )  # fmt: skip

@@ -3,10 +3,13 @@
 ##   y   row 0 | part 0 | part 1 | ... | row 1 | part 0 | ...      `length` elements of every `pitch`
 ##             e0       e1       e2                                where each part ends
 ##
-## On a CPU a work-item walks its chunk run by run; on a GPU it takes `V` neighbours of a row.
+## On a CPU a work-item copies its chunk part by part; on a GPU it takes `V` neighbours of a row.
 <%namespace name="lines" file="/lib/lines.mako"/>
 <%namespace name="runs" file="/lib/runs.mako"/>
-<% parts = range(count) %>
+<%
+    parts = range(count)
+    BLOCK = 256  # rows
+%>
 typedef ${I} I;
 typedef ${storage} T;
 ## Of the part that position q of a row is in: its pointer at the row's start, and where it begins and ends.
@@ -24,18 +27,30 @@ ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
 void join(${', '.join(params)}) {
   yp += yo;
   const I length = e${count - 1};
-% if policy.chunked:
-  const long group = get_group_id(0), groups = get_num_groups(0), size = rows * length;
-  const long last = size * (group + 1) / groups;
-  long p = size * group / groups;
-  I row = p / length, q = p - row * length;
-  while (p < last) {
-    ${find('row', 'q')}
-    const long n = min((long)(to - q), last - p);
-    copy_run(yp + row * pitch + q, z + q, 1, n);
-    p += n;
+% if policy.chunked and single:
+  const long group = get_group_id(0), groups = get_num_groups(0);
+  const long last = length * (group + 1) / groups;
+  I q = length * group / groups;
+  while (q < last) {
+    ${find('0', 'q')}
+    const I n = min(to, (I)last) - q;
+    copy_run(yp + q, z + q, 1, n);
     q += n;
-    if (q == length) { q = 0; ++row; }
+  }
+% elif policy.chunked:
+  ## some rows at a time, so that the lines of the cache that the parts share are written once
+  const long group = get_group_id(0), groups = get_num_groups(0), last = rows * (group + 1) / groups;
+  for (long r0 = rows * group / groups; r0 < last; r0 += ${BLOCK}) {
+    const long r1 = min(r0 + ${BLOCK}, last);
+% for k in parts:
+    {
+      const I from = ${f'e{k - 1}' if k else '0'}, n = e${k} - from;
+      __global T *y = yp + from;
+      __global const T *z = z${k} + o${k};
+      if (n == 1) { for (long r = r0; r < r1; ++r) y[r * pitch] = z[r]; }
+      else { for (long r = r0; r < r1; ++r) copy_run(y + r * pitch, z + r * n, 1, n); }
+    }
+% endfor
   }
 % else:
   const long size = rows * length;

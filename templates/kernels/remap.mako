@@ -13,7 +13,8 @@
 ##   constant    -1 before the source, -2 after it: no element, but the axis's value for that side
 ##
 ## Positions come in runs: `count` neighbours in the result, `step` (1, 0, -1) apart in the source. On a CPU a work-item
-## walks its chunk run by run; on a GPU it takes `V` neighbours, which are mostly part of one run.
+## walks its chunk run by run; on a GPU it takes `V` neighbours, which are mostly part of one run. With `copies` the
+## whole is written so many times, and read once.
 <%namespace name="lines" file="/lib/lines.mako"/>
 <%namespace name="runs" file="/lib/runs.mako"/>
 <%
@@ -144,7 +145,12 @@ void remap(${', '.join(params)}) {
       if (open) fill_run(yp + p, fill, count);
       else
 % endif
+% if copies:
+      count = min(count, (I)(16384 / sizeof(T)));  // read again, they come from the cache
+      for (long r = 0; r < copies; ++r) copy_run(yp + r * size + p, zp + zb + s * zs0, step * zs0, count);
+% else:
       copy_run(yp + p, zp + zb + s * zs0, step * zs0, count);
+% endif
       p += count;
       c0 += count;
     }
@@ -191,16 +197,24 @@ void remap(${', '.join(params)}) {
 % endif
 % endfor
     }
-% if V > 1:
-    if (m == ${V}) *(__global ${storage}${V}*)(yp + p) = (${storage}${V})(${', '.join(f'v_{w}' for w in range(V))});
-    else {
-% for w in range(V - 1):
-      if (${w} < m) yp[p + ${w}] = v_${w};
-% endfor
-    }
+% if copies:
+    __global T *y = yp + p;
+    for (long r = 0; r < copies; ++r, y += size) {
 % else:
-    yp[p] = v_0;
+    {
+      __global T *y = yp + p;
 % endif
+% if V > 1:
+      if (m == ${V}) *(__global ${storage}${V}*)y = (${storage}${V})(${', '.join(f'v_{w}' for w in range(V))});
+      else {
+% for w in range(V - 1):
+        if (${w} < m) y[${w}] = v_${w};
+% endfor
+      }
+% else:
+      *y = v_0;
+% endif
+    }
   }
 % endif
 }

@@ -59,6 +59,14 @@ def test_rolls_of_any_width(flat: int, other: int, turned: bool) -> None:
     np.testing.assert_array_equal(clarray.roll(array, *both).get(), np.roll(host, *both))
 
 
+def test_copies_of_a_large_array(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clarray.plan.remap.COPIED_BYTES", 64)
+    host = np.arange(48, dtype=np.float32).reshape(6, 8)
+    found = clarray.tile(clarray.array(host), (3, 1)), clarray.tile(clarray.array(host), (2, 2))
+    np.testing.assert_array_equal(found[0].get(), np.tile(host, (3, 1)))
+    np.testing.assert_array_equal(found[1].get(), np.tile(host, (2, 2)))
+
+
 def test_layout_is_kept() -> None:
     host = np.asfortranarray(HOST.astype(np.float32))
     assert clarray.roll(clarray.array(host), 2, 1).strides == np.roll(host, 2, 1).strides

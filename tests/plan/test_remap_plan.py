@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clarray.plan.join import join_plan, together
-from clarray.plan.remap import CONSTANT, EDGE, SAME, WRAP, Axis, remap_plan, simplified
+from clarray.plan.remap import CONSTANT, EDGE, SAME, WRAP, Axis, copied, remap_plan, simplified
 from clarray.plan.tuning.rows import ROWS
 
 
@@ -30,11 +30,19 @@ def test_a_map_takes_what_lies_within_it_along() -> None:
 def test_widths_of_a_remap() -> None:
     gpu, cpu = ROWS["gpu"].elementwise, ROWS["cpu"].elementwise
     axes = [Axis(WRAP, 1 << 28, 1, 1 << 28, 5)]
-    plan = remap_plan(axes, 1 << 28, 1 << 28, 4, gpu)
+    plan = remap_plan(axes, 1 << 28, 1 << 28, 1, 4, gpu)
     assert (plan.maps, plan.vector, plan.index, plan.stream) == ((WRAP,), 4, "int", False)
-    assert remap_plan([Axis(WRAP, 1 << 30, 1, 1 << 30, 5)], 1 << 30, 1 << 30, 1, gpu).index == "long"
-    plan = remap_plan(axes, 1 << 28, 1 << 28, 16, cpu)
+    assert remap_plan([Axis(WRAP, 1 << 30, 1, 1 << 30, 5)], 1 << 30, 1 << 30, 1, 1, gpu).index == "long"
+    plan = remap_plan(axes, 1 << 28, 1 << 28, 1, 16, cpu)
     assert (plan.vector, plan.index, plan.stream) == (1, "long", True)
+
+
+def test_a_large_source_is_read_once_for_its_copies() -> None:
+    assert copied([Axis(SAME, 3, 0), Axis(SAME, 1 << 20, 1)], 4) == 3
+    assert copied([Axis(SAME, 3, 0), Axis(SAME, 1 << 19, 1)], 4) == 1
+    assert copied([Axis(SAME, 3, 0), Axis(SAME, (1 << 20) + 1, 1)], 4) == 1
+    assert copied([Axis(SAME, 3, 0), Axis(WRAP, 1 << 20, 1, 5)], 4) == 1
+    assert copied([Axis(SAME, 3, 0)], 4) == 1
 
 
 def test_what_is_joined_in_one_launch() -> None:
