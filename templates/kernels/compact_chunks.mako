@@ -104,18 +104,17 @@ ${load('j')}
 % else:
     const long count = n - at;
     if (k + 64 <= end && count >= 64 && popcount(found) >= ${policy.dense}) {
-% for b in range(8):
-      {
-        const ${I} j = at + ${8 * b};
+      ${access.rolled(2)}
+      for (int b = 0; b < 64; b += 8) {
+        const ${I} j = at + b;
 ${load('j')}
         const ${out.type} x = ${value.call(0)};
-        const ulong e = places[(found >> ${8 * b}) & 255];
+        const ulong e = places[(found >> b) & 255];
 % for l in range(8):
         ${access.store_element(out, 'k', f'((e >> {8 * l}) & 15)' if l else '(e & 15)', f'x.s{l}')}
 % endfor
         k += e >> 60;
       }
-% endfor
     } else {
       for (; found; found &= found - 1) {
         const ${I} j = at + (long)popcount((found & -found) - 1);

@@ -77,11 +77,18 @@ ${gather(s, base, j, m, tag)}
 % endif
 </%def>
 
-## Over the first `m` lanes. Where these are fewer than V it is the end of an array, which runs once: code of
-## vectors and of several turns for it would take compilers longer than all the rest.
+## Before a loop: it is compiled as it stands, or `turns` at a time. Compilers take several times as long to make
+## vectors and more turns of it, and gain nothing where a loop runs once per array, or is long enough itself.
+<%def name="rolled(turns=1)" filter="trim">
+% if d.clang:
+_Pragma("clang loop vectorize(disable) unroll${f'_count({turns})' if turns > 1 else '(disable)'}")
+% endif
+</%def>
+
+## Over the first `m` lanes; fewer than V are the end of an array.
 <%def name="lanes(m)" filter="trim">
-% if d.clang and m != V:
-_Pragma("clang loop vectorize(disable) unroll(disable)")
+% if m != V:
+${rolled()}
 % endif
 for (int l = 0; l < ${m}; ++l)
 </%def>
