@@ -43,7 +43,7 @@ X = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
         lambda x: np.fft.fft(x).real,
         lambda x: np.fft.fftshift(x),
         lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, axis=1).sum(-1),
-        lambda x: np.ones(3, like=x),
+        lambda x: np.ones(3, np.float32, like=x),
         lambda x: np.full_like(x, 2),
         lambda x: np.where(x > 3, x, 0),
     ],
@@ -127,7 +127,7 @@ def test_copies_are_independent_and_keep_the_layout(made: Any, layout: Any, same
 
 
 def test_pickles_of_special_arrays(same: Any) -> None:
-    for make in (lambda xp: xp.zeros((0, 3)), lambda xp: xp.asarray(np.float32(2)), lambda xp: xp.asarray(X) > 3):
+    for make in (lambda xp: xp.zeros((0, 3), np.int8), lambda xp: xp.asarray(np.float32(2)), lambda xp: xp.asarray(X) > 3):
         same(lambda xp, make=make: pickle.loads(pickle.dumps(make(xp))))
 
 
