@@ -94,7 +94,7 @@ def _complex(
     source = _fitted(array, n, axis, work)
     shape = source.shape
     if n == 1:
-        return source if source is not array else source.copy()
+        return source.copy()
     scaled = not inverse or divisor == n
     key = Key(math.prod(shape[:axis]), n, math.prod(shape[axis + 1 :]), work, scaled)
     return _run(key, source, shape, work, inverse, n if inverse and scaled else 1, divisor)

@@ -6,9 +6,7 @@ one tries it before it is used (`clarray.fft.plans`).
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import io
 import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -61,7 +59,7 @@ class Plan:
         real = dtype.kind == "f"
         if real:
             self._spectrum = (*shape[:-1], shape[-1] // 2 + 1), np.result_type(dtype, np.complex64)
-        with device.lock, contextlib.redirect_stdout(io.StringIO()):  # it prints what it raises
+        with device.lock:
             self._app = bindings().VkFFTApp(
                 shape, dtype, device.main.queue, inplace=False, norm=int(scaled), r2c=real, axes=(axis,)
             )
