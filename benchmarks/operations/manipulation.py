@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from operations.row import NO_OPENCL, Input, Operation, at_least, near_floor
+from operations.row import NO_OPENCL, Input, Operation, at_least, near_floor, uniform
 
-INPUTS: dict[str, Input] = {}
+INPUTS: dict[str, Input] = {"more_rows": Input(lambda s: s["rows"], uniform)}
 
 _ELSEWHERE: dict[str, Any] = {"numexpr": None, **NO_OPENCL}
 _AIMS = at_least(1) | near_floor(1.2)
@@ -35,9 +35,9 @@ OPERATIONS: list[Operation] = [
         aims=_AIMS,
     ),
     Operation(
-        "concatenate((A, A), axis=1)",
-        ("rows",),
-        lambda xp, rows: xp.concatenate((rows, rows), axis=1),
+        "concatenate((A, B), axis=1)",
+        ("rows", "more_rows"),
+        lambda xp, rows, more: xp.concatenate((rows, more), axis=1),
         says=_ELSEWHERE,
         aims=_AIMS,
     ),

@@ -22,6 +22,8 @@ DTYPES = [
     *("float16", "float32", "float64", "complex64", "complex128"),
 ]
 
+FEW_DTYPES = ["bool", "uint8", "float16", "float32", "complex64"]  # one per way of storing and computing
+
 
 def assert_same(ours: Any, theirs: Any) -> None:
     """Same value, dtype and shape; containers and plain Python objects have the same type too."""

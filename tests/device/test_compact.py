@@ -19,7 +19,7 @@ from clarray.evaluate import compact as compaction
 from clarray.evaluate import state_of
 from clarray.runtime import current_device
 
-from .conftest import policy_in_force
+from .conftest import FEW_DTYPES, policy_in_force
 
 HOST = np.arange(60, dtype=np.float32).reshape(3, 4, 5) % 7
 
@@ -45,15 +45,18 @@ def test_sizes_around_every_boundary(shape_of_kernels: str) -> None:
 
 @pytest.mark.parametrize("name", ["own", "tiny-gpu"])
 def test_dtypes(dtype: str, name: str) -> None:
+    if name == "tiny-gpu" and dtype not in FEW_DTYPES:
+        return  # a kernel each, which differ in nothing but the type's name
     random = np.random.default_rng(5)
     values = (random.random(1003) * 100).astype(dtype)
     mask = random.random(1003) < 0.6
     a, m = clarray.array(values), clarray.array(mask)
     with policy_in_force(name):
-        for ours, theirs in ((a[m], values[mask]), (a[1:][m[1:]], values[1:][mask[1:]])):
-            assert ours.dtype == theirs.dtype
-            np.testing.assert_array_equal(ours.get(), theirs)
-        if name == "own":
+        assert a[m].dtype == values.dtype
+        np.testing.assert_array_equal(a[m].get(), values[mask])
+        if dtype in FEW_DTYPES:
+            np.testing.assert_array_equal(a[1:][m[1:]].get(), values[1:][mask[1:]])
+        if name == "own" and dtype in FEW_DTYPES:
             np.testing.assert_array_equal((a + a)[m].get(), (values + values)[mask])
             np.testing.assert_array_equal(clarray.flatnonzero(a).get(), np.flatnonzero(values))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import clarray
 
-from .conftest import check_same
+from .conftest import FEW_DTYPES, check_same
 
 Same = Callable[..., None]
 
@@ -103,6 +103,7 @@ def test_lists_of_labels(same: Same) -> None:
     same(body)
 
 
+@pytest.mark.parametrize("dtype", [*FEW_DTYPES, "int64"])
 def test_dtypes(same: Same, dtype: str) -> None:
     a, b = whole((6, 7), dtype), whole((7, 5), dtype, 1)
     same(lambda xp: [xp.einsum("ij,jk->ik", xp.asarray(a), xp.asarray(b)), xp.einsum("ij->j", xp.asarray(a))])

@@ -14,7 +14,7 @@ import clarray
 from clarray.evaluate import state_of
 from clarray.runtime import current_device
 
-from .conftest import policy_in_force
+from .conftest import FEW_DTYPES, policy_in_force
 
 Same = Callable[..., None]
 
@@ -38,7 +38,7 @@ def test_every_dtype(same: Same, dtype: str) -> None:
 
     def body(xp: ModuleType) -> Any:
         x, y, w = xp.asarray(a), xp.asarray(b), xp.asarray(v)
-        return [x @ y, w @ y, xp.vdot(w, w)]
+        return [x @ y, *([w @ y, xp.vdot(w, w)] if dtype in FEW_DTYPES else [])]
 
     same(body)
 

@@ -50,6 +50,7 @@ def test_every_dtype(kind: str, policy: str) -> None:
     check("median_filter", x, 3)
     if policy == "own":
         check("median_filter", x, 9)
+    if policy == "own" and kind in ("uint8", "int64", "bool", "float32"):
         check("minimum_filter", x, (3, 4))
         check("maximum_filter", x, footprint=[[0, 1, 0], [1, 1, 1], [0, 1, 1]])
 
