@@ -97,12 +97,15 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool
 
 
 def _operands(a: Any, b: Any) -> tuple[DeviceArray, DeviceArray] | None:
-    """Both operands as arrays, or None where one is none."""
+    """Both operands as arrays, or None where one is none of numbers."""
     device = device_of_operands((a, b))
     try:
-        return as_array(a, device), as_array(b, device)
-    except (TypeError, ValueError):
+        hosts = [np.asarray(x) for x in (a, b) if not isinstance(x, DeviceArray)]
+    except ValueError:  # sequences of unequal lengths
         return None
+    if any(x.dtype.kind not in "biufc" for x in hosts):
+        return None
+    return as_array(a, device), as_array(b, device)
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 import clarray
 from clarray.ops.dtypes import DTYPES
+from clarray.runtime import current_device
 
 
 def both(*hosts: Any) -> list[tuple[Any, Any]]:
@@ -17,6 +18,12 @@ def both(*hosts: Any) -> list[tuple[Any, Any]]:
 
 
 ARRAYS = both(np.ones(2, "i1"), np.float32(2) * np.ones((), "f4"), np.zeros((0, 3), "c8"), np.ones(1, bool))
+
+
+def needs(dtype: np.dtype) -> None:
+    """Skip a test of a dtype that the device lacks."""
+    if dtype in (np.float64, np.complex128) and not current_device().capabilities.fp64:
+        pytest.skip("the device has no float64")
 
 
 def outcome(function: Any, *args: Any) -> Any:
@@ -49,12 +56,14 @@ def test_can_cast() -> None:
 def test_min_scalar_type(value: Any) -> None:
     assert clarray.min_scalar_type(value) == np.min_scalar_type(value)
     host = np.asarray(value)
+    needs(host.dtype)
     assert clarray.min_scalar_type(clarray.asarray(host)) == np.min_scalar_type(host)
     assert clarray.min_scalar_type(clarray.asarray(host[None])) == np.min_scalar_type(host[None])
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_kinds(dtype: np.dtype) -> None:
+    needs(dtype)
     host, ours = np.ones(2, dtype), clarray.ones(2, dtype)
     assert clarray.iscomplexobj(ours) is np.iscomplexobj(host)
     assert clarray.isrealobj(ours) is np.isrealobj(host)
@@ -66,7 +75,7 @@ def test_kinds(dtype: np.dtype) -> None:
 def test_scalars_are_no_arrays() -> None:
     for value in (1, 2.5, np.float32(1), "text", None, [1], b""):
         assert clarray.isscalar(value) == np.isscalar(value)
-    assert not clarray.isscalar(clarray.asarray(1.0))
+    assert not clarray.isscalar(clarray.asarray(1))
 
 
 def test_numpy_finds_them_for_device_arrays() -> None:
@@ -82,5 +91,5 @@ def test_names_are_numpys() -> None:
 
     for name in set(numpy_names.__all__) - {"ndarray", "ufunc"}:
         assert getattr(clarray, name) is getattr(np, name)
-    assert isinstance(clarray.ones(1), clarray.ndarray)
+    assert isinstance(clarray.arange(1), clarray.ndarray)
     assert isinstance(clarray.add, clarray.ufunc)

@@ -41,7 +41,7 @@ def test_gradient_errors() -> None:
     check_close("gradient", GRID, edge_order=3)
     check_close("gradient", GRID, 1, 2, 3)
     check_close("gradient", GRID, EVEN, EVEN)
-    check_close("gradient", GRID, np.ones((2, 2)), 1)
+    check_close("gradient", GRID, np.ones((2, 2), "float32"), 1)
     check_close("gradient", GRID[:1])
     check_close("gradient", GRID[:2], axis=0, edge_order=2)
     check_close("gradient", GRID > 0.5, axis=0)
