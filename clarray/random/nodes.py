@@ -100,6 +100,8 @@ def _drawing(name: str, inputs: tuple[np.dtype, ...], out: np.dtype) -> Loop:
 
 def drawn(name: str, take: Take, shape: Shape, parameters: Sequence[Node], out: np.dtype) -> Node:
     """Grow a distribution of templates/lib/distributions.mako; each element has blocks of its own."""
-    _, position = _positions(shape)
+    suffix, position = _positions(shape)
     nodes: Any = (position, *take(math.prod(shape)).constants(), *parameters)
-    return build.nary(_drawing(name, tuple(n.dtype for n in nodes), out), nodes)
+    inputs = tuple(n.dtype for n in nodes)
+    by_vectors = name in ("gamma", "loggamma")
+    return build.nary(random_loop(f"{name}s{suffix}", inputs, out) if by_vectors else _drawing(name, inputs, out), nodes)

@@ -42,6 +42,67 @@ HELPER ${t} ca_loggamma_${t}(${where()}, ${t} shape) {
   return r + ca_portable_log_${t}(ca_inside_${t}(${one(t)})) / shape;
 }
 </%def>
+## Gamma variates by vectors: the first attempt of all lanes at once, which one in twenty needs another of.
+<%def name="gammas(t)">
+${by_vectors(t, "uint", "gamma", "gammas")}
+</%def>
+<%def name="gammas_far(t)">
+${by_vectors(t, "long", "gamma", "gammas_far")}
+</%def>
+<%def name="loggammas(t)">
+${by_vectors(t, "uint", "loggamma", "loggammas")}
+</%def>
+<%def name="loggammas_far(t)">
+${by_vectors(t, "long", "loggamma", "loggammas_far")}
+</%def>
+<%def name="by_vectors(t, position, scalar, name)">
+<%
+    from clarray.codegen.ctype import CType
+    n = t.width
+    p, u, w = CType(position, n), CType("uint", n), CType("ulong", n)
+    numbers = ", ".join(f"{u} {x}" for x in ("k0", "k1", "f0", "f1", "stream"))
+    one, two = ("low", "high")
+    if t.bits == 32:
+        one = dialect.convert(f"(low & ({w})(0xFFFFFFFFUL))", w, u)
+        two = dialect.convert(f"(low >> ({w})(32UL))", w, u)
+    logarithm = scalar == "loggamma"
+%>\
+HELPER ${t} ca_${name}_${t}(${p} i, ${numbers}, ${t} shape) {
+% if n == 1:
+  return ca_${scalar}_${t}((ulong)i, ca_joined_ulong(k0, k1), ca_joined_ulong(f0, f1), stream, shape);
+% else:
+  const ulong key = ca_joined_ulong(k0.s0, k1.s0), first = ca_joined_ulong(f0.s0, f1.s0);
+  const ${w} at = ${dialect.convert("i", p, w)};
+  const ${t.int_} small = shape < ${t.lit(1)}, sound = shape > ${t.lit(0)};
+  const ${t} d = (small ? shape + ${t.lit(1)} : shape) - ${t.lit("0.3333333333333333")};
+  ${w} low, high;
+  ca_lane_blocks_${w}(at, 1, key, first, stream.s0, &low, &high);
+  const ${t} x = ca_normal_${t}(${one}), v = ${t.lit(1)} + ${t.lit(1)} / sqrt(${t.lit(9)} * d) * x;
+  const ${t} q = ca_inside_${t}(${two});
+  ${t} cube = v * v * v;
+  const ${t.int_} positive = v > ${t.lit(0)};
+  ${t.int_} fits = q < ${t.lit(1)} - ${t.lit("0.0331")} * (x * x) * (x * x);
+  fits |= ca_portable_log_${t}(q) < ${t.lit("0.5")} * x * x + d * (${t.lit(1)} - cube + ca_portable_log_${t}(positive ? cube : ${t.lit(1)}));
+  const ${t.int_} again = ~(fits & positive) & sound;
+  if (ca_some_${t.int_}(again)) {
+    ${w.lane} is[${n}];
+    ${t.lane} ds[${n}], cubes[${n}];
+    ${t.int_.lane} which[${n}];
+    vstore${n}(at, 0, is); vstore${n}(d, 0, ds); vstore${n}(cube, 0, cubes); vstore${n}(again, 0, which);
+    for (int l = 0; l < ${n}; ++l)
+      if (which[l]) cubes[l] = ca_gamma_core_${t.lane}(is[l], key, first, stream.s0, ds[l]);
+    cube = vload${n}(0, cubes);
+  }
+  ${t} r = ${f"ca_portable_log_{t}(d) + ca_portable_log_{t}(sound ? cube : {t.lit(1)})" if logarithm else "d * cube"};
+  if (ca_some_${t.int_}(small)) {
+    ca_lane_blocks_${w}(at, 0, key, first, stream.s0, &low, &high);
+    const ${t} power = ca_portable_log_${t}(ca_inside_${t}(${one})) / (sound ? shape : ${t.lit(1)});
+    r = small ? ${f"r + power" if logarithm else f"r * ca_portable_exp_{t}(power)"} : r;
+  }
+  return sound ? r : ${f"(shape == {t.lit(0)} ? -{t.inf} : shape)" if logarithm else "shape"};
+% endif
+}
+</%def>
 <%def name="vonmises(t)">
 /* Best & Fisher (Efficient simulation of the von Mises distribution, 1979), around 0; flat where kappa is tiny, normal
    where it is large. */

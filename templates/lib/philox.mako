@@ -59,6 +59,27 @@ HELPER ${t} ca_blocks_${t}(ulong block, ulong key, uint stream) {
   return (x & low) | (y << (${t})(32UL));
 }
 </%def>
+<%def name="lane_blocks(t)">
+/* The blocks of ${t.width} elements at one attempt: words 0 and 1 of each in a lane of `low`, 2 and 3 in one of `high`. */
+HELPER void ca_lane_blocks_${t}(${t} i, uint attempt, ulong key, ulong first, uint stream, ${t} *low, ${t} *high) {
+  const ${t} mask = (${t})(0xFFFFFFFFUL), block = (${t})(first) + i;
+  ${t} a = block & mask, b = block >> (${t})(32UL), c = (${t})((ulong)stream), d = (${t})((ulong)attempt);
+  uint k0 = (uint)key, k1 = (uint)(key >> 32);
+% for turn in range(10):
+  {
+    const ${t} p = (a & mask) * (${t})(0xD2511F53UL), q = (c & mask) * (${t})(0xCD9E8D57UL);
+    a = (q >> (${t})(32UL)) ^ b ^ (${t})((ulong)k0);
+    c = (p >> (${t})(32UL)) ^ d ^ (${t})((ulong)k1);
+    b = q;
+    d = p;
+    k0 += 0x9E3779B9U;
+    k1 += 0xBB67AE85U;
+  }
+% endfor
+  *low = (a & mask) | (b << (${t})(32UL));
+  *high = (c & mask) | (d << (${t})(32UL));
+}
+</%def>
 <%def name="words(t)">
 ${draw(t, "uint", "words")}
 </%def>
