@@ -55,7 +55,7 @@ class Capabilities:
     little_endian : bool
         Byte order.
     int64_atomics : bool
-        Atomic minimum and maximum of 64-bit integers.
+        Atomic exchange and maximum of 64-bit integers.
     """
 
     kind: str
@@ -152,8 +152,11 @@ def _compiles(context: cl.Context, device: cl.Device, source: str) -> bool:
     return True
 
 
+KINDS = ("cpu", "gpu", "accelerator")
+
+
 def kind(device: cl.Device) -> str:
-    """Give 'cpu', 'gpu' or 'accelerator'."""
+    """Give one of `KINDS`."""
     if device.type & cl.device_type.GPU:
         return "gpu"
     return "cpu" if device.type & cl.device_type.CPU else "accelerator"
@@ -183,7 +186,7 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         clang_builtins=compiled.clang_builtins,
         function_attribute=compiled.function_attribute,
         little_endian=bool(device.endian_little),
-        int64_atomics="cl_khr_int64_extended_atomics" in extensions,
+        int64_atomics={"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"} <= {*extensions},
     )
 
 

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 import pyopencl as cl
 
 from clarray.runtime import pocl
-from clarray.runtime.capabilities import kind
+from clarray.runtime.capabilities import KINDS, kind
 from clarray.runtime.device import Device
 from clarray.runtime.environment import prepared_environment
 from clarray.runtime.memory import Memory
@@ -59,12 +59,13 @@ def devices() -> list[Device]:
 
 
 def find_device(which: str | int | Device | None = None) -> Device:
-    """Give a device by its index in `devices`, part of a name, or itself.
+    """Give a device by its index in `devices`, part of a name, its kind, or itself.
 
     Parameters
     ----------
     which : str, int, Device or None
-        An index; or a part, in any case, of a platform's or device's name; None is the default:
+        An index; or a part, in any case, of a platform's or device's name; or "cpu", "gpu" or
+        "accelerator": the device in use if it is one, else the first. None is the default:
         CLARRAY_DEVICE, else the first GPU, else the first device.
     """
     if isinstance(which, Device):
@@ -119,6 +120,11 @@ def _by_name(part: str) -> Device:
     """
     listed = devices()
     wanted = part.lower()
+    if wanted in KINDS:
+        in_use = _used.get(None) or _chosen
+        fitting = [d for d in (in_use, *listed) if d is not None and kind(d.cl_device) == wanted]
+        if fitting:
+            return fitting[0]
     for names in (_platform_names, _device_names):
         for device in listed:
             if any(wanted in name.lower() for name in names(device.cl_device)):

@@ -104,6 +104,20 @@ def test_choosing_by_the_variable(fresh: Any) -> None:
     assert lines[0] in result.stderr
 
 
+def test_choosing_by_kind(fresh: Any) -> None:
+    code = """
+import clarray
+from clarray.runtime import current_device, find_device
+cpus = [d for d in clarray.devices() if d.capabilities.kind == "cpu"]
+with clarray.device(cpus[-1]):
+    assert find_device("CPU") is cpus[-1]
+    assert clarray.zeros(1, "f4").to_device("cpu").device is cpus[-1]
+assert find_device("cpu") is (current_device() if current_device() in cpus else cpus[0])
+print(current_device().capabilities.kind)
+"""
+    assert fresh(code, CLARRAY_DEVICE="cpu").stdout == "cpu\n"
+
+
 def test_double_precision_can_be_switched_off(fresh: Any) -> None:
     code = "from clarray.runtime import current_device as c; print(c().capabilities.fp64)"
     assert fresh(code, CLARRAY_SIMULATE_NO_FP64="1").stdout == "False\n"
