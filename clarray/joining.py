@@ -62,12 +62,11 @@ def concatenate(
     if not isinstance(arrays, Iterable) or isinstance(arrays, Iterator):
         raise TypeError("The first input argument needs to be a sequence")
     given = list(arrays)
-    parts = _on_one_device(given, out)
-    kinds = [part.dtype for part in parts]
     if axis is None:
-        kinds = [part.dtype if weak_type(x) is None else x for x, part in zip(given, parts, strict=True)]
-        parts = [ravel(part) for part in parts]
+        parts = [ravel(part) for part in _on_one_device(_strong(given), out)]
         axis = 0
+    else:
+        parts = _on_one_device(given, out)
     shape, axis = _joined_shape(parts, axis)
     if out is not None:
         if dtype is not None:
@@ -76,7 +75,7 @@ def concatenate(
             raise ValueError("Output array is the wrong shape")
         wanted = out.dtype
     else:
-        wanted = np.result_type(*kinds) if dtype is None else np.dtype(dtype)
+        wanted = np.result_type(*(part.dtype for part in parts)) if dtype is None else np.dtype(dtype)
     for kind in dict.fromkeys(part.dtype for part in parts):
         if not np.can_cast(kind, wanted, casting):
             raise TypeError(
@@ -116,6 +115,15 @@ concat = concatenate
 def _on_one_device(given: list[Any], *others: Any) -> list[DeviceArray]:
     device = ufunc_calls.device_of_operands((*given, *others))
     return [as_array(a, device) for a in given]
+
+
+def _strong(given: list[Any]) -> list[Any]:
+    """The same, Python's scalars in the dtype that they take beside the others."""
+    if all(weak_type(x) is None for x in given):
+        return given
+    kinds = [x if weak_type(x) is not None else getattr(x, "dtype", None) or np.asarray(x).dtype for x in given]
+    dtype = np.result_type(*kinds)
+    return [x if weak_type(x) is None else np.array(x, dtype) for x in given]
 
 
 def _order(parts: list[DeviceArray]) -> str:

@@ -10,25 +10,25 @@ import pytest
 
 import clarray
 
-HOST = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+HOST = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
 
 JOINS: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: xp.concatenate([a, a]),
     lambda xp, a: xp.concatenate((a, a[:, :1], a[:, :0]), axis=-2),
     lambda xp, a: xp.concat([a, a.astype(np.int16)], axis=2),
     lambda xp, a: xp.concatenate([a, a[0, 0]], axis=None),
-    lambda xp, a: xp.concatenate([a, 1.5], axis=None),
-    lambda xp, a: xp.concatenate([a, np.float64(1.5)], axis=None),
+    lambda xp, a: xp.concatenate([a.astype(np.float32), 1.5, 2], axis=None),
+    lambda xp, a: xp.concatenate([a, np.int64(1), [7, 8]], axis=None),
     lambda xp, a: xp.concatenate(a),
     lambda xp, a: xp.concatenate([a.T, a.T * 2], axis=1),
-    lambda xp, a: xp.concatenate([a, a], dtype=np.float64),
-    lambda xp, a: xp.concatenate([a, a], dtype=np.int32, casting="unsafe"),
+    lambda xp, a: xp.concatenate([a, a], dtype=np.int64),
+    lambda xp, a: xp.concatenate([a, a], dtype=np.uint8, casting="unsafe"),
     lambda xp, a: xp.concatenate([a[0], a[1]], out=xp.zeros((6, 4), dtype=np.float32)),
     lambda xp, a: xp.stack([a, a + 1], axis=-1),
     lambda xp, a: xp.stack(a, axis=1),
-    lambda xp, a: xp.stack([a[0, 0], [1, 2, 3, 4]], dtype=np.float64),
-    lambda xp, a: [xp.vstack([a[0], a[0, 0]]), xp.vstack(a), xp.vstack([1, 2.5])],
-    lambda xp, a: [xp.hstack([a[0], a[1]]), xp.hstack([a[0, 0], 5]), xp.hstack([a, a], dtype=np.float64)],
+    lambda xp, a: xp.stack([a[0, 0], [1, 2, 3, 4]], dtype=np.int64),
+    lambda xp, a: [xp.vstack([a[0], a[0, 0]]), xp.vstack(a), xp.vstack([1, 2])],
+    lambda xp, a: [xp.hstack([a[0], a[1]]), xp.hstack([a[0, 0], 5]), xp.hstack([a, a], dtype=np.int64)],
     lambda xp, a: [xp.dstack([a, a]), xp.dstack([a[0], a[1]]), xp.dstack([a[0, 0], a[0, 1]])],
     lambda xp, a: [xp.column_stack([a[0, 0], a[0, 1]]), xp.column_stack([a[0], a[0, :, 0]])],
     lambda xp, a: [xp.append(a, a[0]), xp.append(a, a[:1], 0), xp.append(a, 1), xp.append(a[0, 0], [1, 2])],
@@ -47,8 +47,8 @@ WRONG: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: xp.concatenate([a[0, 0, 0], a[0, 0, 0]]),
     lambda xp, a: xp.concatenate([a, a], axis=3),
     lambda xp, a: xp.concatenate([a, a], out=a),
-    lambda xp, a: xp.concatenate([a, a], out=xp.zeros((4, 3, 4)), dtype=np.float64),
-    lambda xp, a: xp.concatenate([a, a], dtype=np.int32),
+    lambda xp, a: xp.concatenate([a, a], out=xp.zeros((4, 3, 4), dtype=int), dtype=np.int64),
+    lambda xp, a: xp.concatenate([a, a], dtype=np.uint8),
     lambda xp, a: xp.stack([]),
     lambda xp, a: xp.stack([a, a[0]]),
     lambda xp, a: xp.stack([a, a], axis=5),
@@ -96,7 +96,7 @@ BLOCKS: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: xp.block([[a[0, 0]], [a[0, 1]]]),
     lambda xp, a: xp.block([[[a], [a]], [[a], [a]]]),
     lambda xp, a: xp.block([a, a]),
-    lambda xp, a: xp.block([[a[0], xp.zeros((3, 0))], [a[0, :, :0], a[1]]]),
+    lambda xp, a: xp.block([[a[0], xp.zeros((3, 0), dtype=int)], [a[0, :, :0], a[1]]]),
     lambda xp, a: xp.block(a),
     lambda xp, a: xp.block(3),
     lambda xp, a: xp.block([a[0], (1, 2)]),
@@ -147,7 +147,7 @@ GRIDS: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: xp.meshgrid(a[0, 0], a[0, :, 0], [1, 2], indexing="ij"),
     lambda xp, a: xp.meshgrid(a[0, 0], a[0, :, 0], sparse=True),
     lambda xp, a: xp.meshgrid(a[0, 0], a[0, :, 0], 5, copy=False),
-    lambda xp, a: [xp.meshgrid(a[0, 0]), xp.meshgrid(xp.asarray(1.0), a[0, 0])],
+    lambda xp, a: [xp.meshgrid(a[0, 0]), xp.meshgrid(xp.asarray(1), a[0, 0])],
     lambda xp, a: xp.meshgrid(a[0, 0], indexing="yx"),
 ]  # fmt: skip
 
@@ -167,6 +167,6 @@ def test_broadcast_object(same: Any) -> None:
         return [*facts, first, rest, common.index]
 
     same(body)
-    same(lambda xp: xp.broadcast(xp.zeros(2), xp.zeros(3)))
+    same(lambda xp: xp.broadcast(xp.asarray([1, 2]), xp.asarray([1, 2, 3])))
     with pytest.raises(AttributeError):
         _ = clarray.broadcast([1]).iters_

@@ -93,6 +93,8 @@ STATISTICS = [
 
 @pytest.mark.parametrize(("mode", "kind"), STATISTICS)
 def test_statistics(mode: Any, kind: str) -> None:
+    if (mode, kind) == ("mean", "uint8") and not current_device().capabilities.fp64:
+        pytest.skip("NumPy's means of integers are float64")
     host = HOST.astype(kind)
     for width, length in ((2, None), (WIDTHS[2], ((1, 2), (2, 1), (9, 3))), ((1, 3), 2)):
         found = clarray.pad(clarray.array(host), width, mode, stat_length=length)
