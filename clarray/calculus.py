@@ -11,12 +11,12 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray import scans
 from clarray.array import DeviceArray, as_array, wrap
-from clarray.composing import Operand, applied, as_operand, chosen, imag_part, real_part
+from clarray.composing import Operand, applied, as_operand, chosen
 from clarray.creation import empty
 from clarray.expr.node import Node
 from clarray.expr.view import normalize_axis
 from clarray.hostdata import device_dtype
-from clarray.manipulation import reshape
+from clarray.manipulation import imag, real, reshape
 from clarray.ufunc_calls import assign, cast, device_of_operands, settled
 
 __all__ = ["angle", "gradient", "unwrap"]
@@ -42,8 +42,9 @@ def angle(z: Any, deg: bool = False) -> DeviceArray:
     deg : bool
         Give degrees rather than radians.
     """
-    node = as_array(z)._node
-    turned = applied(np.arctan2, imag_part(node) if node.dtype.kind == "c" else 0, real_part(node))
+    array = as_array(z)
+    # views of the parts are computed in vectors on a CPU, whole complex numbers one by one
+    turned = applied(np.arctan2, imag(array)._node if array.dtype.kind == "c" else 0, real(array)._node)
     if deg:
         turned = _multiply(turned, 180 / math.pi)
     found: DeviceArray = settled(turned)
