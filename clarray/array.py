@@ -358,7 +358,7 @@ class DeviceArray(ArrayMethods):
         return dlpack.export(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return dlpack.device_of(self)
+        return dlpack.place_of(self)
 
     def __reduce__(self) -> Any:
         return protocols.rebuild, (self.get(),)

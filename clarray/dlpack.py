@@ -34,7 +34,7 @@ def export(array: DeviceArray, stream: Any, max_version: Any, dl_device: Any, co
     """``__dlpack__``: a capsule of an array."""
     if stream is not None:
         raise RuntimeError("stream must be None: clarray orders the work of a device itself")
-    where = device_of(array)
+    where = place_of(array)
     if dl_device is None:
         dl_device = where
     dl_device = (int(dl_device[0]), int(dl_device[1]))
@@ -63,7 +63,7 @@ def _mark_copied(capsule: Any) -> None:
         flags.value |= _COPIED
 
 
-def device_of(array: DeviceArray) -> tuple[int, int]:
+def place_of(array: DeviceArray) -> tuple[int, int]:
     """``__dlpack_device__``: the host for a device that works in its memory, else an OpenCL device."""
     device = array.device
     if device.capabilities.host_memory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import gc
 from collections.abc import Iterator
@@ -38,6 +39,13 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def name_of(capsule: Any) -> str:
     return repr(capsule).split('"')[1]
+
+
+def flags_of(capsule: Any) -> int:
+    """The flags of a versioned capsule: 1 for read-only, 2 for copied."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.c_uint64.from_address(pointer(capsule, b"dltensor_versioned") + 24).value
 
 
 class Foreign:
@@ -147,6 +155,8 @@ def test_read_only_arrays_are_told() -> None:
 
 @pytest.mark.usefixtures("on_host")
 def test_a_copy_is_the_consumers_alone() -> None:
+    x = clarray.arange(3)
+    assert [flags_of(x.__dlpack__(max_version=(1, 0), copy=copy)) for copy in (True, False)] == [2, 0]
     x = clarray.arange(3)
     host = np.from_dlpack(x, copy=True)
     host[:] = 9
