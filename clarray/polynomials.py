@@ -70,7 +70,7 @@ def _first(mask: DeviceArray) -> int:
 
 
 def polyval(p: Any, x: Any) -> Any:
-    """The values of a polynomial by Horner's rule, computed in one pass over `x` for up to some ten coefficients.
+    """The values of a polynomial by Horner's rule, in one pass over `x` for every ten coefficients or so.
 
     Parameters
     ----------
