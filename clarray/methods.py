@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,11 @@ class ArrayMethods:
     """What `clarray.DeviceArray` inherits."""
 
     __slots__ = ()
+
+    __class_getitem__ = classmethod(GenericAlias)  # annotations such as ndarray[tuple[int, int], dtype]
+
+    def __delitem__(self, key: Any) -> None:
+        raise ValueError("cannot delete array elements")
 
     # Reductions ---------------------------------------------------------------------------------
 

@@ -48,3 +48,16 @@ def test_to_device() -> None:
         assert moved.tolist() == [0, 1, 2, 3, 4]
     with pytest.raises(ValueError, match="stream must be None"):
         array.to_device(array.device, stream=1)
+
+
+def test_elements_cannot_be_deleted(same: Callable[..., None]) -> None:
+    def body(xp: Any) -> None:
+        array = xp.arange(3)
+        del array[0]
+
+    same(body)
+
+
+def test_arrays_as_annotations() -> None:
+    alias = clarray.ndarray[tuple[int, int], np.dtype[np.float32]]
+    assert alias.__origin__ is clarray.DeviceArray
