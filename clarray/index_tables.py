@@ -210,14 +210,15 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     modes = mode if isinstance(mode, tuple | list) else (mode,) * len(extents)
     modes = [check_mode(one) for one in modes]
     steps = _steps(extents, order)
-    if prod(extents) > _MOST:
+    size = prod(extents)
+    if size > _MOST:
         raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
     if len(multi_index) != len(extents):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(extents)}")
     device = ufunc_calls.device_of_operands(tuple(multi_index))
     given = [_integers(one, device)._node for one in multi_index]
     shape = broadcast_shapes([one.shape for one in given])
-    if not prod(extents) and prod(shape):
+    if size == 0 and prod(shape) > 0:
         raise ValueError("cannot unravel if shape has zero entries (is empty).")
     number: Any = 0
     wrong: Any = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 
-MOVING = ("gather", "scatter", "settle")  # between the array, z, and what lies in order, y
+MOVING = ("gather", "scatter", "own", "settle")  # between the array, z, and what lies in order, y
 NOTING = ("mark", "claim", "settle", "offer", "collect")  # with a word per element of the array
 
 
@@ -33,7 +33,7 @@ def gather_source(
     if plan.mode == "raise":
         params.append("__global int *error")
         kinds.append("buffer")
-    if plan.mode != "known":
+    if plan.mode != "known" or plan.op == "own":
         params.append("const long bound")
         kinds.append("int64")
     note = "ulong" if plan.wide or plan.op in ("offer", "collect") else "uint"
@@ -64,8 +64,9 @@ def gather_source(
         work_group=plan.policy.work_group,
     )  # fmt: skip
     text = source(body, dialect, capabilities.function_attribute)
-    if note == "ulong" and plan.op in ("claim", "offer"):
-        text = "#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable\n" + text
+    if note == "ulong":
+        needed = "base" if plan.op == "mark" else "extended"
+        text = f"#pragma OPENCL EXTENSION cl_khr_int64_{needed}_atomics : enable\n{text}"
     return Source(plan.op, text, tuple(kinds))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from clarray.codegen.expression import distinct
 from clarray.codegen.gather import gather_source
 from clarray.evaluate import evaluate, flush_readers, settle
+from clarray.evaluate.compact import flat
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index, intern_structure
 from clarray.expr.view import Shape, View
@@ -30,6 +31,7 @@ from clarray.plan.layout import aligned
 from clarray.runtime import Memory
 
 _INT64 = np.dtype(np.int64)
+OWNERS = 8  # work-items of a CPU, at most, that read the whole list and write each a part of the elements
 SPREAD = 4  # elements per number, at most, for which notes of all elements are worth it
 
 
@@ -166,25 +168,20 @@ def scatter_named(array: Node, named: Named, value: Node, once: bool = False) ->
             return
         if once or value.size == 1:
             _run(state, "scatter", array, _checked(state, named), value)
-        elif state.policies.elementwise.chunked or not _may_note(state, named):
-            _run(state, "scatter", array, _checked(state, named), value, alone=True)
-        elif _fits_notes(named, value.dtype.itemsize):
+        elif state.policies.elementwise.chunked:
+            _run(state, "own", array, _checked(state, named), value)
+        elif _fits_notes(state, named, value.dtype.itemsize):
             _scatter_by_offers(state, array, named, value)
         else:
             _scatter_by_claims(state, array, named, value)
         _finish(state, (array, value, *(named.numbers.inputs or (named.numbers,))))
 
 
-def _may_note(state: DeviceState, named: Named) -> bool:
-    """Whether work-items can agree on which of the numbers that repeat is the last one."""
-    return prod(named.shape) <= MOST or state.capabilities.int64_atomics
-
-
-def _fits_notes(named: Named, itemsize: int) -> bool:
+def _fits_notes(state: DeviceState, named: Named, itemsize: int) -> bool:
     """Whether numbers and elements are noted together, in words of 64 bits for all elements of the array."""
     listed = prod(named.shape)
-    small = itemsize <= 4 and named.rest.size == 1 and listed < 2 * MOST
-    return small and named.bound <= SPREAD * listed
+    small = itemsize <= 4 and named.rest.size == 1 and listed <= MOST
+    return small and state.capabilities.int64_atomics and named.bound <= SPREAD * listed
 
 
 def _scatter_by_offers(state: DeviceState, array: Node, named: Named, value: Node) -> None:
@@ -200,6 +197,11 @@ def _scatter_by_offers(state: DeviceState, array: Node, named: Named, value: Nod
 def _scatter_by_claims(state: DeviceState, array: Node, named: Named, value: Node) -> None:
     """Let every element that is written be claimed by the largest position in the list."""
     wide = prod(named.shape) > MOST
+    if wide and not state.capabilities.int64_atomics:
+        raise NotImplementedError(
+            f"a write through {prod(named.shape):,} indices, which may repeat: {state.capabilities.name} has "
+            f"no 64-bit atomic operations, and {MOST:,} at once are the most without"
+        )
     notes = state.device.allocate((8 if wide else 4) * named.bound)
     bare = _bare(named)
     _run(state, "mark", None, bare, None, notes)
@@ -259,17 +261,20 @@ def _space(named: Named, nodes: Sequence[Node]) -> GatherSpace:
 
 def _run(
     state: DeviceState, op: str, array: Node | None, named: Named, other: Node | None,
-    notes: Memory | None = None, alone: bool = False,
+    notes: Memory | None = None,
 ) -> None:  # fmt: skip
     policy = state.policies.elementwise
     numbers = _as_int64(named.numbers)
+    if policy.chunked:  # a list in several loops costs a CPU a division per number
+        numbers = flat(state, numbers, named.shape)
     pattern, nodes = distinct(numbers.inputs or (numbers,))
     space = _space(named, nodes)
     moved = [n for n in (array, other) if n is not None]
     itemsize = moved[0].dtype.itemsize if moved else 1
     starts = [named.rest.offset, 0 if other is None else other.offset]
-    single = op in ("scatter", "settle") and other is not None and other.size == 1
-    words = widening(space, itemsize, starts) if len(moved) == 2 and not single else 1
+    single = op in ("scatter", "own", "settle") and other is not None and other.size == 1
+    joins = len(moved) == 2 and not single and not policy.chunked  # a CPU's compiler makes vectors of a row's loop
+    words = widening(space, itemsize, starts) if joins else 1
     space, itemsize, starts = widened(space, words), itemsize * words, [x // words for x in starts]
     kinds = ["const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes]
     plan = gather_plan(op, named.mode, kinds, space, itemsize, single, policy)
@@ -280,7 +285,7 @@ def _run(
     error = _error_cell(state) if named.mode == "raise" else None
     args = data_arguments(nodes)
     args += [error.buffer] if error is not None else []
-    args += [named.bound] if named.mode != "known" else []
+    args += [named.bound] if named.mode != "known" or op == "own" else []
     args += [notes.buffer] if notes is not None else []
     for node, start in ((array, starts[0]), (other, starts[1])):
         if node is not None:
@@ -289,7 +294,8 @@ def _run(
     args += sizes(space, plan)
     nbytes = bytes_of(nodes) + len(moved) * space.size * itemsize
     units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
-    count = 1 if alone else groups(units, nbytes, state.units, policy)
+    most = min(state.units, OWNERS) if op == "own" else units
+    count = min(groups(units, nbytes, state.units, policy), most)
     inline = nbytes <= policy.inline_bytes
     Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes).run()
     if error is not None:

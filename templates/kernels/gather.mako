@@ -4,7 +4,9 @@
 ##   source   [before axes] [chosen axes] [after axes]  z, any strides: where the chosen axes are, by the number
 ##
 ## gather   y[p, i, q] = z[p, number(i), q]
-## scatter  z[p, number(i), q] = y[p, i, q]; one work-item only, where numbers may repeat: the last one stays
+## scatter  z[p, number(i), q] = y[p, i, q], for numbers of which none repeats
+## own      the same for any: each work-item goes through the whole list and writes, in order, to the elements
+##          that it owns, a part of all numbers; so the last of numbers that repeat stays
 ## check    nothing is moved: numbers out of bounds are found before a scatter
 ## resolve  y[i] = number(i), in bounds
 ##
@@ -12,7 +14,7 @@
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="lines" file="/lib/lines.mako"/>
 <%namespace name="shared" file="/lib/gather.mako" inheritable="True"/>
-<% moves = op in ('gather', 'scatter') %>
+<% moves = op in ('gather', 'scatter', 'own') %>
 ## Move zb by a number over the chosen axes.
 <%def name="choose(k)">
       {
@@ -27,21 +29,8 @@
       zp[${z}] = yp[${'0' if single else y}];
 % endif
 </%def>
-## Where the inputs lie that do not go through memory in even steps along the list.
-<%def name="bases(j)">
-% if list_rank:
-% for s in inputs.operands:
-      long ${s.base} = ${s.start if s.access == 'index' else '0'};
-% endfor
-      {
-        ${I} position = ${j};
-        ${lines.move(I, [s.name for s in inputs.operands], 'l', 'position', list_rank)}
-      }
-% endif
-</%def>
 ## The inputs of the numbers at position j of the list, and at the neighbours after it.
 <%def name="load(j)">
-${bases(j)}
 % for s in inputs.operands:
       ${access.load(s, s.base, j)}
 % endfor
@@ -56,14 +45,22 @@ ${bases(j)}
       long k_${w} = ${f'{w} < {m} ? {value.call(w)} : 0' if m else value.call(w)};
 % endfor
 % for w in range(V):
-      ${f'if ({w} < {m})' if m else ''} {
-      ${shared.resolve(f'k_{w}')}
-% if moves:
-        ${I} zb = z_start; ${choose(f'k_{w}')} ${transfer(f'y_start + j + {w}', 'zb')}
-% elif op == 'resolve':
-        yp[j + ${w}] = k_${w};
+      ${f'if ({w} < {m})' if m else ''} { ${shared.resolve(f'k_{w}')} }
+% endfor
+% if op == 'own':
+% for w in range(V):
+      const int mine_${w} = (k_${w} >= low) & (k_${w} < high)${f' & ({w} < {m})' if m else ''};
+% endfor
+      if (!(${' | '.join(f'mine_{w}' for w in range(V))})) continue;
 % endif
+% for w in range(V):
+% if moves:
+      ${f'if (mine_{w})' if op == 'own' else f'if ({w} < {m})' if m else ''} {
+        ${I} zb = z_start; ${choose(f'k_{w}')} ${transfer(f'y_start + j + {w}', 'zb')}
       }
+% elif op == 'resolve':
+      ${f'if ({w} < {m})' if m else ''} yp[j + ${w}] = k_${w};
+% endif
 % endfor
 </%def>
 ${value.text}
@@ -83,7 +80,12 @@ void ${op}(${', '.join(params)}) {
 % if moves or op == 'resolve':
   yp += yo;
 % endif
+% if op == 'own':
+  const long low = bound * get_group_id(0) / get_num_groups(0), high = bound * (get_group_id(0) + 1) / get_num_groups(0);
+  for (long u = 0; u < units; ++u) {
+% else:
   ${lines.units('u', 'units', policy)}
+% endif
 % if rows:
     ${I} row = u;
     const ${I} y_start = (${I})u * n0;
@@ -97,6 +99,9 @@ void ${op}(${', '.join(params)}) {
     ${load('j')}
     long k_0 = ${value.call(0)};
     ${shared.resolve('k_0')}
+% if op == 'own':
+    if (k_0 < low || k_0 >= high) continue;
+% endif
     ${choose('k_0')}
     for (${I} q = 0; q < n0; ++q) { ${transfer('y_start + q', 'zb + q' if close else 'zb + q * zs0')} }
 % else:

@@ -128,7 +128,7 @@ void ${op}(${', '.join(params)}) {
     const ${storage} v_${w} = yp[${'0' if single else f'u_{w}'}];
 % endfor
 % endif
-% if op in ('settle', 'claim', 'collect'):
+% if op in ('settle', 'collect'):
 % for w in each:
     const ${note} n_${w} = notes[k_${w}];
 % endfor
@@ -144,9 +144,9 @@ void ${op}(${', '.join(params)}) {
 % elif op == 'settle':
       if (n_${w} == (${note})j_${w}) zp[z_${w}] = v_${w};
 % elif op == 'mark':
-      notes[k_${w}] = (${note})j_${w};
+      ${'atom' if note == 'ulong' else 'atomic'}_xchg(notes + k_${w}, (${note})j_${w});
 % elif op == 'claim':
-      if (n_${w} < (${note})j_${w}) ${'atom_max' if note == 'ulong' else 'atomic_max'}(notes + k_${w}, (${note})j_${w});
+      ${'atom' if note == 'ulong' else 'atomic'}_max(notes + k_${w}, (${note})j_${w});
 % elif op == 'offer':
       atom_max(notes + k_${w}, (ulong)(j_${w} + 1) << 32 | v_${w});
 % elif op == 'collect':

@@ -133,15 +133,16 @@ FLAT_KEYS: dict[str, Any] = {
 @pytest.mark.parametrize("name", FLAT_KEYS)
 def test_flat(same: Any, name: str) -> None:
     key = FLAT_KEYS[name]
-    same(lambda xp: made(xp).flat[key])
+    message = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
+    same(lambda xp: made(xp).flat[key], message)
 
     def written(xp: Any, value: Any) -> Any:
         a = made(xp)
         a.flat[key] = value
         return a
 
-    same(lambda xp: written(xp, 99))
-    same(lambda xp: written(xp, [-1, -2, -3]))
+    same(lambda xp: written(xp, 99), message)
+    same(lambda xp: written(xp, [-1, -2, -3]), message)
 
 
 def test_flat_as_a_whole(same: Any) -> None:

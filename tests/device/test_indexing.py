@@ -104,7 +104,7 @@ def test_key(same: Any, name: str) -> None:
 
 VALUES: dict[str, Any] = {
     "element and list": ((0, 0, 0), [1]),
-    "element and array": ((0, 0, 0), np.zeros(1)),
+    "element and array": ((0, 0, 0), np.zeros(1, np.int16)),
     "element, negative, and text": ((-1, 0, 0), "7"),
     "element and complex": ((0, 0, 0), 1j),
     "array too long": (ROW % 3, [1, 2, 3]),
@@ -116,7 +116,7 @@ VALUES: dict[str, Any] = {
     "mask, too many": (HOST > 40, np.arange(5)),
     "mask, one by one": (HOST > 55, [5, 6, 7, 8]),
     "mask, of two axes": (HOST > 40, [[1]]),
-    "mask of rows, too many": (np.array([True, False, True]), np.zeros((3, 4, 5))),
+    "mask of rows, too many": (np.array([True, False, True]), np.zeros((3, 4, 5), np.int16)),
     "mask of rows, broadcast": (np.array([True, False, True]), [[1], [2], [3], [4]]),
 }
 
@@ -163,6 +163,23 @@ def test_the_last_of_repeated_indices_stays(same: Any, policy: str) -> None:
 
     with policy_in_force(policy):
         same(body)
+
+
+def test_positions_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a list of more than 2**31 indices takes, here one of more than seven."""
+    monkeypatch.setattr("clarray.evaluate.gather.MOST", 7)
+    monkeypatch.setattr("clarray.plan.gather.MOST", 7)
+    host, numbers = np.zeros((9, 2), np.int64), np.random.default_rng(3).integers(-9, 9, 500)
+    values = np.arange(1000).reshape(500, 2)
+    host[numbers] = values
+    with policy_in_force("tiny-gpu"):
+        a = clarray.zeros((9, 2), np.int64)
+        if not a.device.capabilities.int64_atomics:
+            with pytest.raises(NotImplementedError, match="64-bit atomic"):
+                a[clarray.array(numbers)] = clarray.array(values)
+            return
+        a[clarray.array(numbers)] = clarray.array(values)
+    np.testing.assert_array_equal(a.get(), host)
 
 
 @pytest.mark.parametrize("policy", ["own", "tiny-gpu"])

@@ -38,20 +38,15 @@ def test_elements_that_lie_apart_are_not_joined() -> None:
 
 def test_a_list_in_several_loops_is_read_by_element() -> None:
     space = gather_space([], [(3, (1, 0)), (5, (0, 1))], [(7, 5), (5, 1)], [])
-    cpu = gather_plan("gather", "raise", ["memory", "memory"], space, 4, False, ROWS["cpu"].elementwise)
-    gpu = gather_plan("gather", "raise", ["memory", "memory"], space, 4, False, ROWS["nvidia"].elementwise)
-    for plan in (cpu, gpu):
-        assert plan.list_rank == 2
-        assert plan.accesses == ("zero", "zero")
-        assert plan.chosen_rank == 1
-        assert work(space, plan) == 15
-    # units, numbers, blocks, the chosen axis, the loops innermost first, two inputs' strides
-    assert cpu.vector == 1
-    assert sizes(space, cpu) == [15, 15, 15, 35, 1, 5, 3, 0, 1, 1, 0]
-    # and on a GPU no blocks, but factors and shifts of 15, 35, 5 and 3
-    shifts = [4, 6, 3, 2]
-    assert sizes(space, gpu)[:10] == [15, 15, 35, 1, 5, 3, 0, 1, 1, 0]
-    assert sizes(space, gpu)[11::2] == shifts
+    plan = gather_plan("gather", "raise", ["memory", "memory"], space, 4, False, ROWS["nvidia"].elementwise)
+    assert plan.list_rank == 2
+    assert plan.accesses == ("zero", "zero")
+    assert plan.chosen_rank == 1
+    assert work(space, plan) == 15
+    # units, numbers, the chosen axis, the loops innermost first, two inputs' strides
+    assert sizes(space, plan)[:10] == [15, 15, 35, 1, 5, 3, 0, 1, 1, 0]
+    # and factors and shifts of 15, 35, 5 and 3
+    assert sizes(space, plan)[11::2] == [4, 6, 3, 2]
 
 
 def test_division_by_factors() -> None:
