@@ -11,8 +11,9 @@ import numpy as np
 from clarray import creation, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate, finish, share_with_host
-from clarray.expr.node import MASKED, Node
-from clarray.expr.view import check_order
+from clarray.expr import view as views
+from clarray.expr.node import MASKED, Node, leaf
+from clarray.expr.view import View, check_order, memory_order
 from clarray.hostdata import device_dtype, host_window
 from clarray.indexing import is_writeable
 from clarray.runtime import find_device, profile
@@ -132,12 +133,20 @@ def asnumpy(a: Any) -> np.ndarray:
         copied = found.copy(order="K")
         profile.record("transfer", "to host", copied.nbytes, time.perf_counter() - start)
         return copied
-    if not node.contiguous:
-        node = ufunc_calls.packed(node)
-        assert node.memory is not None
-        memory = node.memory
+    if node.contiguous:
+        return _fetch(node)
+    axes = memory_order(View(node.shape, node.strides))
+    view = views.transpose(View(node.shape, node.strides, node.offset), axes)
+    arranged = leaf(memory, *view, node.dtype)
+    return _fetch(arranged if arranged.contiguous else ufunc_calls.packed(arranged)).transpose(np.argsort(axes))
+
+
+def _fetch(node: Node) -> np.ndarray:
+    """Copy a contiguous leaf from the device's own memory."""
+    memory = node.memory
+    assert memory is not None
     out = np.empty(node.shape, node.dtype)
-    device.read(memory, node.offset * node.dtype.itemsize, out)
+    memory.device.read(memory, node.offset * node.dtype.itemsize, out)
     return out
 
 

@@ -53,7 +53,7 @@ def test_text_is_numpys(host: Any, options: dict[str, Any], same: Any) -> None:
 
 def test_limits_of_one_call(same: Any) -> None:
     same(lambda xp: xp.array2string(xp.arange(100).reshape(10, 10), threshold=9, edgeitems=2, max_line_width=30))
-    same(lambda xp: xp.array2string(xp.arange(3, dtype=np.float32) / np.float32(3), formatter={"float_kind": "{:.1f}".format}))
+    same(lambda xp: xp.array2string(xp.arange(3, dtype=np.float32), formatter={"float_kind": "{:.1f}".format}))
     same(lambda xp: np.array2string(xp.arange(2000)))
     same(lambda xp: np.array_repr(xp.arange(2000)) + np.array_str(xp.arange(2000)))
 
