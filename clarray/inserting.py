@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, as_array
-from clarray.creation import array, empty, ones
+from clarray.creation import array, empty
 from clarray.expr.view import normalize_axes, normalize_axis
+from clarray.gathering import take
 from clarray.indexing import copyto
 from clarray.manipulation import moveaxis, ravel
 from clarray.sequences import arange
-from clarray.sorting import argsort
+from clarray.sorting import argsort, searchsorted, sort
 
 __all__ = ["insert", "trim_zeros"]
+
+FEW = 64  # slices inserted that leave parts large enough for a launch each
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DeviceArray:
@@ -97,31 +101,50 @@ def _inserted_at(source: DeviceArray, number: int, values: DeviceArray, axis: in
 def _longer(source: DeviceArray, count: int, axis: int) -> DeviceArray:
     shape = list(source.shape)
     shape[axis] += count
-    order = "F" if source.flags["F_CONTIGUOUS"] and not source.flags["C_CONTIGUOUS"] else "C"
-    return empty(shape, source.dtype, order, device=source.device)
+    return empty(shape, source.dtype, _order(source), device=source.device)
+
+
+def _order(source: DeviceArray) -> str:
+    return "F" if source.flags.fnc else "C"
 
 
 def _inserted(source: DeviceArray, positions: Any, values: DeviceArray, axis: int) -> DeviceArray:
-    """With a slice before each of several positions: two scatters."""
+    """With a slice before each of several positions."""
     extent, count = source.shape[axis], positions.size
+    numbers, ordered = _places(positions, extent)
     whole = (slice(None),) * axis
-    made = _longer(source, count, axis)
+    if isinstance(ordered, np.ndarray) and count <= FEW:
+        made = _longer(source, count, axis)
+        cuts = [-1, *ordered.tolist(), extent + count]
+        for before, (last, following) in enumerate(pairwise(cuts)):
+            if following - last > 1:
+                kept = source[(*whole, slice(last + 1 - before, following - before))]
+                copyto(made[(*whole, slice(last + 1, following))], kept)
+    else:
+        number = arange(extent + count, device=source.device)
+        rank = searchsorted(as_array(ordered, source.device), number, "right")
+        made = take(source, number - rank, axis, mode="clip")
+        if _order(source) == "F":
+            made = made.copy("F")
+    made[(*whole, numbers)] = values
+    return made
+
+
+def _places(positions: Any, extent: int) -> tuple[Any, Any]:
+    """Where in the result each of several slices stands, and these places in order."""
+    total = extent + positions.size
     numbers: Any = positions.astype(np.int64)
-    order: Any
-    old: Any
     numbers = numbers + (numbers < 0) * extent
     if isinstance(numbers, DeviceArray):
-        order = argsort(numbers, stable=True)
-        numbers[order] += arange(count, device=source.device)
-        old = ones(extent + count, bool, device=source.device)
+        numbers[argsort(numbers, stable=True)] += arange(numbers.size, device=numbers.device)
     else:
-        order = np.argsort(numbers, kind="stable")
-        numbers[order] += np.arange(count)
-        old = np.ones(extent + count, bool)
-    old[numbers] = False
-    made[(*whole, numbers)] = values
-    made[(*whole, old)] = source
-    return made
+        numbers[np.argsort(numbers, kind="stable")] += np.arange(numbers.size)
+    wrong = (numbers < -total) | (numbers >= total)
+    if bool(wrong.any()):
+        found = int(numbers[wrong][0])
+        raise IndexError(f"index {found} is out of bounds for axis 0 with size {total}")
+    numbers = numbers % total if total else numbers
+    return numbers, (sort(numbers) if isinstance(numbers, DeviceArray) else np.sort(numbers))
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, NoReturn
@@ -22,7 +21,7 @@ from clarray.plan.join import together
 from clarray.windows import view_of
 
 __all__ = [
-    "append", "block", "column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack", "stack", "vstack",
+    "append", "block", "column_stack", "concat", "concatenate", "dstack", "hstack", "stack", "vstack",
 ]  # fmt: skip
 
 
@@ -203,12 +202,6 @@ def _rows(result: Any) -> list[DeviceArray]:
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
     """Join arrays along axis 0; 1-d arrays become rows."""
     return concatenate(_rows(atleast_2d(*_to_stack(tup))), 0, dtype=dtype, casting=casting)
-
-
-def row_stack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
-    """As `vstack`; NumPy has deprecated the name."""
-    warnings.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning, stacklevel=2)
-    return vstack(tup, dtype=dtype, casting=casting)
 
 
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:

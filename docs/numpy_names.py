@@ -89,6 +89,7 @@ OUT_OF_SCOPE: dict[str, dict[str, str]] = {
         "masked arrays are a library of their own": "ma",
         "classes around a few coefficients; ``polyfit``, ``polyval`` and their kin are there": "polynomial",
         "deprecated by NumPy, use ``isin``, ``trapezoid``": "in1d trapz",
+        "deprecated by NumPy, use ``vstack``": "row_stack",
     },
     "ndarray": {
         "addresses of host memory; ``np.asarray(x, copy=False)`` has them where there is some": "ctypes data",

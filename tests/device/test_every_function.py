@@ -58,7 +58,7 @@ SAMPLES: dict[str, tuple[Any, ...]] = {
     "put_along_axis": (X, X.argsort(1), Y, 1), "putmask": (X, B, V), "quantile": (X, 0.3),
     "ravel_multi_index": ((N, N), (3, 3)), "repeat": (X, 2, 1), "require": (X, None, "C"), "reshape": (X, (4, 3)),
     "resize": (X, (2, 3)), "result_type": (X, "int8"), "roll": (X, 1), "rollaxis": (X, 1), "roots": (V,),
-    "round": (Y, 1), "row_stack": ((X, X),), "searchsorted": (SORTED, X), "select": ([B, ~B], [X, Y]),
+    "round": (Y, 1), "searchsorted": (SORTED, X), "select": ([B, ~B], [X, Y]),
     "setdiff1d": (N, N[:1]), "setxor1d": (N, N[:1]), "split": (X, 3), "stack": ((X, X),), "swapaxes": (X, 0, 1),
     "take": (X, N, 1), "take_along_axis": (X, X.argsort(1), 1), "tensordot": (X, X.T, 1), "tile": (X, 2), "tri": (3,),
     "tril_indices": (3,), "trim_zeros": (N - 1,), "triu_indices": (3,), "union1d": (N, N + 1), "unique_all": (N,),
