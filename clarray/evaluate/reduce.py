@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,6 @@ from clarray.plan.reduce import (
     ascending,
     lanes_for,
     power_of_two,
-    product,
     reduce_space,
     split,
 )
@@ -157,7 +157,7 @@ def _position(reduced: Node) -> Node | None:
     strides = [0] * len(shape)
     for axis, stride in zip(op.axes, inner, strict=True):
         strides[axis] = stride
-    extent = product(tuple(shape[a] for a in op.axes))
+    extent = prod(shape[a] for a in op.axes)
     return index(shape, tuple(strides), _INT32 if extent < 2**31 else _INT64)
 
 
@@ -214,7 +214,7 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
     )  # fmt: skip
     second: Kernel | None = None
     second_groups, second_sizes = 0, _NONE
-    outputs = product(space.kept)
+    outputs = prod(space.kept)
     if plan.partial and not plan.last:
         second, second_groups, second_sizes = _second(
             state, plan, monoid, position, epilogue, space, outputs, divided.parts
@@ -248,10 +248,10 @@ def _shape(
     if ordered:
         return 1, 1, 1
     inner = (space.kept if space.form == COLUMNS else space.reduced) or (1,)
-    lanes = lanes_for(space.form, inner[-1], product(space.reduced), vector, policy)
+    lanes = lanes_for(space.form, inner[-1], prod(space.reduced), vector, policy)
     if space.form != COLUMNS:
         return lanes, 1, policy.loads
-    rows = -(-product(space.reduced) // lanes)
+    rows = -(-prod(space.reduced) // lanes)
     return lanes, policy.strip, min(policy.column_loads, power_of_two(rows + 1) // 2)
 
 
@@ -270,7 +270,7 @@ def _plan(
         accesses.append("index")
     shape = space.kept + space.reduced
     steps = [k + r for k, r in zip(space.kept_strides, space.reduced_strides, strict=True)]
-    furthest = max([product(shape), *(reach(shape, s) for s in steps)])
+    furthest = max([prod(shape), *(reach(shape, s) for s in steps)])
     last = -1 if space.form != COLUMNS else len(space.kept) - 1
     whole = not policy.explicit and all(
         n.op is INDEX or s[last] != 1 or _aligned(n, s, shift)
@@ -314,7 +314,7 @@ def _sizes(
     space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int
 ) -> tuple[int, ...]:
     """Arguments after the data, in the order of `codegen.reduce.reduce_source`."""
-    reduced = product(space.reduced)
+    reduced = prod(space.reduced)
     inner = space.reduced[-1] if space.reduced else 1
     rows = reduced if plan.form == COLUMNS else reduced // inner
     found = [

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from math import prod
 from typing import NamedTuple
 
 from clarray.plan.layout import Shape, merge
@@ -198,14 +199,6 @@ def power_of_two(n: int) -> int:
     return 1 << max(0, n - 1).bit_length()
 
 
-def product(extents: Shape) -> int:
-    """The number of positions."""
-    out = 1
-    for extent in extents:
-        out *= extent
-    return out
-
-
 def lanes_for(form: str, inner: int, reduced: int, vector: int, policy: ReducePolicy) -> int:
     """Work-items per output along the reduced axis."""
     group = policy.work_group
@@ -224,8 +217,8 @@ def split(
     The result depends on sizes and policy only, never on timing, so that the order of
     combination, and with it every bit of a float sum, is the same each time.
     """
-    outputs = product(space.kept)
-    reduced = product(space.reduced)
+    outputs = prod(space.kept)
+    reduced = prod(space.reduced)
     inner = space.reduced[-1] if space.reduced else 1
     side = policy.work_group // lanes
     if plan_form == ROWS:

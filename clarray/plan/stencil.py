@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from clarray.plan.layout import Shape
-from clarray.plan.reduce import power_of_two, product
+from clarray.plan.reduce import power_of_two
 from clarray.plan.tuning.stencil import StencilPolicy
 
 LINE, EVEN, ODD, TABLE = "line", "even", "odd", "table"
@@ -285,7 +286,7 @@ def tiles(frame: Frame, tiling: Tiling) -> tuple[int, int, int]:
     """Tiles over all planes, and their number down and across one."""
     down = -(-frame.y.out_extent // tiling.height)
     across = -(-(frame.x.out_extent * frame.inner) // tiling.width)
-    return product(tuple(a.out_extent for a in frame.outer)) * down * across, down, across
+    return prod(a.out_extent for a in frame.outer) * down * across, down, across
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from itertools import pairwise
 from itertools import product as positions
+from math import prod
 from typing import Any
 
 import pytest
@@ -20,7 +21,6 @@ from clarray.plan.reduce import (
     ascending,
     lanes_for,
     power_of_two,
-    product,
     reduce_space,
     split,
 )
@@ -130,7 +130,7 @@ def test_ascending(array: Any) -> None:
 
 def shares(space: ReduceSpace, policy: ReducePolicy, vector: int, units: int, most: int = 2**52) -> Any:
     inner = ((space.kept if space.form == COLUMNS else space.reduced) or (1,))[-1]
-    lanes = lanes_for(space.form, inner, product(space.reduced), vector, policy)
+    lanes = lanes_for(space.form, inner, prod(space.reduced), vector, policy)
     return lanes, split(
         space, space.form, vector, lanes, policy.strip if space.form == COLUMNS else 1,
         policy.loads, policy, units, False, most,
@@ -150,7 +150,7 @@ def test_parts_cover_everything_once(policy: ReducePolicy, shape: Any, axis: int
         lanes, found = shares(space, policy, 4, units)
         assert lanes == power_of_two(lanes) <= policy.work_group
         inner = space.reduced[-1] if space.form == ROWS and space.reduced else 1
-        rows = product(space.reduced) // inner
+        rows = prod(space.reduced) // inner
         assert found.row_parts * found.rows_per_part >= rows
         assert (found.row_parts - 1) * found.rows_per_part < max(1, rows)
         assert found.inner_parts * found.inner_per_part >= inner
@@ -160,7 +160,7 @@ def test_parts_cover_everything_once(policy: ReducePolicy, shape: Any, axis: int
         # split only where outputs do not fill the device, and into parts worth a launch
         if found.parts > 1:
             assert found.blocks < units * policy.groups_per_unit
-            assert product(space.kept) * product(space.reduced) >= policy.min_split
+            assert prod(space.kept) * prod(space.reduced) >= policy.min_split
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=NAMES)
