@@ -104,4 +104,5 @@ def drawn(name: str, take: Take, shape: Shape, parameters: Sequence[Node], out: 
     nodes: Any = (position, *take(math.prod(shape)).constants(), *parameters)
     inputs = tuple(n.dtype for n in nodes)
     by_vectors = name in ("gamma", "loggamma")
-    return build.nary(random_loop(f"{name}s{suffix}", inputs, out) if by_vectors else _drawing(name, inputs, out), nodes)
+    loop = random_loop(f"{name}s{suffix}", inputs, out) if by_vectors else _drawing(name, inputs, out)
+    return build.nary(loop, nodes)

@@ -21,6 +21,20 @@ HELPER uint4 ca_philox_uint4(uint4 c, ulong key) {
   return c;
 }
 </%def>
+<%def name="philox_short(t)">
+/* The same in a few instructions, for what is rarely needed: longer code there slows down what is around it. */
+HELPER uint4 ca_philox_short_uint4(uint4 c, ulong key) {
+  uint k0 = (uint)key, k1 = (uint)(key >> 32);
+#pragma unroll 1
+  for (int turn = 0; turn < 10; ++turn) {
+    const ulong a = c.x * 0xD2511F53UL, b = c.z * 0xCD9E8D57UL;
+    c = (uint4)((uint)(b >> 32) ^ c.y ^ k0, (uint)b, (uint)(a >> 32) ^ c.w ^ k1, (uint)a);
+    k0 += 0x9E3779B9U;
+    k1 += 0xBB67AE85U;
+  }
+  return c;
+}
+</%def>
 <%def name="block(t)">
 /* Block number `position` of a draw that starts at block `first`. */
 HELPER uint4 ca_block_uint4(ulong position, uint attempt, ulong key, ulong first, uint stream) {
@@ -146,9 +160,10 @@ ${below(t, "long", "bounded_far")}
 HELPER ${t} ca_${name}_${t}(${p} i, ${", ".join(f"{u} {x}" for x in numbers)}, ${t} bound, ${t} least) {
   ${t} w = ca_${words}_${t}(i, ${", ".join(numbers)});
   if (bound == 0) return w;
-  const ulong key = ca_joined_ulong(k0, k1), first = ca_joined_ulong(f0, f1);
   for (uint attempt = 1; w * bound < least && attempt < 1000; ++attempt) {
-    const uint4 b = ca_block_uint4((ulong)(i / ${per_block}), attempt, key, first, stream);
+    const ulong block = ca_joined_ulong(f0, f1) + (ulong)(i / ${per_block});
+    const uint4 counter = (uint4)((uint)block, (uint)(block >> 32), stream, attempt);
+    const uint4 b = ca_philox_short_uint4(counter, ca_joined_ulong(k0, k1));
 % if t.bits == 64:
     w = as_ulong((i & 1) ? b.zw : b.xy);
 % else:
