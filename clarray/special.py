@@ -30,8 +30,8 @@ __all__ = [
 _INFINITY = math.inf
 
 
-def _floats(name: str, *values: Any, small: type = np.float64) -> list[Node]:
-    """The operands in float32 where all are, else in float64; dtypes that float32 holds in `small`: SciPy's rule.
+def _floats(name: str, *values: Any) -> list[Node]:
+    """The operands in float32 where it holds each of their dtypes, else in float64: SciPy's rule from 1.18 on.
 
     Raises
     ------
@@ -41,11 +41,9 @@ def _floats(name: str, *values: Any, small: type = np.float64) -> list[Node]:
     device = device_of_operands(values)
     alone = all(weak_type(value) is not None for value in values)
     given = [as_array(x, device)._node if alone or weak_type(x) is None else x for x in values]
-    dtype = np.result_type(*(x.dtype if isinstance(x, Node) else x for x in given))
+    dtype = np.result_type(np.float32, *(x.dtype if isinstance(x, Node) else x for x in given))
     if dtype.kind == "c":
         raise TypeError(f"clarray.special.{name} takes real numbers")
-    if dtype != np.float32:
-        dtype = np.dtype(small if np.can_cast(dtype, np.float32) else np.float64)
     dtype = device_dtype(dtype, device)
     return [cast(x, dtype) if isinstance(x, Node) else scalar_node(x, dtype) for x in given]
 
@@ -115,7 +113,7 @@ def logit(x: Any) -> DeviceArray:
 
 def entr(x: Any) -> DeviceArray:
     """``-x * log(x)``, 0 at zero and minus infinity below it."""
-    (node,) = _floats("entr", x, small=np.float32)
+    (node,) = _floats("entr", x)
     inside = applied(np.negative, applied(np.multiply, node, applied(np.log, node)))
     edge = chosen(applied(np.equal, node, 0), node, inside)
     return _array(chosen(applied(np.less, node, 0), -_INFINITY, edge))
@@ -138,13 +136,13 @@ def _times_log(logarithm: np.ufunc, x: Node, y: Node) -> Node:
 
 def rel_entr(x: Any, y: Any) -> DeviceArray:
     """``x * log(x / y)`` of positive numbers, 0 where `x` is zero, and infinity below."""
-    p, q = _floats("rel_entr", x, y, small=np.float32)
+    p, q = _floats("rel_entr", x, y)
     return _array(_divergence(p, q, _relative(p, q), 0.0))
 
 
 def kl_div(x: Any, y: Any) -> DeviceArray:
     """``x * log(x / y) - x + y`` of positive numbers, `y` where `x` is zero, and infinity below."""
-    p, q = _floats("kl_div", x, y, small=np.float32)
+    p, q = _floats("kl_div", x, y)
     return _array(_divergence(p, q, applied(np.add, applied(np.subtract, _relative(p, q), p), q), q))
 
 

@@ -34,6 +34,7 @@ _random = np.random.default_rng(0)
 A, B = _random.random((2, 32)) + 0.1
 P = _random.random(20) * 0.98 + 0.01
 M = _random.random((6, 8))
+TALL = _random.random((8, 3))
 COUNTS = _random.integers(3, 9, 30)
 
 Body = Callable
@@ -105,7 +106,7 @@ CASES: dict[str, Body] = {
     "optimize.rosen_hess": lambda xp: optimize.rosen_hess(xp.asarray(A[:6])),
     # the rest
     "linalg.block_diag": lambda xp: linalg.block_diag(xp.asarray(M[:2, :2]), xp.asarray(M[2:4, 2:5])),
-    "linalg.orthogonal_procrustes": lambda xp: linalg.orthogonal_procrustes(xp.asarray(M), xp.asarray(M[::-1])),
+    "linalg.orthogonal_procrustes": lambda xp: linalg.orthogonal_procrustes(xp.asarray(TALL), xp.asarray(TALL**2)),
     "ndimage.gaussian_filter": lambda xp: ndimage.gaussian_filter(xp.asarray(M), 1.0),
     "ndimage.label": lambda xp: ndimage.label(xp.asarray(M > 0.5)),
     "interpolate.CubicSpline": lambda xp: interpolate.CubicSpline(*map(xp.asarray, (np.sort(A), B)))(xp.asarray(P)),
