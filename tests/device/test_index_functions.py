@@ -22,7 +22,7 @@ def made(xp: Any, host: np.ndarray = A) -> Any:
 
 
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "choose": lambda xp: xp.choose(xp.asarray(I), [A[:2, :3], xp.asarray(F[0, :3]), 7, -A[:2, 1:]]),
+    "choose": lambda xp: xp.choose(xp.asarray(I), [A[:2, :3].astype(np.int8), xp.asarray(F[0, :3]), 7, F[:2, 1:]]),
     "choose, method": lambda xp: xp.asarray(I).choose(xp.asarray(np.stack([F[:2, :3]] * 4))),
     "choose, raise": lambda xp: xp.choose(xp.asarray(I), [1, 2, 3]),
     "choose, wrap": lambda xp: xp.choose(xp.asarray(I - 2), [F[:2, :3], 2.5, 3], mode="wrap"),
@@ -34,14 +34,14 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "choose, mode": lambda xp: xp.choose(xp.asarray(I), [1, 2], mode="none"),
     "choose, small out": lambda xp: xp.choose(xp.asarray(I), [1, 2, 3, 4], out=xp.zeros(3, int)),
     "select": lambda xp: xp.select([xp.asarray(F) > 8, xp.asarray(F) > 3], [xp.asarray(F), -F], 1),
-    "select, broadcast": lambda xp: xp.select([xp.asarray(A) > 5, True], [A[0], xp.asarray(F[:, :1])]),
+    "select, broadcast": lambda xp: xp.select([xp.asarray(A) > 5, True], [F[0], xp.asarray(A[:, :1].astype(np.int16))]),
     "select, ints": lambda xp: xp.select([xp.asarray(A) % 2 == 0], [np.int8(3)], 2),
     "select, lengths": lambda xp: xp.select([xp.asarray(A) > 5], [1, 2]),
     "select, nothing": lambda xp: xp.select([], []),
     "select, no bools": lambda xp: xp.select([xp.asarray(A)], [1]),
     "diag": lambda xp: [xp.diag(xp.asarray(F[0]), k) for k in (0, -2, 1)],
     "diag of a matrix": lambda xp: [xp.diag(made(xp), k) for k in (0, -1, 2, 9)],
-    "diag of no matrix": lambda xp: xp.diag(xp.zeros((2, 2, 2))),
+    "diag of no matrix": lambda xp: xp.diag(xp.zeros((2, 2, 2), np.int8)),
     "diagflat": lambda xp: xp.diagflat(made(xp, I), 1),
     "diagonal": lambda xp: [xp.asarray(A).diagonal(1), xp.diagonal(made(xp).reshape(1, 3, 4), -1, 2, 1)],
     "ix_": lambda xp: xp.ix_(xp.asarray([True, False, True]), [1, 2, 0], xp.asarray([], dtype=np.int64)),
@@ -75,9 +75,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "triangles of": lambda xp: [xp.tril_indices_from(xp.asarray(A), 1), xp.triu_indices_from(xp.asarray(A), 1)],
     "triangles of no matrix": lambda xp: xp.triu_indices_from(xp.asarray(A[0])),
     "mask_indices": lambda xp: xp.mask_indices(3, xp.triu, 1),
-    "diag_indices": lambda xp: [xp.diag_indices(3), xp.diag_indices_from(xp.zeros((2, 2, 2)))],
-    "diag_indices, lengths": lambda xp: xp.diag_indices_from(xp.zeros((2, 3))),
-    "diag_indices, axes": lambda xp: xp.diag_indices_from(xp.zeros(2)),
+    "diag_indices": lambda xp: [xp.diag_indices(3), xp.diag_indices_from(xp.zeros((2, 2, 2), np.int8))],
+    "diag_indices, lengths": lambda xp: xp.diag_indices_from(xp.zeros((2, 3), np.int8)),
+    "diag_indices, axes": lambda xp: xp.diag_indices_from(xp.zeros(2, np.int8)),
     "mgrid": lambda xp: [xp.mgrid[0:3, 5:1:-2], xp.mgrid[2:7:2], xp.mgrid[0:0, :2], xp.mgrid[()]],
     "mgrid of float32": lambda xp: xp.mgrid[np.float32(0) : 1 : np.float32(0.25), 0:2],
     "ogrid": lambda xp: [xp.ogrid[0:3, -2:2], xp.ogrid[1:4]],
@@ -147,7 +147,7 @@ def test_flat(same: Any, name: str) -> None:
 
 def test_flat_as_a_whole(same: Any) -> None:
     def body(xp: Any) -> Any:
-        a, b, c = made(xp), xp.zeros((2, 3), np.float32), xp.zeros(())
+        a, b, c = made(xp), xp.zeros((2, 3), np.float32), xp.zeros((), np.float32)
         found = a.flat
         first, second = next(found), next(found)
         b.flat = [1, 2, 3, 4]
