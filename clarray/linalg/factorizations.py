@@ -7,6 +7,7 @@ returned, on the arrays' device, or raised.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,25 @@ def _on_host(name: str, arrays: tuple[Any, ...], *args: Any, **kwargs: Any) -> A
     if all(dtype.kind in "biufc" for dtype in dtypes):  # others are for NumPy to refuse
         exact = [dtype if dtype.kind in "fc" else np.dtype(np.float64) for dtype in dtypes]
         device_dtype(np.result_type(*exact), device_of_operands(arrays))
-    return through_library(f"numpy.linalg.{name}", getattr(np.linalg, name), *arrays, *args, **kwargs)
+    function = _ALWAYS_COMPLEX.get(name) or getattr(np.linalg, name)
+    return through_library(f"numpy.linalg.{name}", function, *arrays, *args, **kwargs)
+
+
+def _complex_eig(a: np.ndarray) -> Any:
+    found = np.linalg.eig(a)
+    return type(found)(*map(_as_complex, found))
+
+
+def _complex_eigvals(a: np.ndarray) -> np.ndarray:
+    return _as_complex(np.linalg.eigvals(a))
+
+
+def _as_complex(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.result_type(values.dtype, np.complex64), copy=False)
+
+
+# What NumPy before 2.5 gives in a dtype that depends on the values.
+_ALWAYS_COMPLEX: dict[str, Callable[..., Any]] = {"eig": _complex_eig, "eigvals": _complex_eigvals}
 
 
 # Factorizations -------------------------------------------------------------------------------
@@ -118,8 +137,8 @@ def eig(a: Any) -> Any:
     Returns
     -------
     EigResult (eigenvalues, eigenvectors)
-        Of shapes (..., M), in no order, and (..., M, M), a column for each. Complex, unless `a` is real and so are all
-        eigenvalues: then both are real, as NumPy has it.
+        Of shapes (..., M), in no order, and (..., M, M), a column for each. Always complex, as the Array API standard
+        and NumPy from 2.5 on have it; earlier releases of NumPy make both real where all eigenvalues are.
 
     Raises
     ------
