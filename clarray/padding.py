@@ -225,6 +225,8 @@ def _statistics(border: _Border, statistic: Callable[..., Any], lengths: list[Pa
         first, last = (extent if length is None else min(int(length), extent) for length in pair)
         if not (first and last) and statistic in (reductions.max, reductions.min):
             raise ValueError("stat_length of 0 yields no value for padding")
+        if not any(border.widths[axis]):
+            continue
         spans = [(before, before + first), (before + extent - last, before + extent)]
         parts = [border.part(axis, *span) for span in dict.fromkeys(spans)]
         found = [statistic(part, axis=axis, keepdims=True).evaluate() for part in parts]

@@ -36,7 +36,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     array = asarray(a)
     if axis is None:
         return reshape(roll(ravel(array), shift, 0), array.shape)
-    shifts, places = np.broadcast_arrays(shift, normalize_axis_tuple(axis, array.ndim, allow_duplicate=True))
+    shifts, places = np.broadcast_arrays(
+        np.asarray(shift), normalize_axis_tuple(axis, array.ndim, allow_duplicate=True)
+    )
     if shifts.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     total = [0] * array.ndim
