@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 
 MOVING = ("gather", "scatter", "own", "settle")  # between the array, z, and what lies in order, y
-NOTING = ("mark", "claim", "settle", "offer", "collect")  # with a word per element of the array
+NOTING = ("mark", "claim", "settle", "offer", "collect", "rise")  # mostly with a word per element of the array
 
 
 def gather_source(

@@ -32,6 +32,7 @@ from clarray.runtime import Memory
 
 _INT64 = np.dtype(np.int64)
 OWNERS = 8  # work-items of a CPU, at most, that read the whole list and write each a part of the elements
+LONG = 1 << 16  # numbers that are worth a look whether they rise
 SPREAD = 4  # elements per number, at most, for which notes of all elements are worth it
 
 
@@ -170,11 +171,34 @@ def scatter_named(array: Node, named: Named, value: Node, once: bool = False) ->
             _run(state, "scatter", array, _checked(state, named), value)
         elif state.policies.elementwise.chunked:
             _run(state, "own", array, _checked(state, named), value)
+        elif _rises(state, named):
+            _run(state, "scatter", array, named._replace(mode=_seen(named.mode)), value)
         elif _fits_notes(state, named, value.dtype.itemsize):
             _scatter_by_offers(state, array, named, value)
         else:
             _scatter_by_claims(state, array, named, value)
         _finish(state, (array, value, *(named.numbers.inputs or (named.numbers,))))
+
+
+def _rises(state: DeviceState, named: Named) -> bool:
+    """Whether each number is larger than the one before, as those of masks are: then none repeats.
+
+    Only asked of long lists, first of their beginning.
+    """
+    if prod(named.shape) < LONG:
+        return False
+    for limit in (LONG, None):
+        falls = state.device.allocate(4)
+        state.device.fill_zero(falls)
+        _run(state, "rise", None, _bare(named), None, falls, limit)
+        if state.device.read_scalar(falls, 0, np.dtype(np.int32)):
+            return False
+    return True
+
+
+def _seen(mode: str) -> str:
+    """The mode for numbers that have been seen to be in bounds."""
+    return "reversed" if mode == "raise" else mode
 
 
 def _fits_notes(state: DeviceState, named: Named, itemsize: int) -> bool:
@@ -205,8 +229,7 @@ def _scatter_by_claims(state: DeviceState, array: Node, named: Named, value: Nod
     notes = state.device.allocate((8 if wide else 4) * named.bound)
     bare = _bare(named)
     _run(state, "mark", None, bare, None, notes)
-    if named.mode == "raise":
-        bare, named = bare._replace(mode="reversed"), named._replace(mode="reversed")
+    bare, named = (x._replace(mode=_seen(x.mode)) for x in (bare, named))
     _run(state, "claim", None, bare, None, notes)
     _run(state, "settle", array, named, value, notes)
 
@@ -261,7 +284,7 @@ def _space(named: Named, nodes: Sequence[Node]) -> GatherSpace:
 
 def _run(
     state: DeviceState, op: str, array: Node | None, named: Named, other: Node | None,
-    notes: Memory | None = None,
+    notes: Memory | None = None, limit: int | None = None,
 ) -> None:  # fmt: skip
     policy = state.policies.elementwise
     numbers = _as_int64(named.numbers)
@@ -291,7 +314,8 @@ def _run(
         if node is not None:
             assert node.memory is not None
             args += [node.memory.buffer, start]
-    args += sizes(space, plan)
+    total, *rest = sizes(space, plan)
+    args += [total if limit is None else min(total, limit), *rest]
     nbytes = bytes_of(nodes) + len(moved) * space.size * itemsize
     units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
     most = min(state.units, OWNERS) if op == "own" else units

@@ -51,8 +51,8 @@ class GatherPlan:
     Parameters
     ----------
     op : str
-        ``'gather'``, ``'scatter'``, ``'resolve'``, ``'check'``; on a CPU also ``'own'``, on a GPU ``'mark'``,
-        ``'claim'`` and ``'settle'``, or ``'offer'`` and ``'collect'``; see the templates.
+        ``'gather'``, ``'scatter'``, ``'resolve'``, ``'check'``; on a CPU also ``'own'``, on a GPU ``'rise'``,
+        ``'mark'``, ``'claim'`` and ``'settle'``, ``'offer'`` and ``'collect'``; see the templates.
     mode : str
         What is done with a number out of bounds: ``'raise'`` notes it, ``'wrap'``, ``'clip'``;
         ``'reversed'`` where negative ones count from the end and ``'known'`` where none is.

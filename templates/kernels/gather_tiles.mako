@@ -7,6 +7,7 @@
 ## scatter  z[p, number(i), q] = y[p, i, q], for numbers of which none repeats
 ## check    nothing is moved: numbers out of bounds are found before a scatter
 ## resolve  y[i] = number(i), in bounds
+## rise     n[0] = 1 where number(i) >= number(i + 1)
 ##
 ## Where numbers may repeat, the last one stays. Small elements, one per number, take a word of 64 bits each:
 ##
@@ -56,9 +57,9 @@
       }
 % endfor
 </%def>
-## Where unit w lies: j_w in the list, z_w in the array, k_w its number.
-<%def name="place(w)">
-      const ${I} u_${w} = min(first + ${w * work_group}, last);
+## Where unit u lies: j_w in the list, z_w in the array, k_w its number.
+<%def name="place(w, u)">
+      const ${I} u_${w} = min(${u}, last);
       ${I} z_${w} = 0, j_${w} = u_${w};
       long k_${w};
       {
@@ -117,7 +118,10 @@ void ${op}(${', '.join(params)}) {
   for (long t = tiles * group / groups, end = tiles * (group + 1) / groups; t < end; ++t) {
     const ${I} first = (${I})(t * ${tile}) + (${I})get_local_id(0);
 % for w in each:
-    ${place(w)}
+    ${place(w, f'first + {w * work_group}')}
+% if op == 'rise':
+    ${place(f'{w}n', f'first + {w * work_group + 1}')}
+% endif
 % endfor
 % if op == 'gather':
 % for w in each:
@@ -143,6 +147,8 @@ void ${op}(${', '.join(params)}) {
       zp[z_${w}] = v_${w};
 % elif op == 'settle':
       if (n_${w} == (${note})j_${w}) zp[z_${w}] = v_${w};
+% elif op == 'rise':
+      if (u_${w} < last && k_${w} >= k_${w}n) notes[0] = 1;
 % elif op == 'mark':
       ${'atom' if note == 'ulong' else 'atomic'}_xchg(notes + k_${w}, (${note})j_${w});
 % elif op == 'claim':

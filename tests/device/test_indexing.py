@@ -165,6 +165,25 @@ def test_the_last_of_repeated_indices_stays(same: Any, policy: str) -> None:
         same(body)
 
 
+@pytest.mark.parametrize("numbers", ["rising", "falling late", "repeating late", "out of bounds late", "negative"])
+def test_numbers_that_rise(same: Any, monkeypatch: pytest.MonkeyPatch, numbers: str) -> None:
+    """Long lists are looked at before a GPU writes; here those of more than eight numbers are long."""
+    monkeypatch.setattr("clarray.evaluate.gather.LONG", 8)
+    given = np.arange(0, 200, 3)
+    given[-2:] = {
+        "falling late": [150, 149], "repeating late": [30, 30], "out of bounds late": [198, 400], "negative": [-2, -1],
+    }.get(numbers, [197, 199])  # fmt: skip
+
+    def body(xp: Any) -> Any:
+        a = xp.zeros((200, 2), np.float32)
+        a[:, 0][xp.asarray(given)] = xp.asarray(np.arange(len(given), dtype=np.float32))
+        a[xp.asarray(given)] += xp.asarray([[1, 2]], dtype=np.float32)
+        return a
+
+    with policy_in_force("tiny-gpu"):
+        same(body)
+
+
 def test_positions_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a list of more than 2**31 indices takes, here one of more than seven."""
     monkeypatch.setattr("clarray.evaluate.gather.MOST", 7)
