@@ -184,13 +184,17 @@ class ArrayMethods:
 
     # Sorting ------------------------------------------------------------------------------------
 
-    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    def sort(
+        self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> None:
         """Sort in place along an axis."""
-        sorting.sort_in_place(self, axis, kind, order, stable=stable)
+        sorting.sort_in_place(self, axis, kind, order, stable=stable, descending=descending)
 
-    def argsort(self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    def argsort(
+        self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = None
+    ) -> Any:
         """Positions that would sort an axis."""
-        return sorting.argsort(self, axis, kind, order, stable=stable)
+        return sorting.argsort(self, axis, kind, order, stable=stable, descending=descending)
 
     def partition(self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
         """Reorder in place so that element `kth` is where a sort would put it."""

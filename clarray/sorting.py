@@ -76,9 +76,14 @@ def _chosen(a: Any, axis: Any) -> tuple[DeviceArray, int]:
     return array, normalize_axis_index(operator.index(axis), array.ndim)
 
 
+def _turned(array: DeviceArray) -> DeviceArray:
+    """What sorts the other way round, as an expression that the sort reads; its own inverse."""
+    return ufunc_calls.call(np.negative if array.dtype.kind in "fc" else np.invert, (array,))
+
+
 def sort(
     a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
-    stable: bool | None = None, descending: bool = False,
+    stable: bool | None = None, descending: bool | None = None,
 ) -> DeviceArray:  # fmt: skip
     """Sort a copy of an array along an axis: NaN last, complex numbers by real, then imaginary part.
 
@@ -92,7 +97,7 @@ def sort(
     order
         None: there are no fields.
     descending : bool, optional
-        The reverse order, NaN first; equal elements keep their order all the same.
+        The largest first; NaN stays last, and equal elements keep their order.
 
     Returns
     -------
@@ -113,7 +118,7 @@ def sort(
     """
     array, at = _chosen(a, axis)
     if descending:
-        return manipulation.flip(sort(manipulation.flip(array, at), at, kind, order, stable=stable), at)
+        return _turned(sort(_turned(array), at, kind, order, stable=stable))
     _check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
         return copy(array, "C")
@@ -122,7 +127,7 @@ def sort(
 
 def sort_in_place(
     array: DeviceArray, axis: int = -1, kind: str | None = None, order: Any = None, *,
-    stable: bool | None = None,
+    stable: bool | None = None, descending: bool | None = None,
 ) -> None:  # fmt: skip
     """What ``a.sort()`` does; see `sort`.
 
@@ -132,7 +137,7 @@ def sort_in_place(
         The array is read-only.
     """
     array.check_writeable("sort array is read-only")
-    _replace(array, sort(array, operator.index(axis), kind, order, stable=stable))
+    _replace(array, sort(array, operator.index(axis), kind, order, stable=stable, descending=descending))
 
 
 def _replace(array: DeviceArray, result: DeviceArray) -> None:
@@ -144,7 +149,7 @@ def _replace(array: DeviceArray, result: DeviceArray) -> None:
 
 def argsort(
     a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
-    stable: bool | None = None, descending: bool = False,
+    stable: bool | None = None, descending: bool | None = None,
 ) -> DeviceArray:  # fmt: skip
     """Positions that would sort an array along an axis; equal elements keep their order.
 
@@ -158,8 +163,7 @@ def argsort(
         axis = None
     array, at = _chosen(array, axis)
     if descending:
-        ascending = argsort(manipulation.flip(array, at), at, kind, order, stable=stable)
-        return manipulation.flip(array.shape[at] - 1 - ascending, at)
+        return argsort(_turned(array), at, kind, order, stable=stable)
     _check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
         return zeros(array.shape, _INT64, device=array.device)

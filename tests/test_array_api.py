@@ -122,11 +122,22 @@ def test_descending_sorts_keep_equal_elements_in_order(dtype: Any) -> None:
         assert clarray.asnumpy(clarray.sort(x, axis=axis, descending=True)).tolist() == expected.tolist()
 
 
-def test_descending_has_nan_first_and_zeros_in_order() -> None:
-    x = clarray.array([0.0, 1.0, np.nan, -0.0], dtype=clarray.float32)
+def test_descending_has_nan_last_and_zeros_in_order() -> None:
+    x = clarray.array([0.0, np.nan, 1.0, -0.0], dtype=clarray.float32)
     found = clarray.asnumpy(clarray.sort(x, descending=True))
-    assert np.array_equal(found, [np.nan, 1, 0, 0], equal_nan=True)
-    assert np.signbit(found).tolist()[2:] == [False, True]
+    assert np.array_equal(found, [1, 0, 0, np.nan], equal_nan=True)
+    assert np.signbit(found).tolist()[1:3] == [False, True]
+    assert x.argsort(descending=True).tolist() == [2, 0, 3, 1]
+    x.sort(descending=True)
+    assert x.tolist()[:1] == [1]
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int64])
+def test_descending_integers_to_their_limits(dtype: Any) -> None:
+    low, high = (0, 1) if dtype is np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    x = clarray.array([low, high, 1, low], dtype=dtype)
+    assert clarray.sort(x, descending=True).tolist() == sorted([dtype(v).item() for v in (low, high, 1, low)])[::-1]
+    assert clarray.argsort(x, descending=True).tolist() == [1, 2, 0, 3]
 
 
 def test_limits_of_clip_by_either_name() -> None:
