@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarray.codegen.ctype import CType, Dialect, cast, compute_type
-from clarray.codegen.expression import Call, Inputs, converted, operand, parameters, scalar_parameters
+from clarray.codegen.expression import Call, Inputs, Operand, converted, operand, parameters, scalar_parameters
 from clarray.codegen.render import Source, make_dialect, render, source
 from clarray.expr.node import Node
 from clarray.ops.dtypes import dtype_row
@@ -123,14 +123,23 @@ def _parameters(plan: StencilPlan, inputs: Inputs, out: Any, t: TileType) -> tup
         *("taps", "step", "wanted", "low_y", "span_y", "low_x", "span_x", "inner"),
         *("ky", "my", "mode_y", "kx", "mx", "mode_x"),
     ]
-    for a in range(plan.rank):
-        numbers += [f"k{a}", f"m{a}", f"mode{a}"]
-    for o in (*inputs.operands, out):
-        numbers += [f"{o.name}k{a}" for a in range(plan.rank)] + [f"{o.name}y"]
-        numbers += [f"{o.name}s0"] if o.access in STEPPED else []
-    params += [f"const {plan.index} {name}" for name in numbers]
-    types += ["int32" if plan.index == "int" else "int64"] * len(numbers)
+    placed, kinds = frame_parameters(numbers, plan.rank, [*inputs.operands, out], plan.index)
+    params += placed
+    types += kinds
     return params, types, [*inputs.prepare, *lines]
+
+
+def frame_parameters(
+    names: Sequence[str], rank: int, operands: Sequence[Operand], index: str
+) -> tuple[list[str], list[str]]:
+    """Declare named numbers, windows along the outer axes and steps of the operands; give the types too."""
+    numbers = list(names)
+    for a in range(rank):
+        numbers += [f"k{a}", f"m{a}", f"mode{a}"]
+    for o in operands:
+        numbers += [f"{o.name}k{a}" for a in range(rank)] + [f"{o.name}y"]
+        numbers += [f"{o.name}s0"] if o.access in STEPPED else []
+    return [f"const {index} {name}" for name in numbers], ["int32" if index == "int" else "int64"] * len(numbers)
 
 
 def multiply_add(dtype: np.dtype, exact: bool, t: TileType, dialect: Dialect) -> str:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from clarray.codegen.ctype import Dialect, cast
 from clarray.codegen.expression import Call, Inputs, converted, operand, parameters, scalar_parameters
 from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.codegen.stencil import finish_lines, multiply_add, tile_types
+from clarray.codegen.stencil import finish_lines, frame_parameters, multiply_add, tile_types
 from clarray.expr.node import Node
 from clarray.ops.dtypes import dtype_row
-from clarray.plan.layout import STEPPED
 from clarray.plan.stencil import LINE
 from clarray.plan.stencil_lines import LinesPlan
 
@@ -33,13 +32,9 @@ def stencil_lines_source(plan: LinesPlan, value: Node, nodes: Sequence[Node], ca
     ]  # fmt: skip
     types = [*inputs.arg_types, *out_types, "buffer", *kinds]
     numbers = ["down", "across", "inner", "ky", "my", "mode_y", "kx", "mx", "mode_x"]
-    for a in range(plan.rank):
-        numbers += [f"k{a}", f"m{a}", f"mode{a}"]
-    for o in (*inputs.operands, out):
-        numbers += [f"{o.name}k{a}" for a in range(plan.rank)] + [f"{o.name}y"]
-        numbers += [f"{o.name}s0"] if o.access in STEPPED else []
-    params += [f"const {plan.index} {name}" for name in numbers]
-    types += ["int32" if plan.index == "int" else "int64"] * len(numbers)
+    placed, kinds = frame_parameters(numbers, plan.rank, [*inputs.operands, out], plan.index)
+    params += placed
+    types += kinds
     body = call.text + render(
         "stencil_lines",
         d=dialect, V=1, spread=1, I=plan.index, plan=plan, policy=plan.policy, scalars=inputs, scalar=call, out=out,
