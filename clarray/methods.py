@@ -46,7 +46,7 @@ class ArrayMethods:
 
     __slots__ = ()
 
-    __class_getitem__ = classmethod(GenericAlias)  # annotations such as ndarray[tuple[int, int], dtype]
+    __class_getitem__: Any = classmethod(GenericAlias)  # annotations such as ndarray[tuple[int, int], dtype]
 
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")

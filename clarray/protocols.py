@@ -62,8 +62,9 @@ def counterpart(func: Any) -> Any:
     if found is None:
         import clarray
 
-        place: Any = clarray
-        for part in func.__module__.split(".")[1:]:
+        package, *parts = func.__module__.split(".")
+        place: Any = clarray if package == "numpy" else None
+        for part in parts:
             place = getattr(place, part, None)
         found = getattr(place, func.__name__, None)
         if found is func or place is None:

@@ -97,6 +97,14 @@ def test_arrays_of_other_libraries_are_left_to_them() -> None:
     assert np.concatenate([clarray.asarray(X), Theirs()]) == "theirs: concatenate"
 
 
+def test_functions_of_other_packages_are_not_ours() -> None:
+    def sum(x: Any) -> None:
+        """Another library's, under a name that clarray has."""
+
+    sum.__module__ = "another.library"
+    assert protocols.counterpart(sum) is None
+
+
 def test_like_makes_arrays_on_the_same_device() -> None:
     for device in clarray.devices():
         x = clarray.zeros(2, dtype=np.float32, device=device)
