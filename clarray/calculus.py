@@ -144,8 +144,6 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     steps = _steps(varargs, axes, array)
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
-    if array.dtype.kind in "iu":
-        array = wrap(cast(array._node, device_dtype(_FLOAT64, array.device)))
     slopes = []
     for place, step in zip(axes, steps, strict=True):
         if array.shape[place] < edge_order + 1:
@@ -195,13 +193,15 @@ class _Line:
         self.axis = axis
         self.step = step
         self.uniform = not isinstance(step, DeviceArray)
+        # differences of integers would wrap around; those of bools are for NumPy's subtract to refuse
+        self.dtype = device_dtype(_FLOAT64, array.device) if array.dtype.kind in "iu" else array.dtype
 
     def window(self, start: int | None, stop: int | None) -> tuple[slice, ...]:
         """The key of a part of the axis."""
         return (slice(None),) * self.axis + (slice(start, stop),)
 
     def values(self, start: int | None, stop: int | None) -> Node:
-        return self.array[self.window(start, stop)]._node
+        return cast(self.array[self.window(start, stop)]._node, self.dtype)
 
     def distances(self, start: int | None = None, stop: int | None = None) -> Operand:
         """The spacing, or that between neighbours in a part, in a shape that broadcasts against the array."""

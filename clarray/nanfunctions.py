@@ -8,13 +8,8 @@ import numpy as np
 
 from clarray import reductions, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
-from clarray.composing import applied
-from clarray.expr import build
+from clarray.composing import applied, chosen
 from clarray.expr.node import Node
-from clarray.operands import scalar_node
-from clarray.ops.promotion import resolve
-from clarray.ops.special import select_loop
-from clarray.ops.ufuncs import find_loop
 from clarray.reduce_calls import finished, ufunc_reduce
 
 __all__ = [
@@ -23,10 +18,6 @@ __all__ = [
 ]  # fmt: skip
 
 _NO = np._NoValue
-
-
-def _is_nan(node: Node) -> Node:
-    return build.nary(find_loop(np.isnan, *resolve(np.isnan, (node.dtype,))), (node,))
 
 
 def _has_nan(node: Node) -> bool:
@@ -39,10 +30,8 @@ def replaced(a: Any, value: Any) -> DeviceArray:
     node = array._node
     if not _has_nan(node):
         return array
-    loop = select_loop(node.dtype)
-    return ufunc_calls.settled(
-        build.nary(loop, (_is_nan(node), scalar_node(value, node.dtype), node))
-    )
+    found: DeviceArray = ufunc_calls.settled(chosen(applied(np.isnan, node), value, node))
+    return found
 
 
 def _counted(a: Any, where: Any) -> Any:
@@ -51,8 +40,7 @@ def _counted(a: Any, where: Any) -> Any:
     node = array._node
     if not _has_nan(node):
         return where
-    good = wrap(build.nary(find_loop(np.logical_not, *resolve(np.logical_not, (np.dtype(bool),))),
-                           (_is_nan(node),)))  # fmt: skip
+    good = wrap(applied(np.logical_not, applied(np.isnan, node)))
     return good if where is True or where is _NO else good & where
 
 
@@ -125,7 +113,7 @@ def nanstd(
 def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float) -> DeviceArray:
     array = as_array(a)
     if _has_nan(array._node) and array.size:
-        missing = reductions.all(wrap(_is_nan(array._node)), axis)
+        missing = reductions.all(wrap(applied(np.isnan, array._node)), axis)
         if bool(missing.any()):
             raise ValueError("All-NaN slice encountered")
     find = getattr(reductions, name)
