@@ -21,7 +21,7 @@ from clarray.ops.special import compose_loop, part_loop, select_loop
 from clarray.ops.ufuncs import find_loop
 from clarray.runtime import Device
 
-__all__ = ["Operand", "applied", "chosen", "composed", "as_operand", "imag_part", "real_part"]
+__all__ = ["Operand", "applied", "as_operand", "chosen", "composed", "imag_part", "real_part"]
 
 Operand = Any  # a Node, or a scalar
 
@@ -70,12 +70,12 @@ def chosen(mask: Node, a: Operand, b: Operand) -> Node:
 
 def real_part(value: Node) -> Node:
     """Grow the real parts of complex values; any others are their own."""
-    return build.unary(part_loop(value.dtype, 0), value) if value.dtype.kind == "c" else value
+    return build.nary(part_loop(value.dtype, 0), (value,)) if value.dtype.kind == "c" else value
 
 
 def imag_part(value: Node) -> Node:
     """Grow the imaginary parts of complex values."""
-    return build.unary(part_loop(value.dtype, 1), value)
+    return build.nary(part_loop(value.dtype, 1), (value,))
 
 
 def composed(real: Node, imag: Node) -> Node:

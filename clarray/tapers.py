@@ -122,7 +122,7 @@ def i0(x: Any) -> DeviceArray:
     if array.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
     dtype = array.dtype if array.dtype.kind == "f" else device_dtype(_FLOAT64, array.device)
-    found: DeviceArray = settled(build.unary(i0_loop(dtype), cast(array._node, dtype)))
+    found: DeviceArray = settled(build.nary(i0_loop(dtype), (cast(array._node, dtype),)))
     return found
 
 

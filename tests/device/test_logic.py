@@ -162,3 +162,14 @@ def test_copies_are_copies() -> None:
 def test_real_if_close(same: Same, tol: float) -> None:
     x = np.array([1 + 2e-5j, 2 - 1e-5j], "complex64")
     same(lambda xp: xp.real_if_close(xp.asarray(x), tol))
+
+
+def test_selections_are_operands_like_any_others(same: Same) -> None:
+    """Elements that a mask selects, how many is not known yet."""
+    z = numbers("complex64")
+    for function in ("isreal", "iscomplex", "nan_to_num", "real_if_close"):
+        same(lambda xp, function=function: getattr(xp, function)(xp.asarray(z)[xp.asarray(z.imag != 1)]))
+    x = z.real.copy()
+    same(lambda xp: xp.isclose(xp.asarray(x)[xp.asarray(x > 0)], 1, equal_nan=True))
+    same(lambda xp: xp.allclose(xp.asarray(x)[xp.asarray(x > 0)], x[x > 0]))
+    same(lambda xp: xp.array_equal(xp.asarray(x)[xp.asarray(x > 0)], x[x > 0]))
