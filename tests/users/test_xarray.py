@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray.runtime import current_device
 
 pd = pytest.importorskip("pandas")
 xr = pytest.importorskip("xarray")
@@ -130,8 +131,16 @@ CASES: dict[str, Callable] = {
 }
 
 
+# xarray takes its own float64 beside the data: coordinates, weights, what fills gaps.
+FLOAT64 = {"quantile", "weighted", "fillna", "rolling", "differentiate", "integrate", "polyfit", "polyval"}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_as_over_numpy(name: str) -> None:
+    if name in FLOAT64 and not current_device().capabilities.fp64:
+        with pytest.raises(TypeError, match="float64"):
+            CASES[name](example(clarray))
+        return
     expected = CASES[name](example(np))
     found = CASES[name](example(clarray))
     assert isinstance(found.data, clarray.DeviceArray)
@@ -154,7 +163,7 @@ def test_scalars() -> None:
     assert float(total) == total.item() == float(f"{total:.1f}") == VALUES.sum()
 
 
-@pytest.mark.parametrize("values", [VALUES, VALUES / 7, VALUES > 7, VALUES * 1j, np.arange(1000), np.zeros(0)])
+@pytest.mark.parametrize("values", [VALUES, VALUES / 7, VALUES > 7, VALUES * 1j, np.arange(1000), VALUES[:0]])
 def test_printing_is_as_over_numpy(values: np.ndarray) -> None:
     ours, theirs = (xr.DataArray(xp.array(values), name="height") for xp in (clarray, np))
     assert repr(ours) == repr(theirs)
