@@ -6,6 +6,7 @@ lead back to its input on all of them, is refused, and the host transforms inste
 
 from __future__ import annotations
 
+import atexit
 from collections import OrderedDict
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -24,6 +25,14 @@ KINDS = ("gpu", "accelerator")
 _KEPT = 64  # plans of a device; some hold memory
 
 _plans: WeakKeyDictionary[Device, OrderedDict[Key, Plan | None]] = WeakKeyDictionary()
+
+
+@atexit.register
+def _drop() -> None:
+    """Free the plans while pyvkfft, whose functions that takes, is still whole; a forked process frees nothing."""
+    for device, known in list(_plans.items()):
+        if not device.inherited:
+            known.clear()
 
 
 class Key(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -121,6 +123,20 @@ def test_a_plan_that_is_not_right_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         found = clarray.fft.fft(clarray.array(x))
     assert p.host_calls == 1
     np.testing.assert_array_equal(found, np.fft.fft(x))
+
+
+AT_EXIT = """
+import clarray
+from clarray.fft import plans
+plans.KINDS = ("cpu", "gpu", "accelerator")
+clarray.fft.fft(clarray.ones(8, clarray.complex64)).evaluate()
+assert any(known for known in plans._plans.values())
+"""
+
+
+def test_plans_are_freed_before_the_process_ends() -> None:
+    result = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, timeout=120)
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_a_transform_of_the_users_memory_has_finished() -> None:
