@@ -41,7 +41,7 @@ HELPER ${t} ca_unit_${t}(${t.uint} w) {
 }
 </%def>
 <%def name="inside(t)">
-/* A number inside (0, 1): a float is the finer the nearer to 0, a double an odd multiple of 2^-53. */
+/* A number inside (0, 1): ${"the finer the nearer to 0" if t.bits == 32 else "an odd multiple of 2^-53"}. */
 HELPER ${t} ca_inside_${t}(${t.uint} w) {
 % if t.bits == 32:
   const ${t} p = ${dialect.convert("w", t.uint, t)} * ${t.lit("2.3283064365386963e-10")} + ${t.lit("1.1641532182693481e-10")};

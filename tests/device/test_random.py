@@ -228,6 +228,7 @@ def test_wrong_arguments_of_bit_generators() -> None:
 
 
 def test_shared_generator() -> None:
+    needs_double("double")
     random = clarray.random
     random.seed(4)
     state = random.get_state()
