@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any as _Any
 
-from clarray.array import DeviceArray
 from clarray.applying import *  # noqa: F403
+from clarray.array import DeviceArray
 from clarray.bits import *  # noqa: F403
 from clarray.calculus import *  # noqa: F403
 from clarray.compaction import *  # noqa: F403
@@ -21,8 +21,8 @@ from clarray.creation import *  # noqa: F403
 from clarray.diagonals import *  # noqa: F403
 from clarray.dlpack import *  # noqa: F403
 from clarray.dtype_functions import *  # noqa: F403
-from clarray.flat_iterator import *  # noqa: F403
 from clarray.files import *  # noqa: F403
+from clarray.flat_iterator import *  # noqa: F403
 from clarray.functions import ufuncs_by_name as _ufuncs_by_name
 from clarray.gathering import *  # noqa: F403
 from clarray.histograms import *  # noqa: F403
@@ -39,9 +39,9 @@ from clarray.manipulation import *  # noqa: F403
 from clarray.nanfunctions import *  # noqa: F403
 from clarray.numpy_names import *  # noqa: F403
 from clarray.padding import *  # noqa: F403
-from clarray.printing import *  # noqa: F403
 from clarray.polynomial_object import *  # noqa: F403
 from clarray.polynomials import *  # noqa: F403
+from clarray.printing import *  # noqa: F403
 from clarray.products import *  # noqa: F403
 from clarray.quantiles import *  # noqa: F403
 from clarray.reductions import *  # noqa: F403
