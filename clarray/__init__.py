@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from typing import Any as _Any
 
-from clarray.applying import *  # noqa: F403
+# The array comes first: the chapters stand on it, and its module imports them itself.
 from clarray.array import DeviceArray
+
+# isort: split
+from clarray.applying import *  # noqa: F403
 from clarray.bits import *  # noqa: F403
 from clarray.calculus import *  # noqa: F403
 from clarray.compaction import *  # noqa: F403
