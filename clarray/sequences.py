@@ -14,8 +14,9 @@ from clarray.creation import asarray, device_for, plain_order
 from clarray.evaluate import evaluate
 from clarray.expr import node as nodes
 from clarray.hostdata import device_dtype, new_leaf, upload
-from clarray.manipulation import broadcast_arrays
-from clarray.runtime import use_device
+from clarray.manipulation import broadcast_arrays, expand_dims, moveaxis
+from clarray.operands import weak_type
+from clarray.runtime import Device, use_device
 
 __all__ = ["arange", "eye", "geomspace", "identity", "linspace", "logspace", "meshgrid"]
 
@@ -130,11 +131,52 @@ def linspace(
     -------
     DeviceArray, or (DeviceArray, step)
     """
+    if isinstance(start, DeviceArray) or isinstance(stop, DeviceArray):
+        made, spacing = _between(start, stop, num, endpoint, dtype, axis, device)
+        return (made, spacing) if retstep else made
     on = device_for(device)
-    ends = (_to_host(start), _to_host(stop))
-    values, step = np.linspace(*ends, num, endpoint, retstep=True, dtype=dtype, axis=axis)
+    values, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=dtype, axis=axis)
     made = wrap(upload(values, device_dtype(values.dtype, on), on))
     return (made, step) if retstep else made
+
+
+def _device_of(ends: tuple[Any, ...]) -> Device:
+    return next(x.device for x in ends if isinstance(x, DeviceArray))
+
+
+def _between(
+    start: Any, stop: Any, num: Any, endpoint: bool, dtype: Any, axis: int, device: Any
+) -> tuple[DeviceArray, Any]:  # fmt: skip
+    """`linspace` between ends that are on the device, step by step as NumPy rounds it."""
+    count = operator.index(num)
+    if count < 0:
+        raise ValueError(f"Number of samples, {count}, must be non-negative.")
+    on = device_for(device) if device is not None else _device_of((start, stop))
+    first, last = (as_array(x, on) for x in (start, stop))
+    kinds = (given if weak_type(given) is not None else x.dtype for given, x in ((start, first), (stop, last)))
+    floating = np.result_type(*kinds)
+    if floating.kind not in "fc":
+        floating = np.dtype(np.float64)
+    first, last = (x.astype(floating, copy=False) for x in (first, last))
+    wanted = floating if dtype is None else np.dtype(dtype)
+    gaps = count - 1 if endpoint else count
+    width = last - first
+    values = arange(count, dtype=floating, device=on).reshape(-1, *(1,) * width.ndim)
+    step: Any = np.nan
+    if gaps > 0:
+        step = width / gaps
+        flat = bool((step == 0).any())  # the width may be too small to be divided
+        values = values / gaps * width if flat else values * step
+    else:
+        values = values * width
+    values = values + first
+    if endpoint and count > 1:
+        values[-1, ...] = last
+    if axis != 0:
+        values = moveaxis(values, 0, axis)
+    if wanted.kind in "iu":
+        values = ufunc_calls.call(np.floor, (values,))
+    return values.astype(wanted, copy=False), step
 
 
 def logspace(
@@ -149,9 +191,13 @@ def logspace(
     device: Any = None,
 ) -> DeviceArray:
     """Make `num` values from ``base**start`` to ``base**stop``, evenly spaced in the exponent."""
-    ends = (_to_host(start), _to_host(stop))
-    values = np.logspace(*ends, num, endpoint, _to_host(base), dtype, axis)
-    return asarray(values, device=device, copy=True)
+    if any(isinstance(x, DeviceArray) for x in (start, stop, base)):
+        exponents: DeviceArray = linspace(start, stop, num, endpoint, axis=axis, device=device)
+        if np.ndim(base):
+            base = expand_dims(as_array(base, exponents.device), axis)
+        found: DeviceArray = ufunc_calls.call(np.power, (base, exponents))
+        return found if dtype is None else found.astype(dtype, copy=False)
+    return asarray(np.logspace(start, stop, num, endpoint, base, dtype, axis), device=device, copy=True)
 
 
 def geomspace(
@@ -165,12 +211,31 @@ def geomspace(
     device: Any = None,
 ) -> DeviceArray:
     """Make `num` values from `start` to `stop`, each the same multiple of the one before."""
-    values = np.geomspace(_to_host(start), _to_host(stop), num, endpoint, dtype, axis)
-    return asarray(values, device=device, copy=True)
+    if isinstance(start, DeviceArray) or isinstance(stop, DeviceArray):
+        return _between_powers(start, stop, operator.index(num), endpoint, dtype, axis, device)
+    return asarray(np.geomspace(start, stop, num, endpoint, dtype, axis), device=device, copy=True)
 
 
-def _to_host(value: Any) -> Any:
-    return value.get() if isinstance(value, DeviceArray) else value
+def _between_powers(
+    start: Any, stop: Any, count: int, endpoint: bool, dtype: Any, axis: int, device: Any
+) -> DeviceArray:  # fmt: skip
+    """`geomspace` between ends that are on the device: the first end's sign or direction, times powers of ten."""
+    on = device_for(device) if device is not None else _device_of((start, stop))
+    first, last = broadcast_arrays(as_array(start, on), as_array(stop, on))
+    if (first == 0).any() or (last == 0).any():
+        raise ValueError("Geometric sequence cannot include zero")
+    floating = np.result_type(first.dtype, last.dtype, float(count), np.zeros((), dtype))
+    first, last = first.astype(floating), last.astype(floating)
+    sign = ufunc_calls.call(np.sign, (first,))
+    first, last = first / sign, last / sign
+    powers = [ufunc_calls.call(np.log10, (x,)) for x in (first, last)]
+    values = logspace(powers[0], powers[1], count, endpoint, 10.0, floating)
+    if count > 0:
+        values[0] = first
+        if count > 1 and endpoint:
+            values[-1] = last
+    found: DeviceArray = moveaxis(values * sign, 0, axis)
+    return found if dtype is None else found.astype(dtype, copy=False)
 
 
 # Matrices -----------------------------------------------------------------------------------------

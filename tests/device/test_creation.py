@@ -94,6 +94,20 @@ def test_spaces(same: Any) -> None:
     same(lambda xp: xp.geomspace(1, 1000, 4, dtype="float32"))
 
 
+@pytest.mark.parametrize("num", [0, 1, 2, 7])
+@pytest.mark.parametrize("endpoint", [True, False])
+def test_spaces_between_arrays(same: Any, num: int, endpoint: bool) -> None:
+    low, high = np.array([1, 4, 9], np.float32), np.array([[2, 4, -3]], np.float32)
+    same(lambda xp: xp.linspace(xp.asarray(low), high, num, endpoint))
+    same(lambda xp: xp.linspace(low, xp.asarray(high), num, endpoint, axis=-1, dtype=np.int16))
+    same(lambda xp: xp.linspace(xp.asarray(low), 7, num, endpoint))
+    for name, ends in (("logspace", (low / 9, high)), ("geomspace", (low, abs(high)))):
+        theirs = getattr(np, name)(*ends, num, endpoint, dtype=np.float32)
+        ours = getattr(clarray, name)(clarray.asarray(ends[0]), ends[1], num, endpoint, dtype=np.float32)
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        np.testing.assert_allclose(clarray.asnumpy(ours), theirs, rtol=1e-5)
+
+
 def test_eye(same: Any, dtype: str) -> None:
     same(lambda xp: xp.eye(4, dtype=dtype))
     same(lambda xp: xp.eye(4, 3, 1, dtype=dtype))
