@@ -27,7 +27,6 @@ from scipy import (  # noqa: E402  # noqa: E402
     stats,
 )
 from scipy.cluster import hierarchy, vq  # noqa: E402
-from scipy.optimize import elementwise  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402
 
 _random = np.random.default_rng(0)
@@ -90,19 +89,10 @@ CASES: dict[str, Body] = {
     "integrate.trapezoid": lambda xp: integrate.trapezoid(xp.asarray(A), xp.asarray(np.sort(B))),
     "integrate.cumulative_simpson": lambda xp: integrate.cumulative_simpson(xp.asarray(M), dx=0.1, axis=1, initial=0.0),
     "integrate.romb": lambda xp: integrate.romb(xp.asarray(M[:, :5]), dx=0.25),
-    "integrate.tanhsinh": lambda xp: integrate.tanhsinh(
-        lambda t: xp.exp(-(t**2)), xp.asarray([0.0, -1.0]), xp.asarray([1.0, 2.0])
-    ).integral,
-    "integrate.cubature": lambda xp: integrate.cubature(
-        lambda t: xp.sum(xp.sin(t), axis=-1), xp.zeros(2), xp.ones(2)
-    ).estimate,
     "differentiate.derivative": lambda xp: differentiate.derivative(xp.exp, xp.asarray(A)).df,
     "differentiate.jacobian": lambda xp: differentiate.jacobian(
         lambda t: xp.stack([t[0] ** 2, t[0] * t[1]]), xp.asarray([1.0, 2.0])
     ).df,
-    "elementwise.find_root": lambda xp: elementwise.find_root(
-        lambda t, c: t**3 - c, (xp.zeros(32), xp.full(32, 3.0)), args=(xp.asarray(A),)
-    ).x,
     "optimize.rosen_hess": lambda xp: optimize.rosen_hess(xp.asarray(A[:6])),
     # the rest
     "linalg.block_diag": lambda xp: linalg.block_diag(xp.asarray(M[:2, :2]), xp.asarray(M[2:4, 2:5])),
