@@ -23,6 +23,7 @@ from clarray.expr.node import (
     SHARED,
     Node,
     contiguous_leaf,
+    graph_lock,
     leaf,
     result_leaf,
 )
@@ -68,7 +69,8 @@ def evaluate(node: Node) -> Node:
         memory = out.memory
         assert memory is not None
         readers = node.readers
-        node.become_leaf(memory, out.offset, out.strides, out.contiguous)
+        with graph_lock:  # whoever grew it may be about to grow it again
+            node.become_leaf(memory, out.offset, out.strides, out.contiguous)
         if readers:
             pass_on(readers, memory)
         if flags & EAGER:

@@ -14,7 +14,7 @@ from clarray.evaluate import settle
 from clarray.evaluate.elementwise import dtypes_inside, flat_launch, strided_launch
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.build import pass_on
-from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index
+from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, graph_lock, index
 from clarray.expr.view import Shape, broadcast_shapes, contiguous
 from clarray.ops.special import cast_loop
 from clarray.plan.compact import WORD, CompactPlan, access_class, compact_plan, flat_step, parts
@@ -72,7 +72,8 @@ def store(node: Node) -> None:
         readers = node.readers
         node.shape = found.shape
         node.size = found.size
-        node.become_leaf(found.memory, 0, found.strides, True)
+        with graph_lock:
+            node.become_leaf(found.memory, 0, found.strides, True)
         if readers:
             pass_on(readers, found.memory)
         if eager:

@@ -110,8 +110,9 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
 def _grow_again(node: Node) -> None:
     """An operand became memory, in another thread, while `node` was grown from it."""
     with graph_lock:
-        regrow(node)
-        _register(node)
+        if node.memory is None:  # else a write there has evaluated it already
+            regrow(node)
+            _register(node)
 
 
 def _register(node: Node) -> None:

@@ -231,3 +231,12 @@ print("done")
 def test_fork() -> None:
     result = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], capture_output=True, text=True, timeout=150)
     assert (result.stdout, result.stderr, result.returncode) == ("done\n", "", 0)
+
+
+def test_a_value_that_a_write_evaluates_while_it_grows() -> None:
+    x = clarray.ones(8, np.float32)
+    total = (x + 1).sum()
+    x[...] = 5  # evaluates what reads x
+    build._grow_again(total._node)  # what the growing thread does when it sees that x has changed
+    assert float(total) == 16
+    assert float((total + 1).sum()) == 17
