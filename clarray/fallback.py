@@ -33,15 +33,13 @@ def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwar
     TypeError
         The policy, `clarray.config.host_fallback`, is 'raise'.
     """
-    policy = config.host_fallback
-    if policy == "raise":
-        raise TypeError(
-            f"{name} has no device implementation in clarray, and clarray.config.host_fallback is "
-            "'raise': set it to 'warn' or 'allow' to run such functions on the host, or convert the "
-            "arrays with clarray.asnumpy"
-        )
-    if policy == "warn":
-        _warn(f"{name} has no device implementation in clarray: its arrays are copied to the host, and its result back")
+    _ask(
+        config.host_fallback,
+        f"{name} has no device implementation in clarray, and clarray.config.host_fallback is "
+        "'raise': set it to 'warn' or 'allow' to run such functions on the host, or convert the "
+        "arrays with clarray.asnumpy",
+        f"{name} has no device implementation in clarray: its arrays are copied to the host, and its result back",
+    )
     copies = _Copies(DeviceArray.get)
     given = copies.to_host(args)
     result = function(*given, **copies.to_host(kwargs))
@@ -79,20 +77,26 @@ def through_library(name: str, function: Callable[..., Any], *args: Any, **kwarg
     TypeError
         The policy, `clarray.config.host_library`, is 'raise'.
     """
-    policy = config.host_library
-    if policy == "raise":
-        raise TypeError(
-            f"clarray calls {name}, on the host, for this, and clarray.config.host_library is 'raise': set it to "
-            "'warn' or 'allow', or convert the arrays with clarray.asnumpy"
-        )
-    if policy == "warn":
-        _warn(f"clarray calls {name}, on the host, for this")
+    _ask(
+        config.host_library,
+        f"clarray calls {name}, on the host, for this, and clarray.config.host_library is 'raise': set it to "
+        "'warn' or 'allow', or convert the arrays with clarray.asnumpy",
+        f"clarray calls {name}, on the host, for this",
+    )
     arrays = _Copies(_readable)
     given, named = arrays.to_host(args), arrays.to_host(kwargs)
     start = time.perf_counter()
     result = function(*given, **named)
     profile.record("host", name, 0, time.perf_counter() - start)
     return arrays.to_device(result)
+
+
+def _ask(policy: str, refusal: str, warning: str) -> None:
+    """Do as a policy of the user's says before a function runs on the host: raise TypeError, warn, or nothing."""
+    if policy == "raise":
+        raise TypeError(refusal)
+    if policy == "warn":
+        _warn(warning)
 
 
 def _warn(message: str) -> None:

@@ -161,24 +161,20 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None,
 
 
 def _along(name: str, a: Any, n: Any, axis: int, norm: Any, out: Any) -> DeviceArray:
-    device = device_of_operands((a, out))
-    made = None
-    if available(device):
-        made = steps.one_axis(name, as_array(a, device), n, axis, norm)
-    if made is None:
-        made = _on_host(name, a, out, n, axis, norm)
-    return _into(out, made)
+    return _transformed(steps.one_axis, name, a, n, axis, norm, out)
 
 
 def _over(name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> DeviceArray:
-    shape = np.shape(a)
-    s, axes = _extents(shape, s, axes, name == "irfftn")
+    s, axes = _extents(np.shape(a), s, axes, name == "irfftn")
+    return _transformed(steps.several_axes, name, a, s, axes, norm, out)
+
+
+def _transformed(on_device: Any, name: str, a: Any, extent: Any, where: Any, norm: Any, out: Any) -> DeviceArray:
+    """By a function of `steps`, where there is a plan that is right, else on the host."""
     device = device_of_operands((a, out))
-    made = None
-    if available(device):
-        made = steps.several_axes(name, as_array(a, device), s, axes, norm)
+    made = on_device(name, as_array(a, device), extent, where, norm) if available(device) else None
     if made is None:
-        made = _on_host(name, a, out, s, axes, norm)
+        made = _on_host(name, a, out, extent, where, norm)
     return _into(out, made)
 
 

@@ -101,7 +101,7 @@ def test_functions_of_other_packages_are_not_ours() -> None:
     def sum(x: Any) -> None:
         """Another library's, under a name that clarray has."""
 
-    sum.__module__ = "another.library"
+    sum.__module__ = "another_package"
     assert protocols.counterpart(sum) is None
 
 
