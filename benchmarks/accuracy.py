@@ -86,9 +86,7 @@ def table(fp64: bool) -> list[list[str]]:
 def as_rst(rows: list[list[str]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     rule = "  ".join("=" * width for width in widths)
-    lines = [
-        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([rule, lines[0], rule, *lines[1:], rule, ""])
 
 

@@ -131,9 +131,7 @@ class Bench:
             self.time_in_turn({name: ready[name] for name in names}, found)
         return found
 
-    def time_in_turn(
-        self, ready: dict[str, tuple[Callable[[], Any], int]], found: Measurement
-    ) -> None:
+    def time_in_turn(self, ready: dict[str, tuple[Callable[[], Any], int]], found: Measurement) -> None:
         """Go round the peers until the rounds are done or the budget is spent."""
         started = time.perf_counter()
         for done in range(self.rounds):
@@ -143,9 +141,7 @@ class Bench:
                 warm_up(call, self.warm_up)
                 found.seconds.setdefault(name, []).append(clock(call, repeats))
 
-    def prepare(
-        self, peer: Peer, operation: Operation
-    ) -> tuple[Callable[[], Any], np.ndarray] | None:
+    def prepare(self, peer: Peer, operation: Operation) -> tuple[Callable[[], Any], np.ndarray] | None:
         """Give the call to time, and its answer from a first, untimed call."""
         run = peer.call(operation, self.inputs(peer, operation))
         if run is None:

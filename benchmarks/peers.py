@@ -128,12 +128,7 @@ class Pyopencl(Peer):
         cl = self.module
         array, clmath = (importlib.import_module(f"pyopencl.{m}") for m in ("array", "clmath"))
         what = device.capabilities
-        same = [
-            d
-            for p in cl.get_platforms()
-            for d in p.get_devices()
-            if d.name.strip() == what.name.strip()
-        ]
+        same = [d for p in cl.get_platforms() for d in p.get_devices() if d.name.strip() == what.name.strip()]
         if not same:
             raise ImportError(f"pyopencl shows no device named {what.name}")
         self.queue = cl.CommandQueue(cl.Context(same[-1:]))

@@ -32,22 +32,16 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "operations", nargs="*", help="only operations whose name contains one of these"
-    )
+    parser.add_argument("operations", nargs="*", help="only operations whose name contains one of these")
     parser.add_argument("--list", action="store_true", help="name the operations and stop")
-    parser.add_argument(
-        "--peers", default=",".join(PEERS), help="comma-separated (default: %(default)s)"
-    )
+    parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated (default: %(default)s)")
     parser.add_argument("--device", help="index, or part of a platform's or device's name")
     parser.add_argument("--large", type=int, help="elements, instead of 2^25 (CPU) or 2^28 (GPU)")
     parser.add_argument("--math", type=int, help="elements for exp, log, sin and pow")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds per operation")
     parser.add_argument("--no-process", action="store_true", help="start no fresh interpreters")
-    parser.add_argument(
-        "--output", type=Path, default=Path("benchmarks/results"), help="folder to write to"
-    )
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"), help="folder to write to")
     return parser.parse_args()
 
 
@@ -70,9 +64,7 @@ def main() -> int:
     from operations import OPERATIONS
 
     asked = arguments()
-    wanted = [
-        o for o in OPERATIONS if not asked.operations or any(k in o.name for k in asked.operations)
-    ]
+    wanted = [o for o in OPERATIONS if not asked.operations or any(k in o.name for k in asked.operations)]
     if asked.list:
         print("\n".join(operation.name for operation in wanted))
         return 0

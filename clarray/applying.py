@@ -18,9 +18,7 @@ from clarray.manipulation import expand_dims, moveaxis, transpose
 __all__ = ["apply_along_axis", "apply_over_axes", "frompyfunc", "piecewise", "vectorize"]
 
 
-def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
-) -> DeviceArray:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> DeviceArray:
     """Call a function on each line along an axis.
 
     The function gets arrays on the device, one call per line: a function that takes an ``axis`` itself is faster.

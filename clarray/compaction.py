@@ -38,9 +38,7 @@ def _truth(a: Any) -> DeviceArray:
     return wrap(ufunc_calls.cast(array._node, _BOOL))
 
 
-def compress(
-    condition: Any, a: Any, axis: Any = None, out: DeviceArray | None = None
-) -> DeviceArray:
+def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None = None) -> DeviceArray:
     """Take the elements, or the slices along an axis, where a condition holds.
 
     Parameters
@@ -71,9 +69,7 @@ def compress(
         beyond = mask[extent:]
         if bool(beyond.any()):
             first = extent + int(beyond.argmax())
-            raise IndexError(
-                f"index {first} is out of bounds for axis {axis} with size {extent}"
-            )
+            raise IndexError(f"index {first} is out of bounds for axis {axis} with size {extent}")
         mask = mask[:extent]
     if array.ndim == 1:
         found = selected(array if mask.size == extent else array[: mask.size], mask._node)
@@ -138,10 +134,7 @@ def nonzero(a: Any) -> tuple[DeviceArray, ...]:
     """Find the positions of the elements that are not zero, in C order: one array per axis."""
     mask = _truth(a)
     if not mask.ndim:
-        raise ValueError(
-            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() "
-            "instead."
-        )
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
     flat = wrap(positions(mask._node))
     if mask.ndim == 1:
         return (flat,)
@@ -289,8 +282,7 @@ def _kept(obj: Any, extent: int, axis: int, device: Any) -> DeviceArray | None:
     if isinstance(obj, DeviceArray | np.ndarray) and obj.dtype == bool:
         if obj.shape != (extent,):
             raise ValueError(
-                "boolean array argument obj to delete must be one dimensional and match the axis "
-                f"length of {extent}"
+                f"boolean array argument obj to delete must be one dimensional and match the axis length of {extent}"
             )
         return ~as_array(obj, device)
     if isinstance(obj, DeviceArray | np.ndarray) and obj.size == 1 and obj.dtype.kind in "iu":
@@ -308,5 +300,3 @@ def _kept(obj: Any, extent: int, axis: int, device: Any) -> DeviceArray | None:
     else:
         kept[obj] = False
     return kept
-
-

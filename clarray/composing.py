@@ -49,9 +49,7 @@ def applied(ufunc: np.ufunc, *operands: Operand, dtype: np.dtype | None = None) 
     in_dtypes, out_dtypes = resolve(ufunc, kinds, dtype)
     for each in (*in_dtypes, *out_dtypes):
         _check(each, given)
-    nodes = tuple(
-        x if isinstance(x, Node) else scalar_node(x, d) for x, d in zip(operands, in_dtypes, strict=True)
-    )
+    nodes = tuple(x if isinstance(x, Node) else scalar_node(x, d) for x, d in zip(operands, in_dtypes, strict=True))
     return build.nary(find_loop(ufunc, in_dtypes, out_dtypes), nodes)
 
 

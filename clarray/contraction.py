@@ -87,9 +87,7 @@ def _run_before(labels: Labels, end: int, group: Labels) -> int:
     return end
 
 
-def _without(
-    array: DeviceArray, own: Labels, needed: set[Any], dtype: np.dtype
-) -> tuple[DeviceArray, Labels]:
+def _without(array: DeviceArray, own: Labels, needed: set[Any], dtype: np.dtype) -> tuple[DeviceArray, Labels]:
     """Sum over the axes that only this operand has."""
     axes = tuple(axis for axis, label in enumerate(own) if label not in needed)
     if not axes:
@@ -117,9 +115,7 @@ def _reduced(
 ) -> DeviceArray:  # fmt: skip
     order = _order(a_labels if a.size >= b.size else b_labels, labels, summed)
     loop = product_loop(dtype)
-    left, right = (
-        _entering(arranged(x, own, order), dtype) for x, own in ((a, a_labels), (b, b_labels))
-    )
+    left, right = (_entering(arranged(x, own, order), dtype) for x, own in ((a, a_labels), (b, b_labels)))
     node = build.binary(loop, left, right)
     if summed:
         ufunc = np.logical_or if dtype.kind == "b" else np.add

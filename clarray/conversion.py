@@ -70,12 +70,9 @@ def truth(array: DeviceArray) -> bool:
         return bool(item(array))
     if array.size == 0:
         raise ValueError(
-            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an "
-            "array is not empty."
+            "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
         )
-    raise ValueError(
-        "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
-    )
+    raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 
 
 def as_index(array: DeviceArray) -> int:

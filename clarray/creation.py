@@ -171,9 +171,7 @@ def _in_order(view: View, order: str) -> bool:
     return order == "K" or view.contiguous or view.f_contiguous
 
 
-def _from_device_array(
-    a: DeviceArray, dtype: Any, order: str, device: Any, copy: bool | None
-) -> DeviceArray:
+def _from_device_array(a: DeviceArray, dtype: Any, order: str, device: Any, copy: bool | None) -> DeviceArray:
     on = a.device if device is None else find_device(device)
     wanted = a.dtype if dtype is None else device_dtype(dtype, on)
     if on is not a.device:
@@ -188,8 +186,7 @@ def _from_device_array(
         return a
     if copy is False:
         raise ValueError(
-            "Unable to avoid copy while creating an array as requested: dtype or order differ; "
-            "leave copy=None"
+            "Unable to avoid copy while creating an array as requested: dtype or order differ; leave copy=None"
         )
     return _copied(a, wanted, order)
 
@@ -200,9 +197,7 @@ def _copied(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
     like = View(node.shape, node.strides, node.offset) if node.memory is not None else None
     if like is None and order == "K":
         like = view_of(a)
-    made = wrap(
-        new_leaf(a.device, a.shape, dtype, "C" if order == "K" and like is None else order, like)
-    )
+    made = wrap(new_leaf(a.device, a.shape, dtype, "C" if order == "K" and like is None else order, like))
     # a node of its own, as the one that is written is used up
     ufunc_calls.assign(made, ufunc_calls.spread(ufunc_calls.cast(a._node, dtype), made.shape))
     return made
@@ -211,9 +206,7 @@ def _copied(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
 # From nothing -------------------------------------------------------------------------------------
 
 
-def empty(
-    shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None
-) -> DeviceArray:
+def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> DeviceArray:
     """Make an array whose elements are whatever the memory held.
 
     Parameters
@@ -244,9 +237,7 @@ def plain_order(order: str | None) -> str:
     return order or "C"
 
 
-def zeros(
-    shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None
-) -> DeviceArray:
+def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> DeviceArray:
     """Make an array of zeros; parameters as in `empty`."""
     made = empty(shape, dtype, order, device=device)
     made.device.fill_zero(made._node.memory)  # type: ignore[arg-type]

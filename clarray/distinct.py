@@ -41,9 +41,7 @@ class Unique(NamedTuple):
     counts: DeviceArray | None = None
 
 
-def of_values(
-    array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool
-) -> Unique:
+def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> Unique:
     """Distinct elements; the inverse is of one axis."""
     if not array.size:
         none = creation.zeros(0, _INT64, device=array.device)
@@ -121,9 +119,7 @@ def _of_sorted(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:
     return wrap(contiguous_leaf(memory, (found.size + 1,), dtype))
 
 
-def _of_runs(
-    array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool
-) -> Unique:
+def _of_runs(array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> Unique:
     size = array.size
     order = None
     if index or inverse:

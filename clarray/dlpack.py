@@ -124,5 +124,3 @@ def _imported(x: Any, copy: bool | None) -> np.ndarray:
     if copy is False:
         raise CopyNeededError("the array is on another library's device: it needs a copy; leave copy=None")
     return np.from_dlpack(x, device="cpu")
-
-

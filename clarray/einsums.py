@@ -151,9 +151,7 @@ def _parse(text: str, ndims: list[int]) -> tuple[list[list[Any]], list[Any]]:
     parts = left.split(",")
     if len(parts) != len(ndims):
         fewer = "more" if len(parts) < len(ndims) else "fewer"
-        raise ValueError(
-            f"{fewer} operands provided to einstein sum function than specified in the subscripts string"
-        )
+        raise ValueError(f"{fewer} operands provided to einstein sum function than specified in the subscripts string")
     inputs = [_labels(part, ndim) for part, ndim in zip(parts, ndims, strict=True)]
     dots = max((sum(not isinstance(label, str) for label in labels) for labels in inputs), default=0)
     if not arrow:

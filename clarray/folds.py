@@ -84,8 +84,7 @@ def _monoid(ufunc: np.ufunc, method: str, node: Node, dtype: Any, out: Any) -> M
     ins, outs = resolve(ufunc, kinds, dtype, None, "unsafe", reduction=True)  # type: ignore[arg-type]
     if not ins[0] == ins[1] == outs[0]:
         raise TypeError(
-            f"the resolved dtypes are not compatible with {ufunc.__name__}.{method}. "
-            f"Resolved {(*ins, *outs)}"
+            f"the resolved dtypes are not compatible with {ufunc.__name__}.{method}. Resolved {(*ins, *outs)}"
         )
     wanted = device_dtype(ins[0], wrap(node).device)
     if node.dtype.kind == "c" and wanted.kind not in "bc":
@@ -101,9 +100,7 @@ def _raise_negative(negative: DeviceArray) -> None:
 # accumulate ---------------------------------------------------------------------------------------
 
 
-def accumulate(
-    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None
-) -> DeviceArray:
+def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running result of a binary ufunc along an axis; see `numpy.ufunc.accumulate`.
 
     Parameters
@@ -182,13 +179,10 @@ def reduceat(
     shape = (*node.shape[:axis], positions.size, *node.shape[axis + 1 :])
     if target is not None and target.shape != shape:
         raise ValueError(
-            f"operands could not be broadcast together: out has the shape {target.shape}, and the "
-            f"result {shape}"
+            f"operands could not be broadcast together: out has the shape {target.shape}, and the result {shape}"
         )
     if ufunc is np.power and monoid.in_dtype.kind == "i" and node.size:
-        exponents = _later_in_segment(positions, node.shape[axis]).reshape(
-            (-1,) + (1,) * (len(node.shape) - axis - 1)
-        )
+        exponents = _later_in_segment(positions, node.shape[axis]).reshape((-1,) + (1,) * (len(node.shape) - axis - 1))
         _raise_negative((wrap(node) < 0) & creation.asarray(exponents, device=device))
     place = creation.array(positions, dtype=_INT64, device=device)._node
     if not place.contiguous or place.offset:
@@ -210,10 +204,7 @@ def _positions(indices: Any) -> Any:
     if indices.ndim > 1:
         raise ValueError("object too deep for desired array")
     if not np.can_cast(indices.dtype, _INT64, "safe"):
-        raise TypeError(
-            f"Cannot cast array data from {indices.dtype!r} to {_INT64!r} according to the rule "
-            "'safe'"
-        )
+        raise TypeError(f"Cannot cast array data from {indices.dtype!r} to {_INT64!r} according to the rule 'safe'")
     return indices
 
 
@@ -294,9 +285,7 @@ def _update_loop(ufunc: np.ufunc, a: Any, b: Any) -> tuple[Loop, Node | None]:
         raise TypeError(f"first operand must be array: a clarray array, not {type(a).__name__}")
     if (b is _NONE) != (ufunc.nin == 1):
         raise ValueError(
-            "second operand needed for ufunc"
-            if b is _NONE
-            else "second operand provided when ufunc is unary"
+            "second operand needed for ufunc" if b is _NONE else "second operand provided when ufunc is unary"
         )
     value = None if b is _NONE else _value(b, a)
     kinds = (a.dtype,) if value is None else (a.dtype, value.dtype)
@@ -324,12 +313,7 @@ def _update_all(ufunc: np.ufunc, view: DeviceArray, value: Node | None, where: A
 
 
 def _is_whole_mask(a: DeviceArray, key: Any) -> bool:
-    return (
-        isinstance(key, DeviceArray | np.ndarray)
-        and key.dtype == bool
-        and key.ndim > 0
-        and key.shape == a.shape
-    )
+    return isinstance(key, DeviceArray | np.ndarray) and key.dtype == bool and key.ndim > 0 and key.shape == a.shape
 
 
 def _check_fits(value: Node, shape: tuple[int, ...]) -> None:

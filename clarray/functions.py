@@ -59,8 +59,4 @@ class UFunc:
 def ufuncs_by_name() -> dict[str, UFunc]:
     """Every supported ufunc under each name NumPy gives it (``abs`` and ``absolute``)."""
     made = {ufunc: UFunc(ufunc) for ufunc in (*supported_ufuncs, *generalized)}
-    return {
-        name: made[value]
-        for name, value in vars(np).items()
-        if isinstance(value, np.ufunc) and value in made
-    }
+    return {name: made[value] for name, value in vars(np).items() if isinstance(value, np.ufunc) and value in made}

@@ -83,8 +83,9 @@ def fitted(value: Node, shape: Shape) -> Node:
     if not fits(have, shape):
         texts = (str(s).replace(" ", "") for s in (have, shape))
         raise ValueError(
-            "shape mismatch: value array of shape {} could not be broadcast to indexing result of "
-            "shape {}".format(*texts)
+            "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}".format(
+                *texts
+            )
         )
     return wrap(value).reshape(have[extra:])._node if extra else value
 
@@ -122,14 +123,9 @@ def _settled(named: Named, target: Node) -> Named:
     numbers = named.numbers
     memory = target.memory
     assert memory is not None
-    if numbers.memory is not None and (
-        numbers.memory is memory or (numbers.memory.shared and memory.shared)
-    ):
+    if numbers.memory is not None and (numbers.memory is memory or (numbers.memory.shared and memory.shared)):
         return named._replace(numbers=ufunc_calls.packed(numbers))
-    if any(
-        x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared)
-        for x in numbers.inputs
-    ):
+    if any(x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared) for x in numbers.inputs):
         evaluate(numbers)
     return named
 
@@ -159,9 +155,7 @@ def check_mode(mode: Any) -> str:
     return str(mode)
 
 
-def take(
-    a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None, mode: str = "raise"
-) -> DeviceArray:
+def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take elements, or slices along an axis, by their positions.
 
     Parameters
@@ -389,5 +383,3 @@ def cycled(values: Node, count: int) -> Node:
     numbers = nodes.index((count,), (1,), _INT64)
     rest = View((), (), leaf.offset)
     return gather_named(leaf, Named(numbers, (count,), leaf.shape, leaf.strides, rest, 0, "wrap"))
-
-

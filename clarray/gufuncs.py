@@ -57,9 +57,7 @@ def call(
     if len(given_out) == 1 and out is None:
         out = given_out[0]
     elif len(inputs) != 2:
-        raise TypeError(
-            f"{ufunc.__name__}() takes from 2 to 3 positional arguments but {len(inputs)} were given"
-        )
+        raise TypeError(f"{ufunc.__name__}() takes from 2 to 3 positional arguments but {len(inputs)} were given")
     out = out[0] if isinstance(out, tuple) else out
     if out is not None and not isinstance(out, DeviceArray):
         raise TypeError(f"return arrays must be of DeviceArray type, not {type(out).__name__}")

@@ -16,9 +16,7 @@ __all__: list[str] = []
 Outer = Callable[[DeviceArray, Any], tuple[Any, Any]]
 
 
-def estimated(
-    a: DeviceArray, name: str, range: Any, weighted: bool, outer_edges: Outer
-) -> tuple[Any, Any, int]:
+def estimated(a: DeviceArray, name: str, range: Any, weighted: bool, outer_edges: Outer) -> tuple[Any, Any, int]:
     """First edge, last edge and number of bins by a named rule.
 
     Raises
@@ -31,9 +29,7 @@ def estimated(
     if name not in _RULES:
         raise ValueError(f"{name!r} is not a valid estimator for `bins`")
     if weighted:
-        raise TypeError(
-            "Automated estimation of the number of bins is not supported for weighted data"
-        )
+        raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
     first, last = outer_edges(a, range)
     a = a.reshape(-1)
     if range is not None:
@@ -61,9 +57,7 @@ def unsigned_subtract(a: Any, b: Any) -> Any:
     if dtype.kind != "i":
         return np.subtract(a, b, dtype=dtype)
     unsigned = np.dtype(f"u{dtype.itemsize}")
-    return np.subtract(
-        np.asarray(a, dtype=dtype), np.asarray(b, dtype=dtype), casting="unsafe", dtype=unsigned
-    )
+    return np.subtract(np.asarray(a, dtype=dtype), np.asarray(b, dtype=dtype), casting="unsafe", dtype=unsigned)
 
 
 def _ptp(x: DeviceArray) -> Any:
@@ -102,9 +96,7 @@ def _stone(x: DeviceArray, range: Any) -> Any:
     most = max(100, int(np.sqrt(n)))
     bins = min(builtins.range(1, most + 1), key=error)
     if bins == most:
-        warnings.warn(
-            "The number of bins estimated may be suboptimal.", RuntimeWarning, stacklevel=3
-        )
+        warnings.warn("The number of bins estimated may be suboptimal.", RuntimeWarning, stacklevel=3)
     return ptp / bins
 
 

@@ -150,9 +150,7 @@ def _check_cast(dtype: np.dtype, wanted: np.dtype) -> None:
     if wanted == _INT64 and dtype.kind in "biu":
         return  # uint64 too: its values are looked at
     if not np.can_cast(dtype, wanted, "safe"):
-        raise TypeError(
-            f"Cannot cast array data from {dtype!r} to {wanted!r} according to the rule 'safe'"
-        )
+        raise TypeError(f"Cannot cast array data from {dtype!r} to {wanted!r} according to the rule 'safe'")
 
 
 def _check_depth(array: DeviceArray) -> None:
@@ -267,9 +265,7 @@ def _checked(a: Any, weights: Any) -> tuple[DeviceArray, DeviceArray | None]:
     return array, heavy
 
 
-def _counted(
-    axes: Sequence[Axis], heavy: DeviceArray | None, dtype: np.dtype, device: Device
-) -> DeviceArray:
+def _counted(axes: Sequence[Axis], heavy: DeviceArray | None, dtype: np.dtype, device: Device) -> DeviceArray:
     """The histogram of axes, flat."""
     if heavy is None:
         return wrap(counting.histogram(axes, None, dtype, ""))

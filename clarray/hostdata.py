@@ -56,9 +56,7 @@ def ordered_strides(shape: Shape, axes: list[int]) -> Shape:
     return tuple(strides)
 
 
-def new_leaf(
-    device: Device, shape: Shape, dtype: np.dtype, order: str | None = "C", like: View | None = None
-) -> Node:
+def new_leaf(device: Device, shape: Shape, dtype: np.dtype, order: str | None = "C", like: View | None = None) -> Node:
     """Allocate an array; its elements are whatever the memory held."""
     for extent in shape:
         if extent < 0:
@@ -116,10 +114,7 @@ def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None
 
 def is_cl_array(value: Any) -> bool:
     """Tell whether a value is a ``pyopencl.array.Array``, without importing it."""
-    return any(
-        kind.__name__ == "Array" and kind.__module__.startswith("pyopencl.")
-        for kind in type(value).__mro__
-    )
+    return any(kind.__name__ == "Array" and kind.__module__.startswith("pyopencl.") for kind in type(value).__mro__)
 
 
 def adopt(array: Any) -> Node:

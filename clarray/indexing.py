@@ -70,10 +70,7 @@ def _mask_of(array: DeviceArray, key: Any) -> Node | bool | None:
     if mask.ndim == 0:
         return bool(mask)
     if mask.ndim > array.ndim:
-        raise IndexError(
-            f"too many indices for array: array is {array.ndim}-dimensional, "
-            f"but {mask.ndim} were indexed"
-        )
+        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {mask.ndim} were indexed")
     positions.check_mask(mask.shape, array.shape)
     return mask._node if isinstance(mask, DeviceArray) else array_node(mask, array.device)
 
@@ -171,9 +168,7 @@ def _fitted(node: Node, shape: tuple[int, ...]) -> Node:
     )
     if not fits:
         texts = (str(s).replace(" ", "") for s in (node.shape, shape))
-        raise ValueError(
-            "could not broadcast input array from shape {} into shape {}".format(*texts)
-        )
+        raise ValueError("could not broadcast input array from shape {} into shape {}".format(*texts))
     if extra > 0:
         view = view_of(wrap(node))
         return window(wrap(node), View(have, view.strides[extra:], view.offset))._node
@@ -236,10 +231,7 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     if weak_type(src) is not None:
         np.copyto(np.empty(0, dst.dtype), src, casting)  # judges the value too
     elif not np.can_cast(given, dst.dtype, casting):
-        raise TypeError(
-            f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule "
-            f"'{casting}'"
-        )
+        raise TypeError(f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule '{casting}'")
     if where is True:
         dst[...] = src
         return

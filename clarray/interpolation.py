@@ -60,7 +60,8 @@ _COMPLEX = ElementwiseKernel(
         value="complex_along(x, xp[low], xp[high], fp[low], fp[high])",
     ),
     "interp_complex",
-    preamble=_LINE + """
+    preamble=_LINE
+    + """
 double2 complex_along(double x, double x0, double x1, double2 y0, double2 y1) {
   const double2 slope = (y1 - y0) * (1 / (x1 - x0));
   return (double2)(along(slope.x, x, x0, x1, y0.x, y1.x), along(slope.y, x, x0, x1, y0.y, y1.y));
@@ -109,9 +110,7 @@ def interp(
         at, places, values = _repeated(at, places, values, period)
         left = right = None
     _check(places, values)
-    ends = [
-        values[k] if given is None else as_array(dtype(given), device) for given, k in ((left, 0), (right, -1))
-    ]
+    ends = [values[k] if given is None else as_array(dtype(given), device) for given, k in ((left, 0), (right, -1))]
     found: DeviceArray = kernel(at, places, values, *ends, size=None if at.ndim else ())
     return found
 

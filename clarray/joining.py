@@ -77,9 +77,7 @@ def concatenate(
         wanted = np.result_type(*(part.dtype for part in parts)) if dtype is None else np.dtype(dtype)
     for kind in dict.fromkeys(part.dtype for part in parts):
         if not np.can_cast(kind, wanted, casting):
-            raise TypeError(
-                f"Cannot cast array data from {kind!r} to {wanted!r} according to the rule '{casting}'"
-            )
+            raise TypeError(f"Cannot cast array data from {kind!r} to {wanted!r} according to the rule '{casting}'")
     if out is None:
         return _joined(parts, shape, axis, wanted)
     _write(out, parts, axis)

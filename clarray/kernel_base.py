@@ -210,9 +210,7 @@ def identity_value(value: Any) -> Any:
     return CText(text_of(value, "identity"))
 
 
-def finished(
-    kernel: Kernel, call: Call, text: str, node: Node, inputs: Declared, nodes: list[Node]
-) -> Node:
+def finished(kernel: Kernel, call: Call, text: str, node: Node, inputs: Declared, nodes: list[Node]) -> Node:
     """What a statement makes of combined values, or these themselves in the output's dtype."""
     outputs = declared(kernel._signature.outputs, call.types, kernel._signature)
     if not text.strip():

@@ -170,9 +170,7 @@ def isreal(x: Any) -> DeviceArray:
 def _is_infinity(x: Any, infinity: float, out: Any) -> DeviceArray:
     array = as_array(x)
     if array.dtype.kind == "c":
-        raise TypeError(
-            f"This operation is not supported for {array.dtype} values because it would be ambiguous."
-        )
+        raise TypeError(f"This operation is not supported for {array.dtype} values because it would be ambiguous.")
     if array.dtype.kind == "f":
         found: DeviceArray = ufunc_calls.call(np.equal, (array, infinity), out=out)
     else:

@@ -29,9 +29,7 @@ broadcast_shapes = np.broadcast_shapes
 # Reshaping ----------------------------------------------------------------------------------------
 
 
-def reshape(
-    a: Any, /, shape: Any = None, order: str | None = "C", *, copy: bool | None = None
-) -> DeviceArray:
+def reshape(a: Any, /, shape: Any = None, order: str | None = "C", *, copy: bool | None = None) -> DeviceArray:
     """Give an array another shape, as a view where NumPy gives one.
 
     Parameters
@@ -96,9 +94,7 @@ def matrix_transpose(x: Any, /) -> DeviceArray:
     """Transpose the last two axes, as a view."""
     array = asarray(x)
     if array.ndim < 2:
-        raise ValueError(
-            f"Input array must be at least 2-dimensional, but it is {array.ndim}-dimensional"
-        )
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {array.ndim}-dimensional")
     return viewed(array, views.swapaxes, -1, -2)
 
 
@@ -119,9 +115,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
     axis = views.normalize_axis(axis, n)
     first = start + n if start < 0 else start
     if not 0 <= first <= n:
-        raise np.exceptions.AxisError(
-            f"'start' arg requires {-n} <= start < {n + 1}, but {start} was passed in"
-        )
+        raise np.exceptions.AxisError(f"'start' arg requires {-n} <= start < {n + 1}, but {start} was passed in")
     return moveaxis(array, axis, first - 1 if axis < first else first)
 
 

@@ -94,9 +94,7 @@ def nanvar(
 ) -> DeviceArray:  # fmt: skip
     """Variance over axes of what is not NaN; see `clarray.var`."""
     return finished(
-        ufunc_calls.cast(
-            *_variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction)
-        ),
+        ufunc_calls.cast(*_variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction)),
         out,
     )
 
@@ -120,16 +118,11 @@ def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float)
     return find(replaced(array, worst), axis, out, keepdims=bool(keepdims))
 
 
-def nanargmax(
-    a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
-) -> DeviceArray:
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the largest element that is not NaN; ValueError where there is none."""
     return _nanarg("argmax", a, axis, out, keepdims, -np.inf)
 
 
-def nanargmin(
-    a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
-) -> DeviceArray:
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the smallest element that is not NaN; ValueError where there is none."""
     return _nanarg("argmin", a, axis, out, keepdims, np.inf)
-

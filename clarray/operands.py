@@ -87,9 +87,10 @@ def weak_type(value: Any) -> type | None:
 
 def is_foreign(value: Any) -> bool:
     """Whether an operand belongs to a library that wants to handle the operation itself."""
-    return (
-        getattr(value, "__array_ufunc__", _ABSENT) is None
-        or type(value).__module__.partition(".")[0] in ("pandas", "xarray", "dask")
+    return getattr(value, "__array_ufunc__", _ABSENT) is None or type(value).__module__.partition(".")[0] in (
+        "pandas",
+        "xarray",
+        "dask",
     )
 
 

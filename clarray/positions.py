@@ -142,9 +142,7 @@ def _expanded(items: list[Any], ndim: int) -> list[tuple[int, Any]]:
     if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if used > ndim:
-        raise IndexError(
-            f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
-        )
+        raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed")
     at = dots[0] if dots else len(items)
     numbered = list(enumerate(items))
     return numbered[:at] + [(at, slice(None))] * (ndim - used) + numbered[at + 1 :]

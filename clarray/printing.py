@@ -44,9 +44,7 @@ def array2string(
     )  # fmt: skip
 
 
-def array_repr(
-    arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
-) -> str:
+def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
     """Text that NumPy gives as an array's `repr`: ``array(...)``, with shape and dtype where they do not show."""
     options: Mapping[str, Any] = np.get_printoptions()
     limits = max_line_width, precision, suppress_small

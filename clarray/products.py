@@ -48,8 +48,7 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype, name: str) -> 
         raise TypeError(f"{name}: 'out' must be a DeviceArray, not {type(out).__name__}")
     if out.shape != shape or out.dtype != dtype:
         raise ValueError(
-            "output array is not acceptable (must have the right datatype, number of dimensions, "
-            "and be a C-Array)"
+            "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
         )
     out.check_writeable("output array is read-only")
 

@@ -14,9 +14,7 @@ from clarray.ops.ufuncs import supported_ufuncs
 from clarray.runtime import current_device, use_device
 
 
-def array_ufunc(
-    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``__array_ufunc__``: every method of a ufunc."""
     if ufunc in gufuncs.generalized and method == "__call__":
         return gufuncs.call(ufunc, inputs, **kwargs)

@@ -62,9 +62,7 @@ def _rounded(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 METHODS: dict[str, Method] = {
     "inverted_cdf": Method(_inverted, None),
-    "averaged_inverted_cdf": Method(
-        lambda n, q: n * q - 1, lambda gamma, place: np.where(gamma == 0, 0.5, 1.0)
-    ),
+    "averaged_inverted_cdf": Method(lambda n, q: n * q - 1, lambda gamma, place: np.where(gamma == 0, 0.5, 1.0)),
     "closest_observation": Method(_closest, None),
     "interpolated_inverted_cdf": Method(_by(0, 1), _same),
     "hazen": Method(_by(0.5, 0.5), _same),

@@ -382,9 +382,7 @@ def _skipping(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool)
     virtual = np.broadcast_to(virtual, q.shape + count.shape)
     if METHODS[method].gamma is None or (method == "linear" and virtual.dtype.kind in "iu"):
         return _line_elements(ordered, np.where(virtual < 0, virtual + some, virtual), axis)
-    low, high = (
-        np.where(k < 0, k + some, k).astype(np.int64) for k in bounds(virtual, some, True)
-    )
+    low, high = (np.where(k < 0, k + some, k).astype(np.int64) for k in bounds(virtual, some, True))
     gamma = gamma_of(method, virtual, low)
     before, after = (_line_elements(ordered, k, axis) for k in (low, high))
     return _between(before, after, np.asarray(gamma, a.dtype) if weak else gamma)
@@ -393,9 +391,7 @@ def _skipping(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool)
 # Weights ------------------------------------------------------------------------------------------
 
 
-def _weighted(
-    a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, skip: bool
-) -> DeviceArray:
+def _weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, skip: bool) -> DeviceArray:
     """The first element at which the running sum of weights reaches a part of their sum."""
     axis = normalize_axis_index(axis, a.ndim)
     places = argsort_lines(a._node, axis) if a.size else creation.zeros(a.shape, _INT64)._node
@@ -425,9 +421,7 @@ def _weighted(
     return result if skip else _with_nan(result, last)
 
 
-def _weighted_one(
-    ordered: DeviceArray, lines: DeviceArray, part: Any, axis: int, most: Any
-) -> DeviceArray:
+def _weighted_one(ordered: DeviceArray, lines: DeviceArray, part: Any, axis: int, most: Any) -> DeviceArray:
     below = reductions.count_nonzero(lines < part, 0)
     place = ufunc_calls.call(np.minimum, (below, most))
     node: Node = manipulation.expand_dims(place, axis)._node

@@ -48,10 +48,7 @@ def _mask(where: Any, node: Node) -> Node | None:
         return None
     found = where._node if isinstance(where, DeviceArray) else array_node(where, wrap(node).device)
     if found.dtype != _BOOL:
-        raise TypeError(
-            f"Cannot cast array data from {found.dtype!r} to dtype('bool') according to the rule "
-            "'safe'"
-        )
+        raise TypeError(f"Cannot cast array data from {found.dtype!r} to dtype('bool') according to the rule 'safe'")
     return found
 
 
@@ -68,15 +65,11 @@ def split_mask(node: Node, axis: Any, where: Any) -> tuple[Node, Node | None, An
             value = ufunc_calls.spread(value, node.shape)
         return value, mask, None
     if mask is not None and broadcast_shapes((mask.shape, node.shape)) != node.shape:
-        raise ValueError(
-            f"where of shape {mask.shape} cannot be broadcast to the array's shape {node.shape}"
-        )
+        raise ValueError(f"where of shape {mask.shape} cannot be broadcast to the array's shape {node.shape}")
     return node, mask, axis
 
 
-def reduced(
-    monoid: Monoid, node: Node, mask: Node | None, axes: tuple[int, ...], keepdims: Any
-) -> Node:
+def reduced(monoid: Monoid, node: Node, mask: Node | None, axes: tuple[int, ...], keepdims: Any) -> Node:
     """Grow a reduction, of the elements that `mask` selects if there is one."""
     op = reduction_op(monoid, axes, len(node.shape), mask is not None)
     shape = kept_shape(node.shape, axes, keepdims)
@@ -93,14 +86,10 @@ def finished(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
         raise TypeError("output must be an array")
     if out.shape != node.shape:
         raise ValueError(
-            f"output parameter for reduction operation has the wrong shape: {out.shape} where "
-            f"{node.shape} is needed"
+            f"output parameter for reduction operation has the wrong shape: {out.shape} where {node.shape} is needed"
         )
     if not np.can_cast(node.dtype, out.dtype, casting):
-        raise TypeError(
-            f"Cannot cast the result from {node.dtype!r} to {out.dtype!r} with casting rule "
-            f"{casting!r}"
-        )
+        raise TypeError(f"Cannot cast the result from {node.dtype!r} to {out.dtype!r} with casting rule {casting!r}")
     out.check_writeable()
     ufunc_calls.assign(out, node)
     return out
@@ -152,17 +141,14 @@ def ufunc_reduce(
             op = _full[key] = reduction_op(_fold(ufunc, node.dtype, None), axes, len(axes), False)
         if op is not None:
             return wrap(build.reduction(op, (node,), ()))
-    monoid = _fold(
-        ufunc, node.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None)
-    )
+    monoid = _fold(ufunc, node.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None))
     device_dtype(monoid.out_dtype, wrap(node).device)
     selected = node.op is COMPRESS
     node, mask, axis = split_mask(node, axis, where)
     axes = axes_of(node, axis)
     if len(axes) > 1 and not selected and not _reorderable(ufunc):
         raise ValueError(
-            f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may "
-            "be specified"
+            f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
         )
     given = initial is not _NO and initial is not None
     start = initial if given else (None if initial is None else ufunc.identity)
@@ -176,9 +162,7 @@ def ufunc_reduce(
     empty = math.prod(node.shape[a] for a in axes) == 0
     if empty or (selected and first is None):
         if first is None and 0 not in shape and not (selected and _any(mask)):
-            raise ValueError(
-                f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
-            )
+            raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
         if empty:
             found = ufunc_calls.filled(first, shape) if first is not None else (
                 full_node(0, monoid.out_dtype, shape)
@@ -224,9 +208,7 @@ def narrowed(node: Node, dtype: np.dtype) -> Node:
     return ufunc_calls.cast(node, dtype)
 
 
-def _each(
-    ufunc: np.ufunc, monoid: Monoid, node: Node, mask: Node | None, first: Node | None, given: bool
-) -> Node:
+def _each(ufunc: np.ufunc, monoid: Monoid, node: Node, mask: Node | None, first: Node | None, given: bool) -> Node:
     """The reduction over no axes: of every element by itself."""
     dtype = monoid.out_dtype
     value = ufunc_calls.cast(node, dtype)
@@ -255,9 +237,7 @@ def _reduce_from(
         return reduced(monoid, node, mask, axes, keepdims)
     wide = accumulator(dtype) if ufunc in (np.add, np.multiply) else dtype
     total = reduced(fold_monoid(ufunc, dtype, wide), node, mask, axes, keepdims)
-    result = build.binary(
-        find_loop(ufunc, (wide, wide), (wide,)), ufunc_calls.cast(first, wide), total
-    )
+    result = build.binary(find_loop(ufunc, (wide, wide), (wide,)), ufunc_calls.cast(first, wide), total)
     return ufunc_calls.cast(result, dtype)
 
 

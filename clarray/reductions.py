@@ -102,16 +102,12 @@ def min(
 amax, amin = max, min
 
 
-def any(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> DeviceArray:
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> DeviceArray:
     """Whether any element is true over axes. See `sum` for the parameters."""
     return ufunc_reduce(np.logical_or, a, axis, None, out, keepdims, _NO, where)
 
 
-def all(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> DeviceArray:
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> DeviceArray:
     """Whether all elements are true over axes. See `sum` for the parameters."""
     return ufunc_reduce(np.logical_and, a, axis, None, out, keepdims, _NO, where)
 

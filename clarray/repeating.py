@@ -93,9 +93,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
     if counts.size == 1:
         return _each(array, int(counts.item()), axis)
     if counts.size != array.shape[axis]:
-        raise ValueError(
-            f"operands could not be broadcast together with shape ({array.shape[axis]},) ({counts.size},)"
-        )
+        raise ValueError(f"operands could not be broadcast together with shape ({array.shape[axis]},) ({counts.size},)")
     return take(array, _numbers(counts, device), axis, mode="clip")
 
 

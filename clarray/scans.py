@@ -68,15 +68,11 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Dev
     return _running(np.multiply, a, axis, dtype, out)
 
 
-def _cumulative(
-    ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool
-) -> DeviceArray:
+def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> DeviceArray:
     array = atleast_1d(as_array(x, out.device if isinstance(out, DeviceArray) else None))
     if axis is None:
         if array.ndim >= 2:
-            raise ValueError(
-                "For arrays which have more than one dimension ``axis`` argument is required."
-            )
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
     if not include_initial:
         return accumulate(ufunc, array, axis, dtype, out)
@@ -207,9 +203,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     for name, value in (("to_begin", to_begin), ("to_end", to_end)):
         part = None if value is None else asarray(value, device=array.device)
         if part is not None and not np.can_cast(part.dtype, array.dtype, casting="same_kind"):
-            raise TypeError(
-                f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
-            )
+            raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
         parts.append(None if part is None else ravel(part))
     begin = 0 if parts[0] is None else parts[0].size
     end = 0 if parts[1] is None else parts[1].size

@@ -80,9 +80,7 @@ def arange(
     return _settled(count * step + work.type(first), wanted, device)
 
 
-def _long_range(
-    start: Any, stop: Any, step: Any, dtype: Any
-) -> tuple[np.generic, np.generic, int] | None:
+def _long_range(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[np.generic, np.generic, int] | None:
     """Give the first two values and the length of a range worth a kernel, else None."""
     numbers = (start, stop, step)
     if not all(isinstance(x, int | float | np.integer | np.floating) for x in numbers) or not step:

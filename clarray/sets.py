@@ -24,9 +24,7 @@ __all__ = [
 ]  # fmt: skip
 
 # NumPy's result types have no public name.
-_All, _Counts, _Inverse = (
-    type(f(np.zeros(0))) for f in (np.unique_all, np.unique_counts, np.unique_inverse)
-)
+_All, _Counts, _Inverse = (type(f(np.zeros(0))) for f in (np.unique_all, np.unique_counts, np.unique_inverse))
 
 
 # Distinct values ----------------------------------------------------------------------------------
@@ -152,8 +150,7 @@ def isin(
     whole = elements.dtype.kind in "biu" and tests.dtype.kind in "biu"
     if kind == "table" and not whole:
         raise ValueError(
-            "The 'table' method is only supported for boolean or integer arrays. "
-            "Please select 'sort' or None for kind."
+            "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind."
         )
     return _member(elements, tests, bool(invert))
 
@@ -183,9 +180,7 @@ def _promoted(one: DeviceArray, other: DeviceArray) -> tuple[DeviceArray, Device
     return tuple(x if x.dtype == dtype else x.astype(dtype) for x in (one, other))  # type: ignore[return-value]
 
 
-def intersect1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
-) -> Any:
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Sorted values that are in both arrays.
 
     Parameters

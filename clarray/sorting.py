@@ -236,9 +236,7 @@ def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: An
             raise ValueError(f"kth(={moved}) out of bounds ({extent})")
 
 
-def partition(
-    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
-) -> DeviceArray:
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """A copy in which element `kth` is where a sort puts it, no larger ones before it.
 
     All elements are sorted, which is one of the orders that are right. See `numpy.partition`.
@@ -256,9 +254,7 @@ def partition_in_place(
     _replace(array, partition(array, kth, operator.index(axis), kind, order))
 
 
-def argpartition(
-    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
-) -> DeviceArray:
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Positions that would partition an array; those that sort it. See `numpy.argpartition`."""
     array = operand(a)
     if not array.ndim and axis in (0, -1):

@@ -19,9 +19,7 @@ __all__ = ["average", "corrcoef", "cov"]
 _NO = np._NoValue
 
 
-def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO
-) -> Any:
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _NO) -> Any:
     """Average over axes, with weights if there are any.
 
     The products with the weights are summed while they are computed.

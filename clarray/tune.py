@@ -361,9 +361,7 @@ def _command(device: Device, asked: argparse.Namespace) -> int:
                 print(f"  {algorithm:12} {field:16} {getattr(getattr(row, algorithm), field)!r:>9} of {list(values)}")
         return 0
     sizes = QUICK_ELEMENTS if asked.quick else ELEMENTS
-    found = tune(
-        device, algorithms, elements=asked.size or sizes[kind_of(row)], rounds=3 if asked.quick else 5
-    )
+    found = tune(device, algorithms, elements=asked.size or sizes[kind_of(row)], rounds=3 if asked.quick else 5)
     before = kept_of(device)
     if before is not None and before.row == found.row:  # what was not measured now stays
         rest = {a: c for a, c in before.changes.items() if a not in algorithms}

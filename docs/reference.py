@@ -96,9 +96,7 @@ def ufuncs() -> str:
         kinds = ", ".join(name for kind, name in KINDS.items() if kind in taken)
         lines += [f"   * - ``{ufunc.__name__}``", f"     - {kinds}", f"     - {row.ulp:g}"]
     absent = "\n".join(f"- ``{name}``: {why}" for name, why in sorted(unsupported.items()))
-    return UFUNCS.format(
-        title=heading("Universal functions"), table="\n".join(lines), absent=absent
-    )
+    return UFUNCS.format(title=heading("Universal functions"), table="\n".join(lines), absent=absent)
 
 
 UFUNCS = """\

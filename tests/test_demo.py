@@ -50,9 +50,7 @@ def test_csv(tmp_path: Path, headings: str) -> None:
         ("absent.npy", None, OSError),
     ],
 )
-def test_unusable_files(
-    tmp_path: Path, name: str, values: np.ndarray | None, error: type[Exception]
-) -> None:
+def test_unusable_files(tmp_path: Path, name: str, values: np.ndarray | None, error: type[Exception]) -> None:
     if values is not None:
         np.save(tmp_path / name, values)
     with pytest.raises(error):
@@ -70,12 +68,8 @@ def test_a_wrong_answer_is_seen() -> None:
     assert not demo.agrees(counts.sum() + 1, case, counts)
 
 
-@pytest.mark.parametrize(
-    "dtype", [np.bool_, np.int8, np.uint32, np.float16, np.float32, np.complex64]
-)
-def test_table_on_the_device(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], dtype: type
-) -> None:
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint32, np.float16, np.float32, np.complex64])
+def test_table_on_the_device(tmp_path: Path, capsys: pytest.CaptureFixture[str], dtype: type) -> None:
     np.save(tmp_path / "x.npy", (np.arange(6000) % 7).reshape(60, 100).astype(dtype))
     assert demo.main([str(tmp_path / "x.npy")]) == 0
     printed = capsys.readouterr()

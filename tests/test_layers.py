@@ -26,9 +26,7 @@ LAYERS = [
     ("config", "errors", "version"),
 ]
 # Below, and yet not to be touched: these stay plain values that need no device.
-FORBIDDEN = {
-    layer: {"runtime"} for layer in ("ops", "ops.dtypes", "expr", "codegen", "codegen.ctype")
-}
+FORBIDDEN = {layer: {"runtime"} for layer in ("ops", "ops.dtypes", "expr", "codegen", "codegen.ctype")}
 # __array_function__ finds clarray's function by NumPy's name, when it is called.
 ALLOWED = {("protocols", "clarray")}
 ONLY_IN_RUNTIME = {"pyopencl"}

@@ -16,9 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NOT_NUMPYS = {"asnumpy", "device", "devices", "profile", "show_config", "synchronize"}
 
 FUNCTIONS = sorted(
-    name
-    for name, value in vars(clarray).items()
-    if not name.startswith("_") and inspect.isfunction(value)
+    name for name, value in vars(clarray).items() if not name.startswith("_") and inspect.isfunction(value)
 )
 
 
@@ -41,9 +39,7 @@ def test_methods_are_documented() -> None:
 def test_every_function_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path])
     reference = importlib.import_module("reference")
-    listed = {
-        n for c in reference.CHAPTERS for n in importlib.import_module(f"clarray.{c}").__all__
-    }
+    listed = {n for c in reference.CHAPTERS for n in importlib.import_module(f"clarray.{c}").__all__}
     page = (ROOT / "docs" / "device.rst").read_text()
     missing = [n for n in FUNCTIONS if n not in listed and f"autofunction:: {n}\n" not in page]
     assert missing == []

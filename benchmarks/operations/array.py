@@ -159,15 +159,9 @@ OPERATIONS = [
         extra_reads=1,
     ),
     Operation("exp", ("m",), lambda xp, m: xp.exp(m), says={"numexpr": "exp(m)"}, aims=at_least(3)),
-    Operation(
-        "log", ("m",), lambda xp, m: xp.log(m), says={"numexpr": "log(m)"}, aims=at_least(2.5)
-    ),
-    Operation(
-        "sin", ("m",), lambda xp, m: xp.sin(m), says={"numexpr": "sin(m)"}, aims=at_least(1.5)
-    ),
-    Operation(
-        "pow", ("m", "w"), lambda xp, m, w: m**w, says={"numexpr": "m**w"}, aims=at_least(1.2)
-    ),
+    Operation("log", ("m",), lambda xp, m: xp.log(m), says={"numexpr": "log(m)"}, aims=at_least(2.5)),
+    Operation("sin", ("m",), lambda xp, m: xp.sin(m), says={"numexpr": "sin(m)"}, aims=at_least(1.5)),
+    Operation("pow", ("m", "w"), lambda xp, m, w: m**w, says={"numexpr": "m**w"}, aims=at_least(1.2)),
     Operation(
         "x + x, 100 elements",
         ("x",),

@@ -41,9 +41,7 @@ OPERATIONS: list[Operation] = [
         says=_ELSEWHERE,
         aims=_AIMS,
     ),
-    Operation(
-        "stack((a, b))", ("a", "b"), lambda xp, a, b: xp.stack((a, b)), says=_ELSEWHERE, aims=_AIMS
-    ),
+    Operation("stack((a, b))", ("a", "b"), lambda xp, a, b: xp.stack((a, b)), says=_ELSEWHERE, aims=_AIMS),
     Operation(
         "stack((a, b), axis=1)",
         ("a", "b"),

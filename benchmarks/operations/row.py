@@ -24,16 +24,8 @@ class Aim:
 
     def __str__(self) -> str:
         if self.measure == "seconds":
-            return (
-                f"<= {self.value * 1e3:g} ms"
-                if self.value > 1e-3
-                else f"<= {self.value * 1e6:g} us"
-            )
-        return (
-            f">= {self.value:g} x NumPy"
-            if self.measure == "NumPy"
-            else f"<= {self.value:g} x floor"
-        )
+            return f"<= {self.value * 1e3:g} ms" if self.value > 1e-3 else f"<= {self.value * 1e6:g} us"
+        return f">= {self.value:g} x NumPy" if self.measure == "NumPy" else f"<= {self.value:g} x floor"
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,7 @@ def look(capabilities: Capabilities) -> Callable[[str], str]:
     return lambda pointer: f"*({pointer})"
 
 
-def distinct_source(
-    plan: DistinctPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities
-) -> Source:
+def distinct_source(plan: DistinctPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
     """Render the table of `value`, bool or integer, over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from clarray.runtime import Capabilities
 
 
-def elementwise_source(
-    plan: ElementwisePlan, root: Node, nodes: Sequence[Node], capabilities: Capabilities
-) -> Source:
+def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
     """Render the kernel of `root` over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     strided = plan.rank > 0
@@ -62,13 +60,9 @@ def elementwise_source(
         staged_names=[f"x{k}" for k, wanted in enumerate(plan.staged) if wanted],
         segment=policy.segment or plan.vector,
         stream=plan.stream and capabilities.clang_builtins,
-        group_attribute=(
-            f"__attribute__((reqd_work_group_size({policy.work_group}, 1, 1)))"
-        ),
+        group_attribute=(f"__attribute__((reqd_work_group_size({policy.work_group}, 1, 1)))"),
     )
-    return Source(
-        "elementwise", source(body, dialect, capabilities.function_attribute), tuple(arg_types)
-    )
+    return Source("elementwise", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
 
 
 def _template(plan: ElementwisePlan) -> str:

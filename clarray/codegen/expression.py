@@ -149,8 +149,7 @@ class Function:
         else:
             loop = node.op
             args = [
-                self._cast(self._emit(a), a.dtype, wanted)
-                for a, wanted in zip(node.args, loop.in_dtypes, strict=True)
+                self._cast(self._emit(a), a.dtype, wanted) for a, wanted in zip(node.args, loop.in_dtypes, strict=True)
             ]
             text = emit(loop, args, self.dialect)
             name = self._assign(str(compute_type(node.dtype, self.dialect.width)), text)

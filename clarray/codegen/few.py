@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 _NANS = {4: "0x7fc00000", 8: "0x7ff8000000000000UL"}
 
 
-def few_source(
-    plan: FewPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities
-) -> Source:
+def few_source(plan: FewPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
     """Render the table of `value`, of 32 or 64 bits, over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)

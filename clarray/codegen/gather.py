@@ -21,9 +21,7 @@ MOVING = ("gather", "scatter", "own", "settle")  # between the array, z, and wha
 NOTING = ("mark", "claim", "settle", "offer", "collect", "rise")  # mostly with a word per element of the array
 
 
-def gather_source(
-    plan: GatherPlan, numbers: Node, nodes: Sequence[Node], capabilities: Capabilities
-) -> Source:
+def gather_source(plan: GatherPlan, numbers: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
     """Render a gather or scatter by `numbers`, of int64, over their distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=False)

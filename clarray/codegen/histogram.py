@@ -159,9 +159,7 @@ def histogram_source(
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     axes = [
         AxisCode(k, kind, np.dtype(name), value, step, inputs)
-        for k, (kind, name, value, step) in enumerate(
-            zip(plan.kinds, plan.dtypes, values, steps, strict=True)
-        )
+        for k, (kind, name, value, step) in enumerate(zip(plan.kinds, plan.dtypes, values, steps, strict=True))
     ]
     text = "".join(a.text for a in axes)
     if axes[0].kind == DIRECT:
@@ -184,9 +182,7 @@ def histogram_source(
         weight=call, params=params, pairs=PAIRS in plan.accesses,
         pointers=[o for o in inputs.operands if o.access != "index"],
     )  # fmt: skip
-    return Source(
-        "histogram", source(body, dialect, capabilities.function_attribute), tuple(arg_types)
-    )
+    return Source("histogram", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
 
 
 def _parameters(
@@ -256,7 +252,4 @@ def merge_source(plan: MergePlan, capabilities: Capabilities) -> Source:
         direct=plan.direct, zero=plan.zero, params=params, result_type=row.storage,
         result_lane=str(compute_type(out)), result=cast(text, held, out, dialect), store=store,
     )  # fmt: skip
-    return Source(
-        "histogram_merge", source(body, dialect, capabilities.function_attribute), tuple(kinds)
-    )
-
+    return Source("histogram_merge", source(body, dialect, capabilities.function_attribute), tuple(kinds))

@@ -56,9 +56,7 @@ class ResultWidth:
         if real is not None:
             return f"({self.real})({text})"
         lane = self.real.removesuffix(str(self.dialect.width))
-        return convert(
-            text, CType("long", self.dialect.width), CType(lane, self.dialect.width), self.dialect
-        )
+        return convert(text, CType("long", self.dialect.width), CType(lane, self.dialect.width), self.dialect)
 
 
 class MonoidCode:
@@ -72,9 +70,7 @@ class MonoidCode:
         self.dialect = dialect
         self.scalar = Dialect(1, dialect.clang, dialect.fp64, dialect.fp16)
         self.width = dialect.width
-        self.components = [
-            (n, index_dtype if monoid.indexed and n == "i" else d) for n, d in monoid.components
-        ]
+        self.components = [(n, index_dtype if monoid.indexed and n == "i" else d) for n, d in monoid.components]
         self.block_size = block
         self.position = position
         self.ascending = ascending
@@ -226,9 +222,7 @@ def reduce_source(
     if mask_node is not None:
         mask_call = Call("where", mask_node, inputs)
         text += mask_call.text
-    out = operand(
-        "y", epilogue.root.dtype, plan.out_access, dialect, base="yb", aligned=plan.out_aligned
-    )
+    out = operand("y", epilogue.root.dtype, plan.out_access, dialect, base="yb", aligned=plan.out_aligned)
     out = _with_step(out, inner)
     ends = wide = None
     final = plan.last or not plan.partial
@@ -298,9 +292,7 @@ def combine_source(
     return Source("combine_parts", source(body, dialect, attribute), tuple(arg_types))
 
 
-def _result_parameters(
-    plan: ReducePlan, code: MonoidCode, out: Operand
-) -> tuple[list[str], list[str]]:
+def _result_parameters(plan: ReducePlan, code: MonoidCode, out: Operand) -> tuple[list[str], list[str]]:
     """Where the first launch puts what it finds: states, the output, or both and the counters."""
     if not plan.partial:
         return parameters(out, const=False)

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from clarray.runtime import Capabilities
 
 
-def search_source(
-    plan: SearchPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities
-) -> Source:
+def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
     """Render the search of the elements of `value`, over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
@@ -57,6 +55,4 @@ def search_source(
         inputs=inputs, value=call, params=params, lane=str(compute_type(plan.dtype)),
         kind=dtype_row(plan.dtype).kind, side=plan.side, found=plan.found, cast_at=entry,
     )  # fmt: skip
-    return Source(
-        "search", source(body, dialect, capabilities.function_attribute), tuple(arg_types)
-    )
+    return Source("search", source(body, dialect, capabilities.function_attribute), tuple(arg_types))

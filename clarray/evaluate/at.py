@@ -42,9 +42,7 @@ def update(array: Node, targets: Named, loop: Loop, value: Node | None) -> None:
             device.synchronize()
 
 
-def _launch(
-    state: DeviceState, array: Node, targets: Named, loop: Loop, value: Node | None
-) -> Launch:
+def _launch(state: DeviceState, array: Node, targets: Named, loop: Loop, value: Node | None) -> Launch:
     policy = state.policies.elementwise
     pattern, nodes = distinct((value.inputs or (value,)) if value is not None else ())
     placed = [n for n in nodes if n.op is not CONST]
@@ -86,6 +84,4 @@ def _launch(
     count = min(units, state.units)
     if not policy.chunked:
         count = groups(units, nbytes, state.units, policy)
-    return Launch(
-        kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes
-    )
+    return Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)

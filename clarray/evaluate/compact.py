@@ -103,9 +103,7 @@ def _run(state: DeviceState, value: Node, mask: Node, shape: Shape, room: int = 
         if prepared is None:
             loaded = [x.dtype for x in nodes if x.memory is not None]
             computed = [value.dtype, *dtypes_inside(value, nodes), *dtypes_inside(mask, nodes)]
-            plan = compact_plan(
-                accesses, loaded, computed, furthest, not loose, once, value.op is INDEX, policy
-            )
+            plan = compact_plan(accesses, loaded, computed, furthest, not loose, once, value.op is INDEX, policy)
             made = compact_source(plan, value, mask, nodes, state.capabilities)
             prepared = state.keep(key, (plan, state.kernels(made.text, made.arg_types)))
         plan, kernels = prepared
@@ -211,9 +209,7 @@ def _two_passes(
             args.append(_places(state).buffer)
         args.append(out.memory.buffer)
         moved = nbytes + total * dtype.itemsize
-        Launch(
-            kernels["compact_write"], (groups,), local, args, inline, moved, (flags, counts)
-        ).run()
+        Launch(kernels["compact_write"], (groups,), local, args, inline, moved, (flags, counts)).run()
     return out
 
 

@@ -63,9 +63,7 @@ def _read(state: DeviceState, line: Line, slots: int, counted: bool) -> Table | 
     key = ("distinct", value.sig, line.pattern, plan)
     kernel = state.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(
-            key, state.kernel(distinct_source(plan, value, line.nodes, state.capabilities))
-        )
+        kernel = state.keep(key, state.kernel(distinct_source(plan, value, line.nodes, state.capabilities)))
     groups = group_count(value.size, plan, state.units)
     tables = groups if plan.policy.chunked else 1
     table_bytes = int(slots * plan.cell_bytes) * tables

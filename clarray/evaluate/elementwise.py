@@ -131,9 +131,7 @@ def _prepare_flat(
         stream and explicit and vector * root.dtype.itemsize == 64, policy,
     )  # fmt: skip
     kernel = state.kernel(elementwise_source(plan, root, nodes, state.capabilities))
-    moved = root.dtype.itemsize + sum(
-        n.dtype.itemsize for n, a in zip(nodes, accesses, strict=True) if a == UNIT
-    )
+    moved = root.dtype.itemsize + sum(n.dtype.itemsize for n, a in zip(nodes, accesses, strict=True) if a == UNIT)
     return Flat(kernel, vector, moved)
 
 
@@ -167,9 +165,7 @@ def strided_launch(state: DeviceState, root: Node, out: Node) -> Launch:
     key = (root.sig, pattern, kinds, root.shape, operands, loose)
     found = state.prepared.get(key)
     if found is None:
-        found = state.keep(
-            key, _prepare_strided(state, root, out, nodes, placed, operands, not loose)
-        )
+        found = state.keep(key, _prepare_strided(state, root, out, nodes, placed, operands, not loose))
     args = data_arguments(nodes, found.shifts)
     args.append(out.memory.buffer)  # type: ignore[union-attr]
     args.append(out.offset + found.out_shift)

@@ -53,9 +53,7 @@ def _read(state: DeviceState, line: Line, equal_nan: bool) -> np.ndarray | None:
     key = ("few", value.sig, line.pattern, plan)
     kernel = state.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(
-            key, state.kernel(few_source(plan, value, line.nodes, state.capabilities))
-        )
+        kernel = state.keep(key, state.kernel(few_source(plan, value, line.nodes, state.capabilities)))
     groups = group_count(value.size, plan, state.units)
     tables = groups if policy.chunked else 1
     itemsize = value.dtype.itemsize

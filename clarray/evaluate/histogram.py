@@ -205,7 +205,11 @@ def _prepared(job: Job) -> Prepared:
     kernel = job.state.prepared.get(key)
     if kernel is None:
         made = histogram_source(
-            plan, [a.value for a in job.axes], [a.steps for a in job.axes], job.weight, job.nodes,
+            plan,
+            [a.value for a in job.axes],
+            [a.steps for a in job.axes],
+            job.weight,
+            job.nodes,
             job.state.capabilities,
         )
         kernel = job.state.keep(key, job.state.kernel(made))
@@ -325,9 +329,7 @@ def _sum_bytes(summed: str) -> int:
     return 4 if not summed else 8 if summed == "pair" else np.dtype(summed).itemsize
 
 
-def _merge(
-    job: Job, held: Memory, rows: int, stride: int, zero: bool, again: bool, inline: bool
-) -> None:
+def _merge(job: Job, held: Memory, rows: int, stride: int, zero: bool, again: bool, inline: bool) -> None:
     """Add the tables up into the result."""
     policy = job.policy
     key = ("histogram merge", job.summed, job.result.dtype.char, job.status is None, zero)

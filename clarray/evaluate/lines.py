@@ -88,9 +88,7 @@ def _line(value: Node, ordered: bool) -> Line | None:
         return None
     first = int(ordered)
     steps = [s[0] if s else 0 for s in space.strides[first:]]
-    kinds = {
-        id(n): "index" if n.op is INDEX else access(s) for n, s in zip(placed, steps, strict=True)
-    }
+    kinds = {id(n): "index" if n.op is INDEX else access(s) for n, s in zip(placed, steps, strict=True)}
     accesses = tuple("const" if n.op is CONST else kinds[id(n)] for n in nodes)
     return Line(
         value, pattern, nodes, accesses,

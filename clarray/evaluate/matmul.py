@@ -85,9 +85,7 @@ def _tiled(
 ) -> None:  # fmt: skip
     policy = state.policies.matmul
     device = state.capabilities
-    found = choose_parts(
-        problem, work.itemsize, state.units, device.local_bytes, device.max_work_group, policy
-    )
+    found = choose_parts(problem, work.itemsize, state.units, device.local_bytes, device.max_work_group, policy)
     tile = found.tile
     most = max(1, policy.vector_bytes // work.itemsize) if work.kind != "c" else 1
     lanes = min(most, tile.item_rows, tile.item_columns)

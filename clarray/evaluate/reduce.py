@@ -95,9 +95,7 @@ def reduction_launches(state: DeviceState, epilogue: Epilogue, out: Node) -> lis
         pattern,
         reduced.args[0].shape,
         tuple(
-            (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT == 0)
-            if n.memory is not None
-            else None
+            (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT == 0) if n.memory is not None else None
             for n in nodes
         ),
     )
@@ -107,9 +105,7 @@ def reduction_launches(state: DeviceState, epilogue: Epilogue, out: Node) -> lis
     return _launches(state, found, epilogue, nodes, out)
 
 
-def _launches(
-    state: DeviceState, found: Prepared, epilogue: Epilogue, nodes: list[Node], out: Node
-) -> list[Launch]:
+def _launches(state: DeviceState, found: Prepared, epilogue: Epilogue, nodes: list[Node], out: Node) -> list[Launch]:
     everyone = nodes if found.position is None else [*nodes, found.position]
     args = data_arguments(everyone, found.shifts)
     nbytes = found.nbytes
@@ -122,9 +118,7 @@ def _launches(
     states: list[Memory] = []
     held = 0
     if found.parts > 1:
-        states = [
-            state.device.allocate(found.outputs * found.parts * d.itemsize) for d in found.states
-        ]
+        states = [state.device.allocate(found.outputs * found.parts * d.itemsize) for d in found.states]
         held = sum(m.nbytes for m in states)
     if found.second is None:
         args += ends
@@ -186,9 +180,7 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
     explicit = explicit_width(dtypes, policy.explicit) and not ordered
     vector = 1 if ordered else vector_width(dtypes, policy.vector_bytes, policy.max_width)
     operands = _operands(reduced, placed)
-    space = reduce_space(
-        reduced.args[0].shape, op.axes, operands, vector, policy.short, ordered
-    )
+    space = reduce_space(reduced.args[0].shape, op.axes, operands, vector, policy.short, ordered)
     inner_strides = _inner_strides(space)
     lanes, strip, loads = _shape(state, space, vector, ordered)
     spread = 1
@@ -240,9 +232,7 @@ def _inner_strides(space: ReduceSpace) -> list[int]:
     return [s[-1] if s else 0 for s in axes]
 
 
-def _shape(
-    state: DeviceState, space: ReduceSpace, vector: int, ordered: bool
-) -> tuple[int, int, int]:
+def _shape(state: DeviceState, space: ReduceSpace, vector: int, ordered: bool) -> tuple[int, int, int]:
     """Work-items per output, vectors per work-item, loads per iteration."""
     policy = state.policies.reduce
     if ordered:
@@ -304,15 +294,10 @@ def _counted(policy: ReducePolicy, form: str, explicit: bool, divided: Split) ->
 
 
 def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]:
-    return tuple(
-        position.dtype if position is not None and n == "i" else lane_dtype(d)
-        for n, d in monoid.components
-    )
+    return tuple(position.dtype if position is not None and n == "i" else lane_dtype(d) for n, d in monoid.components)
 
 
-def _sizes(
-    space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int
-) -> tuple[int, ...]:
+def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int) -> tuple[int, ...]:
     """Arguments after the data, in the order of `codegen.reduce.reduce_source`."""
     reduced = prod(space.reduced)
     inner = space.reduced[-1] if space.reduced else 1
@@ -338,7 +323,11 @@ def _second(
     lanes = min(policy.work_group // side, power_of_two(parts))
     kernel = state.kernel(
         combine_source(
-            plan, monoid, position.dtype if position is not None else _INT64, lanes, epilogue,
+            plan,
+            monoid,
+            position.dtype if position is not None else _INT64,
+            lanes,
+            epilogue,
             state.capabilities,
         )
     )

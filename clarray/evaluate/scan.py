@@ -31,9 +31,7 @@ from clarray.runtime import Device
 __all__ = ["access_of", "reduce_segments", "scan", "shifted_arguments"]
 
 
-def scan(
-    value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, sequential: bool = False
-) -> Node:
+def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, sequential: bool = False) -> Node:
     """Combine the elements along an axis and keep every state.
 
     Parameters
@@ -126,9 +124,7 @@ def _run(
         key = ("scan", value.sig, pattern, monoid.code, plan)
         kernel = state.prepared.get(key)
         if kernel is None:
-            kernel = state.keep(
-                key, state.kernel(scan_source(plan, monoid, value, nodes, state.capabilities))
-            )
+            kernel = state.keep(key, state.kernel(scan_source(plan, monoid, value, nodes, state.capabilities)))
         _launch(state, kernel, plan, lines, value, nodes, target, axis, positions).run()
     _complete(state.device, value, target)
 

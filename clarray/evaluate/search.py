@@ -63,9 +63,7 @@ def search(
         key = ("search", value.sig, run.pattern, plan)
         kernel = state.prepared.get(key)
         if kernel is None:
-            kernel = state.keep(
-                key, state.kernel(search_source(plan, value, run.nodes, state.capabilities))
-            )
+            kernel = state.keep(key, state.kernel(search_source(plan, value, run.nodes, state.capabilities)))
         assert line.memory is not None
         args = shifted_arguments(run.nodes, run.offsets)
         args += [line.memory.buffer, line.offset]

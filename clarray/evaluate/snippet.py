@@ -32,9 +32,7 @@ def check(device: Device, snippet: Snippet) -> tuple[str, str]:
     return message, source
 
 
-def run(
-    device: Device, snippet: Snippet, inputs: Sequence[Node], targets: Sequence[Node], shape: Shape
-) -> None:
+def run(device: Device, snippet: Snippet, inputs: Sequence[Node], targets: Sequence[Node], shape: Shape) -> None:
     """Run a snippet once for each position of `shape`.
 
     Parameters

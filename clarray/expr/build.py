@@ -43,9 +43,7 @@ def unary(loop: Any, a: Node) -> Node:
     sig = _map_signatures.get(key)
     if sig is None:
         sig = _map_signatures[key] = intern_structure(key)
-    node = Node(
-        loop, (a,), a.shape, loop.out_dtype, a.size, a.cost + 1, a.flags, sig, a.inputs or (a,)
-    )
+    node = Node(loop, (a,), a.shape, loop.out_dtype, a.size, a.cost + 1, a.flags, sig, a.inputs or (a,))
     readers.append(ref(node))
     count = len(readers)
     if a.readers is not readers:
@@ -199,20 +197,14 @@ def nary(loop: Any, args: tuple[Node, ...]) -> Node:
     if flags & MASKED:
         return _masked(loop, args)
     shape = broadcast_shapes([a.shape for a in args])
-    return _node(
-        loop, args, shape, loop.out_dtype, flags, (loop.code, *(a.sig for a in args))
-    )
+    return _node(loop, args, shape, loop.out_dtype, flags, (loop.code, *(a.sig for a in args)))
 
 
-def _node(
-    op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags: int, key: Any
-) -> Node:
+def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags: int, key: Any) -> Node:
     before = [a.readers for a in args]
     inputs = tuple(i for a in args for i in (a.inputs or (a,)))
     cost = 1 + sum(a.cost for a in args)
-    node = Node(
-        op, args, shape, dtype, math.prod(shape), cost, flags, intern_structure(key), inputs
-    )
+    node = Node(op, args, shape, dtype, math.prod(shape), cost, flags, intern_structure(key), inputs)
     _register(node)
     if any(a.readers is not readers for a, readers in zip(args, before, strict=True)):
         _grow_again(node)
@@ -282,9 +274,7 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
     flags = REDUCES
     for a in args:
         flags |= a.flags
-    return _node(
-        op, args, shape, op.out_dtype, flags & ~MASKED, (-2, op.code, *(a.sig for a in args))
-    )
+    return _node(op, args, shape, op.out_dtype, flags & ~MASKED, (-2, op.code, *(a.sig for a in args)))
 
 
 def regrow(node: Node) -> None:

@@ -36,8 +36,7 @@ def same_elements(a: View, b: View) -> bool:
     if 0 in a.shape:
         return True
     return a.offset == b.offset and all(
-        count == 1 or one == other
-        for count, one, other in zip(a.shape, a.strides, b.strides, strict=True)
+        count == 1 or one == other for count, one, other in zip(a.shape, a.strides, b.strides, strict=True)
     )
 
 
@@ -45,11 +44,7 @@ def repeats_elements(view: View) -> bool:
     """Tell whether two indices may name one element (a broadcast view); True when in doubt."""
     if view.contiguous:
         return False
-    steps = sorted(
-        (abs(stride), count)
-        for count, stride in zip(view.shape, view.strides, strict=True)
-        if count > 1
-    )
+    steps = sorted((abs(stride), count) for count, stride in zip(view.shape, view.strides, strict=True) if count > 1)
     if 0 in view.shape:
         return False
     reach = 0

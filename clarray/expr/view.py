@@ -145,9 +145,7 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
             if extent != 1 and extent != result[axis]:
                 if result[axis] != 1:
                     listed = " ".join(str(s).replace(" ", "") for s in shapes)
-                    raise ValueError(
-                        f"operands could not be broadcast together with shapes {listed} "
-                    )
+                    raise ValueError(f"operands could not be broadcast together with shapes {listed} ")
                 result[axis] = extent
     return tuple(result)
 
@@ -241,9 +239,7 @@ def index(view: View, key: Any) -> View | None:
             new_strides.append(stride)
         else:
             if not -extent <= item < extent:
-                raise IndexError(
-                    f"index {item} is out of bounds for axis {axis} with size {extent}"
-                )
+                raise IndexError(f"index {item} is out of bounds for axis {axis} with size {extent}")
             offset += (item + extent if item < 0 else item) * stride
         axis += 1
     return View(
@@ -272,9 +268,7 @@ def _expand(items: tuple[Any, ...], ndim: int) -> tuple[list[Any], int]:
             result.append(item if type(item) is slice else _as_index(item))
             used += 1
     if used > ndim:
-        raise IndexError(
-            f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
-        )
+        raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed")
     if ellipsis >= 0:
         result[ellipsis:ellipsis] = [_WHOLE] * (ndim - used)
         used = ndim
@@ -320,9 +314,7 @@ def moveaxis(view: View, source: Any, destination: Any) -> View:
     sources = normalize_axis_tuple(source, ndim, "source")
     targets = normalize_axis_tuple(destination, ndim, "destination")
     if len(sources) != len(targets):
-        raise ValueError(
-            "`source` and `destination` arguments must have the same number of elements"
-        )
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
     order = [axis for axis in range(ndim) if axis not in sources]
     for target, axis in sorted(zip(targets, sources, strict=True)):
         order.insert(target, axis)

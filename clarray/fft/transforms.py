@@ -223,9 +223,7 @@ def _into(out: Any, made: DeviceArray) -> DeviceArray:
     if out.shape != made.shape:
         raise ValueError("output array has wrong shape.")
     if not np.can_cast(made.dtype, out.dtype, "same_kind"):
-        raise TypeError(
-            f"Cannot cast the transform from {made.dtype!r} to {out.dtype!r} with casting rule 'same_kind'"
-        )
+        raise TypeError(f"Cannot cast the transform from {made.dtype!r} to {out.dtype!r} with casting rule 'same_kind'")
     out.check_writeable("output array is read-only")
     assign(out, made._node)
     return out

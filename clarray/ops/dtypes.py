@@ -61,6 +61,4 @@ def dtype_row(dtype: np.dtype) -> DTypeRow:
         return DTYPES[dtype]
     except KeyError:
         names = ", ".join(row.dtype.name for row in _ROWS)
-        raise TypeError(
-            f"clarray has no dtype {dtype!r}: convert with astype to one of {names}"
-        ) from None
+        raise TypeError(f"clarray has no dtype {dtype!r}: convert with astype to one of {names}") from None

@@ -207,9 +207,7 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
         )  # fmt: skip
     return _intern(
         key,
-        lambda code: Monoid(
-            ufunc.__name__, "fold", dtype, out, (("v", folded),), loop, identity(folded), code=code
-        ),
+        lambda code: Monoid(ufunc.__name__, "fold", dtype, out, (("v", folded),), loop, identity(folded), code=code),
     )
 
 
@@ -223,9 +221,7 @@ def widened_monoid(monoid: Monoid) -> Monoid:
     wide = np.dtype(monoid.components[0][1].char.translate({102: "d", 70: "D"}))
     return _intern(
         ("widened", monoid.code),
-        lambda code: Monoid(
-            monoid.name, "widened", monoid.in_dtype, monoid.out_dtype, (("v", wide),), code=code
-        ),
+        lambda code: Monoid(monoid.name, "widened", monoid.in_dtype, monoid.out_dtype, (("v", wide),), code=code),
     )
 
 
@@ -276,9 +272,7 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
         loop = find_loop(better, (dtype, dtype), (_BOOL,))
         components = (("v", dtype), ("i", _INT64))
         worst = _IDENTITIES[np.minimum if name == "argmin" else np.maximum](dtype)
-        return Monoid(
-            name, "extremum_index", dtype, _INT64, components, loop, worst, indexed=True, code=code
-        )
+        return Monoid(name, "extremum_index", dtype, _INT64, components, loop, worst, indexed=True, code=code)
 
     if name not in ("argmin", "argmax", "mean", "moments", "variance"):
         raise ValueError(f"no reduction is called {name!r}")

@@ -36,9 +36,7 @@ _CHAPTERS = (
     ufuncs_trigonometric,
 )
 
-supported_ufuncs: dict[np.ufunc, Row] = {
-    getattr(np, row.name): row for chapter in _CHAPTERS for row in chapter.ROWS
-}
+supported_ufuncs: dict[np.ufunc, Row] = {getattr(np, row.name): row for chapter in _CHAPTERS for row in chapter.ROWS}
 
 unsupported: dict[str, str] = {
     "isnat": "datetime64 and timedelta64 are not supported",

@@ -67,9 +67,7 @@ class AtSplit(NamedTuple):
     columns_per_block: int
 
 
-def at_space(
-    listed: Shape, list_strides: Sequence[Shape], rest: Shape, rest_strides: Sequence[Shape]
-) -> AtSpace:
+def at_space(listed: Shape, list_strides: Sequence[Shape], rest: Shape, rest_strides: Sequence[Shape]) -> AtSpace:
     """Merge the axes of the list of positions, in their order, and of the rest, in any."""
     axes = [(n, tuple(s[a] for s in list_strides)) for a, n in enumerate(listed) if n != 1]
     merged = merge(axes)
@@ -83,9 +81,7 @@ def at_space(
     )
 
 
-def split(
-    updates: int, targets: int, columns: int, policy: ElementwisePolicy, units: int
-) -> AtSplit:
+def split(updates: int, targets: int, columns: int, policy: ElementwisePolicy, units: int) -> AtSplit:
     """Divide the targets and the columns between work-items."""
     if policy.chunked:
         wanted = min(units, 1 + updates * columns // WORTH)

@@ -55,9 +55,7 @@ class BitmapPlan:
     work_group: int
 
 
-def bitmap_plan(
-    dtype: np.dtype, size: int, policy: ReducePolicy, local_bytes: int
-) -> BitmapPlan | None:
+def bitmap_plan(dtype: np.dtype, size: int, policy: ReducePolicy, local_bytes: int) -> BitmapPlan | None:
     """The plan for so many values, or None where a bitmap does not pay."""
     if policy.chunked or dtype.kind not in "iuf" or dtype.itemsize != 4 or not WORTH <= size < MOST:
         return None

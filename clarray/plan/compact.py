@@ -99,9 +99,7 @@ def compact_plan(
     index = index_type(furthest, policy.chunked)
     if policy.chunked:
         complex_ = any(d.kind == "c" for d in (*loaded, *computed))
-        return CompactPlan(
-            accesses, 1 if complex_ else LANES, not complex_, index, False, 1, False, False, policy
-        )
+        return CompactPlan(accesses, 1 if complex_ else LANES, not complex_, index, False, 1, False, False, policy)
     widest = max((d.itemsize for d in loaded), default=4)
     vector = max(1, min(16, policy.vector_bytes // widest))
     if STRIDED in accesses:
@@ -112,9 +110,7 @@ def compact_plan(
     while vector * loads > most and vector * loads > 1:
         vector, loads = (vector, loads // 2) if loads > 1 else (vector // 2, 1)
     loads = min(loads, 4 if vector * 32 > 255 else 8)
-    return CompactPlan(
-        accesses, vector, False, index, aligned and vector > 1, loads, once, positional, policy
-    )
+    return CompactPlan(accesses, vector, False, index, aligned and vector > 1, loads, once, positional, policy)
 
 
 def parts(n: int, nbytes: int, units: int, plan: CompactPlan) -> int:

@@ -165,9 +165,7 @@ def tables(bins: int, width: int, local_bytes: int, policy: HistogramPolicy) -> 
     return Tables(LOCAL, table, copies, passes, per_pass)
 
 
-def private_groups(
-    size: int, nbytes: int, row_bytes: int, units: int, policy: HistogramPolicy
-) -> int:
+def private_groups(size: int, nbytes: int, row_bytes: int, units: int, policy: HistogramPolicy) -> int:
     """Work-items with private tables: no more than the tables are worth, or memory is there for."""
     most = units * (policy.groups_per_unit if row_bytes <= policy.chunk_bytes else 1)
     useful = max(1, nbytes // max(policy.chunk_bytes, 4 * row_bytes))

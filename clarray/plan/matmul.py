@@ -146,9 +146,7 @@ def merge_batch(batch: Shape, operands: tuple[Shape, ...]) -> tuple[Shape, tuple
     """Merge the axes of a batch, given each operand's strides along them."""
     axes = [(n, tuple(o[i] for o in operands)) for i, n in enumerate(batch) if n != 1]
     merged = merge(axes)
-    return tuple(n for n, _ in merged), tuple(
-        tuple(steps[i] for _, steps in merged) for i in range(len(operands))
-    )
+    return tuple(n for n, _ in merged), tuple(tuple(steps[i] for _, steps in merged) for i in range(len(operands)))
 
 
 def side_of(matrix: Matrix, extent: int, dtype: np.dtype, work: np.dtype, tile: Tile, lanes: int) -> Side:
@@ -200,9 +198,7 @@ def choose_parts(
 PACK_BLOCK = 256  # elements of the summed axis that are packed at a time
 
 
-def packed_plan(
-    problem: Problem, work: np.dtype, out: np.dtype, policy: MatmulPolicy, wide: bool
-) -> PackedPlan:
+def packed_plan(problem: Problem, work: np.dtype, out: np.dtype, policy: MatmulPolicy, wide: bool) -> PackedPlan:
     """Panels for a dtype: complex sums take two registers each."""
     panel_rows, vectors = policy.wide_panel if wide else policy.panel
     complex_ = work.kind == "c"

@@ -167,9 +167,7 @@ def _in_memory_order(axes: list[tuple[int, Shape]]) -> list[tuple[int, Shape]]:
     return merge(sorted(axes, key=lambda a: -max(map(abs, a[1][1:]), default=0)))
 
 
-def _form(
-    kept: Sequence[tuple[int, Shape]], reduced: Sequence[tuple[int, Shape]], vector: int, short: int
-) -> str:
+def _form(kept: Sequence[tuple[int, Shape]], reduced: Sequence[tuple[int, Shape]], vector: int, short: int) -> str:
     if not kept:
         return ROWS
     if not reduced:

@@ -112,9 +112,7 @@ def scan_plan(
         block = BLOCK if beside < along else 1
     furthest = max(
         reach((*lines.kept, n), (*s, step))
-        for n, s, step in zip(
-            (outputs, *[length] * (len(lines.steps) - 1)), lines.strides, lines.steps, strict=True
-        )
+        for n, s, step in zip((outputs, *[length] * (len(lines.steps) - 1)), lines.strides, lines.steps, strict=True)
     )
     index = index_type(max(furthest, length, outputs), policy.chunked)
     return ScanPlan(accesses, len(lines.kept), block, index, segmented, policy)

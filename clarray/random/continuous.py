@@ -46,9 +46,7 @@ class Continuous(Source):
         loc, scale = draw.parameters
         return draw.result(draw.normal() * scale + loc)
 
-    def lognormal(
-        self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any = np.float64
-    ) -> DeviceArray:
+    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers whose logarithm is normal.
 
         Parameters

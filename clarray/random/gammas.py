@@ -15,9 +15,7 @@ __all__ = ["Gammas"]
 class Gammas(Source):
     """The methods that draw gamma variates; parameters as in `Continuous`."""
 
-    def standard_gamma(
-        self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None
-    ) -> DeviceArray:
+    def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw from the gamma distribution of scale 1.
 
         Parameters

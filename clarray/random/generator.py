@@ -91,7 +91,5 @@ def default_rng(seed: Any = None) -> Generator:
     if isinstance(seed, Generator):
         return seed
     if isinstance(seed, np.random.Generator | np.random.BitGenerator | np.random.RandomState):
-        raise TypeError(
-            f"{type(seed).__name__} draws on the host: give a seed, or a clarray.random.Philox4x32"
-        )
+        raise TypeError(f"{type(seed).__name__} draws on the host: give a seed, or a clarray.random.Philox4x32")
     return Generator(seed if isinstance(seed, Philox4x32) else Philox4x32(seed))

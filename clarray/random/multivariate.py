@@ -74,7 +74,7 @@ class Multivariate(Source):
         shape = nodes.shape_of(size)
         total = int(np.sum(counts))
         if total >= 10**9:
-            raise ValueError("When method is \"marginals\", sum(colors) must be less than 1000000000.")
+            raise ValueError('When method is "marginals", sum(colors) must be less than 1000000000.')
         lines = [f"long rest = {total};", "long left = n;"]
         step = "ca_hypergeometric_double(at, key, first, stream, table[row + j], rest - table[row + j], left)"
         samples = np.broadcast_to(np.int64(nsample), shape)
@@ -87,17 +87,19 @@ class Multivariate(Source):
         float_dtype(FLOAT64, "counts")
         kinds = table.shape[-1]
         many = table.ndim > 1
-        text = "\n".join([
-            *lines,
-            f"const long row = {'i * kinds' if many else '0'};",
-            "const ulong key = ca_joined_ulong(k0, k1), first = ca_joined_ulong(f0, f1);",
-            "for (long j = 0; j < kinds; ++j) {",
-            "  const ulong at = (ulong)(i * kinds + j);",
-            f"  const long each = j + 1 == kinds || left <= 0 ? left : {step};",
-            "  counts[i * kinds + j] = each;",
-            f"  left -= each; {after}",
-            "}",
-        ])
+        text = "\n".join(
+            [
+                *lines,
+                f"const long row = {'i * kinds' if many else '0'};",
+                "const ulong key = ca_joined_ulong(k0, k1), first = ca_joined_ulong(f0, f1);",
+                "for (long j = 0; j < kinds; ++j) {",
+                "  const ulong at = (ulong)(i * kinds + j);",
+                f"  const long each = j + 1 == kinds || left <= 0 ? left : {step};",
+                "  counts[i * kinds + j] = each;",
+                f"  left -= each; {after}",
+                "}",
+            ]
+        )
         size = math.prod(shape)
         start = self._bit_generator.take(size * kinds)
         inputs: tuple[tuple[str, np.dtype, bool], ...] = (

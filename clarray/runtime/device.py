@@ -200,14 +200,10 @@ class Device:
         """Copy the bytes from `byte_offset` on into a C-contiguous array, all before it returns."""
         self._copy("to host", self.copier.read, memory, byte_offset, out)
 
-    def _copy(
-        self, name: str, copy: transfer.Copy, memory: Memory, byte_offset: int, array: np.ndarray
-    ) -> None:
+    def _copy(self, name: str, copy: transfer.Copy, memory: Memory, byte_offset: int, array: np.ndarray) -> None:
         data = transfer.bytes_of(array)
         if byte_offset < 0 or byte_offset + data.size > memory.nbytes:
-            raise ValueError(
-                f"bytes {byte_offset} to {byte_offset + data.size} lie outside {memory!r}"
-            )
+            raise ValueError(f"bytes {byte_offset} to {byte_offset + data.size} lie outside {memory!r}")
         if not data.size:
             return
         start = time.perf_counter()

@@ -32,9 +32,7 @@ _NONE_AFTER_FORK = (
 
 _lock = threading.Lock()
 _forked = False  # since OpenCL was first asked: the platforms' threads stayed in the parent
-_default_lost = (
-    False  # the parent's default cannot be had here, and nothing slower stands in for it
-)
+_default_lost = False  # the parent's default cannot be had here, and nothing slower stands in for it
 _found: list[Device] | None = None
 _chosen: Device | None = None
 _used: ContextVar[Device] = ContextVar("clarray device")
@@ -193,9 +191,7 @@ def adopt(buffer: cl.Buffer, queue: cl.CommandQueue | None = None) -> Memory:
     if queue is not None:
         queue.finish()
     with _lock:
-        known = [
-            d for d in Device.alive if not d.inherited and d.__dict__.get("context") == context
-        ]
+        known = [d for d in Device.alive if not d.inherited and d.__dict__.get("context") == context]
         if not known:
             device = Device(queue.device if queue else context.devices[0], context=context)
             _adopted.append(device)

@@ -157,9 +157,7 @@ class Kernel:
                 self._main = bound
         return bound
 
-    def _launch_again(
-        self, bound: Bound, groups: tuple[int, ...], local: tuple[int, ...], error: cl.Error
-    ) -> None:
+    def _launch_again(self, bound: Bound, groups: tuple[int, ...], local: tuple[int, ...], error: cl.Error) -> None:
         """Retry once with the pool emptied where memory ran out; raise anything else."""
         device = self._device
         if not isinstance(error, cl.MemoryError):

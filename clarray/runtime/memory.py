@@ -52,9 +52,7 @@ class Block:
 
     __slots__ = ("buffer", "size", "host", "home")
 
-    def __init__(
-        self, buffer: cl.Buffer, size: int, host: np.ndarray | None, home: list[Block] | None
-    ) -> None:
+    def __init__(self, buffer: cl.Buffer, size: int, host: np.ndarray | None, home: list[Block] | None) -> None:
         self.buffer = buffer
         self.size = size
         self.host = host
@@ -135,9 +133,7 @@ class Memory:
     def __array_interface__(self) -> dict[str, Any]:
         host = self._block.host
         if host is None:
-            raise AttributeError(
-                "__array_interface__"
-            )  # not host memory: NumPy must look elsewhere
+            raise AttributeError("__array_interface__")  # not host memory: NumPy must look elsewhere
         interface: dict[str, Any] = host.__array_interface__
         return {
             "data": (interface["data"][0], not self.writeable),
@@ -202,9 +198,7 @@ def adopt(device: Device, buffer: cl.Buffer) -> Memory:
     if device.capabilities.host_memory:  # mapping tells where the bytes are; they stay there
         both = cl.map_flags.READ | cl.map_flags.WRITE
         shape = (buffer.size,)
-        mapped, _ = cl.enqueue_map_buffer(
-            device.main.queue, buffer, both, 0, shape, np.dtype(np.uint8)
-        )
+        mapped, _ = cl.enqueue_map_buffer(device.main.queue, buffer, both, 0, shape, np.dtype(np.uint8))
         host = np.asarray(_Extent(mapped.ctypes.data, buffer.size, buffer))
         mapped.base.release(device.main.queue)
     return _foreign(device, buffer, buffer.size, host, True, buffer)

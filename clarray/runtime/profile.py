@@ -104,9 +104,7 @@ class Profile:
         for r in shown:
             rate = f"{r.gigabytes_per_second:8.1f}" if r.nbytes else f"{'':8}"
             size = f"{r.nbytes:14,}" if r.nbytes else f"{'':14}"
-            lines.append(
-                f"{r.kind:11} {r.name:{names}} {size} {r.seconds * 1e3:10.3f} {rate}  {r.where}"
-            )
+            lines.append(f"{r.kind:11} {r.name:{names}} {size} {r.seconds * 1e3:10.3f} {rate}  {r.where}")
         lines.append(
             f"{self.launches} launches, {self.transfers} transfers of {self.bytes:,} bytes, "
             f"{self.synchronisations} synchronisations, {self.builds} builds, "

@@ -47,9 +47,7 @@ class Program:
 
     __slots__ = ("source", "_arg_types", "_built", "_device", "_kernels", "_saved_bytes")
 
-    def __init__(
-        self, device: Device, source: str, arg_types: Mapping[str, Sequence[ArgType]]
-    ) -> None:
+    def __init__(self, device: Device, source: str, arg_types: Mapping[str, Sequence[ArgType]]) -> None:
         self.source = source
         self._device = device
         self._arg_types = {name: tuple(types) for name, types in arg_types.items()}
@@ -164,12 +162,8 @@ def compile_source(context: cl.Context, device: cl.Device, source: str, attribut
                 return _built(context, device, shorter[0], [*options, *shorter[1]])
         return _built(context, device, source, options)
     except cl.Error as error:
-        numbered = "\n".join(
-            f"{number:4} {line}" for number, line in enumerate(source.splitlines(), 1)
-        )
-        raise RuntimeError(
-            f"{device.name.strip()} cannot compile this program:\n{error}\n{numbered}"
-        ) from None
+        numbered = "\n".join(f"{number:4} {line}" for number, line in enumerate(source.splitlines(), 1))
+        raise RuntimeError(f"{device.name.strip()} cannot compile this program:\n{error}\n{numbered}") from None
 
 
 def _built(context: cl.Context, device: cl.Device, source: str, options: list[str]) -> cl.Program:

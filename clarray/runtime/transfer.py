@@ -116,9 +116,7 @@ class StagedCopier:
         def work(slot: np.ndarray, start: int, stop: int) -> cl.Event:
             part = slot[: stop - start]
             np.copyto(part, data[start:stop])
-            return cl.enqueue_copy(
-                queue, memory.buffer, part, dst_offset=at + start, is_blocking=False
-            )
+            return cl.enqueue_copy(queue, memory.buffer, part, dst_offset=at + start, is_blocking=False)
 
         self._in_pieces(data.size, work)
 
@@ -152,9 +150,7 @@ class StagedCopier:
         groups = min(-(-memory.nbytes // _ZERO_GROUP_BYTES), 8192)
         kernel.launch((groups,), (64,), (memory.buffer, memory.nbytes), nbytes=memory.nbytes)
 
-    def _in_pieces(
-        self, nbytes: int, work: Callable[[np.ndarray, int, int], cl.Event | None]
-    ) -> None:
+    def _in_pieces(self, nbytes: int, work: Callable[[np.ndarray, int, int], cl.Event | None]) -> None:
         """Run `work(slot, start, stop)` for every piece, each thread with slots of its own."""
         slots = self._all_slots()
         starts = range(0, nbytes, _SLOT_BYTES)
@@ -193,9 +189,7 @@ class StagedCopier:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
         buffer = cl.Buffer(device.context, flags, nbytes)
         both = cl.map_flags.READ | cl.map_flags.WRITE
-        array, _ = cl.enqueue_map_buffer(
-            device.main.queue, buffer, both, 0, (nbytes,), np.dtype(np.uint8)
-        )
+        array, _ = cl.enqueue_map_buffer(device.main.queue, buffer, both, 0, (nbytes,), np.dtype(np.uint8))
         self._pinned.append(buffer)
         return array
 

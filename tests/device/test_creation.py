@@ -165,9 +165,7 @@ def test_array_arguments(same: Any) -> None:
     same(lambda xp: xp.asarray([300], dtype=np.uint8))
 
 
-@pytest.mark.parametrize(
-    "value", [object(), "text", [None], np.array(["a"]), b"x"], ids=lambda v: type(v).__name__
-)
+@pytest.mark.parametrize("value", [object(), "text", [None], np.array(["a"]), b"x"], ids=lambda v: type(v).__name__)
 def test_refused_objects(value: Any) -> None:
     with pytest.raises(TypeError, match="dtype"):
         clarray.asarray(value)
@@ -192,9 +190,7 @@ def shares_host_memory() -> bool:
     return bool(current_device().capabilities.host_memory)
 
 
-@pytest.mark.parametrize(
-    "key", [np.s_[:], np.s_[::2], np.s_[::-1, 1:3], np.s_[1], np.s_[..., None, 2]], ids=str
-)
+@pytest.mark.parametrize("key", [np.s_[:], np.s_[::2], np.s_[::-1, 1:3], np.s_[1], np.s_[..., None, 2]], ids=str)
 def test_asarray_shares_host_memory(key: Any, dtype: str) -> None:
     whole = np.arange(40).reshape(8, 5).astype(dtype)
     host = whole[key].T

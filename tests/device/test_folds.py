@@ -31,9 +31,7 @@ def policy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         monkeypatch.setattr(state, "policies", ROWS[request.param])
         monkeypatch.setattr(state, "prepared", {})
         clang = state.capabilities.clang_builtins and "cpu" in request.param
-        monkeypatch.setattr(
-            state, "capabilities", replace(state.capabilities, clang_builtins=clang)
-        )
+        monkeypatch.setattr(state, "capabilities", replace(state.capabilities, clang_builtins=clang))
     return request.param
 
 

@@ -21,9 +21,7 @@ from .conftest import check_same, policy_in_force
 Same = Callable[..., None]
 INTEGERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 
-needs_fp64 = pytest.mark.skipif(
-    not current_device().capabilities.fp64, reason="the device has no float64"
-)
+needs_fp64 = pytest.mark.skipif(not current_device().capabilities.fp64, reason="the device has no float64")
 
 
 def numbers(n: int, below: int, dtype: Any = np.int64) -> np.ndarray:

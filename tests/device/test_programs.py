@@ -177,7 +177,5 @@ class Programs(RuleBasedStateMachine):
             pair.check()
 
 
-Programs.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, derandomize=True
-)
+Programs.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None, derandomize=True)
 TestPrograms = Programs.TestCase

@@ -71,9 +71,7 @@ def errors(found: Any, exact: list[Fraction]) -> np.ndarray:
         unit = np.spacing(abs(np.array([float(x) for x in exact]).astype(flat.dtype)))
     units = [Fraction(float(u)) for u in unit]
     pairs = zip(flat, exact, units, strict=True)
-    return np.array(
-        [float(abs(Fraction(float(f)) - x) / u) if np.isfinite(f) else np.inf for f, x, u in pairs]
-    )
+    return np.array([float(abs(Fraction(float(f)) - x) / u) if np.isfinite(f) else np.inf for f, x, u in pairs])
 
 
 def assert_accurate(ours: Any, theirs: Any, exact: list[Fraction], ulps: Any = ULPS) -> None:
@@ -128,9 +126,7 @@ def test_means(kind: str, name: str) -> None:
             assert_accurate(x.mean(axis=axis, where=mask), host.mean(axis=axis), exact)
 
 
-@pytest.mark.parametrize(
-    "name", ["constant", "normal", "large offset", "outlier first", "huge and small", "growing"]
-)
+@pytest.mark.parametrize("name", ["constant", "normal", "large offset", "outlier first", "huge and small", "growing"])
 def test_variances(policy: str, kind: str, name: str) -> None:
     for shape in [(N // 10,), (N // 50, 5), (5, N // 50)]:
         host = data(name, (N,), kind)[: math.prod(shape)].reshape(shape)

@@ -66,11 +66,7 @@ def test_every_ufunc(ufunc: np.ufunc) -> None:
             wanted = one_by_one(ufunc, host)
             found = ours.reduce(values, axis=axis)
             assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-            bound = (
-                16 * np.finfo(wanted.dtype).eps
-                if ufunc in ROUNDED and wanted.dtype.kind == "f"
-                else 0
-            )
+            bound = 16 * np.finfo(wanted.dtype).eps if ufunc in ROUNDED and wanted.dtype.kind == "f" else 0
             np.testing.assert_allclose(found.get(), wanted, rtol=bound)
 
 
@@ -80,12 +76,8 @@ ORDERED: dict[str, Body] = {
     "backwards": lambda xp: xp.subtract.reduce(xp.asarray(HOST)[:, ::-1], axis=1),
     "transposed": lambda xp: xp.subtract.reduce(xp.asarray(HOST).T, axis=0),
     "initial": lambda xp: xp.subtract.reduce(xp.asarray(HOST), axis=1, initial=5),
-    "where": lambda xp: xp.subtract.reduce(
-        xp.asarray(HOST), axis=1, initial=5, where=xp.asarray(CHOSEN)
-    ),
-    "where without initial": lambda xp: xp.subtract.reduce(
-        xp.asarray(HOST), where=xp.asarray(CHOSEN)
-    ),
+    "where": lambda xp: xp.subtract.reduce(xp.asarray(HOST), axis=1, initial=5, where=xp.asarray(CHOSEN)),
+    "where without initial": lambda xp: xp.subtract.reduce(xp.asarray(HOST), where=xp.asarray(CHOSEN)),
     "empty": lambda xp: xp.subtract.reduce(xp.asarray(HOST)[:0]),
     "two axes": lambda xp: xp.subtract.reduce(xp.asarray(HOST), axis=(0, 1)),
     "all axes": lambda xp: xp.subtract.reduce(xp.asarray(HOST), axis=None),

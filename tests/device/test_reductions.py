@@ -282,22 +282,14 @@ KEYWORDS: dict[str, Body] = {
     "initial of what is empty": lambda xp: xp.asarray(HOST)[:0].max(axis=0, initial=7),
     "where": lambda xp: xp.asarray(HOST).sum(axis=1, where=xp.asarray(CHOSEN)),
     "where of a row": lambda xp: xp.asarray(HOST).sum(axis=1, where=xp.asarray(CHOSEN[0, 0])),
-    "where of a column": lambda xp: xp.asarray(HOST).sum(
-        axis=2, where=xp.asarray(CHOSEN[:, :1, :1])
-    ),
+    "where of a column": lambda xp: xp.asarray(HOST).sum(axis=2, where=xp.asarray(CHOSEN[:, :1, :1])),
     "where over no axes": lambda xp: xp.asarray(HOST).sum(axis=(), where=xp.asarray(CHOSEN)),
     "where False": lambda xp: xp.asarray(HOST).sum(axis=1, where=False),
     "where a list": lambda xp: xp.asarray(HOST).sum(axis=0, where=[True, False] * 3),
     "where of an operation": lambda xp: xp.asarray(HOST).prod(axis=0, where=xp.asarray(HOST) > 1),
-    "where of nan": lambda xp: xp.sum(
-        xp.asarray(np.where(CHOSEN, HOST, np.nan)), axis=1, where=xp.asarray(CHOSEN)
-    ),
-    "where and initial": lambda xp: xp.asarray(HOST).max(
-        axis=1, where=xp.asarray(CHOSEN), initial=-1
-    ),
-    "where and initial over no axes": lambda xp: xp.asarray(HOST).max(
-        axis=(), where=xp.asarray(CHOSEN), initial=1
-    ),
+    "where of nan": lambda xp: xp.sum(xp.asarray(np.where(CHOSEN, HOST, np.nan)), axis=1, where=xp.asarray(CHOSEN)),
+    "where and initial": lambda xp: xp.asarray(HOST).max(axis=1, where=xp.asarray(CHOSEN), initial=-1),
+    "where and initial over no axes": lambda xp: xp.asarray(HOST).max(axis=(), where=xp.asarray(CHOSEN), initial=1),
     "where of a maximum": lambda xp: xp.asarray(HOST).max(where=xp.asarray(CHOSEN)),
     "where too large": lambda xp: xp.asarray(HOST[0]).sum(where=xp.asarray(CHOSEN)),
     "where too long": lambda xp: xp.asarray(HOST[:, :1]).sum(where=xp.asarray(CHOSEN)),
@@ -398,9 +390,7 @@ def test_lists_and_ndarrays_go_to_the_device() -> None:
 
 FUSED: dict[str, Body] = {
     "square of differences": lambda xp: ((xp.asarray(HOST) - xp.asarray(HOST)[0]) ** 2).sum(),
-    "broadcast operands": lambda xp: (xp.asarray(HOST)[:, :1] * xp.asarray(HOST)[0]).sum(
-        axis=(0, 2)
-    ),
+    "broadcast operands": lambda xp: (xp.asarray(HOST)[:, :1] * xp.asarray(HOST)[0]).sum(axis=(0, 2)),
     "after the sum": lambda xp: (xp.asarray(HOST).sum(axis=1) * 2 + 1) > 3,
     "after a full sum": lambda xp: -(xp.asarray(HOST).sum() * 2),
     "with memory after the sum": lambda xp: xp.asarray(HOST).sum(axis=0) + xp.asarray(HOST)[0],

@@ -111,9 +111,7 @@ def test_partition(same: Same) -> None:
         np.testing.assert_array_equal(np.sort(found, axis), wanted)
         at = -1 if axis is None else axis
         np.testing.assert_array_equal(np.take(found, kth, at), np.take(wanted, kth, at))
-        np.testing.assert_array_equal(
-            np.take(np.take_along_axis(x, places, axis), kth, at), np.take(wanted, kth, at)
-        )
+        np.testing.assert_array_equal(np.take(np.take_along_axis(x, places, axis), kth, at), np.take(wanted, kth, at))
     for kth in (9, -10, 1.5):
         same(lambda xp, k=kth: xp.partition(xp.asarray(x), k))
     same(lambda xp: xp.partition(xp.asarray(x), [[1]]), message=False)

@@ -101,9 +101,7 @@ def test_keys_that_select_by_data_are_left_to_the_caller(key: Any) -> None:
     assert view.index(view.new_view((3, 3)), key) is None
 
 
-@pytest.mark.parametrize(
-    "key", [3, (0, 1, 2), (..., ...), 1.5, "x", slice(0, 2, 0), slice(1.5), -4, 10**30, (0, 9)]
-)
+@pytest.mark.parametrize("key", [3, (0, 1, 2), (..., ...), 1.5, "x", slice(0, 2, 0), slice(1.5), -4, 10**30, (0, 9)])
 def test_index_errors(key: Any) -> None:
     base = np.zeros((3, 3))
     check(base, base, view.new_view(base.shape), lambda w: view.index(w, key), lambda a: a[key])
@@ -234,9 +232,7 @@ def test_real_and_imaginary_parts() -> None:
     assert imaginary == view_of(a.imag, base)
     assert overlap.may_overlap(v, imaginary, 16, 8)
     assert not overlap.may_overlap(real, imaginary, 8, 8)
-    assert not overlap.may_overlap(
-        view_of(base[:, ::2], base), view_of(base[:, 1::2].imag, base), 16, 8
-    )
+    assert not overlap.may_overlap(view_of(base[:, ::2], base), view_of(base[:, 1::2].imag, base), 16, 8)
 
 
 @quick

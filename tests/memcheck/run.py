@@ -205,9 +205,13 @@ def counted(xp: ModuleType) -> Any:
     a = numbers(xp, 131, dtype=np.int32)
     hostile = xp.asarray(np.array([np.nan, np.inf, -1e30, 0.5, 1e30, 0.999, 1.0], np.float32))
     return [
-        xp.bincount(a), xp.bincount(a[::3] * 7), xp.bincount(numbers(xp, 70).astype(np.int64) * 40),
-        xp.histogram(numbers(xp, 53), 5, (1, 9))[0], xp.histogram(xp.asarray(hostile), 4, (0, 1))[0],
-        xp.histogram(numbers(xp, 6, 9).T, [0, 2, 3, 9.5])[0], xp.histogram2d(a, a[::-1], 3)[0],
+        xp.bincount(a),
+        xp.bincount(a[::3] * 7),
+        xp.bincount(numbers(xp, 70).astype(np.int64) * 40),
+        xp.histogram(numbers(xp, 53), 5, (1, 9))[0],
+        xp.histogram(xp.asarray(hostile), 4, (0, 1))[0],
+        xp.histogram(numbers(xp, 6, 9).T, [0, 2, 3, 9.5])[0],
+        xp.histogram2d(a, a[::-1], 3)[0],
     ]
 
 

@@ -56,9 +56,7 @@ def test_a_wrong_number_of_argument_types_is_an_error(device: Device) -> None:
 def test_builds_are_silent(device: Device, capfd: pytest.CaptureFixture[str]) -> None:
     source = "kernel void warns(global float *x) { int unused; x[0] = 1; x[0] == 2; }"
     memory = device.allocate(4)
-    device.program(source, {"warns": ("buffer",)}).kernel("warns").launch(
-        (1,), (1,), (memory.buffer,), True
-    )
+    device.program(source, {"warns": ("buffer",)}).kernel("warns").launch((1,), (1,), (memory.buffer,), True)
     assert device.read_scalar(memory, 0, np.dtype(np.float32)) == 1
     assert capfd.readouterr() == ("", "")
 

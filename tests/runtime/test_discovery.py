@@ -123,9 +123,7 @@ def test_double_precision_can_be_switched_off(fresh: Any) -> None:
     assert fresh(code, CLARRAY_SIMULATE_NO_FP64="1").stdout == "False\n"
 
 
-def test_vendor_files_of_removed_drivers_do_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vendor_files_of_removed_drivers_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "_SYSTEM_VENDORS", tmp_path)
     (tmp_path / "pocl.icd").write_text("libpocl-that-is-not-there.so.9\n")
     (tmp_path / "other.icd").write_text(str(tmp_path / "libpocl.so"))

@@ -83,8 +83,7 @@ def test_new_work_in_the_child_gets_a_context_or_an_error(fresh: Any) -> None:
     result = fresh(START + code)
     assert result.stderr == ""
     assert result.stdout == "fresh\n" or (
-        result.stdout.startswith("RuntimeError: OpenCL was used before")
-        and "spawn" in result.stdout
+        result.stdout.startswith("RuntimeError: OpenCL was used before") and "spawn" in result.stdout
     )
 
 

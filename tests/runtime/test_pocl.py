@@ -14,9 +14,7 @@ from clarray.runtime import current_device, environment, pocl, pocl_header, prog
 from clarray.runtime.pocl import is_mendable, library_cpu
 from clarray.runtime.programs import compile_source
 
-linux_x86 = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="the wheel's platform"
-)
+linux_x86 = pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="the wheel's platform")
 
 
 class Structures:

@@ -65,6 +65,4 @@ def test_the_table() -> None:
     rows = text.splitlines()
     assert rows[1].split() == ["launch", "sum", "2,000,000,000", "500.000", "4.0", "here.py:3"]
     assert rows[2].split() == ["synchronize", "wait", "1.000", "here.py:4"]
-    assert rows[3].startswith(
-        "1 launches, 0 transfers of 0 bytes, 1 synchronisations, 0 builds, 64"
-    )
+    assert rows[3].startswith("1 launches, 0 transfers of 0 bytes, 1 synchronisations, 0 builds, 64")

@@ -42,8 +42,8 @@ Body = Callable
 def of_one(module, names: str, *data) -> dict[str, Body]:
     """Functions of the same arguments, by name."""
     return {
-        f"{module.__name__.removeprefix('scipy.')}.{name}": lambda xp, name=name: (
-            getattr(module, name)(*map(xp.asarray, data))
+        f"{module.__name__.removeprefix('scipy.')}.{name}": lambda xp, name=name: getattr(module, name)(
+            *map(xp.asarray, data)
         )
         for name in names.split()
     }
@@ -90,9 +90,9 @@ CASES: dict[str, Body] = {
     "integrate.cumulative_simpson": lambda xp: integrate.cumulative_simpson(xp.asarray(M), dx=0.1, axis=1, initial=0.0),
     "integrate.romb": lambda xp: integrate.romb(xp.asarray(M[:, :5]), dx=0.25),
     "differentiate.derivative": lambda xp: differentiate.derivative(xp.exp, xp.asarray(A)).df,
-    "differentiate.jacobian": lambda xp: differentiate.jacobian(
-        lambda t: xp.stack([t[0] ** 2, t[0] * t[1]]), xp.asarray([1.0, 2.0])
-    ).df,
+    "differentiate.jacobian": lambda xp: (
+        differentiate.jacobian(lambda t: xp.stack([t[0] ** 2, t[0] * t[1]]), xp.asarray([1.0, 2.0])).df
+    ),
     "optimize.rosen_hess": lambda xp: optimize.rosen_hess(xp.asarray(A[:6])),
     # the rest
     "linalg.block_diag": lambda xp: linalg.block_diag(xp.asarray(M[:2, :2]), xp.asarray(M[2:4, 2:5])),

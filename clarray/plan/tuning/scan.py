@@ -126,7 +126,14 @@ GPU = ScanPolicy(
 # 2000, 3000 ns: 0.647 1.031, 0.631 0.989, 0.618 0.965, 0.612 0.942, 0.612 0.995. axis 0 of 16384 x 16384 0.596 with 32
 # rows (8: 0.80, 16: 0.66, 24: 0.63; 512 work-items x 16: 0.79).
 NVIDIA = replace(
-    GPU, wave=32, lookback="ptx", tickets=False, single_loads=17, single_group=160, local_bytes=44 << 10, rows=32,
+    GPU,
+    wave=32,
+    lookback="ptx",
+    tickets=False,
+    single_loads=17,
+    single_group=160,
+    local_bytes=44 << 10,
+    rows=32,
     pause=2000,
 )
 

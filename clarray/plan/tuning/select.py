@@ -24,9 +24,7 @@ def select(capabilities: Capabilities, kept: Kept | None = None) -> Policies:
         try:
             return replace(ROWS[forced], source="forced by CLARRAY_POLICY")
         except KeyError:
-            raise ValueError(
-                f"CLARRAY_POLICY={forced!r} names no row; there are {', '.join(ROWS)}"
-            ) from None
+            raise ValueError(f"CLARRAY_POLICY={forced!r} names no row; there are {', '.join(ROWS)}") from None
     row = CPU
     if capabilities.kind != "cpu":
         row = NVIDIA if "nvidia" in capabilities.vendor.lower() else GPU
