@@ -99,7 +99,7 @@ OUT_OF_SCOPE: dict[str, dict[str, str]] = {
     "fft": {},
     "random": {
         "their state goes from one word to the next: no element can be drawn without those before it": (
-            "MT19937 PCG64 PCG64DXSM RandomState SFC64"
+            "MT19937 PCG64 PCG64DXSM SFC64"
         ),
         "NumPy's C interface of its own generators": "BitGenerator",
         "deprecated by NumPy, use ``integers``": "random_integers",

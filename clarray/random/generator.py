@@ -59,7 +59,7 @@ class Generator(Orders, Continuous, Gammas, Discrete, Multivariate):
         return f"{type(self).__name__}({type(self._bit_generator).__name__})"
 
     def __reduce__(self) -> Any:
-        return Generator, (self._bit_generator,)
+        return type(self), (self._bit_generator,)
 
     @property
     def bit_generator(self) -> Philox4x32:

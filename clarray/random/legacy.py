@@ -1,4 +1,4 @@
-"""Functions of `numpy.random` itself, which share one generator."""
+"""`RandomState`, and the functions of `numpy.random` itself, which share one."""
 
 from __future__ import annotations
 
@@ -10,17 +10,79 @@ from clarray.array import DeviceArray
 from clarray.random.bit_generator import Philox4x32
 from clarray.random.generator import Generator
 
-_shared = Generator(Philox4x32())
+
+class RandomState(Generator):
+    """A generator with the names that `numpy.random.RandomState` has besides: ``rand``, ``randint``, ``seed`` ...
+
+    Parameters
+    ----------
+    seed : None, int, sequence of int, SeedSequence or Philox4x32, optional
+        None takes fresh entropy.
+
+    See Also
+    --------
+    default_rng
+
+    Notes
+    -----
+    The numbers are those of a `Generator` of the same seed, not those of NumPy's MT19937.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.random.RandomState(1).randint(0, 6, 3).shape
+    (3,)
+    """
+
+    def __init__(self, seed: Any = None) -> None:
+        super().__init__(seed if isinstance(seed, Philox4x32) else Philox4x32(seed))
+
+    def seed(self, seed: Any = None) -> None:
+        """Start again from a seed, as `default_rng` takes it."""
+        self._bit_generator.reseed(seed)
+
+    def get_state(self) -> dict[str, Any]:
+        """Give the state, a dictionary."""
+        return self._bit_generator.state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go to a state that `get_state` gave."""
+        self._bit_generator.state = state
+
+    def rand(self, *args: int) -> DeviceArray:
+        """Draw floats of [0, 1) in a shape given as arguments."""
+        return self.random(args)
+
+    def randn(self, *args: int) -> DeviceArray:
+        """Draw standard normal numbers in a shape given as arguments."""
+        return self.standard_normal(args)
+
+    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> DeviceArray:
+        """Draw integers of [low, high), or of [0, low)."""
+        return self.integers(low, high, size, np.dtype(dtype))
+
+    def tomaxint(self, size: Any = None) -> DeviceArray:
+        """Draw integers of [0, 2**63)."""
+        return self.integers(0, np.iinfo(np.int64).max, size, np.int64, endpoint=True)
+
+    def random_sample(self, size: Any = None) -> DeviceArray:
+        """Draw floats of [0, 1)."""
+        return self.random(size)
+
+
+_shared = RandomState()
 
 beta = _shared.beta
 binomial = _shared.binomial
 bytes = _shared.bytes
 chisquare = _shared.chisquare
+choice = _shared.choice
 dirichlet = _shared.dirichlet
 exponential = _shared.exponential
 f = _shared.f
 gamma = _shared.gamma
 geometric = _shared.geometric
+get_state = _shared.get_state
 gumbel = _shared.gumbel
 hypergeometric = _shared.hypergeometric
 laplace = _shared.laplace
@@ -37,8 +99,14 @@ pareto = _shared.pareto
 permutation = _shared.permutation
 poisson = _shared.poisson
 power = _shared.power
+rand = _shared.rand
+randint = _shared.randint
+randn = _shared.randn
 random = _shared.random
+random_sample = _shared.random_sample
 rayleigh = _shared.rayleigh
+seed = _shared.seed
+set_state = _shared.set_state
 shuffle = _shared.shuffle
 standard_cauchy = _shared.standard_cauchy
 standard_exponential = _shared.standard_exponential
@@ -51,8 +119,10 @@ vonmises = _shared.vonmises
 wald = _shared.wald
 weibull = _shared.weibull
 zipf = _shared.zipf
+ranf = sample = random_sample
 
 __all__ = [
+    "RandomState",
     "beta", "binomial", "bytes", "chisquare", "choice", "dirichlet", "exponential", "f", "gamma", "geometric",
     "get_state", "gumbel", "hypergeometric", "laplace", "logistic", "lognormal", "logseries", "multinomial",
     "multivariate_normal", "negative_binomial", "noncentral_chisquare", "noncentral_f", "normal", "pareto",
@@ -60,46 +130,3 @@ __all__ = [
     "sample", "seed", "set_state", "shuffle", "standard_cauchy", "standard_exponential", "standard_gamma",
     "standard_normal", "standard_t", "triangular", "uniform", "vonmises", "wald", "weibull", "zipf",
 ]  # fmt: skip
-
-
-def seed(seed: Any = None) -> None:
-    """Start the shared generator again, from a seed as `default_rng` takes it."""
-    _shared.bit_generator.reseed(seed)
-
-
-def get_state() -> dict[str, Any]:
-    """Give the state of the shared generator, a dictionary."""
-    return _shared.bit_generator.state
-
-
-def set_state(state: dict[str, Any]) -> None:
-    """Put the shared generator into a state that `get_state` gave."""
-    _shared.bit_generator.state = state
-
-
-def rand(*args: int) -> DeviceArray:
-    """Draw floats of [0, 1) in a shape given as arguments."""
-    return _shared.random(args)
-
-
-def randn(*args: int) -> DeviceArray:
-    """Draw standard normal numbers in a shape given as arguments."""
-    return _shared.standard_normal(args)
-
-
-def randint(low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> DeviceArray:
-    """Draw integers of [low, high), or of [0, low)."""
-    return _shared.integers(low, high, size, np.dtype(dtype))
-
-
-def random_sample(size: Any = None) -> DeviceArray:
-    """Draw floats of [0, 1)."""
-    return _shared.random(size)
-
-
-ranf = sample = random_sample
-
-
-def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None) -> DeviceArray:
-    """Choose among the numbers below `a`, or among the entries of an array."""
-    return _shared.choice(a, size, replace, p)

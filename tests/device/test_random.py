@@ -242,11 +242,24 @@ def test_shared_generator() -> None:
     np.testing.assert_array_equal(random.random((2, 3)).get(), first)
 
 
+def test_random_state_draws_as_a_generator_does() -> None:
+    needs_double("double")
+    state, rng = clarray.random.RandomState(7), default_rng(7)
+    np.testing.assert_array_equal(state.random_sample(5).get(), rng.random(5).get())
+    np.testing.assert_array_equal(state.randint(2, 9, (2, 3)).get(), rng.integers(2, 9, (2, 3)).get())
+    restored = pickle.loads(pickle.dumps(state))
+    assert type(restored) is clarray.random.RandomState
+    np.testing.assert_array_equal(restored.randn(3).get(), rng.standard_normal(3).get())
+    assert int(state.tomaxint()) >= 0
+
+
 def test_names_are_numpys() -> None:
     missing = set(np.random.__all__) - set(clarray.random.__all__)
-    assert missing == {"RandomState", "MT19937", "PCG64", "PCG64DXSM", "SFC64", "BitGenerator", "random_integers"}
+    assert missing == {"MT19937", "PCG64", "PCG64DXSM", "SFC64", "BitGenerator", "random_integers"}
     methods = {name for name in dir(np.random.Generator) if not name.startswith("_")}
     assert methods <= set(dir(Generator))
+    older = {name for name in dir(np.random.RandomState) if not name.startswith("_")}
+    assert older - set(dir(clarray.random.RandomState)) == {"random_integers"}
     assert all(hasattr(clarray.random, name) for name in clarray.random.__all__)
 
 
