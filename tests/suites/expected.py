@@ -1,0 +1,46 @@
+"""What fails in other people's suites and is not clarray's to mend: the test's id, why, and the line that shows it."""
+
+from __future__ import annotations
+
+_CONVERTED = (
+    "np.asanyarray of a CuPy array raises, of clarray's it copies to the host: `with pytest.raises(TypeError)` in "
+    "dask/array/tests/test_cupy_core.py, test_asanyarray"
+)
+_NUMPY_UNLESS_CUPY = (
+    "an empty diagonal is NumPy's unless the blocks are CuPy's: `xp = np` in dask/array/creation.py, diagonal"
+)
+# Of two tests each: the operator's name or the function's, and the special case.
+_FLOOR_DIVIDE = (
+    "NumPy documents `floor_divide` as Python's `//`: `inf // x` is NaN, `1.0 // -inf` is -1.0; the special cases of "
+    "`floor_divide` in array-api/src/array_api_stubs/_2025_12/elementwise_functions.py ask for others"
+)
+_QUOTIENTS = [
+    *(
+        f"x1_i is {a}infinity and isfinite(x2_i) and x2_i {b} 0) -> {c}infinity"
+        for a, b, c in ("+>+", "+<-", "->-", "-<+")
+    ),
+    *(f"isfinite(x1_i) and x1_i {a} 0 and x2_i is {b}infinity) -> -0" for a, b in (">-", "<+")),
+]
+_SEQUENTIAL = (
+    "rtol=1e-15 to NumPy's sums, one after the other, of terms that cancel; clarray's are nearer to the exact ones: "
+    "`xp_assert_close(res, xp.asarray(ref), rtol=1e-15)` in scipy/integrate/tests/test_quadrature.py, test_nd"
+)
+
+FAILURES: dict[str, dict[str, str]] = {
+    "scipy": {
+        f"scipy/integrate/tests/test_quadrature.py::TestCumulativeSimpson::test_nd[clarray-{case}]": _SEQUENTIAL
+        for dx in (None, True)
+        for case in (f"{dx}-None-7-3-axis0", f"{dx}-None-7-3-axis3", f"{dx}-0-7-3-axis1", f"{dx}-0-7-3-axis4")
+    },
+    "dask": {
+        "test_clarray_core.py::test_asanyarray[like0-arr1]": _CONVERTED,
+        "test_clarray_core.py::test_asanyarray[like0-arr3]": _CONVERTED,
+        "test_clarray_creation.py::test_diagonal": _NUMPY_UNLESS_CUPY,
+    },
+    "array-api": {
+        f"array_api_tests/test_special_cases.py::{test}({case}]": _FLOOR_DIVIDE
+        for test in ("test_binary[floor_divide", "test_binary[__floordiv__", "test_iop[__ifloordiv__")
+        for case in _QUOTIENTS
+    },
+    "sklearn": {},
+}
