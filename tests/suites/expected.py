@@ -9,7 +9,10 @@ _CONVERTED = (
 _NUMPY_UNLESS_CUPY = (
     "an empty diagonal is NumPy's unless the blocks are CuPy's: `xp = np` in dask/array/creation.py, diagonal"
 )
-# Of two tests each: the operator's name or the function's, and the special case.
+_SUPPORTED = (
+    "CuPy's generators have no permutation and no choice, clarray's have: `with pytest.raises(NotImplementedError)` in "
+    "dask/array/tests/test_cupy_random.py, test_cupy_unsupported"
+)
 _FLOOR_DIVIDE = (
     "NumPy documents `floor_divide` as Python's `//`: `inf // x` is NaN, `1.0 // -inf` is -1.0; the special cases of "
     "`floor_divide` in array-api/src/array_api_stubs/_2025_12/elementwise_functions.py ask for others"
@@ -36,6 +39,7 @@ FAILURES: dict[str, dict[str, str]] = {
         "test_clarray_core.py::test_asanyarray[like0-arr1]": _CONVERTED,
         "test_clarray_core.py::test_asanyarray[like0-arr3]": _CONVERTED,
         "test_clarray_creation.py::test_diagonal": _NUMPY_UNLESS_CUPY,
+        "test_clarray_random.py::test_clarray_unsupported": _SUPPORTED,
     },
     "array-api": {
         f"array_api_tests/test_special_cases.py::{test}({case}]": _FLOOR_DIVIDE
