@@ -33,6 +33,7 @@ class Run:
     paths: list[str]
     plugins: list[str]
     options: list[str] = field(default_factory=list)
+    words: str = ""
     environment: dict[str, str] = field(default_factory=dict)
     module_of: Callable[[str], str] = lambda nodeid: Path(nodeid.partition("::")[0]).name
 
@@ -83,9 +84,8 @@ def sklearn_run(options: argparse.Namespace) -> Run:
         root=package.parent,
         paths=chosen(options, package, r"yield_namespace|yield_mixed_namespace|parametrize_with_checks"),
         plugins=["sklearn_backend"],
-        # An id holds the library's name, and for PyTorch the device's, which comes right after.
-        options=["-k", options.backend],
-        environment={"SCIPY_ARRAY_API": "1"},
+        words=options.backend,  # an id holds the library's name
+        environment={"SCIPY_ARRAY_API": "1", "SUITE_PEER_DEVICE": peer_device(options)},
         module_of=lambda nodeid: (
             nodeid.partition("/")[2].partition("::")[0].replace("tests/test_", "").removesuffix(".py")
         ),
@@ -147,11 +147,12 @@ def start(options: argparse.Namespace, run: Run) -> int:
     """Run pytest with its output in the log, and give its exit status."""
     ini = options.out / "pytest.ini"
     ini.write_text(INI)
+    chosen = [f"({words})" for words in (run.words, options.k) if words]
     command = [sys.executable, "-m", "pytest", "-c", str(ini), f"--rootdir={run.root}", "-q", "-rfE"]
     command += ["--tb=short", "--continue-on-collection-errors", "-W", "ignore::pytest.PytestUnknownMarkWarning"]
     for plugin in [*run.plugins, "suite_report"]:
         command += ["-p", plugin]
-    command += [*run.options, *(["-k", options.k] if options.k else [])]
+    command += [*run.options, *(["-k", " and ".join(chosen)] if chosen else [])]
     command += ["-n", str(options.n), "--dist=worksteal"] if options.n > 1 else []
     environment = {
         **os.environ,

@@ -21,7 +21,9 @@ def namespaces(include_numpy_namespaces: bool = True) -> Iterator[str]:
 
 
 def combinations(include_numpy_namespaces: bool = True) -> Iterator[tuple[str, str | None, str | None]]:
-    yield from (combination for combination in COMBINATIONS if combination[0] == BACKEND)
+    for combination in COMBINATIONS:
+        if combination[0] == BACKEND and combination[1] in (None, os.environ["SUITE_PEER_DEVICE"]):
+            yield combination
 
 
 def mixed() -> Iterator[tuple[theirs.NamespaceAndDevice, theirs.NamespaceAndDevice, str]]:
