@@ -189,7 +189,7 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
         if space.form == ROWS:
             loads, vector = loads * vector, 1
             lanes, strip, _ = _shape(state, space, vector, ordered)
-        else:
+        elif strip == 1:
             spread = policy.work_group // lanes
     divided = split(
         space, space.form, vector, lanes, strip, loads, policy, state.units, ordered,
@@ -262,10 +262,11 @@ def _plan(
     steps = [k + r for k, r in zip(space.kept_strides, space.reduced_strides, strict=True)]
     furthest = max([prod(shape), *(reach(shape, s) for s in steps)])
     last = -1 if space.form != COLUMNS else len(space.kept) - 1
-    whole = not policy.explicit and all(
+    # a vector is of neighbours: not where the elements of a work-item are `spread`, be they contiguous or not
+    whole = not policy.explicit and spread == 1 and all(
         n.op is INDEX or s[last] != 1 or _aligned(n, s, shift)
         for n, s, shift in zip(placed, steps[1:], space.offsets[1:], strict=True)
-    )
+    )  # fmt: skip
     ordered = position is None or ascending(space.reduced, space.reduced_strides[-1])
     return ReducePlan(
         space.form, tuple(accesses), "zero" if space.form != COLUMNS else access(inner[0]),

@@ -153,7 +153,8 @@ def side_of(matrix: Matrix, extent: int, dtype: np.dtype, work: np.dtype, tile: 
     """Choose the loads of an operand: whole vectors where every one of them is aligned."""
     along = abs(matrix.outer) == 1 or (abs(matrix.inner) != 1 and abs(matrix.outer) < abs(matrix.inner))
     unit, other = (matrix.outer, matrix.inner) if along else (matrix.inner, matrix.outer)
-    same = dtype == work or (dtype.kind in "iu" and dtype.itemsize == work.itemsize)
+    # A vector is loaded as `work`: that converts nothing, and signed integers are summed in unsigned ones.
+    same = dtype == work or (dtype.kind in "iu" and work.kind in "iu" and dtype.itemsize == work.itemsize)
     whole = same and unit == 1 and lanes * dtype.itemsize <= ALIGNMENT and tile.depth % lanes == 0
     whole = whole and all(step % lanes == 0 for step in (matrix.offset, other, *matrix.batch))
     if along:

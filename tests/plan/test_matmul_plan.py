@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -77,3 +79,16 @@ def test_what_is_summed_in():
     assert work_dtype(np.dtype(bool)) == np.uint32
     assert work_dtype(np.dtype(np.int64)) == np.uint64
     assert smallest(CPU.matmul, float32) == (8, 32)
+
+
+@pytest.mark.parametrize("row", [GPU, NVIDIA, TINY_GPU], ids=lambda row: row.name)
+def test_vectors_are_loaded_only_of_what_is_summed_as_it_is(row):
+    """A vector is read as elements of the sum: nothing may have to be converted."""
+    dtypes = [np.dtype(c) for c in "?bhilBHILefdFD"]
+    tile = row.matmul.tiles[0]
+    matrix = Matrix(256, 1, (), 0, 0)
+    for one, other in itertools.product(dtypes, repeat=2):
+        work = work_dtype(np.result_type(one, other))
+        if side_of(matrix, 256, one, work, tile, 2).lanes > 1:
+            assert one.itemsize == work.itemsize
+            assert one == work or {one.kind, work.kind} <= set("iu")

@@ -1,0 +1,122 @@
+"""Operands that lie in memory in different ways, and are of different dtypes, in one kernel.
+
+A kernel loads each of its operands by dtype and by how its elements follow each other: vectors where they are
+neighbours and aligned, single elements elsewhere. Whether one operand may be loaded so depends on the others too.
+Every algorithm is asked with every pair of classes and of dtypes, as planned for a CPU and for a GPU.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray.runtime import current_device
+
+from .conftest import DTYPES, policy_in_force
+
+Same = Callable[..., None]
+ROWS, COLUMNS = 12, 64  # a work-item of a GPU has whole vectors of columns, and all that it takes
+FP64 = current_device().capabilities.fp64
+KINDS = [d for d in DTYPES if FP64 or d not in ("float64", "complex128")]
+
+# Views of a larger array, all of one shape: how elements follow each other along the last axis, and from row to row.
+CLASSES: dict[str, Callable[[Any], Any]] = {
+    "contiguous": lambda b: b[:ROWS, :COLUMNS].copy(),
+    "from an odd place": lambda b: b[3 : 3 + ROWS, 1 : 1 + COLUMNS],
+    "one row for all": lambda b: b[5:6, 4 : 4 + COLUMNS],
+    "one column for all": lambda b: b[:ROWS, 4:5],
+    "every second": lambda b: b[:ROWS, : 2 * COLUMNS : 2],
+    "backwards": lambda b: b[:ROWS, COLUMNS - 1 :: -1],
+    "transposed": lambda b: b[:COLUMNS, :ROWS].T,
+}
+PAIRS = list(itertools.combinations_with_replacement(CLASSES.values(), 2))
+
+ALGORITHMS: dict[str, Callable[[ModuleType, Any, Any], Any]] = {
+    "elementwise": lambda xp, a, b: a + b,
+    "sum down the columns": lambda xp, a, b: (a + b).sum(axis=0),
+    "sum along the rows": lambda xp, a, b: (a + b).sum(axis=1),
+    "position of the largest": lambda xp, a, b: (a + b).argmax(axis=0),
+    "scan": lambda xp, a, b: xp.cumsum(a + b, axis=0),
+    "selection": lambda xp, a, b: xp.broadcast_to(a, (ROWS, COLUMNS))[xp.broadcast_to(b, (ROWS, COLUMNS)) > 3],
+    "product of matrices": lambda xp, a, b: a @ b.T,
+    "stacked": lambda xp, a, b: xp.concatenate([xp.broadcast_to(a, (ROWS, COLUMNS)), b], axis=1),
+}
+
+
+@pytest.fixture(params=["own", "gpu"])
+def row(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The device's own policies, and those of a GPU, which have scalar code and aligned vectors."""
+    with policy_in_force(request.param):
+        yield request.param
+
+
+def base(dtype: str) -> np.ndarray:
+    """Small whole numbers, unlike their neighbours, whose sums every dtype has exactly or wraps around."""
+    values = (np.arange(66 * 200) * 7 % 11 % 6).reshape(66, 200).astype(dtype)
+    return values * (1 + 1j) if values.dtype.kind == "c" else values
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_pair_of_classes(same: Same, row: str, algorithm: str) -> None:
+    body = ALGORITHMS[algorithm]
+    host = base("float32")
+    for one, other in PAIRS:
+        if algorithm == "stacked" and other(host).shape != (ROWS, COLUMNS):
+            continue
+        same(lambda xp, one=one, other=other: body(xp, one(xp.array(host)), other(xp.array(host))))
+
+
+@pytest.mark.parametrize("dtype", [d for d in ("float64", "complex64") if d in KINDS])
+def test_classes_of_other_sizes_in_columns(same: Same, dtype: str) -> None:
+    host = base(dtype)
+    with policy_in_force("gpu"):
+        for one, other in PAIRS:
+            same(lambda xp, one=one, other=other: (one(xp.array(host)) * other(xp.array(host))).sum(axis=0))
+
+
+def computed(*dtypes: str) -> bool:
+    """Whether the device has the dtype that these promote to."""
+    return FP64 or np.result_type(*dtypes).name not in ("float64", "complex128")
+
+
+# A product of matrices converts its operands as it loads them: the smallest sizes that its vectors fit.
+BATCHES = [((1, 3, 2), (5, 2, 4)), ((5, 3, 2), (2, 4)), ((2, 1, 3, 2), (5, 2, 4))]
+UNLIKE = [("int32", "uint64"), ("uint64", "int32"), ("int64", "uint64"), ("float32", "int64"), ("bool", "float64")]
+
+
+@pytest.mark.parametrize("one", KINDS)
+def test_products_of_every_pair_of_dtypes(same: Same, one: str) -> None:
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 5, (8, 16)).astype(one)
+    for other in KINDS:
+        if computed(one, other):
+            b = rng.integers(0, 5, (16, 8)).astype(other)
+            with policy_in_force("gpu"):
+                same(lambda xp, b=b: xp.array(a) @ xp.array(b))
+
+
+@pytest.mark.parametrize("shapes", BATCHES, ids=str)
+def test_batches_of_unlike_dtypes(same: Same, row: str, shapes: tuple) -> None:
+    rng = np.random.default_rng(0)
+    for dtypes in UNLIKE:
+        if computed(*dtypes):
+            a, b = (rng.integers(0, 5, s).astype(d) for s, d in zip(shapes, dtypes, strict=True))
+            same(lambda xp, a=a, b=b: xp.array(a) @ xp.array(b))
+
+
+@pytest.mark.parametrize("one", KINDS)
+def test_reductions_of_every_pair_of_dtypes(one: str) -> None:
+    """Two operands of unlike dtypes in one reduction down columns."""
+    host = base(one)[:ROWS, :COLUMNS]
+    for other in KINDS[KINDS.index(one) :]:
+        if computed(one, other):
+            beside = base(other)[1 : ROWS + 1, :COLUMNS]
+            with policy_in_force("gpu"):
+                found = (clarray.array(host) * clarray.array(beside)).sum(axis=0)
+            np.testing.assert_array_equal(found.get(), (host * beside).sum(axis=0))
