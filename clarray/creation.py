@@ -9,7 +9,7 @@ import numpy as np
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.expr.view import View, as_shape, check_order
-from clarray.hostdata import adopt, device_dtype, host_view, is_cl_array, new_leaf, share, upload
+from clarray.hostdata import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
 from clarray.runtime import Device, current_device, find_device
 from clarray.windows import view_of
 
@@ -150,7 +150,7 @@ def _make(a: Any, dtype: Any, order: str, device: Any, copy: bool | None) -> Dev
     else:
         # no dtype yet: NumPy decides whether the data can be converted, below in one pass
         host = np.asarray(a) if isinstance(a, np.ndarray) else np.asarray(a, dtype)
-    wanted = device_dtype(host.dtype if dtype is None else dtype, on)
+    wanted = data_dtype(host.dtype, on) if dtype is None else device_dtype(dtype, on)
     if copy is not True and host.dtype == wanted and _in_order(host_view(host), order):
         node = share(host, on)
         if node is not None:
@@ -269,14 +269,11 @@ def full(
 ) -> DeviceArray:
     """Make an array filled with a value, of the value's dtype when none is given."""
     if dtype is None:
-        dtype = _dtype_of(fill_value)
+        given = fill_value if isinstance(fill_value, DeviceArray) else np.asarray(fill_value)
+        dtype = data_dtype(given.dtype, device_for(device))
     made = empty(shape, dtype, order, device=device)
     made[...] = fill_value
     return made
-
-
-def _dtype_of(value: Any) -> np.dtype:
-    return value.dtype if isinstance(value, DeviceArray) else np.asarray(value).dtype
 
 
 def empty_like(
@@ -309,7 +306,7 @@ def empty_like(
         on = device_for(device)
         prototype = np.asarray(prototype)
         like = host_view(prototype)
-    wanted = device_dtype(prototype.dtype if dtype is None else dtype, on)
+    wanted = data_dtype(prototype.dtype, on) if dtype is None else device_dtype(dtype, on)
     new = prototype.shape if shape is None else as_shape(shape)
     return wrap(new_leaf(on, new, wanted, order, like))
 

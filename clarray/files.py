@@ -12,7 +12,7 @@ import numpy as np
 from clarray.array import DeviceArray
 from clarray.conversion import asnumpy
 from clarray.creation import array, asarray
-from clarray.ops.dtypes import DTYPES
+from clarray.ops.dtypes import DTYPES, dtype_row
 
 __all__ = ["fromfile", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed"]
 
@@ -23,6 +23,13 @@ def _on_device(found: Any) -> Any:
         # a mapped file is shared where the device can read it there
         return asarray(found) if isinstance(found, np.memmap) else array(found)
     return found
+
+
+def _as_asked(found: Any) -> Any:
+    """What was read from text, which has no byte order: the array's dtype is what the caller asked for."""
+    if isinstance(found, np.ndarray) and not found.dtype.isnative:
+        dtype_row(found.dtype)  # raises
+    return _on_device(found)
 
 
 class Archive(Mapping[str, Any]):
@@ -97,12 +104,13 @@ def loadtxt(fname: Any, *args: Any, **kwargs: Any) -> Any:
     """Read an array from text; further parameters as in `numpy.loadtxt`."""
     found = np.loadtxt(fname, *args, **kwargs)
     # with ``unpack=True`` there may be one array for each column
-    return [_on_device(one) for one in found] if isinstance(found, list) else _on_device(found)
+    return [_as_asked(one) for one in found] if isinstance(found, list) else _as_asked(found)
 
 
 def genfromtxt(fname: Any, *args: Any, **kwargs: Any) -> DeviceArray:
     """Read an array from text in which values may be missing; further parameters as in `numpy.genfromtxt`."""
-    return _on_device(np.genfromtxt(fname, *args, **kwargs))
+    found: DeviceArray = _as_asked(np.genfromtxt(fname, *args, **kwargs))
+    return found
 
 
 def fromfile(

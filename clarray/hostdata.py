@@ -20,17 +20,19 @@ from clarray.runtime import Device, profile
 
 
 def device_dtype(dtype: Any, device: Device) -> np.dtype:
-    """Give a dtype in native byte order; raise TypeError where the device has no such elements."""
-    found = np.dtype(dtype)
-    if not found.isnative:
-        found = found.newbyteorder("=")
-    row = dtype_row(found)
+    """Give the dtype that is asked for; raise TypeError where the device has no such elements."""
+    row = dtype_row(np.dtype(dtype))
     if row.compute == "double" and not device.capabilities.fp64:
         raise TypeError(
-            f"{device.capabilities.name} has no {found.name}: it lacks cl_khr_fp64; "
+            f"{device.capabilities.name} has no {row.dtype.name}: it lacks cl_khr_fp64; "
             f"use {'complex64' if row.kind == 'c' else 'float32'} or another device"
         )
     return row.dtype
+
+
+def data_dtype(dtype: np.dtype, device: Device) -> np.dtype:
+    """Give the dtype that host data has once it is uploaded: its own, in the machine's byte order."""
+    return device_dtype(dtype if dtype.isnative else dtype.newbyteorder("="), device)
 
 
 # The layout of new arrays -------------------------------------------------------------------------

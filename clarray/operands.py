@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarray.expr.node import Node, constant
-from clarray.hostdata import device_dtype, share, upload
+from clarray.hostdata import data_dtype, share, upload
 from clarray.ops.dtypes import DTYPES
 from clarray.runtime import Device
 
@@ -64,7 +64,7 @@ def array_node(value: Any, device: Device) -> Node:
     array = np.asarray(value)
     if array.dtype not in DTYPES and array.dtype.newbyteorder("=") not in DTYPES:
         raise NotNumbers(array.dtype)
-    dtype = device_dtype(array.dtype, device)
+    dtype = data_dtype(array.dtype, device)
     if array.ndim == 0:
         return scalar_node(array[()], dtype)
     shared = share(array, device) if isinstance(value, np.ndarray) else None

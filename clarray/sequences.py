@@ -13,7 +13,7 @@ from clarray.array import DeviceArray, as_array, wrap
 from clarray.creation import asarray, device_for, plain_order
 from clarray.evaluate import evaluate
 from clarray.expr import node as nodes
-from clarray.hostdata import device_dtype, new_leaf, upload
+from clarray.hostdata import data_dtype, device_dtype, new_leaf, upload
 from clarray.manipulation import broadcast_arrays, expand_dims, moveaxis
 from clarray.operands import weak_type
 from clarray.runtime import Device, use_device
@@ -61,6 +61,8 @@ def arange(
         Accepted for NumPy's sake.
     """
     on = device_for(device)
+    if dtype is not None:
+        device_dtype(dtype, on)
     if start is None and stop is None:
         raise TypeError("arange() requires stop to be specified.")
     if stop is None:
@@ -68,7 +70,7 @@ def arange(
     long = _long_range(0 if start is None else start, stop, 1 if step is None else step, dtype)
     if long is None:
         given = np.arange(0 if start is None else start, stop, step, dtype=dtype)
-        return wrap(upload(given, device_dtype(given.dtype, on), on))
+        return wrap(upload(given, data_dtype(given.dtype, on), on))
     first, second, size = long
     wanted = device_dtype(first.dtype, on)
     if wanted.kind in "iu":
@@ -134,7 +136,8 @@ def linspace(
         return (made, spacing) if retstep else made
     on = device_for(device)
     values, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=dtype, axis=axis)
-    made = wrap(upload(values, device_dtype(values.dtype, on), on))
+    wanted = data_dtype(values.dtype, on) if dtype is None else device_dtype(dtype, on)
+    made = wrap(upload(values, wanted, on))
     return (made, step) if retstep else made
 
 
@@ -195,7 +198,7 @@ def logspace(
             base = expand_dims(as_array(base, exponents.device), axis)
         found: DeviceArray = ufunc_calls.call(np.power, (base, exponents))
         return found if dtype is None else found.astype(dtype, copy=False)
-    return asarray(np.logspace(start, stop, num, endpoint, base, dtype, axis), device=device, copy=True)
+    return asarray(np.logspace(start, stop, num, endpoint, base, dtype, axis), dtype, device=device, copy=True)
 
 
 def geomspace(
@@ -211,7 +214,7 @@ def geomspace(
     """Make `num` values from `start` to `stop`, each the same multiple of the one before."""
     if isinstance(start, DeviceArray) or isinstance(stop, DeviceArray):
         return _between_powers(start, stop, operator.index(num), endpoint, dtype, axis, device)
-    return asarray(np.geomspace(start, stop, num, endpoint, dtype, axis), device=device, copy=True)
+    return asarray(np.geomspace(start, stop, num, endpoint, dtype, axis), dtype, device=device, copy=True)
 
 
 def _between_powers(

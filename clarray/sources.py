@@ -57,7 +57,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     ValueError
         There are fewer items.
     """
-    return asarray(np.fromiter(iter, dtype, count))
+    return asarray(np.fromiter(iter, dtype, count), dtype)
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> DeviceArray:
@@ -103,4 +103,4 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str, li
     ValueError
         The separator is empty: that read bytes, for which there is `frombuffer`.
     """
-    return asarray(np.fromstring(string, dtype, count, sep=sep))
+    return asarray(np.fromstring(string, dtype, count, sep=sep), dtype)

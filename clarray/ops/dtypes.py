@@ -60,5 +60,11 @@ def dtype_row(dtype: np.dtype) -> DTypeRow:
     try:
         return DTYPES[dtype]
     except KeyError:
+        native = dtype.newbyteorder("=")
+        if native in DTYPES:
+            raise TypeError(
+                f"clarray has no dtype {dtype!r}: elements on a device are in the machine's byte order; ask for "
+                f"{native.name}, which is dtype.newbyteorder('='), and for other bytes use byteswap"
+            ) from None
         names = ", ".join(row.dtype.name for row in _ROWS)
         raise TypeError(f"clarray has no dtype {dtype!r}: convert with astype to one of {names}") from None
