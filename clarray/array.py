@@ -13,6 +13,7 @@ import numpy as np
 from clarray.evaluate import device_of, evaluate
 from clarray.expr.node import MASKED, Node, contiguous_leaf
 from clarray.methods import ArrayMethods
+from clarray.operands import NO_MASKS
 from clarray.operators import binary, binary_any, in_place, matmul_in_place, power, short_calls, unary
 from clarray.runtime import Device
 
@@ -41,6 +42,8 @@ def as_array(value: Any, device: Device | None = None) -> DeviceArray:
     """An array of anything array-like; arrays as they are."""
     if isinstance(value, DeviceArray):
         return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(NO_MASKS)
     return creation.asarray(value, device=device)
 
 

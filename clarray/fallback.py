@@ -16,6 +16,7 @@ from clarray.config import HostFallbackWarning, config
 from clarray.creation import array
 from clarray.evaluate import evaluate
 from clarray.hostdata import host_window
+from clarray.operands import Manner, manner_of
 from clarray.ops.dtypes import DTYPES
 from clarray.runtime import profile
 
@@ -137,7 +138,8 @@ class _Copies:
         return _mapped(self.to_host, value)
 
     def to_device(self, value: Any) -> Any:
-        if isinstance(value, np.ndarray | np.generic):
+        kind: Any = type(value)
+        if isinstance(value, np.ndarray | np.generic) and manner_of(kind) is Manner.PLAIN:
             for ours, host in self._known.values():
                 if host is value:
                     return ours

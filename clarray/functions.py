@@ -28,9 +28,8 @@ class UFunc:
 
     def _apply(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = protocols.array_ufunc(self.ufunc, method, args, kwargs)
-        if found is NotImplemented:
-            kinds = ", ".join(type(a).__name__ for a in args)
-            raise TypeError(f"operands of types {kinds} are not for clarray's {self.__name__}")
+        if found is NotImplemented:  # for an operand's type to compute
+            return getattr(self.ufunc, method)(*args, **kwargs)
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

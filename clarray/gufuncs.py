@@ -13,7 +13,6 @@ from clarray import manipulation
 from clarray.array import DeviceArray, as_array
 from clarray.contraction import conjugate, contract
 from clarray.hostdata import device_dtype
-from clarray.operands import is_foreign
 from clarray.ops.promotion import resolve
 from clarray.ufunc_calls import assign, device_of_operands
 
@@ -51,8 +50,6 @@ def call(
     ValueError
         The shapes do not fit, as NumPy says it.
     """
-    if any(is_foreign(x) for x in inputs):
-        return NotImplemented
     given_out = inputs[2:]
     if len(given_out) == 1 and out is None:
         out = given_out[0]

@@ -150,7 +150,7 @@ def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
         node = value._node
         return evaluate(node) if node.flags & MASKED else node
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biufc":
-        return array_node(value, target.device)
+        return array_node(np.asarray(value), target.device)  # of a masked array its elements, as NumPy writes them
     host = np.asarray(value) if isinstance(value, np.ndarray) else np.array(value, dtype)
     if host.ndim == 0:
         cell = np.empty((), dtype)

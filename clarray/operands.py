@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 _LARGE = 65504.0  # the largest float16: what is below is finite in every float dtype
 
 _RANGES = {d: (np.iinfo(d).min, np.iinfo(d).max) for d in DTYPES if d.kind in "iu"}
+
+NO_MASKS = "clarray has no masked arrays: give it the elements, as filled() or compressed() does, or use numpy.ma"
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 
@@ -61,6 +65,8 @@ def array_node(value: Any, device: Device) -> Node:
 
     NumPy scalars and 0-d arrays become constants: they cannot change.
     """
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(NO_MASKS)
     array = np.asarray(value)
     if array.dtype not in DTYPES and array.dtype.newbyteorder("=") not in DTYPES:
         raise NotNumbers(array.dtype)
@@ -79,29 +85,51 @@ class NotNumbers(TypeError):
         self.dtype = dtype
 
 
+_ABSENT = object()
+
+
 def weak_type(value: Any) -> type | None:
     """The Python type of a weak scalar (NEP 50), or None."""
     kind = value.__class__
     return kind if kind in PYTHON_SCALARS else None
 
 
-def is_foreign(value: Any) -> bool:
-    """Whether an operand belongs to a library that wants to handle the operation itself."""
-    return getattr(value, "__array_ufunc__", _ABSENT) is None or type(value).__module__.partition(".")[0] in (
-        "pandas",
-        "xarray",
-        "dask",
-    )
+# Operands of other libraries -----------------------------------------------------------------------
 
 
-def defers(value: Any) -> bool:
-    """Whether an operator leaves the operation to the other operand, as ndarray's do."""
-    kind = value.__class__
-    return not (kind in PYTHON_SCALARS or kind is np.ndarray) and is_foreign(value)
+class Manner(Enum):
+    """What an operand's type asks of NumPy: who computes an operation in which it takes part (NEP 13)."""
+
+    PLAIN = "it is converted, as whatever NumPy understands"
+    ASKED = "it has an __array_ufunc__ of its own"
+    REFUSES = "its __array_ufunc__ is None: operators are its own, ufuncs are not for it"
+    OUTRANKS = "its __array_priority__ is higher: operators are its own"
+    KEPT = "a subclass of NumPy's array, which would lose its class, and with it perhaps a mask or a unit"
 
 
-_ABSENT = object()
+@lru_cache(maxsize=1024)
+def manner_of(kind: type) -> Manner:
+    """Tell what NumPy's arrays would do with an operand of a type, were one in the place of a DeviceArray."""
+    from clarray.array import DeviceArray
+
+    method = getattr(kind, "__array_ufunc__", _ABSENT)
+    if method is None:
+        return Manner.REFUSES
+    if issubclass(kind, DeviceArray):
+        return Manner.PLAIN if method is DeviceArray.__array_ufunc__ else Manner.ASKED
+    if issubclass(kind, np.ndarray) and method is np.ndarray.__array_ufunc__:
+        return Manner.PLAIN if kind in (np.ndarray, np.memmap) else Manner.KEPT
+    if method is not _ABSENT:
+        return Manner.ASKED
+    rank = getattr(kind, "__array_priority__", 0)
+    if not isinstance(rank, int | float):
+        return Manner.PLAIN
+    # what NumPy cannot convert has to compute it itself, wherever it ranks above NumPy's arrays
+    known = any(hasattr(kind, name) for name in ("__array__", "__array_interface__", "__array_struct__"))
+    return Manner.OUTRANKS if rank > (DeviceArray.__array_priority__ if known else 0) else Manner.PLAIN
+
 
 __all__ = [
-    "DeviceArray", "NotNumbers", "array_node", "defers", "is_foreign", "scalar_node", "scalar_value", "weak_type",
+    "NO_MASKS", "DeviceArray", "Manner", "NotNumbers", "array_node", "manner_of", "scalar_node", "scalar_value",
+    "weak_type",
 ]  # fmt: skip

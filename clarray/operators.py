@@ -11,7 +11,7 @@ from clarray import ufunc_calls
 from clarray.expr import build
 from clarray.expr.node import EAGER, constant
 from clarray.hostdata import device_dtype
-from clarray.operands import defers, scalar_value
+from clarray.operands import Manner, manner_of, scalar_value
 from clarray.ops.promotion import resolve
 from clarray.ops.ufuncs import Loop, find_loop, supported_ufuncs
 
@@ -23,8 +23,10 @@ __all__ = ["binary", "binary_any", "in_place", "matmul_in_place", "power", "shor
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
 
-def binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, Any], Any]:
-    """An operator: the loop is looked up by the operands' dtypes, everything rare goes to the ufunc."""
+def binary(
+    ufunc: np.ufunc, reflected: bool = False, otherwise: Callable[..., Any] = ufunc_calls.operate
+) -> Callable[[DeviceArray, Any], Any]:
+    """An operator: the loop is looked up by the operands' dtypes, everything rare goes to `otherwise`."""
     loops: dict[Any, tuple[Loop, np.dtype]] = {}
     grow = build.binary
     limit = build.COST_LIMIT
@@ -61,10 +63,10 @@ def binary(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArray, A
                 if not compares:
                     raise
                 operands = (other, self) if reflected else (self, other)
-                return ufunc_calls.operate(ufunc, operands, other)
+                return otherwise(ufunc, operands, other)
         else:
             operands = (other, self) if reflected else (self, other)
-            return ufunc_calls.operate(ufunc, operands, other)
+            return otherwise(ufunc, operands, other)
         node = grow(found[0], b, a) if reflected else grow(found[0], a, b)
         if node.flags & EAGER or node.cost > limit:
             ufunc_calls.settle(node)
@@ -141,8 +143,9 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
 
 def matmul_in_place(self: DeviceArray, other: Any) -> Any:
     """``x @= y``: into the memory of x, whose shape the product must have."""
-    if defers(other):
-        return NotImplemented
+    manner = manner_of(other.__class__)
+    if manner is not Manner.PLAIN:
+        return ufunc_calls.theirs_in_place(manner, np.matmul, self, other, axes=[(-2, -1)] * 3)
     from clarray import gufuncs  # a chapter: it builds on arrays
 
     return gufuncs.call(np.matmul, (self, other), out=self, axes=[(-2, -1)] * 3)
@@ -150,7 +153,9 @@ def matmul_in_place(self: DeviceArray, other: Any) -> Any:
 
 # What calls of ufuncs without keywords go to: one function, or those for an array first and second.
 short_calls: dict[Any, tuple[Callable[..., Any], ...]] = {
-    ufunc: (unary(ufunc),) if ufunc.nin == 1 else (binary(ufunc), binary(ufunc, reflected=True))
+    ufunc: (unary(ufunc),)
+    if ufunc.nin == 1
+    else (binary(ufunc, False, ufunc_calls.answer), binary(ufunc, True, ufunc_calls.answer))
     for ufunc in supported_ufuncs
     if ufunc.nout == 1
 }

@@ -10,12 +10,20 @@ from clarray import creation, folds, gufuncs, reduce_calls, special, ufunc_calls
 from clarray.array import DeviceArray
 from clarray.fallback import on_host
 from clarray.inspection import VERSIONS
+from clarray.operands import Manner, manner_of
 from clarray.ops.ufuncs import supported_ufuncs
 from clarray.runtime import current_device, use_device
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``__array_ufunc__``: every method of a ufunc."""
+    for x in (*inputs, *_listed(kwargs.get("out"))):
+        manner = manner_of(x.__class__)
+        if manner in (Manner.ASKED, Manner.REFUSES):
+            return NotImplemented
+        if manner is Manner.KEPT:
+            name = f"numpy.{ufunc.__name__} of {type(x).__name__}"
+            return on_host(name, getattr(ufunc, method), inputs, kwargs)
     if ufunc in gufuncs.generalized and method == "__call__":
         return gufuncs.call(ufunc, inputs, **kwargs)
     if ufunc not in supported_ufuncs:
@@ -37,13 +45,21 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     return getattr(folds, method)(ufunc, *inputs, **kwargs)
 
 
+def _listed(out: Any) -> tuple[Any, ...]:
+    return out if isinstance(out, tuple) else (out,)
+
+
 def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """``__array_function__``: clarray's function of the same name, else the host's if allowed.
 
     New arrays are made on the device of `array`: it may be the argument ``like`` of a creation function.
     """
-    if not all(issubclass(kind, DeviceArray | np.ndarray) for kind in types):
-        return NotImplemented
+    for kind in types:
+        if issubclass(kind, np.ndarray) and kind.__array_function__ is np.ndarray.__array_function__:
+            if kind not in (np.ndarray, np.memmap):
+                return on_host(f"{func.__module__}.{func.__name__} of {kind.__name__}", func, args, kwargs)
+        elif not issubclass(kind, DeviceArray):
+            return NotImplemented
     ours = counterpart(func)
     if ours is None:
         return on_host(f"{func.__module__}.{func.__name__}", func, args, kwargs)

@@ -13,7 +13,7 @@ from clarray.expr import build
 from clarray.expr.node import EAGER, Node
 from clarray.expr.view import broadcast_shapes
 from clarray.hostdata import device_dtype
-from clarray.operands import NotNumbers, array_node, defers, is_foreign, scalar_node, weak_type
+from clarray.operands import Manner, NotNumbers, array_node, manner_of, scalar_node, weak_type
 from clarray.ops.promotion import resolve
 from clarray.ops.special import cast_loop, select_loop
 from clarray.ops.ufuncs import Loop, find_loop
@@ -48,8 +48,6 @@ def call(
     -------
     DeviceArray, tuple of DeviceArray, or NotImplemented
     """
-    if any(is_foreign(x) for x in inputs):
-        return NotImplemented
     inputs, out = _positional(ufunc, inputs, out)
     device = device_of_operands((*inputs, *(out if isinstance(out, tuple) else (out,))))
     nodes, kinds = _operands(inputs, device)
@@ -282,30 +280,59 @@ def packed(node: Node) -> Node:
 
 def operate(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
     """``a op b``, one of which is `other`, where an operator has no short way."""
+    manner = manner_of(other.__class__)
+    if manner is Manner.ASKED:
+        return ufunc(*operands)  # NumPy asks all operands in its order
+    if manner is Manner.OUTRANKS and ufunc in (np.equal, np.not_equal):
+        return _equal_to_them(ufunc, operands, other)
+    return answer(ufunc, operands, other) if manner is Manner.PLAIN else NotImplemented
+
+
+def _equal_to_them(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
+    """Ask an operand whether it equals an array: where both gave up Python would compare identities."""
+    name = "__eq__" if ufunc is np.equal else "__ne__"
+    theirs = getattr(type(other), name)
+    found = theirs(other, operands[operands[0] is other])
+    if found is NotImplemented and theirs is not getattr(object, name):
+        raise TypeError(f"neither DeviceArray nor {type(other).__name__} can compare one with the other")
+    return found
+
+
+def answer(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
+    """The value of a ufunc of two operands, one of which is `other`, where no operand's type computes it."""
     from clarray.protocols import array_ufunc
 
-    if defers(other):
-        return NotImplemented
     try:
         return array_ufunc(ufunc, "__call__", operands, {})
     except NotNumbers as error:
         unequal: dict[Any, bool] = {np.equal: False, np.not_equal: True}
-        answer = unequal.get(ufunc)
+        value = unequal.get(ufunc)
         kind, shape = error.dtype.kind, np.shape(other)
-        if answer is None or not (kind in "SU" or (kind == "O" and not shape)):
+        if value is None or not (kind in "SU" or (kind == "O" and not shape)):
             raise
         # no number equals None or a text
         mine = operands[operands[0] is other]
         shape = broadcast_shapes((mine.shape, shape))
-        return arrays.wrap(filled(scalar_node(answer, _BOOL), shape))
+        return arrays.wrap(filled(scalar_node(value, _BOOL), shape))
 
 
 def in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
     """``array op= other``: into the array's memory, or, while it has none, a new pending value."""
-    if any(defers(x) for x in others):
-        return NotImplemented
+    for other in others:
+        manner = manner_of(other.__class__)
+        if manner is not Manner.PLAIN:
+            return theirs_in_place(manner, ufunc, array, other)
     pending = array._node.memory is None and array._base is None
     return call(ufunc, (array, *others), out=(array,), _write=not pending)
+
+
+def theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:
+    """``array op= other``, which the other's type shall compute; NotImplemented makes it ``array = array op other``."""
+    if manner is Manner.OUTRANKS:
+        return NotImplemented
+    if manner is Manner.ASKED:
+        return other.__array_ufunc__(ufunc, "__call__", array, other, out=(array,), **kwargs)
+    return ufunc(array, other, out=(array,), **kwargs)
 
 
 def _replace(array: Any, node: Node) -> Any:
