@@ -15,7 +15,7 @@ from clarray.expr.node import MASKED, Node, contiguous_leaf
 from clarray.methods import ArrayMethods
 from clarray.operands import NO_MASKS
 from clarray.operators import binary, binary_any, in_place, matmul_in_place, power, short_calls, unary
-from clarray.runtime import Device
+from clarray.runtime import Device, different_devices
 
 __all__ = ["DeviceArray", "wrap"]
 
@@ -39,8 +39,10 @@ def empty(shape: tuple[int, ...], dtype: np.dtype, device: Device) -> DeviceArra
 
 
 def as_array(value: Any, device: Device | None = None) -> DeviceArray:
-    """An array of anything array-like; arrays as they are."""
+    """An array of anything array-like; arrays as they are, which must be on the device where one is named."""
     if isinstance(value, DeviceArray):
+        if Device.several and device is not None and value.device is not device:
+            raise different_devices(device, value.device)
         return value
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(NO_MASKS)

@@ -138,7 +138,7 @@ def _as_weights(weights: Any, array: DeviceArray) -> DeviceArray:
     if not isinstance(weights, DeviceArray):
         weights = np.asarray(weights)
     _check_cast(weights.dtype, _FLOAT64)
-    heavy = creation.asarray(weights, device=array.device)
+    heavy = as_array(weights, array.device)
     device_dtype(_FLOAT64, array.device)
     _check_depth(heavy)
     if heavy.shape != array.shape:
@@ -259,7 +259,7 @@ def _checked(a: Any, weights: Any) -> tuple[DeviceArray, DeviceArray | None]:
         array = array.astype(np.uint8)
     if weights is None:
         return array, None
-    heavy = creation.asarray(weights, device=array.device)
+    heavy = as_array(weights, array.device)
     if heavy.shape != array.shape:
         raise ValueError("weights should have the same shape as a.")
     return array, heavy

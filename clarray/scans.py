@@ -9,7 +9,7 @@ import numpy as np
 
 from clarray import reductions
 from clarray.array import DeviceArray, as_array
-from clarray.creation import asarray, empty
+from clarray.creation import empty
 from clarray.expr.view import normalize_axis
 from clarray.folds import accumulate, accumulated_dtype
 from clarray.joining import concatenate
@@ -130,7 +130,7 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 
 def _beside(value: Any, array: DeviceArray, axis: int) -> DeviceArray:
     """What goes before or after an array: a scalar stands for one slice."""
-    part = asarray(value, device=array.device)
+    part = as_array(value, array.device)
     if part.ndim == 0:
         part = broadcast_to(part, (*array.shape[:axis], 1, *array.shape[axis + 1 :]))
     return part
@@ -201,7 +201,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
         return found
     parts: list[Any] = []
     for name, value in (("to_begin", to_begin), ("to_end", to_end)):
-        part = None if value is None else asarray(value, device=array.device)
+        part = None if value is None else as_array(value, array.device)
         if part is not None and not np.can_cast(part.dtype, array.dtype, casting="same_kind"):
             raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
         parts.append(None if part is None else ravel(part))

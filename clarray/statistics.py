@@ -70,7 +70,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 def _fitting(weights: Any, array: DeviceArray, axes: tuple[int, ...] | None) -> DeviceArray:
     """Weights in a shape that broadcasts against the array's."""
-    heavy = creation.asarray(weights, device=array.device)
+    heavy = as_array(weights, array.device)
     if heavy.shape == array.shape:
         return heavy
     if axes is None:
@@ -126,7 +126,7 @@ def cov(
     array = as_array(m)
     if array.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
-    more = None if y is None else creation.asarray(y, device=array.device)
+    more = None if y is None else as_array(y, array.device)
     if more is not None and more.ndim > 2:
         raise ValueError("y has more than 2 dimensions")
     if dtype is None:
@@ -171,7 +171,7 @@ def _weights(given: Any, name: str, count: int, rows: DeviceArray) -> DeviceArra
     """Weights of observations, checked as NumPy checks them."""
     if given is None:
         return None
-    weights = creation.asarray(given, device=rows.device).astype(np.float64)
+    weights = as_array(given, rows.device).astype(np.float64)
     if name == "fweights" and not bool((weights == np.rint(weights)).all()):
         raise TypeError("fweights must be integer")
     if weights.ndim > 1:

@@ -17,7 +17,7 @@ from clarray.operands import Manner, NotNumbers, array_node, manner_of, scalar_n
 from clarray.ops.promotion import resolve
 from clarray.ops.special import cast_loop, select_loop
 from clarray.ops.ufuncs import Loop, find_loop
-from clarray.runtime import Device, current_device
+from clarray.runtime import Device, current_device, different_devices
 
 _BOOL = np.dtype(bool)
 loops_of_one: dict[tuple[np.ufunc, np.dtype], Loop] = {}  # what calls with one operand took
@@ -28,11 +28,23 @@ _COMPARISONS: dict[Any, tuple[bool, bool]] = {
 
 
 def device_of_operands(operands: tuple[Any, ...]) -> Device:
-    """The device of the first array among the operands, else the current one."""
+    """The device of the arrays among the operands, else the current one.
+
+    Raises
+    ------
+    ValueError
+        They are on different devices.
+    """
+    found = None
     for x in operands:
         if isinstance(x, arrays.DeviceArray):
-            return x.device
-    return current_device()
+            if not Device.several:
+                return x.device
+            device = x.device
+            if found is not None and device is not found:
+                raise different_devices(found, device)
+            found = device
+    return found if found is not None else current_device()
 
 
 def call(

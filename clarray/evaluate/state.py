@@ -12,7 +12,7 @@ from clarray.evaluate.kept import kept_of
 from clarray.expr.node import CONST, Node
 from clarray.plan.reduce import COUNTERS
 from clarray.plan.tuning import Policies, select
-from clarray.runtime import Device, Kernel, Memory, current_device
+from clarray.runtime import Device, Kernel, Memory, current_device, different_devices
 
 _DOUBLE = re.compile(r"\bdouble\d*\b")
 CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are more
@@ -97,10 +97,7 @@ def device_of(inputs: Sequence[Node]) -> Device:
         memory = node.memory
         if memory is not None and memory.device is not found:
             if found is not None:
-                raise ValueError(
-                    f"operands are on different devices ({found} and {memory.device}): "
-                    "move one with to_device or asarray(..., device=...)"
-                )
+                raise different_devices(found, memory.device)
             found = memory.device
     return found if found is not None else current_device()
 

@@ -3,6 +3,7 @@
 from clarray.runtime.capabilities import Capabilities
 from clarray.runtime.device import Device
 from clarray.runtime.discovery import adopt, current_device, devices, find_device, use_device
+from clarray.runtime.errors import DeviceLostError, different_devices
 from clarray.runtime.launch import Kernel
 from clarray.runtime.memory import Memory
 from clarray.runtime.profile import Profile
@@ -12,6 +13,7 @@ __all__ = [
     "ArgType",
     "Capabilities",
     "Device",
+    "DeviceLostError",
     "Kernel",
     "Memory",
     "Profile",
@@ -19,6 +21,7 @@ __all__ = [
     "adopt",
     "current_device",
     "devices",
+    "different_devices",
     "find_device",
     "use_device",
 ]

@@ -28,6 +28,7 @@ from clarray.runtime import pocl, profile, transfer
 from clarray.runtime.cache import DiskCache, cache_folder, key_of
 from clarray.runtime.capabilities import Capabilities, Compiled, describe, probe
 from clarray.runtime.environment import cpu_identity
+from clarray.runtime.errors import different_devices
 from clarray.runtime.memory import Memory, Pool
 from clarray.runtime.programs import ArgType, Program
 
@@ -74,6 +75,8 @@ class Device:
     copier: transfer.Copier
 
     alive: ClassVar[weakref.WeakSet[Device]] = weakref.WeakSet()
+    several: ClassVar[bool] = False  # this process has opened more than one: whose memory a kernel gets is checked
+    _opened: ClassVar[int] = 0
 
     def __init__(
         self,
@@ -120,6 +123,8 @@ class Device:
         self.pool = Pool(self, what.host_memory, what.global_bytes)
         self.copier = transfer.copier(self, what.host_memory)
         self.capabilities = what
+        Device._opened += 1
+        Device.several = Device._opened > 1
 
     def _probed(self, context: cl.Context, devices: list[cl.Device]) -> Compiled:
         key = key_of("probe 3", self.identity, str(len(devices)))
@@ -201,6 +206,8 @@ class Device:
         self._copy("to host", self.copier.read, memory, byte_offset, out)
 
     def _copy(self, name: str, copy: transfer.Copy, memory: Memory, byte_offset: int, array: np.ndarray) -> None:
+        if memory.device is not self:
+            raise different_devices(self, memory.device)
         data = transfer.bytes_of(array)
         if byte_offset < 0 or byte_offset + data.size > memory.nbytes:
             raise ValueError(f"bytes {byte_offset} to {byte_offset + data.size} lie outside {memory!r}")

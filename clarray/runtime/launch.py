@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl as cl
 
 from clarray.runtime import pocl
+from clarray.runtime.errors import different_devices
 from clarray.runtime.profile import record, state
 
 if TYPE_CHECKING:
@@ -82,9 +83,13 @@ class Kernel:
         ------
         MemoryError
             Where the device has no memory for it, after the pool has been emptied.
+        ValueError
+            A buffer is another device's.
         """
         device = self._device
         with device.lock:
+            if device.several:
+                self._check_owner(args)
             if inline and device.inline is not None:
                 bound = self._inline
                 if device.pending:
@@ -100,6 +105,13 @@ class Kernel:
                 _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
             except cl.Error as error:
                 self._launch_again(bound, groups, local, error)
+
+    def _check_owner(self, args: Sequence[Any]) -> None:
+        """See that all buffers are this device's: a runtime given another's computes anything, or crashes."""
+        device = self._device
+        for arg in args:
+            if arg.__class__ is cl.Buffer and arg.device is not device:
+                raise different_devices(device, arg.device)
 
     def _launch_observed(
         self,

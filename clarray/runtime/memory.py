@@ -47,6 +47,12 @@ def size_class(nbytes: int) -> int:
     return -(-nbytes // step) * step
 
 
+def own(device: Device, buffer: cl.Buffer) -> cl.Buffer:
+    """Mark a buffer with its device: launches look at it, in a process that has opened several."""
+    buffer.device = device
+    return buffer
+
+
 class Block:
     """One allocation: a buffer, its size, the host bytes under it, and the list it returns to."""
 
@@ -188,7 +194,7 @@ def wrap(device: Device, array: np.ndarray) -> Memory:
         low, high = np.lib.array_utils.byte_bounds(array)
         nbytes = high - low
         host = np.asarray(_Extent(low, nbytes, array))
-    buffer = cl.Buffer(device.context, _FLAGS | cl.mem_flags.USE_HOST_PTR, hostbuf=host)
+    buffer = own(device, cl.Buffer(device.context, _FLAGS | cl.mem_flags.USE_HOST_PTR, hostbuf=host))
     return _foreign(device, buffer, nbytes, host, flags.writeable, array)
 
 
@@ -201,7 +207,8 @@ def adopt(device: Device, buffer: cl.Buffer) -> Memory:
         mapped, _ = cl.enqueue_map_buffer(device.main.queue, buffer, both, 0, shape, np.dtype(np.uint8))
         host = np.asarray(_Extent(mapped.ctypes.data, buffer.size, buffer))
         mapped.base.release(device.main.queue)
-    return _foreign(device, buffer, buffer.size, host, True, buffer)
+    ours = own(device, cl.Buffer.from_int_ptr(buffer.int_ptr, True))
+    return _foreign(device, ours, buffer.size, host, True, buffer)
 
 
 def _foreign(
@@ -339,10 +346,10 @@ class Pool:
     def _new_block(self, size: int, home: list[Block]) -> Block:
         context = self._device.context
         if not self._host_memory:
-            return Block(cl.Buffer(context, _FLAGS, size=size), size, None, home)
+            return Block(own(self._device, cl.Buffer(context, _FLAGS, size=size)), size, None, home)
         host = _host_bytes(size)
         buffer = cl.Buffer(context, _FLAGS | cl.mem_flags.USE_HOST_PTR, hostbuf=host)
-        return Block(buffer, size, host, home)
+        return Block(own(self._device, buffer), size, host, home)
 
 
 def _host_bytes(size: int) -> np.ndarray:
