@@ -50,14 +50,14 @@ from clarray.quantiles import *  # noqa: F403
 from clarray.reductions import *  # noqa: F403
 from clarray.repeating import *  # noqa: F403
 from clarray.requirements import *  # noqa: F403
-from clarray.runtime import devices
+from clarray.runtime import DeviceLostError, devices
 from clarray.runtime import use_device as device
 from clarray.runtime.profile import profile
 from clarray.scans import *  # noqa: F403
 from clarray.selecting import *  # noqa: F403
 from clarray.sequences import *  # noqa: F403
 from clarray.sets import *  # noqa: F403
-from clarray.settings import show_config, synchronize
+from clarray.settings import reset, show_config, synchronize
 from clarray.sharing import *  # noqa: F403
 from clarray.sorting import *  # noqa: F403
 from clarray.sources import *  # noqa: F403

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from clarray import runtime
 from clarray.config import config
 from clarray.evaluate import state_of
 from clarray.evaluate.kept import place_of
+from clarray.evaluate.state import forget
 from clarray.plan.tuning.search import ALGORITHMS
 from clarray.runtime import current_device, devices, find_device
 
@@ -20,6 +22,22 @@ def synchronize(device: Any = None) -> None:
         The current device when None.
     """
     (current_device() if device is None else find_device(device)).synchronize()
+
+
+def reset(device: Any = None) -> None:
+    """Open a device anew, with nothing on it: after it was lost (`DeviceLostError`), or to give its memory back.
+
+    What is used of its arrays from then on raises `DeviceLostError`; `devices` lists the fresh one where the old one
+    was, and who names the old one gets it.
+
+    Parameters
+    ----------
+    device : Device, str or int, optional
+        The current device when None.
+    """
+    old = current_device() if device is None else find_device(device)
+    runtime.reset(old)
+    forget(old)
 
 
 def show_config() -> None:

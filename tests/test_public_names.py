@@ -13,7 +13,7 @@ import pytest
 import clarray
 
 ROOT = Path(__file__).resolve().parents[1]
-NOT_NUMPYS = {"asnumpy", "device", "devices", "profile", "show_config", "synchronize"}
+NOT_NUMPYS = {"asnumpy", "device", "devices", "profile", "reset", "show_config", "synchronize"}
 
 FUNCTIONS = sorted(
     name for name, value in vars(clarray).items() if not name.startswith("_") and inspect.isfunction(value)

@@ -84,6 +84,11 @@ def state_of(device: Device) -> DeviceState:
     return found
 
 
+def forget(device: Device) -> None:
+    """Drop the state of a device that is not used again."""
+    _states.pop(device, None)
+
+
 def device_of(inputs: Sequence[Node]) -> Device:
     """The device whose memory the inputs are in; the current one if they have none.
 

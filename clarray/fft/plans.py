@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 from collections import OrderedDict
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -24,15 +23,15 @@ __all__ = ["Key", "available", "find_plan"]
 KINDS = ("gpu", "accelerator")
 _KEPT = 64  # plans of a device; some hold memory
 
-_plans: WeakKeyDictionary[Device, OrderedDict[Key, Plan | None]] = WeakKeyDictionary()
+_NAME = "plans of VkFFT's"
 
 
 @atexit.register
 def _drop() -> None:
     """Free the plans while pyvkfft, whose functions that takes, is still whole; a forked process frees nothing."""
-    for device, known in list(_plans.items()):
-        if not device.inherited:
-            known.clear()
+    for device in list(Device.alive):
+        if not (device.inherited or device.lost):
+            device.attached.pop(_NAME, None)
 
 
 class Key(NamedTuple):
@@ -53,7 +52,7 @@ def available(device: Device) -> bool:
 def find_plan(device: Device, key: Key) -> Plan | None:
     """Give the plan for a key, compiled and tried now if it is new; None where there is none that is right."""
     with device.lock:
-        known = _plans.setdefault(device, OrderedDict())
+        known: OrderedDict[Key, Plan | None] = device.attached.setdefault(_NAME, OrderedDict())
         if key not in known:
             known[key] = _made(device, key)
             if len(known) > _KEPT:

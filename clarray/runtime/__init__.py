@@ -2,7 +2,7 @@
 
 from clarray.runtime.capabilities import Capabilities
 from clarray.runtime.device import Device
-from clarray.runtime.discovery import adopt, current_device, devices, find_device, use_device
+from clarray.runtime.discovery import adopt, current_device, devices, find_device, reset, use_device
 from clarray.runtime.errors import DeviceLostError, different_devices
 from clarray.runtime.launch import Kernel
 from clarray.runtime.memory import Memory
@@ -23,5 +23,6 @@ __all__ = [
     "devices",
     "different_devices",
     "find_device",
+    "reset",
     "use_device",
 ]

@@ -12,9 +12,12 @@ its call returns; before it starts, the main lane is finished. So there is only 
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -28,11 +31,13 @@ from clarray.runtime import pocl, profile, transfer
 from clarray.runtime.cache import DiskCache, cache_folder, key_of
 from clarray.runtime.capabilities import Capabilities, Compiled, describe, probe
 from clarray.runtime.environment import cpu_identity
-from clarray.runtime.errors import different_devices
+from clarray.runtime.errors import Closed, DeviceLostError, different_devices, lost_message, reset_message
+from clarray.runtime.launch import Launched
 from clarray.runtime.memory import Memory, Pool
 from clarray.runtime.programs import ArgType, Program
 
-_SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main", "pool", "copier"}
+_REMEMBERED = 12  # launches
+_SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main", "pool", "copier", "_sign"}
 
 
 class Lane(NamedTuple):
@@ -63,6 +68,14 @@ class Device:
         Held around planning and launching: kernels' arguments are shared state.
     pending : bool
         The main lane may have unfinished work.
+    closed : bool
+        It can no longer be used, and every use raises: it is lost, was reset, or was inherited through a fork.
+    recent : deque
+        The last launches, for the error that tells of a lost device.
+    successor : Device or None
+        What a reset has put in its place.
+    attached : dict
+        For the layers above: what they keep for the device.
     """
 
     # Made together when one of them is first asked for, so that listing devices costs nothing.
@@ -73,6 +86,7 @@ class Device:
     inline: Lane | None
     pool: Pool
     copier: transfer.Copier
+    _sign: cl.Buffer  # written to see whether the device still works
 
     alive: ClassVar[weakref.WeakSet[Device]] = weakref.WeakSet()
     several: ClassVar[bool] = False  # this process has opened more than one: whose memory a kernel gets is checked
@@ -86,7 +100,10 @@ class Device:
     ) -> None:
         self.lock: Any = threading.RLock()
         self.pending = False
-        self.inherited = False
+        self.inherited = self.lost = self.closed = False  # no call into OpenCL is made for the first two
+        self.successor: Device | None = None
+        self.recent: deque[Launched] = deque(maxlen=_REMEMBERED)
+        self.attached: dict[str, Any] = {}
         self.is_pocl = pocl.is_pocl(device)
         self.cl_device = device
         # Now, since a process forked later must not ask OpenCL to describe its error.
@@ -122,6 +139,8 @@ class Device:
             self.inline = Lane("inline", self._cl_inline, queue)
         self.pool = Pool(self, what.host_memory, what.global_bytes)
         self.copier = transfer.copier(self, what.host_memory)
+        copied = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        self._sign = cl.Buffer(context, copied, hostbuf=np.zeros(1, np.uint8))
         self.capabilities = what
         Device._opened += 1
         Device.several = Device._opened > 1
@@ -181,12 +200,20 @@ class Device:
         if not self.capabilities.host_memory:
             raise RuntimeError(f"{self} cannot use host memory; upload the array instead")
         with self.lock:
-            return memories.wrap(self, array)
+            try:
+                return memories.wrap(self, array)
+            except cl.Error as error:
+                self.check_alive(error)
+                raise
 
     def adopt(self, buffer: cl.Buffer) -> Memory:
         """Use a buffer of this device's context, made by someone else, without a copy."""
         with self.lock:
-            return memories.adopt(self, buffer)
+            try:
+                return memories.adopt(self, buffer)
+            except cl.Error as error:
+                self.check_alive(error)
+                raise
 
     def upload(self, array: np.ndarray) -> Memory:
         """Copy a C-contiguous array to new memory."""
@@ -215,7 +242,11 @@ class Device:
             return
         start = time.perf_counter()
         with self.lock:
-            copy(memory, byte_offset, data)
+            try:
+                copy(memory, byte_offset, data)
+            except cl.Error as error:
+                self.check_alive(error)
+                raise
         profile.record("transfer", name, data.size, time.perf_counter() - start)
 
     def read_scalar(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
@@ -226,7 +257,11 @@ class Device:
                 return np.ndarray((), dtype, host, byte_offset)[()]
         start = time.perf_counter()
         with self.lock:
-            value = self.copier.read_scalar(memory, byte_offset, dtype)
+            try:
+                value = self.copier.read_scalar(memory, byte_offset, dtype)
+            except cl.Error as error:
+                self.check_alive(error)
+                raise
         if profile.state.recorder is not None:
             profile.record("transfer", "to host", dtype.itemsize, time.perf_counter() - start)
         return value
@@ -256,7 +291,11 @@ class Device:
     def finish(self) -> None:
         """Wait for the main lane, uncounted by a profile. For the runtime: the lock is held."""
         if self.pending:
-            self.main.queue.finish()
+            try:
+                self.main.queue.finish()
+            except cl.Error as error:
+                self.check_alive(error)
+                raise
             self.pending = False
             self._dropped.clear()
 
@@ -265,9 +304,9 @@ class Device:
 
         As it is called where memory is dropped, with whatever locks held, it waits for no thread.
         """
-        if self.inherited:  # this process must not call into OpenCL for it
+        if self.inherited or self.lost:  # freeing would call into OpenCL
             self._kept_forever.extend(dropped)
-        elif self.pending:
+        elif self.pending and not self.closed:
             if self.lock.acquire(blocking=False):
                 try:
                     self.finish()
@@ -276,30 +315,69 @@ class Device:
             else:
                 self._dropped.extend(dropped)
 
+    # The end of a device ----------------------------------------------------------------------------
+
+    def check_alive(self, error: Exception) -> None:
+        """Raise `DeviceLostError` if the device does nothing any more, after a call has failed; the lock is held.
+
+        Errors do not tell: a launch that is too large and a device that is lost may both be OUT_OF_RESOURCES. So it is
+        given something to do that cannot fail.
+        """
+        if not self.closed and not self._answers():
+            self.lost = True
+            _keep_for_good(self)  # what freeing it would call fails, and says so on stderr
+            self._close(DeviceLostError, lost_message(self, error, self.recent))
+        self.check_open(error)
+
+    def check_open(self, error: Exception | None = None) -> None:
+        """Raise if the device can no longer be used; for those who may have waited for its lock meanwhile."""
+        if self.closed:
+            raise self.lock.error() from error
+
+    def _answers(self) -> bool:
+        try:
+            cl.enqueue_copy(self.main.queue, self._sign, np.zeros(1, np.uint8))
+            self.main.queue.finish()
+        except cl.Error as error:
+            return bool(error.code == cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
+        return True
+
+    def reset(self) -> Device:
+        """Give a device of the same hardware with nothing on it; every later use of this one raises."""
+        if self.successor is None:
+            if not self.closed:
+                with contextlib.suppress(DeviceLostError), self.lock:
+                    if "context" in self.__dict__:
+                        self.pool.empty()
+                    self._close(DeviceLostError, reset_message(self))
+            self.successor = Device(self.cl_device, self._cl_inline)
+            if not self.lost:
+                self.attached.clear()
+        return self.successor
+
     def disown(self) -> None:
         """Make this device, inherited through a fork, raise wherever it is used."""
         self.inherited = True
-        self.lock = _Inherited(self)
-
-
-class _Inherited:
-    """Stands where the lock was in a process that inherited the device through a fork.
-
-    Every use of a device takes its lock, so every use raises, and none waits for a lock that the
-    parent held when it forked.
-    """
-
-    def __init__(self, device: Device) -> None:
-        self._message = (
-            f"{device} was opened before this process was forked and cannot be used in it: "
+        self._close(
+            RuntimeError,
+            f"{self} was opened before this process was forked and cannot be used in it: "
             "make new arrays here, pass NumPy arrays between processes, or start processes with "
-            "multiprocessing's 'spawn' or 'forkserver'"
+            "multiprocessing's 'spawn' or 'forkserver'",
         )
 
-    def __enter__(self) -> NoReturn:
-        raise RuntimeError(self._message)
+    def _close(self, kind: type[RuntimeError], message: str) -> None:
+        """Have every use raise; whoever waits for the lock finds no kernel bound, and looks again."""
+        self.closed = self.pending = True
+        for program in list(self._programs.values()):
+            program.unbind()
+        self.lock = Closed(kind, message)
 
-    def __exit__(self, *error: object) -> None:
-        pass
 
-    acquire = __enter__
+def _keep_for_good(device: Device) -> None:
+    """Let nothing free a device, not even the end of the process."""
+    with contextlib.suppress(AttributeError):  # another Python's ctypes
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(device))
+    _kept_for_good.append(device)
+
+
+_kept_for_good: list[Device] = []

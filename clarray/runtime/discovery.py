@@ -67,7 +67,7 @@ def find_device(which: str | int | Device | None = None) -> Device:
         CLARRAY_DEVICE, else the first GPU, else the first device.
     """
     if isinstance(which, Device):
-        return which
+        return _latest(which)
     if which is None:
         return _default()
     if isinstance(which, str) and not which.strip().lstrip("-").isdigit():
@@ -82,7 +82,14 @@ def find_device(which: str | int | Device | None = None) -> Device:
 def current_device() -> Device:
     """Give the device that new arrays are made on."""
     device = _used.get(None) or _chosen
-    return device if device is not None else _default()
+    return _default() if device is None else _latest(device) if device.closed else device
+
+
+def _latest(device: Device) -> Device:
+    """Give what a device's resets have put in its place."""
+    while device.successor is not None:
+        device = device.successor
+    return device
 
 
 @contextmanager
@@ -94,6 +101,19 @@ def use_device(which: str | int | Device | None) -> Iterator[Device]:
         yield device
     finally:
         _used.reset(token)
+
+
+def reset(which: str | int | Device | None = None) -> Device:
+    """Close a device, whose memory raises from then on, and give the one of the same hardware in its place."""
+    global _found, _chosen
+    old = current_device() if which is None else find_device(which)
+    fresh = old.reset()
+    with _lock:
+        _found = None if _found is None else [_latest(device) for device in _found]
+        _chosen = None if _chosen is None else _latest(_chosen)
+        if old in _adopted:
+            _adopted.remove(old)
+    return fresh
 
 
 def _default() -> Device:
@@ -119,7 +139,7 @@ def _by_name(part: str) -> Device:
     listed = devices()
     wanted = part.lower()
     if wanted in KINDS:
-        in_use = _used.get(None) or _chosen
+        in_use = current_device() if _used.get(None) or _chosen else None
         fitting = [d for d in (in_use, *listed) if d is not None and kind(d.cl_device) == wanted]
         if fitting:
             return fitting[0]
@@ -191,7 +211,7 @@ def adopt(buffer: cl.Buffer, queue: cl.CommandQueue | None = None) -> Memory:
     if queue is not None:
         queue.finish()
     with _lock:
-        known = [d for d in Device.alive if not d.inherited and d.__dict__.get("context") == context]
+        known = [d for d in Device.alive if not d.closed and d.__dict__.get("context") == context]
         if not known:
             device = Device(queue.device if queue else context.devices[0], context=context)
             _adopted.append(device)
@@ -202,7 +222,7 @@ def adopt(buffer: cl.Buffer, queue: cl.CommandQueue | None = None) -> Memory:
 def _before_fork() -> None:
     """Keep our threads out of OpenCL while the process is copied: their locks would stay locked."""
     for device in sorted(Device.alive, key=id):
-        if device.lock.acquire(timeout=1.0):
+        if not device.closed and device.lock.acquire(timeout=1.0):
             _held.append(device)
 
 

@@ -1,25 +1,75 @@
-"""Errors about a device as a whole."""
+"""Errors about a device as a whole, and what stands where the lock of one that is gone was."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NoReturn
+
+from clarray.runtime.limits import in_units
 
 if TYPE_CHECKING:
     from clarray.runtime.device import Device
+    from clarray.runtime.launch import Launched
 
-__all__ = ["DeviceLostError", "different_devices"]
+__all__ = ["Closed", "DeviceLostError", "different_devices", "lost_message", "reset_message"]
 
 
 class DeviceLostError(RuntimeError):
     """A device does nothing any more, or was reset: the arrays that were made on it before are gone.
 
-    The first one follows the failure, and names what was launched last; each later use of such an array raises it again
-    at once. `clarray.reset` opens the device anew.
+    The first one follows a failure and names what was launched last; each later use of such an array raises it again at
+    once. `clarray.reset` opens the device anew.
     """
 
 
-def different_devices(one: Device, other: Device) -> ValueError:
-    """Make the error for operands that are not all on one device."""
+class Closed:
+    """Stands where the lock of a device was that can no longer be used: lost, reset, or inherited through a fork.
+
+    Every use of a device takes its lock, so every use raises, and none waits for a lock that nobody will release.
+    """
+
+    def __init__(self, kind: type[RuntimeError], message: str) -> None:
+        self._kind = kind
+        self._message = message
+
+    def error(self) -> RuntimeError:
+        """What every use raises."""
+        return self._kind(self._message)
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> NoReturn:
+        raise self.error()
+
+    __enter__ = acquire
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def different_devices(one: Device, other: Device) -> Exception:
+    """Make the error for operands that are not all on one device, or are on one that is gone."""
+    for device in (one, other):
+        if device.closed:
+            error: RuntimeError = device.lock.error()
+            return error
     return ValueError(
         f"operands are on different devices ({one} and {other}): move one with to_device or asarray(..., device=...)"
     )
+
+
+def lost_message(device: Device, error: Exception, recent: Iterable[Launched]) -> str:
+    """Say that a device is lost, after which failure, and what was launched on it last."""
+    launches = [
+        f"{kernel.name} ({' x '.join(map(str, groups))} groups of {' x '.join(map(str, local))}, {in_units(nbytes)})"
+        for kernel, groups, local, nbytes in recent
+    ]
+    said = f"; the last launches, the newest first: {', '.join(reversed(launches))}" if launches else ""
+    return (
+        f"{device} is lost, and its arrays with it: after '{error}' it does nothing any more. A kernel that reads or "
+        "writes outside its arrays does that, or the driver's reset of the device. clarray.reset() opens it anew for "
+        f"new arrays{said}"
+    )
+
+
+def reset_message(device: Device) -> str:
+    """Say that an array is from before a reset."""
+    return f"{device} was reset after this array was made, by clarray.reset: make the array again"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clarray.runtime.programs import Program
 
 _enqueue = cl.enqueue_nd_range_kernel
+Launched = tuple["Kernel", tuple[int, ...], tuple[int, ...], int]  # groups, local, bytes
 
 
 # Saving a binary makes PoCL compile the kernels of the program that have not been launched: only what
@@ -41,7 +42,7 @@ class Bound:
 class Kernel:
     """One kernel of a program; made by `Program.kernel`."""
 
-    __slots__ = ("name", "_device", "_program", "_main", "_inline")
+    __slots__ = ("name", "_device", "_program", "_main", "_inline", "_note")
 
     def __init__(self, device: Device, program: Program, name: str) -> None:
         self.name = name
@@ -49,6 +50,11 @@ class Kernel:
         self._program = program
         self._main: Bound | None = None
         self._inline: Bound | None = None
+        self._note = device.recent.append
+
+    def unbind(self) -> None:
+        """Have the next launch look whether there still is a device."""
+        self._main = self._inline = None
 
     @property
     def source(self) -> str:
@@ -90,21 +96,26 @@ class Kernel:
         with device.lock:
             if device.several:
                 self._check_owner(args)
-            if inline and device.inline is not None:
-                bound = self._inline
-                if device.pending:
-                    device.finish()
-            else:
-                bound = self._main
-                device.pending = True
-            if bound is None or local not in bound.seen or state.recorder is not None:
-                self._launch_observed(groups, local, args, inline, nbytes)
-                return
-            bound.set_args(*args)
+            self._note((self, groups, local, nbytes))
             try:
-                _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
+                if inline and device.inline is not None:
+                    bound = self._inline
+                    if device.pending:
+                        device.finish()
+                else:
+                    bound = self._main
+                    device.pending = True
+                if bound is None or local not in bound.seen or state.recorder is not None:
+                    self._launch_observed(groups, local, args, inline, nbytes)
+                    return
+                bound.set_args(*args)
+                try:
+                    _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
+                except cl.Error as error:
+                    self._launch_again(bound, groups, local, error)
             except cl.Error as error:
-                self._launch_again(bound, groups, local, error)
+                device.check_alive(error)
+                raise
 
     def _check_owner(self, args: Sequence[Any]) -> None:
         """See that all buffers are this device's: a runtime given another's computes anything, or crashes."""
@@ -160,6 +171,7 @@ class Kernel:
         """Give the kernel of one lane, compiled now if this is its first use."""
         bound = self._inline if inline else self._main
         if bound is None:
+            self._device.check_open()
             lane = self._device.inline if inline else self._device.main
             assert lane is not None
             bound = self._program.bind(self.name, lane)
@@ -172,6 +184,7 @@ class Kernel:
     def _launch_again(self, bound: Bound, groups: tuple[int, ...], local: tuple[int, ...], error: cl.Error) -> None:
         """Retry once with the pool emptied where memory ran out; raise anything else."""
         device = self._device
+        device.check_alive(error)
         if not isinstance(error, cl.MemoryError):
             raise RuntimeError(
                 f"{device} refused to launch {self.name} with {groups} groups of {local}: {error}"
@@ -179,5 +192,6 @@ class Kernel:
         device.pool.empty()
         try:
             _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
-        except cl.MemoryError:
+        except cl.MemoryError as again:
+            device.check_alive(again)
             raise device.pool.exhausted() from error

@@ -281,7 +281,11 @@ class Pool:
         waits for nobody: if the device is busy, a later call will do.
         """
         device = self._device
-        if device.inherited or self.free_bytes() <= self._kept:
+        if device.closed:
+            if not (device.inherited or device.lost):
+                self._release(0)
+            return
+        if self.free_bytes() <= self._kept:
             return
         if device.lock.acquire(blocking=False):
             try:
@@ -297,33 +301,39 @@ class Pool:
         device = self._device
         with device.lock:
             device.finish()  # a queued kernel may still use the host memory under a free block
-            free = self.free_bytes()
-            for size in sorted(self._bins, reverse=True):
-                bin_ = self._bins[size]
-                while free > keep:
-                    try:
-                        block = bin_.pop(0)
-                    except IndexError:
-                        break
-                    free -= size
-                    self.reserved -= size
-                    block.buffer.release()
+            self._release(keep)
+
+    def _release(self, keep: int) -> None:
+        free = self.free_bytes()
+        for size in sorted(self._bins, reverse=True):
+            bin_ = self._bins[size]
+            while free > keep:
+                try:
+                    block = bin_.pop(0)
+                except IndexError:
+                    break
+                free -= size
+                self.reserved -= size
+                block.buffer.release()
 
     def _create(self, size: int, nbytes: int) -> Block:
         device = self._device
         with device.lock:
             home = self._bins.setdefault(size, [])
+            failure: Exception | None = None
             for last in (False, True):
                 if self._fits(size):
                     try:
                         block = self._new_block(size, home)
-                    except (cl.Error, MemoryError, OSError, OverflowError, ValueError):
-                        pass
+                    except (cl.Error, MemoryError, OSError, OverflowError, ValueError) as error:
+                        failure = error
                     else:
                         self.reserved += size
                         return block
                 if not last:
                     self.empty()
+            if isinstance(failure, cl.Error):
+                device.check_alive(failure)
         raise self.exhausted(nbytes)
 
     def exhausted(self, nbytes: int = 0) -> MemoryError:

@@ -67,6 +67,11 @@ class Program:
                 raise KeyError(f"no kernel {name!r} among {sorted(self._arg_types)}") from None
             return self._kernels.setdefault(name, Kernel(self._device, self, name))
 
+    def unbind(self) -> None:
+        """Have the next launches look whether there still is a device."""
+        for kernel in list(self._kernels.values()):
+            kernel.unbind()
+
     def bind(self, name: str, lane: Lane) -> Bound:
         """Compile, if need be, and give a kernel of one lane, ready for arguments."""
         kernel = cl.Kernel(self._program(lane), name)
@@ -136,7 +141,11 @@ class Program:
     def _compile(self, lane: Lane) -> cl.Program:
         start = time.perf_counter()
         device = self._device
-        program = compile_source(device.context, lane.device, self.source, device.compiled.function_attribute)
+        try:
+            program = compile_source(device.context, lane.device, self.source, device.compiled.function_attribute)
+        except RuntimeError as error:
+            device.check_alive(error)
+            raise
         profile.record("build", ", ".join(self._arg_types), 0, time.perf_counter() - start)
         return program
 
@@ -197,5 +206,5 @@ def _save_the_rest() -> None:
     end = time.perf_counter() + _SECONDS_AT_EXIT
     while _unsaved and time.perf_counter() < end:
         (program, _), lane = _unsaved.popitem()
-        if not program._device.inherited:
+        if not (program._device.inherited or program._device.lost):
             program.save(lane)

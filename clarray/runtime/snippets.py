@@ -33,6 +33,7 @@ def compiler_message(device: Device, source: str) -> str:
             with quiet_build():
                 program.build(build_options(device.main.device), devices=[device.main.device])
         except cl.Error as error:
+            device.check_alive(error)
             return _log(program, device) or str(error)
     cache.store(key, b"compiles")
     return ""

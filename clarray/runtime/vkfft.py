@@ -77,7 +77,11 @@ class Plan:
                 device.finish()
             device.pending = True
             start = time.perf_counter()
-            (self._app.ifft if inverse else self._app.fft)(given, made, queue)
+            try:
+                (self._app.ifft if inverse else self._app.fft)(given, made, queue)
+            except RuntimeError as error:
+                device.check_alive(error)
+                raise
             if state.recorder is not None:
                 queue.finish()
                 record("launch", "vkfft", given.nbytes + made.nbytes, time.perf_counter() - start)
