@@ -115,7 +115,7 @@ def _planned(
     tile = line_tile(_line(down), _line(across), frame.inner, dtype.itemsize, policy, state.capabilities.local_bytes)
     if tile is None or 2 * frame.y.out_extent < tile[0]:
         return None
-    plan = _plan(state, nodes, frame, (down, across), tile, dtype, out_dtype, value.size)
+    plan = _plan(state, value, nodes, frame, (down, across), tile, dtype, out_dtype)
     key = ("stencil lines", value.sig, pattern, plan)
     kernel = state.prepared.get(key)
     if kernel is None:
@@ -147,20 +147,20 @@ def _line(window: Window | None) -> Line | None:
 
 
 def _plan(
-    state: DeviceState, nodes: list[Node], frame: Frame, windows: tuple[Window | None, Window | None],
-    tile: tuple[int, int], dtype: np.dtype, out: np.dtype, size: int,
+    state: DeviceState, value: Node, nodes: list[Node], frame: Frame, windows: tuple[Window | None, Window | None],
+    tile: tuple[int, int], dtype: np.dtype, out: np.dtype,
 ) -> LinesPlan:  # fmt: skip
     first = nodes[0]
     steps = [a.steps[0] for a in (*frame.outer, frame.y)]
     aligned = all(s % VECTOR == 0 for s in steps) and (frame.x.out_extent * frame.inner) % VECTOR == 0
-    wide_load = (
-        len(nodes) == 1 and first.memory is not None and first.dtype == dtype and frame.x.steps[1] == 1
+    wide_load = (  # of memory as it lies: what is computed of it goes through the loads by element
+        first is value and first.dtype == dtype and frame.x.steps[1] == 1
         and (first.offset * dtype.itemsize) % ALIGNMENT == 0
         and all(a.steps[1] * dtype.itemsize % ALIGNMENT == 0 for a in (*frame.outer, frame.y))
         and dtype.itemsize == 4
     )  # fmt: skip
     kinds = tuple("const" if n.op is CONST else "index" if n.op is INDEX else "strided" for n in nodes)
-    reached = max(furthest(frame), size, 2 * max(a.extent for a in frame.axes)) + 1024
+    reached = max(furthest(frame), value.size, 2 * max(a.extent for a in frame.axes)) + 1024
     down, across = windows
     some = down or across
     assert some is not None

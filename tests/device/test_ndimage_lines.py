@@ -13,6 +13,8 @@ import clarray
 from clarray import ndimage
 from clarray.runtime import current_device
 
+from .conftest import policy_in_force
+
 pytestmark = pytest.mark.parametrize("policy", ["tiny-gpu"], indirect=True)
 FP64 = current_device().capabilities.fp64
 
@@ -44,6 +46,16 @@ def test_both_axes_take_one_launch(kind: str, policy: str) -> None:
     for shape in ((16, 24), (33, 21), (5, 67)):
         check(image(shape, kind), lambda m, x: m.gaussian_filter(x, 1, radius=2), 1)
         check(image(shape, kind), lambda m, x: m.gaussian_filter(x, 1, (1, 0), radius=2), 1)
+
+
+@pytest.mark.parametrize("row", ["tiny-gpu", "gpu"])
+def test_what_is_computed_while_it_is_read(row: str, policy: str) -> None:
+    """Memory is read by whole vectors; an expression of it must not be taken for the memory."""
+    with policy_in_force(row):
+        for shape in ((48, 64), (130, 256)):
+            check(image(shape), lambda m, x: m.gaussian_filter(-x, 1, radius=2), 1)
+            check(image(shape), lambda m, x: m.gaussian_filter(x - x / 2, 1, radius=2), 1)
+            check(image(shape), lambda m, x: m.gaussian_filter(x, 1, radius=2), 1)
 
 
 @pytest.mark.parametrize("mode", ["reflect", "constant", "nearest", "mirror", "wrap"])
