@@ -8,6 +8,7 @@ slices and integers, are the *rest*. Numbers out of bounds are found by whoever 
 from __future__ import annotations
 
 import operator
+from contextlib import suppress
 from math import prod
 from typing import Any, NamedTuple, NoReturn
 
@@ -162,7 +163,8 @@ def as_item(item: Any) -> Any:
         return item
     if not isinstance(item, DeviceArray | np.ndarray):
         if hasattr(item, "__index__") and not isinstance(item, bool | np.bool_):
-            return operator.index(item)
+            with suppress(TypeError):  # an array of another library has the method whatever its shape
+                return operator.index(item)
         given = np.asarray(item)
         if given.size == 0 and isinstance(item, list | tuple):
             given = given.astype(np.intp)

@@ -20,6 +20,23 @@ NOTHING = np.array([], int)
 ALL = slice(None)
 MASK = np.arange(12).reshape(3, 4) % 3 == 0
 
+
+class Foreign:
+    """An array of another library: it has `__index__`, which refuses unless there is one element."""
+
+    def __init__(self, *values: Any) -> None:
+        self.array = np.array(values)
+        self.dtype, self.ndim = self.array.dtype, self.array.ndim
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self.array
+
+    def __index__(self) -> int:
+        if self.array.size != 1:
+            raise TypeError("only arrays of one element are integers")
+        return int(self.array[0])
+
+
 KEYS: dict[str, Any] = {
     "open grid": (COLUMN, ROW),
     "open grid, last axis": (COLUMN, ALL, ROW),
@@ -60,6 +77,10 @@ KEYS: dict[str, Any] = {
     "slice of floats": (slice(0, 1.5), ROW),
     "wrong mask": (ALL, np.array([True, False, True])),
     "wrong plane mask": MASK.T,
+    "foreign array": (Foreign(2, 0), slice(1, 3)),
+    "foreign mask": (0, Foreign(True, False, False, True)),
+    "foreign integer": (Foreign(1), ROW),
+    "foreign floats": (0, Foreign(0.0, 1.0)),
 }
 ON_DEVICE = ("open grid", "three arrays", "masks apart", "out of bounds", "mask and list", "repeated")
 

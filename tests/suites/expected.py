@@ -9,6 +9,10 @@ _CONVERTED = (
 _NUMPY_UNLESS_CUPY = (
     "an empty diagonal is NumPy's unless the blocks are CuPy's: `xp = np` in dask/array/creation.py, diagonal"
 )
+_SOLVED_BY_SCIPY = (
+    "solve_triangular is SciPy's and gives ndarrays unless the blocks are CuPy's: `if is_cupy_type(a)` in "
+    "dask/array/utils.py, scipy_linalg_safe"
+)
 _SUPPORTED = (
     "CuPy's generators have no permutation and no choice, clarray's have: `with pytest.raises(NotImplementedError)` in "
     "dask/array/tests/test_cupy_random.py, test_cupy_unsupported"
@@ -39,6 +43,7 @@ FAILURES: dict[str, dict[str, str]] = {
         "test_clarray_core.py::test_asanyarray[like0-arr1]": _CONVERTED,
         "test_clarray_core.py::test_asanyarray[like0-arr3]": _CONVERTED,
         "test_clarray_creation.py::test_diagonal": _NUMPY_UNLESS_CUPY,
+        "test_clarray_linalg.py::test_lstsq": _SOLVED_BY_SCIPY,
         "test_clarray_random.py::test_clarray_unsupported": _SUPPORTED,
     },
     "array-api": {

@@ -106,7 +106,6 @@ def dask_run(options: argparse.Namespace) -> Run:
         root=copies,
         paths=chosen(options, copies, options.backend),
         plugins=["dask_backend"] if options.backend == "clarray" else [],
-        environment={"SCIPY_ARRAY_API": "1"},  # dask.array.linalg calls scipy.linalg
     )
 
 
