@@ -1,0 +1,332 @@
+"""Runs a program on NumPy and on clarray, side by side, and gives the first difference."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import pickle
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import clarray
+
+from . import known
+from .compare import Difference, Found, Undetermined, compare, compare_hosts, shown
+from .program import Program, Statement, compiled, is_variable
+from .values import values
+
+LARGEST = 400_000  # elements of a result; a statement that makes more is left out
+PRODUCTS = re.compile(  # what makes of n elements more than some n, or takes n * n steps
+    r"outer|kron|meshgrid|ix_|diag|vander|convolve|correlate|cov|corrcoef|inner|tensordot|dot|mat|vec|@|einsum|poly|r_|c_"
+)
+RUNS = 2  # of NumPy's with moved values, beside the one as it is
+SHARED_WORK = 2_000  # for NumPy's exact answer whether arrays share memory
+
+TOOLS = {"np": np, "values": values, "copy": copy, "pickle": pickle, "io": io}
+
+
+class Side:
+    """The variables of one run."""
+
+    def __init__(self, xp: Any, program: Program) -> None:
+        self.names: dict[str, Any] = {**TOOLS, "xp": xp}
+        for datum in program.data:
+            exec(compiled(datum.text, "exec"), self.names)
+
+    def run(self, statement: Statement) -> Exception | None:
+        try:
+            with quiet():
+                exec(statement.code, self.names)
+        except Exception as error:
+            return error
+        return None
+
+    def variables(self) -> dict[str, Any]:
+        return {name: value for name, value in self.names.items() if is_variable(name)}
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+class Moved(Side):
+    """NumPy with the inputs or the results of what rounds moved by some units in the last place."""
+
+    def __init__(self, program: Program, seed: int) -> None:
+        super().__init__(np, program)
+        self.rng = np.random.default_rng(seed)
+        self.upwards = bool(seed % 2)  # a sum's error grows with the sum of moduli: all terms one way
+
+    def run(self, statement: Statement) -> Exception | None:
+        if not statement.rounds:
+            return super().run(statement)
+        names = statement.names
+        kept: dict[str, Any] = {}
+        if statement.rounds == "operands":
+            for name in (names.reads - names.writes) & self.names.keys():
+                kept[name] = self.names[name]
+                self.names[name] = self.moved(kept[name], many=True)
+        error = super().run(statement)
+        self.names.update(kept)
+        if error is None and (statement.rounds != "complex" or self.any_complex(names.reads | names.makes)):
+            for name in names.makes | names.writes:
+                self.names[name] = self.settled(self.names[name])
+        return error
+
+    def any_complex(self, names: Iterable[str]) -> bool:
+        return any(np.iscomplexobj(self.names.get(name, 0)) for name in names)
+
+    def settled(self, value: Any) -> Any:
+        """A result, moved where it lies."""
+        if isinstance(value, np.ndarray):
+            if value.flags.writeable:
+                value[...] = self.moved(value)
+            return value
+        return self.moved(value)
+
+    def moved(self, value: Any, many: bool = False) -> Any:
+        if isinstance(value, tuple | list) and type(value) in (tuple, list):
+            return type(value)(self.moved(v, many) for v in value)
+        if isinstance(value, float | complex) and not isinstance(value, np.generic):
+            return type(value)(self.moved(np.asarray(value)).item())
+        if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fc" or not value.size:
+            return value
+        units = 2 + np.sqrt(value.size) / 2 if many else 1.0
+        steps = self.rng.uniform(1, 4, value.shape) * units
+        if not (many and self.upwards):
+            steps *= self.rng.choice([-1, 1], value.shape)
+        with quiet():
+            if value.dtype.kind == "c":
+                turn = np.exp(2j * np.pi * self.rng.random(value.shape))
+                shift = np.abs(value) * (steps * np.finfo(value.dtype).eps) * turn
+            else:
+                size = np.abs(value) if many and self.upwards else value
+                shift = (size * (steps * np.finfo(value.dtype).eps)).astype(value.dtype)
+            result = np.where(np.isfinite(value), value + shift, value).astype(value.dtype)
+        return result if isinstance(value, np.ndarray) else result[()]
+
+
+class Oracle:
+    """NumPy's runs of a program: one as it is, and moved ones."""
+
+    def __init__(self, program: Program, runs: int = RUNS) -> None:
+        self.plain = Side(np, program)
+        self.moved = [Moved(program, seed) for seed in range(runs)]
+
+    def run(self, statement: Statement) -> Exception | None:
+        error = self.plain.run(statement)
+        for side in self.moved:
+            if type(side.run(statement)) is not type(error):
+                raise Undetermined
+        return error
+
+
+def well_defined(program: Program) -> Program:
+    """Without the statements whose result NumPy leaves open: see `known.UNDEFINED`."""
+    for _ in range(len(program.statements) + 1):
+        bad = first_undefined(program)
+        if bad is None:
+            return program
+        program = program.without(bad, bad + 1)
+    return program
+
+
+def first_undefined(program: Program) -> int | None:
+    try:
+        oracle = Oracle(program)
+    except Exception:  # a shape of the data that its layout does not fit
+        return 0 if program.statements else None
+    for k, statement in enumerate(program.statements):
+        if not guarded(statement, oracle.plain):
+            return k
+        try:
+            error, told = told_by(oracle, statement)
+        except Undetermined:
+            return k
+        if known.undefined(statement, error, told, oracle.plain.names) or too_large(statement, oracle.plain):
+            return k
+    return None
+
+
+def told_by(oracle: Oracle, statement: Statement) -> tuple[Exception | None, list[str]]:
+    """NumPy's error and warnings."""
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore", invalid="warn"):
+        warnings.simplefilter("always")
+        error = None
+        try:
+            exec(statement.code, oracle.plain.names)
+        except Exception as raised:
+            error = raised
+    for side in oracle.moved:
+        if type(side.run(statement)) is not type(error):
+            raise Undetermined
+    return error, [str(w.message) for w in caught]
+
+
+def guarded(statement: Statement, side: Side) -> bool:
+    """Whether a statement may be run: its guard says so, and its result is not large beyond reason."""
+    if not in_reach(statement, side):
+        return False
+    if not statement.guard:
+        return True
+    try:
+        with quiet():
+            return bool(eval(compiled(statement.guard, "eval"), {**side.names, **known.GUARDS}))
+    except Exception:
+        return False
+
+
+def in_reach(statement: Statement, side: Side) -> bool:
+    """Whether what a statement makes, by its operands' shapes, is not too large even to be tried."""
+    arrays = [side.names.get(name) for name in statement.names.reads]
+    shapes = [a.shape for a in arrays if isinstance(a, np.ndarray)]
+    if PRODUCTS.search(statement.text):
+        sizes = sorted(int(np.prod(shape)) for shape in shapes)
+        return not sizes or sizes[-1] * sizes[-2 if len(sizes) > 1 else -1] <= LARGEST
+    try:
+        return int(np.prod(np.broadcast_shapes(*shapes))) <= LARGEST
+    except ValueError:
+        return True
+
+
+def too_large(statement: Statement, side: Side) -> bool:
+    made = (side.names.get(name) for name in statement.names.makes)
+    return any(isinstance(value, np.ndarray) and value.size > LARGEST for value in made)
+
+
+def first_difference(program: Program, runs: int = RUNS) -> Difference | None:
+    """Run a program, whose statements are all defined, on both sides."""
+    oracle, ours = Oracle(program, runs), Side(clarray, program)
+    for k, statement in enumerate(program.statements):
+        try:
+            expected = oracle.run(statement)
+        except Undetermined:
+            return None
+        found = compare_errors(k, expected, ours.run(statement))
+        if found is None and expected is None and program.order != "lazy":
+            found = step(program, k, oracle, ours)
+        if found is not None and not known.accepted(found, statement, oracle.plain.names):
+            return found
+        if found is not None:
+            return None  # what follows a known difference is not compared
+    return differing(len(program.statements) - 1, oracle, ours, program)
+
+
+def step(program: Program, k: int, oracle: Oracle, ours: Side) -> Difference | None:
+    """What is done after a statement that is not left as it comes."""
+    statement = program.statements[k]
+    if program.order == "mixed":
+        if (k * 7 + len(program.statements)) % 3 == 0:
+            evaluate([ours.names[name] for name in statement.names.makes])
+        return None
+    try:
+        evaluate([ours.names[name] for name in statement.names.makes])
+    except Exception as error:
+        return Difference("raised", k, "", "no error", f"raised {error!r} when evaluated")
+    return differing(k, oracle, ours, program)
+
+
+def evaluate(value: Any) -> None:
+    if isinstance(value, clarray.DeviceArray):
+        value.evaluate()
+    elif isinstance(value, tuple | list):
+        for one in value:
+            evaluate(one)
+
+
+def compare_errors(k: int, expected: Exception | None, error: Exception | None) -> Difference | None:
+    if expected is None and error is not None:
+        return Difference("raised", k, "", "no error", f"raised {shown(error)}", detail=error)
+    if expected is not None and error is None:
+        return Difference("not raised", k, "", f"raised {shown(expected)}", "no error", detail=expected)
+    if expected is not None and not isinstance(error, wanted_type(expected)):
+        return Difference("raised", k, "", f"raised {shown(expected)}", f"raised {shown(error)}", detail=error)
+    return None
+
+
+def wanted_type(error: Exception) -> type:
+    """The nearest type that has a public name."""
+    return next(t for t in type(error).__mro__ if not t.__name__.startswith("_"))
+
+
+def differing(k: int, oracle: Oracle, ours: Side, program: Program) -> Difference | None:
+    """Compare every variable; statement `k` was the last to run."""
+    made_by = {name: s for s in program.statements[: k + 1] for name in s.names.makes}
+    for name, theirs in oracle.plain.variables().items():
+        statement = made_by.get(name)
+        try:
+            moved = [side.names[name] for side in oracle.moved]
+            if name[0] == "h" and isinstance(theirs, np.ndarray):
+                compare_hosts(theirs, ours.names[name], moved)
+            else:
+                compare(theirs, ours.names[name], moved)
+            if statement is not None:
+                compare_memory(theirs, ours.names[name], statement, name)
+        except Undetermined:
+            continue
+        except Found as found:
+            place = k if program.order == "evaluated" else program.statements.index(statement) if statement else 0
+            difference = Difference(found.kind, place, name, found.theirs, found.ours, found.how)
+            if not known.accepted(difference, statement or program.statements[k], oracle.plain.names):
+                return difference
+        except Exception as error:
+            return Difference("raised", k, name, "a value", f"raised {shown(error)} when read", detail=error)
+    return sharing(k, oracle, ours, program)
+
+
+def compare_memory(theirs: Any, ours: Any, statement: Statement, name: str) -> None:
+    """Whether it may be written, and where NumPy says so, in which order it lies."""
+    if not isinstance(theirs, np.ndarray) or not isinstance(ours, clarray.DeviceArray):
+        return
+    if theirs.flags.writeable != ours.flags.writeable:
+        raise Found("writeable", theirs.flags.writeable, ours.flags.writeable)
+    if statement.layout and theirs.size and order_of(theirs) != order_of(ours):
+        raise Found("layout", theirs.strides, ours.strides, f"of shape {theirs.shape}")
+
+
+def order_of(array: Any) -> list[int]:
+    """Strides of the axes that have more than one element."""
+    return [stride for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1]
+
+
+def sharing(k: int, oracle: Oracle, ours: Side, program: Program) -> Difference | None:
+    """Whether what a statement made shares memory with the variables that it read."""
+    names = program.statements[k].names if k >= 0 else None
+    if names is None or program.order != "evaluated":
+        return None
+    for name in names.makes:
+        for other in names.reads:
+            pairs = [side.names.get(n) for side in (oracle.plain, ours) for n in (name, other)]
+            if not all(isinstance(a, np.ndarray) and a.size for a in pairs[:2]):
+                continue
+            if not all(isinstance(a, clarray.DeviceArray) for a in pairs[2:]):
+                continue
+            with contextlib.suppress(np.exceptions.TooHardError):
+                theirs = np.shares_memory(*pairs[:2], max_work=SHARED_WORK)
+                mine = clarray.shares_memory(*pairs[2:], max_work=SHARED_WORK)
+                if theirs != mine:
+                    found = Difference("shares", k, name, f"{theirs} with {other}", str(mine))
+                    if not known.accepted(found, program.statements[k], oracle.plain.names):
+                        return found
+    return None
+
+
+def confirmed(program: Program) -> Difference | None:
+    """The difference, if it is there still when NumPy's own spread is known better."""
+    found = first_difference(program)
+    if found is not None and found.kind == "value":
+        found = first_difference(program, runs=12)
+    return found
+
+
+def with_order(program: Program, order: str) -> Program:
+    return replace(program, order=order)

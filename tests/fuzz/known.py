@@ -1,0 +1,109 @@
+"""What is not compared: NumPy leaves it open, or clarray differs on purpose. Each row has its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .compare import Difference
+from .program import Statement
+
+# What guards may ask, beside NumPy and the variables -------------------------------------------------
+
+
+def fits(value: Any, dtype: Any) -> bool:
+    """Whether a conversion is defined: C leaves open what a float outside an integer type's range becomes."""
+    value, dtype = np.asarray(value), np.dtype(dtype)
+    if value.dtype.kind not in "fc" or dtype.kind not in "iu":
+        return True
+    limits, real = np.iinfo(dtype), value.real.astype(np.float64)
+    return bool(((real > limits.min - 1) & (real < float(limits.max))).all())
+
+
+def tame(value: Any, limit: float) -> bool:
+    """Whether no modulus is larger than a limit."""
+    return bool(np.all(np.abs(value) <= limit))
+
+
+def nonnegative(value: Any) -> bool:
+    return bool(np.all(value >= 0))
+
+
+def small_product(a: Any, b: Any) -> bool:
+    return bool(np.size(a) * np.size(b) <= 100_000)
+
+
+GUARDS: dict[str, Any] = {"fits": fits, "tame": tame, "nonnegative": nonnegative, "small_product": small_product}
+
+# Left out: NumPy's answer depends on the machine, or on its memory -------------------------------------
+
+UNDEFINED_WARNINGS = {
+    "invalid value encountered in cast": "C leaves open what a NaN or a float out of range becomes as an integer",
+}
+UNDEFINED_ERRORS = {
+    "Unable to allocate": "memory is what the machine has",
+    "Integers to negative integer powers": "where it writes in place, what has been written before it raises is open",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A difference that is meant.
+
+    Attributes
+    ----------
+    statement : str
+        A pattern that the statement's text holds.
+    kinds : str
+        Kinds of `Difference`, and a part of what NumPy or clarray gave in `theirs` and `ours`.
+    """
+
+    reason: str
+    statement: str = ""
+    kinds: str = ""
+    theirs: str = ""
+    ours: str = ""
+    when: Callable[[Difference, dict[str, Any]], bool] = lambda difference, values: True
+
+
+KNOWN: tuple[Row, ...] = (
+    Row(
+        "no device computes with a byte order that is not its own, nor holds objects, text or dates",
+        kinds="raised",
+        ours="does not hold|no OpenCL",
+    ),
+)
+
+
+def undefined(statement: Statement, error: Exception | None, told: list[str], values: dict[str, Any]) -> bool:
+    """Whether NumPy leaves open what a statement gave."""
+    if any(part in message for message in told for part in UNDEFINED_WARNINGS):
+        return True
+    if error is not None and any(part in str(error) for part in UNDEFINED_ERRORS) and statement.names.writes:
+        return True
+    return writes_to_scalar(statement, values) or any(not numeric(values.get(name)) for name in statement.names.makes)
+
+
+def writes_to_scalar(statement: Statement, values: dict[str, Any]) -> bool:
+    """Whether NumPy's scalars, which cannot change, stand where clarray has 0-d arrays, which can: see promise 2."""
+    return any(isinstance(values.get(name), np.generic) for name in statement.names.writes)
+
+
+def numeric(value: Any) -> bool:
+    """Whether a value has no objects, text or dates in it; devices hold numbers and bools."""
+    return not isinstance(value, np.ndarray | np.generic) or (value.dtype.kind in "biufc" and value.dtype.isnative)
+
+
+def accepted(difference: Difference, statement: Statement, values: dict[str, Any]) -> str | None:
+    """The reason of a difference that is meant."""
+    for row in KNOWN:
+        if row.kinds and difference.kind not in row.kinds.split("|"):
+            continue
+        pairs = ((row.statement, statement.text), (row.theirs, difference.theirs), (row.ours, difference.ours))
+        if all(re.search(pattern, text) for pattern, text in pairs) and row.when(difference, values):
+            return row.reason
+    return None

@@ -1,0 +1,150 @@
+"""A minute of random programs with fixed seeds, and tests of what draws, compares and shrinks them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray.runtime import current_device
+
+from . import known
+from .compare import Difference
+from .execute import confirmed
+from .operations import GROUPS, NOT_CALLED, NOT_CALLED_METHODS, SUMMING
+from .printing import printed
+from .program import Datum, Program, Statement
+from .run import raising, run_one, write_finding
+from .shrink import shrunk
+
+TEMPLATES = "\n".join(row.template for _, table in GROUPS.values() for row in table)
+
+SEEDS = (0, 1, 2, 3, 4, 5, 7, 9, 11, 12, 15, 17)
+
+
+@pytest.fixture(autouse=True)
+def _on_a_device_with_float64() -> None:
+    if not current_device().capabilities.fp64:
+        pytest.skip("the device has no float64, NumPy's default")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs(seed: int) -> None:
+    found = run_one(seed, length=14)
+    assert not found, f"NumPy does otherwise:\n{found}"
+
+
+# The table ------------------------------------------------------------------------------------------------
+
+
+def called() -> set[str]:
+    """The functions that the table's rows call."""
+    return set(re.findall(r"xp\.(\w+)\b", TEMPLATES))
+
+
+def test_every_function_is_called_or_has_a_reason() -> None:
+    reasons = {name for names in NOT_CALLED.values() for name in names.split()}
+    public = {
+        name
+        for name in dir(clarray)
+        if not name.startswith("_")
+        and callable(getattr(clarray, name))
+        and not inspect.isclass(getattr(clarray, name))
+        and not inspect.ismodule(getattr(clarray, name))
+    }
+    assert public - called() - reasons == set()
+    assert reasons - set(dir(clarray)) == set(), "reasons for what is not there"
+    assert reasons & called() == set(), "reasons for what is called"
+    assert called() >= SUMMING
+
+
+def test_every_method_is_called_or_has_a_reason() -> None:
+    reasons = {name for names in NOT_CALLED_METHODS.values() for name in names.split()}
+    public = {name for name in dir(clarray.DeviceArray) if not name.startswith("_")}
+    used = set(re.findall(r"\}\)?\.(\w+)", TEMPLATES))
+    assert public - used - reasons == set()
+    assert reasons - public == set(), "reasons for what is not there"
+
+
+def test_every_known_difference_has_a_reason() -> None:
+    assert all(len(row.reason) > 20 for row in known.KNOWN)
+    assert all(row.statement or row.kinds for row in known.KNOWN), "a row that fits everything"
+
+
+# What finds, shrinks and prints -----------------------------------------------------------------------------
+
+
+def planted() -> Program:
+    """A program in which only one statement matters, if `flip` turned nothing."""
+    data = (Datum("h0", 3, (4, 5), "int32"), Datum("h1", 4, (5,), "float32"))
+    lines = (
+        "v0 = xp.array(h0)",
+        "v1 = xp.array(h1)",
+        "v2 = v0 + v1",
+        "v3 = xp.flip(v2, 1)",
+        "v3[0] = 5",
+        "v4 = v3 * 2",
+    )
+    return Program(data, tuple(Statement(line) for line in lines), "lazy")
+
+
+def test_a_program_without_differences() -> None:
+    assert confirmed(planted()) is None
+    assert confirmed(replace(planted(), order="evaluated")) is None
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> tuple[Program, Difference]:
+    monkeypatch.setattr(clarray, "flip", lambda m, axis=None: m[...])
+    difference = confirmed(planted())
+    assert difference is not None
+    return shrunk(planted(), difference, 60.0)
+
+
+def test_a_planted_defect_is_found_and_made_small(found: tuple[Program, Difference]) -> None:
+    program, difference = found
+    assert difference.kind == "value"
+    texts = [statement.text for statement in program.statements]
+    assert len(texts) == 2, texts
+    assert "flip" in texts[1]
+    assert sum(datum.drawn().size for datum in program.data) <= 4
+
+
+def test_what_is_printed_fails_as_it_stands(found: tuple[Program, Difference], tmp_path: Path) -> None:
+    program, difference = found
+    write_finding(tmp_path, program, difference, "flip")
+    (path,) = tmp_path.glob("*.py")
+    names: dict[str, Any] = {}
+    with pytest.raises(AssertionError):
+        exec(compile(path.read_text(), str(path), "exec"), names)
+    assert set(names["theirs"]) == set(names["ours"])
+
+
+def test_what_agrees_is_printed_as_a_program_that_passes() -> None:
+    program = replace(planted(), order="evaluated", data=(Datum("h0", 3, (8, 9), "complex64"), planted().data[1]))
+    program = replace(program, statements=(*program.statements[:1], Statement("v2 = v0 + v99")))
+    text = printed(program, Difference("raised", 1, "", "", ""), raising(program))
+    exec(compile(text, "printed", "exec"), {})
+
+
+def test_rounding_is_allowed_where_a_sum_cancels() -> None:
+    data = (Datum("h0", 1, (1000,), "float32", "wide"),)
+    lines = ("v0 = xp.array(h0)", "v1 = v0 - v0.mean()", "v2 = v1.sum()", "v3 = v2 > 0", "v4 = v0.sum()")
+    rounds = {1: "operands", 2: "operands", 4: "operands"}
+    statements = tuple(Statement(line, rounds=rounds.get(k, "")) for k, line in enumerate(lines))
+    assert confirmed(Program(data, statements, "evaluated")) is None
+
+
+@pytest.mark.parametrize("value", [[1.0, np.nan, -np.inf], [True, False], [3, -4]])
+def test_a_datum_is_printed_as_it_is(value: list[Any]) -> None:
+    dtype = str(np.array(value).dtype)
+    names: dict[str, Any] = {"np": np}
+    exec(Datum("h0", 0, (len(value),), dtype, given=tuple(value)).text, names)
+    np.testing.assert_array_equal(names["h0"], np.array(value))
+    assert names["h0"].dtype == dtype
