@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 import clarray
 
 from .closeness import on_device, outcome, skip_without_float64
+from .conftest import policy_in_force
 
 X = np.array([[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]], "float32")
 Y = X[::-1] / 4
@@ -137,9 +139,34 @@ def assert_alike(ours: Any, theirs: Any) -> None:
         assert ours == theirs
 
 
-def check(name: str, ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def inside(x: Any) -> Any:
+    """The array as a part of a larger one: no run of memory, and at an odd place."""
+    wide = clarray.zeros(tuple(2 * n + 1 for n in x.shape), x.dtype)
+    part = wide[tuple(slice(1, 2 * n + 1, 2) for n in x.shape)]
+    part[...] = x
+    return part
+
+
+def computed(x: Any) -> Any:
+    """The array as an expression that nobody has evaluated yet."""
+    own = clarray.array(x)  # what reads memory of the user's is evaluated at once
+    return ~~own if x.dtype.kind == "b" else -(-own)
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {"memory": lambda x: x, "inside": inside, "computed": computed}
+
+
+def formed(value: Any, form: str) -> Any:
+    if isinstance(value, clarray.DeviceArray):
+        return FORMS[form](value) if value.ndim else value
+    return type(value)(formed(v, form) for v in value) if type(value) in (tuple, list) else value
+
+
+def check(
+    name: str, ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any], form: str = "memory"
+) -> None:
     """Call both with arguments of their own, and compare what is returned and what is left in the arguments."""
-    given, expected = on_device(fresh(args)), fresh(args)
+    given, expected = formed(on_device(fresh(args)), form), fresh(args)
     wanted = theirs(*expected, **kwargs)
     found, error = outcome(ours, given, kwargs)
     skip_without_float64(error)
@@ -162,6 +189,15 @@ def test_method(name: str) -> None:
     array = SORTED if name == "searchsorted" else N % 2 if name == "choose" else X
     args = METHODS.get(name, ())
     check(name, getattr(clarray.DeviceArray, name), getattr(np.ndarray, name), (array, *args), {})
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("form", ["inside", "computed"])
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in NO_CALL])
+def test_function_of_other_forms(name: str, form: str) -> None:
+    """As planned for a GPU: whichever way an operand lies, or whether it lies anywhere."""
+    with policy_in_force("gpu"):
+        check(name, getattr(clarray, name), getattr(np, name), sample(name), KEYWORDS.get(name, {}), form)
 
 
 def test_nothing_is_left_out_in_vain() -> None:
