@@ -140,10 +140,9 @@ class Worker:
         self.options, self.job, self.first = options, job, 0
         self.out = Path(options.out)
         self.counts: Counter[str] = Counter()
-        self.process: subprocess.Popen[bytes] | None = None
-        self.start()
+        self.process = self.begun()
 
-    def start(self) -> None:
+    def begun(self) -> subprocess.Popen[bytes]:
         o = self.options
         numbers = {
             "--seed": o.seed, "--jobs": o.jobs, "--out": o.out, "--job": self.job, "--first": self.first,
@@ -155,9 +154,9 @@ class Worker:
         if o.device:
             environment["CLARRAY_DEVICE"] = o.device
         self.log = self.out / f"log-{self.job}.txt"
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         self.started = time.time()
+        with self.log.open("ab") as log:
+            return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
 
     def state(self) -> dict[str, Any]:
         try:
@@ -168,7 +167,6 @@ class Worker:
 
     def look(self) -> bool:
         """Whether it is still at work; a crash or a hang is kept, and the next program started."""
-        assert self.process is not None
         status = self.process.poll()
         if status is None and not self.hangs():
             return True
@@ -184,12 +182,12 @@ class Worker:
         (self.out / f"job-{self.job}.json").unlink(missing_ok=True)
         if time.time() > self.options.until:
             return False
-        self.start()
+        self.process = self.begun()
         return True
 
     def hangs(self) -> bool:
         written = (self.out / f"running-{self.job}.py", self.out / f"job-{self.job}.json")
-        last = max(self.started, *(path.stat().st_mtime for path in written if path.exists()))
+        last = max([self.started, *(path.stat().st_mtime for path in written if path.exists())])
         return time.time() - last > HANG + self.options.shrinking
 
     def keep(self, what: str) -> None:
@@ -214,9 +212,13 @@ def run_all(options: Namespace) -> int:
     options.until = began + options.seconds
     workers = [Worker(options, job) for job in range(options.jobs)]
     at_work = list(workers)
-    while at_work:
-        time.sleep(0.3)
-        at_work = [worker for worker in at_work if worker.look()]
+    try:
+        while at_work:
+            time.sleep(0.3)
+            at_work = [worker for worker in at_work if worker.look()]
+    finally:
+        for worker in at_work:
+            worker.process.kill()
     total: Counter[str] = Counter()
     for worker in workers:
         total.update(worker.counts)

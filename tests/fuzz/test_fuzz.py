@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from .execute import confirmed
 from .operations import GROUPS, NOT_CALLED, NOT_CALLED_METHODS, SUMMING
 from .printing import printed
 from .program import Datum, Program, Statement
-from .run import raising, run_one, write_finding
+from .run import ROOT, raising, run_one, write_finding
 from .shrink import shrunk
 
 TEMPLATES = "\n".join(row.template for _, table in GROUPS.values() for row in table)
@@ -139,6 +142,14 @@ def test_rounding_is_allowed_where_a_sum_cancels() -> None:
     rounds = {1: "operands", 2: "operands", 4: "operands"}
     statements = tuple(Statement(line, rounds=rounds.get(k, "")) for k, line in enumerate(lines))
     assert confirmed(Program(data, statements, "evaluated")) is None
+
+
+def test_the_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.fuzz", "--programs", "1", "--jobs", "1", "--seconds", "20", "--seed", "5"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([*command, "--out", str(tmp_path)], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert "statements a second" in done.stdout, done.stderr
+    assert done.returncode == bool(list(tmp_path.glob("*.py")))
 
 
 @pytest.mark.parametrize("value", [[1.0, np.nan, -np.inf], [True, False], [3, -4]])
