@@ -14,7 +14,7 @@ from clarray.evaluate.compact import positions
 from clarray.evaluate.gather import Named, gather_named, scatter_named
 from clarray.expr import build
 from clarray.expr.node import Node
-from clarray.expr.view import Shape, View, contiguous, normalize_axis
+from clarray.expr.view import Shape, View, contiguous, line_axis, normalize_axis
 from clarray.gathering import check_out, cycled, delivered, fitted, own_leaf
 from clarray.windows import view_of
 
@@ -61,9 +61,9 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
     array = as_array(a, device)
-    if axis is None:
-        array = array.reshape(-1)
-    axis = 0 if axis is None else normalize_axis(axis, array.ndim)
+    axis = None if axis is None else line_axis(axis, array.ndim)
+    if axis is None or not array.ndim:
+        array, axis = array.reshape(-1), 0
     extent = array.shape[axis]
     if mask.size > extent:
         beyond = mask[extent:]
@@ -158,12 +158,12 @@ def argwhere(a: Any) -> DeviceArray:
     mask = _truth(a)
     flat = wrap(positions(mask._node))
     if not mask.ndim:
-        return wrap(flat._node).reshape((flat.size, 1))[:, :0]
+        return wrap(flat._node).reshape((1, flat.size))[:0].T
     device = mask.device
-    steps = as_array(np.array(contiguous(mask.shape)), device)
-    extents = as_array(np.array([max(1, n) for n in mask.shape]), device)
-    found: DeviceArray = flat.reshape((-1, 1)) // steps % extents
-    return found
+    steps = as_array(np.array(contiguous(mask.shape)).reshape(-1, 1), device)
+    extents = as_array(np.array([max(1, n) for n in mask.shape]).reshape(-1, 1), device)
+    found: DeviceArray = flat // steps % extents
+    return found.T
 
 
 # Writing ------------------------------------------------------------------------------------------

@@ -209,8 +209,8 @@ def _extents(inputs: list[list[Any]], arrays: list[DeviceArray]) -> dict[Any, in
         for axis, (label, extent) in enumerate(zip(labels, array.shape, strict=True)):
             known = extents.setdefault(label, extent)
             if labels.count(label) > 1:
-                own = {n for each, n in zip(labels, array.shape, strict=True) if each == label} - {1}
-                if len(own) > 1:
+                own = {n for each, n in zip(labels, array.shape, strict=True) if each == label}
+                if len(own) > 1:  # what repeats within an operand does not broadcast
                     raise ValueError(
                         f"dimensions in operand {number} for collapsing index '{label}' don't match "
                         f"({' != '.join(map(str, sorted(own)))})"

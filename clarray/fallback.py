@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from clarray.array import DeviceArray
+from clarray.callers import warn
 from clarray.config import HostFallbackWarning, config
 from clarray.creation import array
 from clarray.evaluate import evaluate
@@ -19,8 +17,6 @@ from clarray.hostdata import host_window
 from clarray.operands import Manner, manner_of
 from clarray.ops.dtypes import DTYPES
 from clarray.runtime import profile
-
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -97,15 +93,7 @@ def _ask(policy: str, refusal: str, warning: str) -> None:
     if policy == "raise":
         raise TypeError(refusal)
     if policy == "warn":
-        _warn(warning)
-
-
-def _warn(message: str) -> None:
-    """Give a warning at the line of the nearest caller outside clarray."""
-    level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, HostFallbackWarning, stacklevel=level)
+        warn(warning, HostFallbackWarning)
 
 
 def _readable(array: DeviceArray) -> np.ndarray:

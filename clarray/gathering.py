@@ -13,7 +13,7 @@ from clarray.evaluate import evaluate
 from clarray.evaluate.gather import Named, OutOfBounds, gather_named, scatter_named
 from clarray.expr import node as nodes
 from clarray.expr.node import MASKED, Node
-from clarray.expr.view import Shape, View, contiguous, normalize_axis
+from clarray.expr.view import Shape, View, contiguous, line_axis, normalize_axis
 from clarray.operands import array_node
 from clarray.windows import view_of
 
@@ -179,7 +179,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
     array = as_array(a, device)
     mode = check_mode(mode)
     if axis is not None:
-        axis = normalize_axis(axis, max(array.ndim, 1))
+        axis = line_axis(axis, array.ndim)
         if not array.ndim:
             axis = None
     view_of(array)

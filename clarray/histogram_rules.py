@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import builtins
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from clarray import callers
 from clarray.array import DeviceArray
 
 __all__: list[str] = []
@@ -96,7 +96,7 @@ def _stone(x: DeviceArray, range: Any) -> Any:
     most = max(100, int(np.sqrt(n)))
     bins = min(builtins.range(1, most + 1), key=error)
     if bins == most:
-        warnings.warn("The number of bins estimated may be suboptimal.", RuntimeWarning, stacklevel=3)
+        callers.warn("The number of bins estimated may be suboptimal.", RuntimeWarning)
     return ptp / bins
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from clarray import creation
+from clarray import callers, creation
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.evaluate import evaluate
 from clarray.evaluate import histogram as counting
@@ -121,10 +120,11 @@ def _as_counts(x: Any) -> DeviceArray:
             if host.size == 0:
                 host = host.astype(_INT64)
             elif host.dtype.kind == "f":
-                warnings.warn(
+                callers.warn(
                     "Non-integer input passed to bincount. In a future version of NumPy, this will "
-                    "be an error. (Deprecated NumPy 2.1)", DeprecationWarning, stacklevel=3,
-                )  # fmt: skip
+                    "be an error. (Deprecated NumPy 2.1)",
+                    DeprecationWarning,
+                )
                 host = host.astype(_INT64)
         _check_cast(host.dtype, _INT64)
         x = host
@@ -255,7 +255,7 @@ def _checked(a: Any, weights: Any) -> tuple[DeviceArray, DeviceArray | None]:
     array = as_array(a)
     if array.dtype == _BOOL:
         message = f"Converting input from {array.dtype} to {np.uint8} for compatibility."
-        warnings.warn(message, RuntimeWarning, stacklevel=3)
+        callers.warn(message, RuntimeWarning)
         array = array.astype(np.uint8)
     if weights is None:
         return array, None
@@ -447,7 +447,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     edges = on_host(bins)
     np.digitize(np.empty(0, array.dtype), edges, right)  # NumPy's own checks
     side = "left" if right else "right"
-    if edges.size and edges[0] > edges[-1]:
+    other = edges[1:][edges[1:] != edges[:1]]
+    if other.size and not edges[0] < other[0]:  # descending, as NumPy finds it: so are edges after a NaN
         found = searchsorted(creation.array(edges[::-1].copy(), device=array.device), array, side=side)
         return edges.size - found
     return searchsorted(creation.array(edges, device=array.device), array, side=side)

@@ -15,7 +15,7 @@ from clarray.creation import asarray, empty, ones
 from clarray.diagonals import below
 from clarray.expr import node as nodes
 from clarray.expr.node import Node
-from clarray.expr.view import Shape, as_shape, broadcast_shapes, contiguous
+from clarray.expr.view import Shape, as_shape, broadcast_shapes, check_order, contiguous
 from clarray.gathering import check_mode
 from clarray.indexing import getitem
 from clarray.sequences import arange
@@ -142,9 +142,15 @@ def _integers(given: Any, device: Any) -> DeviceArray:
     return as_array(given, device)
 
 
-def _steps(shape: Shape, order: str) -> Shape:
+def _counting_order(order: Any) -> str:
+    """C or F, in either case; None is C."""
+    order = check_order(order)
     if order not in ("C", "F"):
         raise ValueError("only 'C' or 'F' order is permitted")
+    return order
+
+
+def _steps(shape: Shape, order: str) -> Shape:
     return contiguous(shape) if order == "C" else contiguous(shape[::-1])[::-1]
 
 
@@ -166,6 +172,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArr
     """
     extents = as_shape(shape)
     given = _integers(indices, ufunc_calls.device_of_operands((indices,)))
+    order = _counting_order(order)
     steps, size = _steps(extents, order), prod(extents)
     wide: Any = given.astype(_INT64)
     wrong = (wide < 0) | (wide >= size)
@@ -209,7 +216,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     extents = as_shape(dims)
     modes = mode if isinstance(mode, tuple | list) else (mode,) * len(extents)
     modes = [check_mode(one) for one in modes]
-    steps = _steps(extents, order)
+    steps = _steps(extents, _counting_order(order))
     size = prod(extents)
     if size > _MOST:
         raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")

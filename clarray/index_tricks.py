@@ -57,6 +57,8 @@ class _Grid:
         return f"<clarray.{self._name}>"
 
     def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, tuple) and not isinstance(key.step, complex | np.complexfloating):
+            return arange(0 if key.start is None else key.start, key.stop, key.step)
         ranges = [_Range(one) for one in (key if isinstance(key, tuple) else (key,))]
         if not ranges:
             return () if self._sparse else empty((0,), int)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from clarray import reductions, ufunc_calls
+from clarray import callers, reductions, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.composing import Operand, applied, as_operand, chosen, composed, imag_part, real_part
 from clarray.creation import asarray
@@ -80,7 +79,7 @@ def _check_tolerances(relative: Operand, absolute: Operand) -> None:
     message = "One of rtol or atol is not valid, atol: {}, rtol: {}".format(*shown)
     wanted = np.geterr()["invalid"]
     if wanted == "warn":
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        callers.warn(message, RuntimeWarning)
     elif wanted == "raise":
         raise FloatingPointError(message)
     elif wanted == "print":

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray import reductions, ufunc_calls
+from clarray import callers, reductions, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.composing import applied, chosen
 from clarray.expr.node import Node
-from clarray.reduce_calls import finished, ufunc_reduce
+from clarray.reduce_calls import axes_of, finished, ufunc_reduce
 
 __all__ = [
     "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum",
@@ -60,12 +60,19 @@ def nanprod(
     return reductions.prod(replaced(a, 1), axis, dtype, out, keepdims, initial, where)
 
 
+def _warned(found: DeviceArray) -> DeviceArray:
+    """Warn where nothing was found but NaN, as NumPy does at the call."""
+    if _has_nan(found._node) and bool(np.isnan(found.evaluate()).any()):
+        callers.warn("All-NaN slice encountered", RuntimeWarning)
+    return found
+
+
 def nanmax(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
     """Largest element over axes, NaN left out; NaN where there is nothing else."""
-    return ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where)
+    return _warned(ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where))
 
 
 def nanmin(
@@ -73,7 +80,7 @@ def nanmin(
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
     """Smallest element over axes, NaN left out; NaN where there is nothing else."""
-    return ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where)
+    return _warned(ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where))
 
 
 def nanmean(
@@ -81,11 +88,28 @@ def nanmean(
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
     """Mean over axes of what is not NaN; NaN where there is nothing."""
-    return reductions.mean(a, axis, dtype, out, keepdims, where=_counted(a, where))
+    _check_inexact(a, dtype, out)
+    return reductions.mean(a, _summed_axis(a, axis), dtype, out, keepdims, where=_counted(a, where))
 
 
-def _variance(a: Any, *args: Any) -> tuple[Node, np.dtype]:
-    return reductions.variance(a, *args, undefined=_has_nan(as_array(a)._node))
+def _summed_axis(a: Any, axis: Any) -> Any:
+    """`axis` as a sum takes it: where there may be NaN, NumPy's mean of a 0-d array has the axes 0 and -1."""
+    node = as_array(a)._node
+    return axis if node.shape or not _has_nan(node) else axes_of(node, axis)
+
+
+def _check_inexact(a: Any, dtype: Any, out: Any) -> None:
+    """NumPy's means and variances without NaN have no integers for the answer, as these have no NaN."""
+    if not _has_nan(as_array(a)._node):
+        return
+    for name, kind in (("dtype", dtype), ("out", getattr(out, "dtype", None))):
+        if kind is not None and not np.issubdtype(np.dtype(kind), np.inexact):
+            raise TypeError(f"If a is inexact, then {name} must be inexact")
+
+
+def _variance(a: Any, axis: Any, dtype: Any, *args: Any, out: Any) -> tuple[Node, np.dtype]:
+    _check_inexact(a, dtype, out)
+    return reductions.variance(a, _summed_axis(a, axis), dtype, *args, undefined=_has_nan(as_array(a)._node))
 
 
 def nanvar(
@@ -94,7 +118,7 @@ def nanvar(
 ) -> DeviceArray:  # fmt: skip
     """Variance over axes of what is not NaN; see `clarray.var`."""
     return finished(
-        ufunc_calls.cast(*_variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction)),
+        ufunc_calls.cast(*_variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)),
         out,
     )
 
@@ -104,8 +128,8 @@ def nanstd(
     keepdims: Any = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO,
 ) -> DeviceArray:  # fmt: skip
     """Standard deviation over axes of what is not NaN; see `clarray.std`."""
-    node, result = _variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction)
-    return finished(ufunc_calls.cast(applied(np.sqrt, node), result), out)
+    node, result = _variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)
+    return finished(reductions.deviation(node, result, out), out)
 
 
 def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float) -> DeviceArray:

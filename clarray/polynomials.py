@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.exceptions import RankWarning
 
-from clarray import creation, joining, reductions, ufunc_calls
+from clarray import callers, creation, joining, reductions, ufunc_calls
 from clarray.array import DeviceArray, as_array
 from clarray.composing import applied
 from clarray.evaluate import evaluate
@@ -371,7 +370,7 @@ def polyfit(
     solved, residuals, rank, singular = lstsq(powers, values, rcond)
     found = (solved.T / scale).T
     if rank != order and not full:
-        warnings.warn("Polyfit may be poorly conditioned", RankWarning, stacklevel=2)
+        callers.warn("Polyfit may be poorly conditioned", RankWarning)
     if full:
         return found, residuals, rank, singular, rcond
     if not cov:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from clarray import manipulation
+from clarray import callers, manipulation
 from clarray.array import DeviceArray, as_array, empty, wrap
 from clarray.composing import applied
 from clarray.contraction import conjugate, contract
@@ -271,11 +270,10 @@ def cross(
     if not {len(first), len(second)} <= {2, 3}:
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if len(first) == 2 or len(second) == 2:
-        warnings.warn(
+        callers.warn(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
             "(deprecated in NumPy 2.0)",
             DeprecationWarning,
-            stacklevel=2,
         )
     if len(first) == len(second) == 2:
         found: DeviceArray = settled(_minor(first, second, 0, 1))

@@ -7,7 +7,6 @@ each line has.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from math import prod
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from clarray import creation, manipulation, nanfunctions, reductions, selecting, ufunc_calls
+from clarray import callers, creation, manipulation, nanfunctions, reductions, selecting, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.evaluate.gather import gather
 from clarray.evaluate.sort import argsort_lines, sort_lines
@@ -170,7 +169,7 @@ def _valid(a: DeviceArray, axis: int) -> np.ndarray:
     """How many elements of each line are not NaN, on the host; warns of lines without."""
     found = (a.shape[axis] - reductions.count_nonzero(_isnan(a), axis)).get()
     if not found.all():
-        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=5)
+        callers.warn("All-NaN slice encountered", RuntimeWarning)
     return found
 
 

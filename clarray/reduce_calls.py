@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-import warnings
+import operator
 from typing import Any
 
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from clarray import ufunc_calls
+from clarray import callers, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.expr import build
 from clarray.expr.node import COMPRESS, Node
-from clarray.expr.view import broadcast_shapes, normalize_axes
+from clarray.expr.view import broadcast_shapes, normalize_axes, normalize_axis
 from clarray.hostdata import device_dtype
-from clarray.operands import array_node, scalar_node
+from clarray.operands import scalar_node
 from clarray.ops.monoids import Monoid, Reduction, accumulator, fold_monoid, reduction_op
 from clarray.ops.promotion import resolve
 from clarray.ops.special import select_loop
@@ -36,20 +36,25 @@ def axes_of(node: Node, axis: Any) -> tuple[int, ...]:
     return normalize_axes(axis, len(node.shape))
 
 
+def averaged_axes(node: Node, axis: Any) -> tuple[int, ...]:
+    """The axes of a mean or a variance, which NumPy counts itself: a 0-d array has none of them."""
+    axes = axes_of(node, axis)
+    if not node.shape and axis is not None and axis != ():
+        normalize_axis(axis, 0)
+    return axes
+
+
 def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> tuple[int, ...]:
     """Shape of the result."""
+    if keepdims is not True and keepdims is not False and keepdims is not _NO:
+        keepdims = operator.index(keepdims)
     if keepdims is _NO or not keepdims:
         return tuple(n for a, n in enumerate(shape) if a not in axes)
     return tuple(1 if a in axes else n for a, n in enumerate(shape))
 
 
 def _mask(where: Any, node: Node) -> Node | None:
-    if where is True or where is _NO:
-        return None
-    found = where._node if isinstance(where, DeviceArray) else array_node(where, wrap(node).device)
-    if found.dtype != _BOOL:
-        raise TypeError(f"Cannot cast array data from {found.dtype!r} to dtype('bool') according to the rule 'safe'")
-    return found
+    return None if where is True or where is _NO else ufunc_calls.mask_node(where, wrap(node).device)
 
 
 def split_mask(node: Node, axis: Any, where: Any) -> tuple[Node, Node | None, Any]:
@@ -80,10 +85,8 @@ def finished(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
     """The result as a new array, or in `out`, to which NumPy casts what is summed as it likes."""
     if out is None:
         return ufunc_calls.settled(node)
-    if isinstance(out, tuple):
-        out = out[0]
     if not isinstance(out, DeviceArray):
-        raise TypeError("output must be an array")
+        raise TypeError("return arrays must be of ArrayType")
     if out.shape != node.shape:
         raise ValueError(
             f"output parameter for reduction operation has the wrong shape: {out.shape} where {node.shape} is needed"
@@ -201,10 +204,7 @@ def _initial(value: Any, dtype: np.dtype, given: bool) -> Node:
 def narrowed(node: Node, dtype: np.dtype) -> Node:
     """`node` in the dtype of the sum, where accumulating wider would not give the same."""
     if node.dtype.kind == "c" and dtype.kind not in "cb":
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part", ComplexWarning,
-            stacklevel=4,
-        )  # fmt: skip
+        callers.warn("Casting complex values to real discards the imaginary part", ComplexWarning)
     return ufunc_calls.cast(node, dtype)
 
 

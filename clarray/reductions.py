@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import builtins
 import math
-import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
+from clarray import callers, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.composing import applied
 from clarray.evaluate import evaluate
 from clarray.expr import build
-from clarray.expr.node import MASKED, Node
+from clarray.expr.node import COMPRESS, MASKED, Node
 from clarray.hostdata import device_dtype
 from clarray.operands import scalar_node
 from clarray.ops.monoids import fold_monoid, statistic_monoid
 from clarray.ops.special import select_loop
 from clarray.reduce_calls import (
+    averaged_axes,
     axes_of,
     finished,
     full_node,
@@ -150,22 +151,21 @@ def mean(
     node = operand(a)
     work, result = _float_dtypes(node.dtype, dtype)
     device_dtype(work, wrap(node).device)
+    pending = node.op is COMPRESS
     node, mask, axis = split_mask(node, axis, where)
-    axes = axes_of(node, axis)
+    axes = averaged_axes(node, axis)
     count = math.prod(node.shape[i] for i in axes)
     if count == 0:
-        warnings.warn("Mean of empty slice.", RuntimeWarning, stacklevel=2)
+        callers.warn("Mean of empty slice.", RuntimeWarning)
         found = full_node(np.nan, _FLOAT64, kept_shape(node.shape, axes, keepdims))
         return finished(ufunc_calls.cast(found, result), out)
     if node.dtype != work and (node.dtype.kind == "c" or work == _HALF):
         node = narrowed(node, work)
     exact = work if work.kind in "fc" else _FLOAT64
-    if mask is not None and axes and work.kind in "fc":
-        found = reduced(statistic_monoid("mean", work), node, mask, axes, keepdims)
-    elif mask is not None:
-        summed = ufunc_reduce(np.add, wrap(node), axis, work, None, keepdims, _NO, wrap(mask))
-        number = _counted(mask, node.shape, axes, keepdims)
-        found = applied(np.true_divide, ufunc_calls.cast(summed._node, exact), number)
+    if mask is not None:
+        found = _masked_mean(node, mask, axes, keepdims, work)
+        if not pending:
+            _warn_of_none("Mean of empty slice.", found, _counting(mask, node.shape, axes, keepdims))
     elif axes:
         total = reduced(fold_monoid(np.add, work), node, None, axes, keepdims)
         found = applied(np.true_divide, total, scalar_node(count, exact))
@@ -174,18 +174,46 @@ def mean(
     return finished(ufunc_calls.cast(found, result), out)
 
 
-def _counted(mask: Node, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Node:
-    """How many elements a mask lets through, along the axes of what it masks."""
-    spread = ufunc_calls.cast(ufunc_calls.spread(mask, shape), _INT64)
-    return reduced(fold_monoid(np.add, _INT64), spread, None, axes, keepdims) if axes else spread
+def _masked_mean(node: Node, mask: Node, axes: tuple[int, ...], keepdims: Any, work: np.dtype) -> Node:
+    """Mean of what a mask lets through; NaN where that is nothing."""
+    if axes and work.kind in "fc":
+        return reduced(statistic_monoid("mean", work), node, mask, axes, keepdims)
+    exact = work if work.kind in "fc" else _FLOAT64
+    summed = ufunc_reduce(np.add, wrap(node), axes, work, None, keepdims, _NO, wrap(mask))
+    number = _counting(mask, node.shape, axes, keepdims)()
+    return applied(np.true_divide, ufunc_calls.cast(summed._node, exact), number)
+
+
+_FEW = 4096  # elements that are looked at on the host
+
+
+def _warn_of_none(message: str, found: Node, number: Callable[[], Node], least: Any = 0) -> None:
+    """Warn, as NumPy does at the call, where a mask lets through no more elements than `least`.
+
+    There the quotient `found` is NaN or infinite: it is evaluated, and mostly that is all.
+    """
+    array = wrap(found).evaluate()
+    finite = np.isfinite(array.get() if array.size <= _FEW else array).all()
+    if not finite and bool(any(wrap(number()) <= least)):
+        callers.warn(message, RuntimeWarning)
+
+
+def _counting(mask: Node, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Callable[[], Node]:
+    """What grows how many elements a mask lets through, when it is asked: a second consumer stores the mask."""
+
+    def number() -> Node:
+        spread = ufunc_calls.cast(ufunc_calls.spread(mask, shape), _INT64)
+        return reduced(fold_monoid(np.add, _INT64), spread, None, axes, keepdims) if axes else spread
+
+    return number
 
 
 def _squares(
     a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, given_mean: Any
-) -> tuple[Node, int | Node | None, np.dtype]:
-    """Sum of squared deviations, how many there are, and the dtype of the variance.
+) -> tuple[Node, int | Callable[[], Node], np.dtype, bool]:
+    """Sum of squared deviations, how many there are, the dtype of the variance, whether the sum has been divided.
 
-    The number is a node where a mask decides it, and None where the sum has been divided by it.
+    The number is grown by a call where a mask decides it.
     """
     node = operand(a)
     work, result = _float_dtypes(node.dtype, dtype)
@@ -194,35 +222,34 @@ def _squares(
     device_dtype(work, wrap(node).device)
     if given_mean is _NO:
         given_mean = None
-    if given_mean is None and work.kind not in "fc":  # sums in integers, as NumPy's
+    # sums in integers, and in the real part of complex values, as NumPy's
+    if given_mean is None and (work.kind not in "fc" or (node.dtype.kind == "c" and work.kind == "f")):
         given_mean = mean(a, axis, dtype, keepdims=True, where=where)
-    elif node.dtype.kind == "c" and work.kind == "f":
-        node = narrowed(node, work)
     real = np.dtype(work.char.lower()) if work.kind == "c" else work
-    result = np.dtype(result.char.lower()) if result.kind == "c" else result
+    if dtype is None and result.kind == "c":
+        result = real
     node, mask, axis = split_mask(node, axis, where)
-    axes = axes_of(node, axis)
+    axes = averaged_axes(node, axis)
     count = math.prod(node.shape[i] for i in axes)
     if count == 0:
-        return full_node(0, real, kept_shape(node.shape, axes, keepdims)), 0, result
+        return full_node(0, real, kept_shape(node.shape, axes, keepdims)), 0, result, False
     if given_mean is None and axes:
         divided = mask is not None and ddof == 0
         monoid = statistic_monoid("variance" if divided else "moments", work)
         total = reduced(monoid, node, mask, axes, keepdims)
-        if divided:
-            return total, None, result
     else:
+        divided = False
         about = node if given_mean is None else operand(given_mean)
         value = wrap(_squared_distance(node, about, work))
         chosen = True if mask is None else wrap(mask)
         total = ufunc_reduce(np.add, value, axis, real, None, keepdims, _NO, chosen)._node
-    number = count if mask is None else _counted(mask, node.shape, axes, keepdims)
-    return total, number, result
+    number = count if mask is None else _counting(mask, node.shape, axes, keepdims)
+    return total, number, result, divided
 
 
 def _squared_distance(node: Node, about: Node, work: np.dtype) -> Node:
     if work.kind in "fc":
-        node = ufunc_calls.cast(node, work)
+        node = ufunc_calls.cast(node, np.result_type(node.dtype, work) if node.dtype.kind == "c" else work)
     return squared_magnitude(applied(np.subtract, node, about))
 
 
@@ -247,24 +274,34 @@ def variance(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    total, number, result = _squares(a, axis, dtype, ddof, keepdims, where, given_mean)
-    if number is None:
-        return total, result
+    total, number, result, divided = _squares(a, axis, dtype, ddof, keepdims, where, given_mean)
     exact = total.dtype if total.dtype.kind == "f" else _FLOAT64
     total = ufunc_calls.cast(total, exact)
-    zero = scalar_node(0, exact)
-    if not isinstance(number, Node):
+    if isinstance(number, int):
         if number - ddof <= 0:
-            warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
+            callers.warn(_NO_FREEDOM, RuntimeWarning)
         divisor = scalar_node(builtins.max(number - ddof, 0), exact)
         return applied(np.true_divide, total, divisor), result
+    found = total if divided else _over_freedom(total, number(), ddof, undefined)
+    if operand(a).op is not COMPRESS:
+        _warn_of_none(_NO_FREEDOM, found, number, ddof)
+    return found, result
+
+
+_NO_FREEDOM = "Degrees of freedom <= 0 for slice"
+
+
+def _over_freedom(total: Node, number: Node, ddof: Any, undefined: bool) -> Node:
+    """Sums divided by how many degrees of freedom each has."""
+    exact = total.dtype
+    zero = scalar_node(0, exact)
     freedom = applied(np.subtract, ufunc_calls.cast(number, exact), scalar_node(ddof, exact))
     freedom = applied(np.maximum, freedom, zero)
     found = applied(np.true_divide, total, freedom)
     if undefined:
         some = applied(np.greater, freedom, zero)
         found = build.nary(select_loop(exact), (some, found, scalar_node(np.nan, exact)))
-    return found, result
+    return found
 
 
 def var(
@@ -302,7 +339,15 @@ def std(
 ) -> DeviceArray:  # fmt: skip
     """Standard deviation over axes: the square root of `var`, in the same pass."""
     node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return finished(ufunc_calls.cast(applied(np.sqrt, node), result), out)
+    return finished(deviation(node, result, out), out)
+
+
+def deviation(node: Node, dtype: np.dtype, out: Any) -> Node:
+    """The root of a variance, in the dtype of the variance; NumPy has none where that is one of integers."""
+    if dtype.kind in "biu" and (node.shape or out is not None):
+        empty = np.empty(0, dtype)
+        np.sqrt(empty, out=empty)
+    return ufunc_calls.cast(applied(np.sqrt, node), dtype)
 
 
 def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:

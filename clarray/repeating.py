@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, as_array
 from clarray.creation import asarray, zeros
-from clarray.expr.view import View, as_shape, normalize_axis
+from clarray.expr.view import View, as_shape, line_axis
 from clarray.gathering import take
 from clarray.manipulation import ravel, reshape
 from clarray.plan.remap import WRAP
@@ -83,9 +83,9 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
     """
     device = ufunc_calls.device_of_operands((a, repeats))
     array = as_array(a, device)
-    if axis is None:
+    axis = None if axis is None else line_axis(axis, array.ndim)
+    if axis is None or not array.ndim:
         array, axis = ravel(array), 0
-    axis = normalize_axis(axis, array.ndim)
     counts = repeats if hasattr(repeats, "dtype") else np.array(repeats, np.intp)
     np.empty(0, counts.dtype).astype(np.intp, casting="safe")  # raises where that could change a number
     if counts.ndim > 1:

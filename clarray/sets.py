@@ -241,8 +241,11 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
     """Sorted values that are in exactly one of two arrays; see `setdiff1d` for the parameters."""
     one, other = _pair(ar1, ar2)
-    if not assume_unique:
-        one, other = unique(one), unique(other)
-    one, other = _promoted(flat(one), flat(other))
+    if assume_unique:  # NumPy takes the caller at the word: what differs from both its neighbours, sorted
+        ordered = sort(joining.concatenate((flat(one), flat(other))))
+        edge = creation.ones(1, bool, device=ordered.device)
+        new = joining.concatenate((edge, ordered[1:] != ordered[:-1], edge)) if ordered.size else edge
+        return ordered[new[1:] & new[:-1]]
+    one, other = _promoted(unique(one), unique(other))
     parts = _selected(one, _member(one, other, True)), _selected(other, _member(other, one, True))
     return sort(joining.concatenate(parts))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray import creation, joining, products, reductions, ufunc_calls
+from clarray import callers, creation, joining, products, reductions, ufunc_calls
 from clarray.array import DeviceArray, as_array
 from clarray.hostdata import device_dtype
 from clarray.manipulation import broadcast_to
@@ -151,7 +150,7 @@ def cov(
     mean, total = average(rows, 1, weights, returned=True)
     fact = _degrees(1 - bool(bias) if ddof is None else ddof, count, total[0], weights, importances)
     if fact <= 0:
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+        callers.warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
         fact = 0.0
     centred = (rows - mean[:, None]).evaluate()
     turned = (centred if weights is None else (centred * weights).astype(centred.dtype)).T

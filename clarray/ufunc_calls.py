@@ -220,7 +220,7 @@ def _deliver(node: Node, target: Any, where: Any, device: Device) -> Any:
         return settled(node)
     mask = None
     if where is not True:
-        mask = _where(where, device)
+        mask = mask_node(where, device)
         if target is None:
             from clarray.creation import zeros
 
@@ -232,8 +232,12 @@ def _deliver(node: Node, target: Any, where: Any, device: Device) -> Any:
     return target
 
 
-def _where(where: Any, device: Device) -> Node:
-    mask = where._node if isinstance(where, arrays.DeviceArray) else array_node(where, device)
+def mask_node(where: Any, device: Device) -> Node:
+    """A ufunc's ``where=`` on the device: an array of bools, or the truth of anything that is no array."""
+    if isinstance(where, arrays.DeviceArray):
+        mask = where._node
+    else:
+        mask = array_node(where if isinstance(where, np.ndarray | np.generic) else np.asarray(where, bool), device)
     if mask.dtype != _BOOL:
         raise TypeError(f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'")
     return mask

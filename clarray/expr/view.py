@@ -89,10 +89,22 @@ def numpy_error(shape: Shape, request: Callable[[np.ndarray], object]) -> NoRetu
 
 
 def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
-    """Give an axis as 0 <= axis < ndim, or raise `numpy.exceptions.AxisError`."""
+    """Give an axis as 0 <= axis < ndim, or raise `numpy.exceptions.AxisError`; a bool is no axis, as in NumPy's C."""
     if type(axis) is int and 0 <= axis < ndim:
         return axis
-    return normalize_axis_index(operator.index(axis), ndim, prefix)
+    return normalize_axis_index(_integer(axis), ndim, prefix)
+
+
+def _integer(value: Any) -> int:
+    """Give the int that an object stands for; TypeError for a bool, which NumPy's C refuses as an axis or an extent."""
+    if isinstance(value, bool | np.bool):
+        raise TypeError("an integer is required")
+    return operator.index(value)
+
+
+def line_axis(axis: Any, ndim: int) -> int:
+    """Give the axis of a function along lines: a 0-d array is a line of one element, whose axis is 0 or -1."""
+    return normalize_axis(axis, ndim or 1)
 
 
 def normalize_axes(axis: Any, ndim: int) -> Shape:
@@ -104,7 +116,7 @@ def normalize_axes(axis: Any, ndim: int) -> Shape:
         if len(set(axes)) != len(axes):
             raise ValueError("duplicate value in 'axis'")
         return tuple(axes)
-    axis = operator.index(axis)
+    axis = _integer(axis)
     if ndim == 0 and axis in (0, -1):
         return ()
     return (normalize_axis(axis, ndim),)

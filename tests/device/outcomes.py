@@ -1,0 +1,90 @@
+"""What a call does, written once and run as NumPy's and as clarray's: all that a caller sees of it is compared."""
+
+from __future__ import annotations
+
+import warnings
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import clarray
+
+from .closeness import skip_without_float64
+
+ULPS = 64  # of the largest value: functions that round differently are another test's subject
+
+
+def outcome(code: str, xp: ModuleType) -> tuple[Any, Exception | None, list[str]]:
+    """Value, exception and categories of warnings of an expression in `xp`.
+
+    NumPy's floating-point warnings are not among them: no device gives them.
+    """
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        try:
+            value, error = _settled(eval(code, {"xp": xp, "np": np})), None
+        except Exception as raised:
+            value, error = None, raised
+    return value, error, sorted({each.category.__name__ for each in caught})
+
+
+def _settled(value: Any) -> Any:
+    """Evaluate what is pending: an error may wait there."""
+    if isinstance(value, clarray.DeviceArray):
+        value.evaluate()
+    elif isinstance(value, tuple | list):
+        for each in value:
+            _settled(each)
+    return value
+
+
+def difference(code: str) -> str | None:
+    """Say what differs between an expression in NumPy and in clarray; None where nothing does."""
+    theirs, expected, warned = outcome(code, np)
+    ours, error, warnings_ = outcome(code, clarray)
+    skip_without_float64(error)
+    if expected is not None:
+        if error is None:
+            return f"NumPy raises {expected!r}, clarray gives {ours!r}"
+        return None if isinstance(error, type(expected)) else f"{error!r} instead of {expected!r}"
+    if error is not None:
+        return f"{error!r}, NumPy gives {theirs!r}"
+    found = _unlike(ours, theirs)
+    if found is None and warnings_ != warned:
+        found = f"warnings {warnings_} instead of {warned}"
+    return found
+
+
+def _unlike(ours: Any, theirs: Any) -> str | None:
+    if isinstance(theirs, np.ndarray | np.generic):
+        return _unlike_array(ours, np.asarray(theirs))
+    if type(ours).__name__ != type(theirs).__name__:
+        return f"{type(ours).__name__} instead of {type(theirs).__name__}"
+    if isinstance(theirs, tuple | list):
+        if len(ours) != len(theirs):
+            return f"{len(ours)} results instead of {len(theirs)}"
+        return next(filter(None, map(_unlike, ours, theirs)), None)
+    same = ours == theirs or (ours != ours and theirs != theirs)
+    return None if same else f"{ours!r} instead of {theirs!r}"
+
+
+def _unlike_array(ours: Any, theirs: np.ndarray) -> str | None:
+    if not isinstance(ours, clarray.DeviceArray):
+        return f"{type(ours).__name__} instead of an array"
+    mine, other = (ours.dtype, ours.shape), (theirs.dtype, theirs.shape)
+    if mine != other:
+        return f"{mine} instead of {other}"
+    host = clarray.asnumpy(ours)
+    if not _close(host, theirs):
+        return f"{host!r} instead of {theirs!r}"
+    layout = [(flags.c_contiguous, flags.f_contiguous) for flags in (ours.flags, theirs.flags)]
+    return None if layout[0] == layout[1] else f"contiguous (C, F) {layout[0]} instead of {layout[1]}"
+
+
+def _close(ours: np.ndarray, theirs: np.ndarray) -> bool:
+    if theirs.dtype.kind not in "fc":
+        return np.array_equal(ours, theirs)
+    scale = np.abs(theirs[np.isfinite(theirs)]).max(initial=0)
+    bound = float(ULPS * np.finfo(theirs.dtype).eps * scale)
+    return np.allclose(ours, theirs, rtol=0, atol=bound, equal_nan=True)

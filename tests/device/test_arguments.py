@@ -1,0 +1,166 @@
+"""Arguments that nobody means to pass, and those that NumPy has rules of its own for: the same outcome.
+
+Each line is an expression in ``xp``, run as NumPy and as clarray: values, dtypes, shapes, layouts, exceptions and
+warnings are compared. Inputs repeat, so that few kernels are compiled.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from .outcomes import difference
+
+INPUTS = {
+    "MATRIX": "xp.array([[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]], 'f4')",
+    "COMPLEX": "xp.array([[3 - 1j, 1, 4j, 1], [5, 9, 2, 6]], 'c8')",
+    "NANS": "xp.full((2, 3), np.nan, 'f4')",
+    "SOME": "xp.array([[1, np.nan, 2], [np.nan, np.nan, np.nan]], 'f4')",
+    "MASK": "xp.array([True, False, True, True])",
+    "FORTRAN": "xp.asfortranarray(xp.array([[3, 1, 4, 1], [5, 9, 2, 6]], 'f4'))",
+}
+TABLE = """
+# dtypes of statistics
+MATRIX.var(dtype='c8')
+MATRIX.std(0, dtype='c8')
+COMPLEX.var(dtype='f4')
+COMPLEX.std(1, dtype='f4')
+COMPLEX.var(dtype='c8')
+COMPLEX.var()
+COMPLEX.std(0)
+COMPLEX.mean(1, dtype='f4')
+COMPLEX.var(1, dtype='f4', where=MASK)
+COMPLEX.sum(dtype='f4')
+COMPLEX.var(dtype=int)
+MATRIX.var(0, dtype='i1')
+MATRIX.std(0, dtype='i1')
+MATRIX.std(dtype=int)
+MATRIX.std(0, dtype=bool)
+xp.nanmean(SOME, dtype=int)
+xp.nanvar(SOME, 0, dtype=int)
+xp.nanstd(SOME, out=xp.zeros((), int))
+xp.nanvar(COMPLEX, dtype='f4')
+xp.nanstd(COMPLEX, 0)
+# lines of 0-d arrays
+xp.compress([True], xp.array(3), axis=0)
+xp.compress([False], xp.array(3), axis=-1)
+xp.array(3).repeat(2, axis=0)
+xp.array(3).repeat([2], axis=-1)
+xp.array(3).repeat(2, axis=1)
+xp.take(xp.array(3), [0, 0], axis=0)
+xp.take(xp.array(3), 0, axis=1)
+# warnings of what is empty
+NANS[:0].mean(0)
+NANS[:0].mean()
+NANS[:0].var()
+NANS[:0].std(1)
+MATRIX[0].var(ddof=4)
+MATRIX.mean(where=~MASK)
+MATRIX.mean(1, where=MASK & False)
+MATRIX.var(0, where=MASK & False)
+MATRIX.var(1, where=MASK, ddof=3)
+MATRIX.var(1, where=MASK, ddof=2)
+MATRIX.std(where=MASK & False)
+xp.nanmean(NANS, 0)
+xp.nanmean(SOME, 1)
+xp.nanmean(SOME)
+xp.nanmean(NANS[:0], 0)
+xp.nanvar(NANS, 0)
+xp.nanvar(SOME, 1)
+xp.nanstd(SOME, 1, ddof=2)
+xp.nanstd(SOME)
+xp.nanmax(NANS, 0)
+xp.nanmin(SOME, 1)
+xp.nanmax(SOME)
+xp.nanmin(NANS)
+xp.nanmax(NANS[:0])
+xp.nanmedian(SOME, 1)
+xp.nanpercentile(SOME, 50, axis=1)
+xp.nanargmax(SOME, 1)
+xp.nansum(NANS)
+# masks
+MATRIX.sum(1, where=[1, 0, 1, 1])
+MATRIX.sum(where=1)
+MATRIX.sum(1, where=xp.array([1, 0, 1, 1]))
+# einsum
+xp.einsum('ii', xp.ones((1, 5)))
+xp.einsum('ii->i', xp.ones((5, 1)))
+xp.einsum('iij->j', xp.ones((1, 5, 2)))
+xp.einsum('ij,jk', xp.ones((3, 1)), xp.ones((5, 2)))
+xp.einsum('ij,jk', xp.ones((3, 4)), xp.ones((5, 2)))
+# indices
+xp.unravel_index(xp.array([1]), (2, 3), order='f')
+xp.unravel_index(xp.array([1]), (2, 3), order=None)
+xp.unravel_index(xp.array([1]), (2, 3), order='A')
+xp.mgrid[0:5]
+xp.mgrid[:5]
+xp.mgrid[::2]
+xp.mgrid[0:None]
+xp.mgrid[0:5:None]
+xp.mgrid[0:3, None]
+xp.mgrid[5]
+xp.ogrid[None:5]
+xp.ogrid[0:5, None]
+xp.ogrid[1:4:2]
+xp.ogrid[0:1:3j]
+xp.mgrid[0:5:0]
+xp.argwhere(MATRIX > 3)
+xp.argwhere(MATRIX[0] > 3)
+xp.argwhere(xp.array(1))
+xp.argwhere(xp.array(0))
+# sets
+xp.setxor1d(xp.array([3, 3, 1, 2]), xp.array([2, 5]), assume_unique=True)
+xp.setxor1d(xp.array([[3, 1], [2, 9]]), xp.array([[2, 5]]), assume_unique=True)
+xp.setxor1d(xp.zeros(0, int), xp.zeros(0, int), assume_unique=True)
+"""
+SYSTEMATIC = {
+    "axes of 0-d arrays": [
+        f"xp.{name}(xp.array(3.), axis={axis})"
+        for name in ("sum", "mean", "std", "var", "max", "cumsum", "argmax", "median", "ptp", "nanmean", "nanvar")
+        for axis in ("None", "0", "-1", "1", "(0,)")
+    ],
+    "flags of reductions": [
+        f"MATRIX.{name}({given})"
+        for name in ("sum", "any", "max")
+        for given in (
+            *("axis=True", "axis=(True,)", "axis=1.0", "axis='0'", "axis=[0]", "axis=np.int64(0)", "axis=(0, 0)"),
+            *("0, keepdims=1", "0, keepdims=None", "0, keepdims='x'", "0, keepdims=[]", "0, keepdims=2.5"),
+            *("out=(xp.zeros((), 'f4'),)", "out=[0]", "out=3", "out=xp.zeros(2, 'f4')"),
+        )
+    ],
+    "orders of indices": [
+        f"xp.ravel_multi_index((xp.array([1]), xp.array([1])), (2, 3), order={order})"
+        for order in ("'C'", "'F'", "'c'", "'f'", "None", "'A'", "'K'", "'bad'", "1")
+    ],
+    "bins": [
+        f"xp.digitize(xp.array([1., 2, np.nan]), np.array({edges}), right={right})"
+        for edges in ("[0, 1, np.nan]", "[np.nan, 1, 0]", "[np.nan]", "[np.nan, np.nan]", "[1, 1, 0.]", "[1., 1]")
+        for right in (True, False)
+    ],
+}
+
+
+def _subjects() -> dict[str, list[str]]:
+    """The calls of the table by the line that stands above them, and those that are made."""
+    found: dict[str, list[str]] = {}
+    for line in TABLE.strip().splitlines():
+        if line.startswith("# "):
+            calls = found[line[2:]] = []
+        else:
+            calls.append(line)
+    return found | SYSTEMATIC
+
+
+CALLS = _subjects()
+
+
+@pytest.mark.parametrize("subject", CALLS)
+def test_arguments(subject: str) -> None:
+    found = {}
+    for call in CALLS[subject]:
+        code = call
+        for name, value in INPUTS.items():
+            code = code.replace(name, value)
+        unlike = difference(code)
+        if unlike is not None:
+            found[call] = unlike
+    assert not found, "\n".join(f"{call}\n    {unlike}" for call, unlike in found.items())
