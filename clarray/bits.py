@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray.array import DeviceArray
 from clarray.creation import asarray, ascontiguousarray
-from clarray.expr.view import normalize_axis
+from clarray.expr.axes import strict_axis
 from clarray.manipulation import moveaxis, ravel
 from clarray.plan.remap import CONSTANT
 from clarray.reinterpreting import view
@@ -61,7 +61,7 @@ def _lines(array: DeviceArray, axis: int | None) -> tuple[DeviceArray, int]:
     """The array with an axis last, or flattened."""
     if axis is None or not array.ndim:
         return ravel(array), 0
-    axis = normalize_axis(axis, array.ndim)
+    axis = strict_axis(axis, array.ndim)
     return moveaxis(array, axis, -1), axis
 
 

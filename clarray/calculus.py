@@ -13,8 +13,8 @@ from clarray import scans
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.composing import Operand, applied, as_operand, chosen
 from clarray.creation import empty
+from clarray.expr.axes import normalize_axis
 from clarray.expr.node import Node
-from clarray.expr.view import normalize_axis
 from clarray.hostdata import device_dtype
 from clarray.manipulation import imag, real, reshape
 from clarray.ufunc_calls import assign, cast, device_of_operands, settled

@@ -13,8 +13,9 @@ from clarray.creation import copy, ones
 from clarray.evaluate.compact import positions
 from clarray.evaluate.gather import Named, gather_named, scatter_named
 from clarray.expr import build
+from clarray.expr.axes import line_axis, normalize_axis
 from clarray.expr.node import Node
-from clarray.expr.view import Shape, View, contiguous, line_axis, normalize_axis
+from clarray.expr.view import Shape, View, contiguous
 from clarray.gathering import check_out, cycled, delivered, fitted, own_leaf
 from clarray.windows import view_of
 

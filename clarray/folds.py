@@ -17,8 +17,9 @@ from clarray.evaluate import evaluate
 from clarray.evaluate.at import update
 from clarray.evaluate.gather import OutOfBounds, resolved
 from clarray.evaluate.scan import reduce_segments, scan
+from clarray.expr.axes import strict_axis
 from clarray.expr.node import MASKED, Node
-from clarray.expr.view import broadcast_shapes, index, is_basic, normalize_axis
+from clarray.expr.view import broadcast_shapes, index, is_basic
 from clarray.hostdata import device_dtype
 from clarray.operands import array_node
 from clarray.ops.monoids import Monoid, fold_monoid
@@ -59,7 +60,7 @@ def _axis(axis: Any, ndim: int, method: str) -> int:
         if len(axis) != 1:
             raise ValueError(f"{method} does not allow multiple axes")
         axis = axis[0]
-    return normalize_axis(axis, ndim)
+    return strict_axis(axis, ndim)
 
 
 def _target(out: Any) -> DeviceArray | None:

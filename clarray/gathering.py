@@ -12,8 +12,9 @@ from clarray.array import DeviceArray, as_array, empty, wrap
 from clarray.evaluate import evaluate
 from clarray.evaluate.gather import Named, OutOfBounds, gather_named, scatter_named
 from clarray.expr import node as nodes
+from clarray.expr.axes import line_axis, normalize_axis
 from clarray.expr.node import MASKED, Node
-from clarray.expr.view import Shape, View, contiguous, line_axis, normalize_axis
+from clarray.expr.view import Shape, View, contiguous
 from clarray.operands import array_node
 from clarray.windows import view_of
 

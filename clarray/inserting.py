@@ -10,7 +10,7 @@ import numpy as np
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, as_array
 from clarray.creation import array, empty
-from clarray.expr.view import normalize_axes, normalize_axis
+from clarray.expr.axes import normalize_axes, normalize_axis
 from clarray.gathering import take
 from clarray.indexing import copyto
 from clarray.manipulation import moveaxis, ravel

@@ -13,7 +13,7 @@ from clarray.array import DeviceArray, as_array
 from clarray.creation import ascontiguousarray, empty
 from clarray.evaluate import evaluate
 from clarray.evaluate.join import join
-from clarray.expr.view import normalize_axis
+from clarray.expr.axes import normalize_axis, strict_axis
 from clarray.indexing import copyto
 from clarray.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, reshape
 from clarray.operands import weak_type
@@ -136,7 +136,7 @@ def _joined_shape(parts: list[DeviceArray], axis: int) -> tuple[tuple[int, ...],
     first = parts[0].shape
     if not first:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
-    axis = normalize_axis(axis, len(first))
+    axis = strict_axis(axis, len(first))
     shape = list(first)
     for number, part in enumerate(parts[1:], 1):
         if part.ndim != len(first):

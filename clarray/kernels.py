@@ -10,8 +10,9 @@ from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate, write
 from clarray.evaluate.scan import scan
 from clarray.expr import build
+from clarray.expr.axes import normalize_axes, normalize_axis
 from clarray.expr.node import MASKED, Node, leaf
-from clarray.expr.view import View, contiguous, normalize_axes, normalize_axis
+from clarray.expr.view import View, contiguous
 from clarray.expr.view import index as window_of
 from clarray.kernel_arguments import Declared, Types, bind, declared, dtype_of
 from clarray.kernel_base import (

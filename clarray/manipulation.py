@@ -13,6 +13,7 @@ import numpy as np
 from clarray.array import DeviceArray
 from clarray.creation import asarray
 from clarray.expr import view as views
+from clarray.expr.axes import normalize_axes, normalize_axis
 from clarray.hostdata import axis_order
 from clarray.windows import read_only, view_of, viewed, window
 
@@ -112,7 +113,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
     """Move one axis before another one, as a view."""
     array = asarray(a)
     n = array.ndim
-    axis = views.normalize_axis(axis, n)
+    axis = normalize_axis(axis, n)
     first = start + n if start < 0 else start
     if not 0 <= first <= n:
         raise np.exceptions.AxisError(f"'start' arg requires {-n} <= start < {n + 1}, but {start} was passed in")
@@ -300,6 +301,6 @@ def size(a: Any, axis: Any = None) -> int:
         return a.size if hasattr(a, "size") else np.size(a)
     extents = shape(a)
     count = 1
-    for one in views.normalize_axes(axis, len(extents)):
+    for one in normalize_axes(axis, len(extents)):
         count *= extents[one]
     return count

@@ -13,8 +13,8 @@ from clarray.composing import applied
 from clarray.contraction import conjugate, contract
 from clarray.einsums import einsum, einsum_path
 from clarray.expr import build
+from clarray.expr.axes import normalize_axis
 from clarray.expr.node import Node
-from clarray.expr.view import normalize_axis
 from clarray.hostdata import device_dtype
 from clarray.ops.ufuncs import find_loop
 from clarray.ufunc_calls import assign, call, cast, device_of_operands, settled

@@ -12,8 +12,9 @@ from numpy.exceptions import ComplexWarning
 from clarray import callers, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.expr import build
+from clarray.expr.axes import normalize_axes, strict_axis
 from clarray.expr.node import COMPRESS, Node
-from clarray.expr.view import broadcast_shapes, normalize_axes, normalize_axis
+from clarray.expr.view import broadcast_shapes
 from clarray.hostdata import device_dtype
 from clarray.operands import scalar_node
 from clarray.ops.monoids import Monoid, Reduction, accumulator, fold_monoid, reduction_op
@@ -40,7 +41,7 @@ def averaged_axes(node: Node, axis: Any) -> tuple[int, ...]:
     """The axes of a mean or a variance, which NumPy counts itself: a 0-d array has none of them."""
     axes = axes_of(node, axis)
     if not node.shape and axis is not None and axis != ():
-        normalize_axis(axis, 0)
+        strict_axis(axis, 0)
     return axes
 
 

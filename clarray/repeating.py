@@ -10,7 +10,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, as_array
 from clarray.creation import asarray, zeros
-from clarray.expr.view import View, as_shape, line_axis
+from clarray.expr.axes import line_axis
+from clarray.expr.view import View, as_shape
 from clarray.gathering import take
 from clarray.manipulation import ravel, reshape
 from clarray.plan.remap import WRAP

@@ -10,7 +10,7 @@ import numpy as np
 from clarray import reductions
 from clarray.array import DeviceArray, as_array
 from clarray.creation import empty
-from clarray.expr.view import normalize_axis
+from clarray.expr.axes import normalize_axis, strict_axis
 from clarray.folds import accumulate, accumulated_dtype
 from clarray.joining import concatenate
 from clarray.manipulation import atleast_1d, broadcast_to, ravel
@@ -76,7 +76,7 @@ def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, includ
         axis = 0
     if not include_initial:
         return accumulate(ufunc, array, axis, dtype, out)
-    place = normalize_axis(operator.index(axis), array.ndim)
+    place = strict_axis(axis, array.ndim)
     if out is None:
         shape = (*array.shape[:place], array.shape[place] + 1, *array.shape[place + 1 :])
         dtype = accumulated_dtype(ufunc, array, dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 from clarray.array import DeviceArray
 from clarray.creation import asarray
-from clarray.expr.view import normalize_axis
+from clarray.expr.axes import normalize_axis
 from clarray.manipulation import moveaxis
 
 __all__ = ["array_split", "dsplit", "hsplit", "split", "unstack", "vsplit"]

@@ -13,7 +13,9 @@ from math import prod
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from clarray.expr.axes import normalize_axes, normalize_axis
 
 Shape = tuple[int, ...]
 
@@ -86,40 +88,6 @@ def numpy_error(shape: Shape, request: Callable[[np.ndarray], object]) -> NoRetu
 
 
 # Axes and shapes ------------------------------------------------------------------------------
-
-
-def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
-    """Give an axis as 0 <= axis < ndim, or raise `numpy.exceptions.AxisError`; a bool is no axis, as in NumPy's C."""
-    if type(axis) is int and 0 <= axis < ndim:
-        return axis
-    return normalize_axis_index(_integer(axis), ndim, prefix)
-
-
-def _integer(value: Any) -> int:
-    """Give the int that an object stands for; TypeError for a bool, which NumPy's C refuses as an axis or an extent."""
-    if isinstance(value, bool | np.bool):
-        raise TypeError("an integer is required")
-    return operator.index(value)
-
-
-def line_axis(axis: Any, ndim: int) -> int:
-    """Give the axis of a function along lines: a 0-d array is a line of one element, whose axis is 0 or -1."""
-    return normalize_axis(axis, ndim or 1)
-
-
-def normalize_axes(axis: Any, ndim: int) -> Shape:
-    """Give the axes of a reduction, sorted: None means all, and 0-d arrays accept 0 and -1."""
-    if axis is None:
-        return tuple(range(ndim))
-    if isinstance(axis, tuple):
-        axes = sorted(normalize_axis(one, ndim) for one in axis)
-        if len(set(axes)) != len(axes):
-            raise ValueError("duplicate value in 'axis'")
-        return tuple(axes)
-    axis = _integer(axis)
-    if ndim == 0 and axis in (0, -1):
-        return ()
-    return (normalize_axis(axis, ndim),)
 
 
 MAX_DIMENSIONS = 64  # NumPy's limit

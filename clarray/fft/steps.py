@@ -16,8 +16,8 @@ from clarray import creation, manipulation
 from clarray.array import DeviceArray, empty, wrap
 from clarray.contraction import conjugate
 from clarray.evaluate import evaluate
+from clarray.expr.axes import normalize_axis
 from clarray.expr.node import Node
-from clarray.expr.view import normalize_axis
 from clarray.fft.plans import Key, find_plan
 from clarray.hostdata import device_dtype
 from clarray.ufunc_calls import cast

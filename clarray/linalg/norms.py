@@ -9,8 +9,8 @@ import numpy as np
 from clarray import manipulation, reductions
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.composing import applied
+from clarray.expr.axes import normalize_axes, normalize_axis
 from clarray.expr.node import Node
-from clarray.expr.view import normalize_axes, normalize_axis
 from clarray.hostdata import device_dtype
 from clarray.linalg.factorizations import svdvals
 from clarray.reductions import squared_magnitude

@@ -1,0 +1,50 @@
+"""What ``axis=`` means: one axis, the axes of a reduction, the axis of a function along lines.
+
+NumPy's functions in C refuse a bool as an axis, those in Python take it.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+
+def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
+    """Give an axis as 0 <= axis < ndim, or raise `numpy.exceptions.AxisError`."""
+    if type(axis) is int and 0 <= axis < ndim:
+        return axis
+    return normalize_axis_index(operator.index(axis), ndim, prefix)
+
+
+def strict_axis(axis: Any, ndim: int) -> int:
+    """Give an axis as `normalize_axis` does; TypeError for a bool."""
+    return normalize_axis(axis if type(axis) is int else _integer(axis), ndim)
+
+
+def line_axis(axis: Any, ndim: int) -> int:
+    """Give the axis of a function along lines: a 0-d array is a line of one element, whose axis is 0 or -1."""
+    return strict_axis(axis, ndim or 1)
+
+
+def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Give the axes of a reduction, sorted: None means all, and 0-d arrays accept 0 and -1."""
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, tuple):
+        axes = sorted(strict_axis(one, ndim) for one in axis)
+        if len(set(axes)) != len(axes):
+            raise ValueError("duplicate value in 'axis'")
+        return tuple(axes)
+    axis = _integer(axis)
+    if ndim == 0 and axis in (0, -1):
+        return ()
+    return (normalize_axis(axis, ndim),)
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, bool | np.bool):
+        raise TypeError("an integer is required for the axis")
+    return operator.index(value)
