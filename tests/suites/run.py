@@ -135,6 +135,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("-n", type=int, default=1, help="processes (more than one: pytest-xdist)")
     parser.add_argument("--out", type=Path, default=Path("suite-results"), help="folder for the log and the outcomes")
     parser.add_argument("--only", nargs="+", help="parts of the suite, as the table names them or as paths below it")
+    parser.add_argument("--brief", action="store_true", help="of each test only the first parameters")
     parser.add_argument("--checkout", type=Path, help="for array-api: a checkout of data-apis/array-api-tests")
     parser.add_argument("--examples", type=int, default=200, help="for array-api: Hypothesis' examples per test")
     parser.add_argument("-k", help="pytest's expression that chooses tests")
@@ -161,6 +162,8 @@ def start(options: argparse.Namespace, run: Run) -> int:
         "SUITE_BACKEND": options.backend,
         "SUITE_RESULTS": str(options.out / "results.jsonl"),
     }
+    if options.brief:
+        environment["SUITE_BRIEF"] = "1"
     if options.device and options.backend == "clarray":
         environment["CLARRAY_DEVICE"] = options.device
     with (options.out / "log.txt").open("w") as log:

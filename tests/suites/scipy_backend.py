@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -35,9 +36,16 @@ def clarray_parameter() -> object:
 PARAMETERS = (clarray_parameter(),) if BACKEND == "clarray" else None
 
 
+def devices(xp: ModuleType) -> list[object]:
+    """SciPy's fixture of this name as SciPy 1.18 has it: before, it adds a list to what is a tuple from 2025.12 on."""
+    return [*xp.__array_namespace_info__().devices(), None]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """The fixture's parameters were fixed when the conftest was imported; tests are made from them here."""
     if PARAMETERS is not None:
         for fixture in metafunc._arg2fixturedefs.get("xp", ()):
             fixture.params = PARAMETERS  # type: ignore[misc]
+        for fixture in metafunc._arg2fixturedefs.get("devices", ()):
+            fixture.func = devices  # type: ignore[misc]
