@@ -54,6 +54,22 @@ class DeviceArray(ArrayMethods):
 
     It behaves as `numpy.ndarray` does. Operations return at once: their result is pending until a value is needed,
     and what is pending is computed in as few passes over memory as possible.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : dtype, optional
+    buffer : DeviceArray or bytes-like, optional
+        Whose memory the array looks at, where `clarray.asarray` would share it; without one the memory is new, and
+        its elements are whatever it held.
+    offset : int, optional
+        Where in the buffer the first element is, in bytes.
+    strides : sequence of int, optional
+        Bytes from one element to the next along each axis.
+    order : {'C', 'F'}, optional
+        Layout, where no strides are given.
+    device : Device, str or int, optional
+        The buffer's, or the current device, when None.
     """
 
     __slots__ = ("_node", "_base", "__weakref__")
@@ -63,8 +79,20 @@ class DeviceArray(ArrayMethods):
     _node: Node
     _base: Any
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise TypeError("make arrays with clarray.array, clarray.asarray, clarray.empty and the like")
+    def __new__(
+        cls, shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0, strides: Any = None,
+        order: str | None = None, *, device: Any = None,
+    ) -> Any:  # fmt: skip
+        made = construction.construct(shape, dtype, buffer, offset, strides, order, device)
+        return made if cls is DeviceArray else subclasses.seen_as(made, cls, None)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__ != "clarray.subclasses":
+            subclasses.keep_class(cls)
+
+    def __array_finalize__(self, obj: Any, /) -> None:
+        """Called by subclasses with the array that a new one is made from, or None; see NumPy's."""
 
     # What it is ---------------------------------------------------------------------------------
 
@@ -74,10 +102,18 @@ class DeviceArray(ArrayMethods):
         node = self._node
         return evaluate(node).shape if node.flags & MASKED else node.shape
 
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        construction.set_shape(self, shape)
+
     @property
     def dtype(self) -> np.dtype:
         """Type of the elements."""
         return self._node.dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        construction.set_dtype(self, dtype)
 
     @property
     def ndim(self) -> int:
@@ -105,6 +141,18 @@ class DeviceArray(ArrayMethods):
         """Bytes from one element to the next along each axis; evaluates the array."""
         itemsize = self.itemsize
         return tuple(s * itemsize for s in evaluate(self._node).strides)
+
+    @strides.setter
+    def strides(self, strides: Any) -> None:
+        construction.set_strides(self, strides)
+
+    @property
+    def data(self) -> memoryview:
+        """A copy of the elements on the host as a read-only memoryview; `clarray.asarray` shares memory."""
+        return memoryview(self.get()).toreadonly()  # type: ignore[arg-type] # before Python 3.12 no ndarray is a Buffer
+
+    def __bytes__(self) -> bytes:
+        return self.tobytes()
 
     @property
     def base(self) -> Any:
@@ -281,11 +329,13 @@ class DeviceArray(ArrayMethods):
 
     @property
     def imag(self) -> DeviceArray:
-        """The imaginary part, as a view where there is one."""
+        """The imaginary part: a view where there is one, else read-only zeros."""
         return manipulation.imag(self)
 
     @imag.setter
     def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
         manipulation.imag(self)[...] = value
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> DeviceArray:
@@ -371,6 +421,7 @@ class DeviceArray(ArrayMethods):
 
 # The chapters build on DeviceArray and its methods on them: they are imported once it exists.
 from clarray import (  # noqa: E402
+    construction,
     conversion,
     creation,
     dlpack,
@@ -379,4 +430,5 @@ from clarray import (  # noqa: E402
     manipulation,
     printing,
     protocols,
+    subclasses,
 )

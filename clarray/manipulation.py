@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from clarray.array import DeviceArray
-from clarray.creation import asarray
+from clarray.creation import asarray, zeros_like
 from clarray.expr import view as views
 from clarray.expr.axes import normalize_axes, normalize_axis
+from clarray.expr.node import READONLY
 from clarray.hostdata import axis_order
 from clarray.windows import read_only, view_of, viewed, window
 
@@ -238,12 +239,12 @@ def real(val: Any) -> DeviceArray:
 
 
 def imag(val: Any) -> DeviceArray:
-    """Take the imaginary parts: a view of a complex array, zeros for any other."""
+    """Take the imaginary parts: a view of a complex array, read-only zeros for any other."""
     array = asarray(val)
     if array.dtype.kind != "c":
-        from clarray.creation import zeros_like
-
-        return zeros_like(array)
+        made = zeros_like(array)
+        made._node.flags |= READONLY
+        return made
     return window(array, views.part(view_of(array), 1), _real_dtype(array.dtype))
 
 

@@ -229,9 +229,9 @@ class ArrayMethods:
         return selecting.round(self, decimals, out)
 
     def conj(self) -> Any:
-        """Complex conjugates."""
+        """Complex conjugates; of real numbers the array itself."""
         array: Any = self
-        return np.conjugate(array)
+        return np.conjugate(array) if array.dtype.kind == "c" else array
 
     conjugate = conj
 
@@ -242,8 +242,8 @@ class ArrayMethods:
     # Memory -------------------------------------------------------------------------------------
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
-        """The same memory as elements of another dtype."""
-        return reinterpreting.view(self, dtype)
+        """The same memory as elements of another dtype, as an array of another class."""
+        return reinterpreting.view(self, dtype, type)
 
     def getfield(self, dtype: Any, offset: int = 0) -> Any:
         """The bytes of every element from an offset on as another dtype: a view, such as of imaginary parts."""

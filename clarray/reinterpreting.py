@@ -12,11 +12,12 @@ from clarray.creation import zeros
 from clarray.expr.overlap import SOMEWHERE, AddressRange
 from clarray.expr.view import View, as_shape
 from clarray.hostdata import device_dtype
+from clarray.subclasses import seen_as
 from clarray.windows import view_of, window
 
 
-def view(array: DeviceArray, dtype: Any = None) -> DeviceArray:
-    """The same memory as elements of another dtype; see `numpy.ndarray.view`.
+def view(array: DeviceArray, dtype: Any = None, kind: Any = None) -> DeviceArray:
+    """The same memory as elements of another dtype, as an array of another class; see `numpy.ndarray.view`.
 
     Raises
     ------
@@ -24,10 +25,20 @@ def view(array: DeviceArray, dtype: Any = None) -> DeviceArray:
         As NumPy: the last axis is not contiguous, or does not hold a whole number of elements. Also where an
         element would begin in the middle of one, which a device cannot read.
     TypeError
-        The device has no such dtype.
+        The device has no such dtype, or the class is none of device arrays.
     """
+    if kind is None and isclass(dtype) and issubclass(dtype, np.ndarray | DeviceArray):
+        dtype, kind = None, dtype
+    made = _of_dtype(array, dtype)
+    if kind is None or kind in (DeviceArray, np.ndarray):
+        return made
+    seen: DeviceArray = seen_as(made, kind, array)
+    return seen
+
+
+def _of_dtype(array: DeviceArray, dtype: Any) -> DeviceArray:
     layout = view_of(array)
-    if dtype is None or (isclass(dtype) and issubclass(dtype, np.ndarray | DeviceArray)):
+    if dtype is None:
         return window(array, layout)
     wanted = device_dtype(dtype, array.device)
     old, new = array.dtype.itemsize, wanted.itemsize

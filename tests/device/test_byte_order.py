@@ -97,6 +97,7 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "view of narrower elements": lambda x: x.view(f"{FOREIGN}i2"),
     "getfield": lambda x: x.getfield(f"{FOREIGN}i2"),
     "setfield": lambda x: x.copy().setfield(1, f"{FOREIGN}i2"),
+    "dtype": lambda x: setattr(x, "dtype", OTHER),
     "astype function": lambda x: np.astype(x, OTHER),
     "sum": lambda x: x.sum(dtype=OTHER),
     "prod": lambda x: x.prod(0, OTHER),

@@ -260,8 +260,9 @@ def test_manners() -> None:
     class Mine(clarray.DeviceArray):
         pass
 
-    plain = (int, float, bool, complex, list, tuple, type(None), str, np.ndarray, np.memmap, np.float32, np.int8, Mine)
+    plain = (int, float, bool, complex, list, tuple, type(None), str, np.ndarray, np.memmap, np.float32, np.int8)
     assert {kind: manner_of(kind) for kind in plain} == dict.fromkeys(plain, Manner.PLAIN)
+    assert manner_of(Mine) is Manner.ASKED
     assert manner_of(np.matrix) is manner_of(Named) is manner_of(np.ma.MaskedArray) is Manner.KEPT
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 
 import numpy as np
 
@@ -235,3 +236,53 @@ def option_price():
     below = [(1 + math.erf(v / math.sqrt(2))) / 2 for v in (d, d - spread)]
     exact = spot * below[0] - strike * math.exp(-rate) * below[1]
     return float(paid.mean()), float(paid.std() / math.sqrt(paid.size)), exact
+
+
+def records_of_a_file():
+    count, width = 6, 4
+    raw = bytearray(struct.pack("<2i", count, width)) + struct.pack(f"<{count * width}h", *range(count * width))
+    count, width = (int(n) for n in np.ndarray(2, dtype="<i4", buffer=raw))
+    samples = np.ndarray((count, width), "<i2", raw, offset=8)
+    column = np.ndarray(count, "<i2", raw, 8 + 2 * 3, strides=(2 * width,))
+    mixed = np.ndarray((width, count), dtype=np.float64)
+    for channel in range(width):
+        mixed[channel] = samples[:, channel] - samples[:, channel].mean()
+    table = np.ndarray(shape=(2, 3), dtype=float, order="F")
+    table.fill(0.5)
+    flat = (mixed * 2).copy()
+    flat.shape = -1
+    flat[::5] = 0
+    flat.shape = width, count
+    return samples, column, mixed, flat, table.flags["F_CONTIGUOUS"], bytes(samples[0]), isinstance(flat, np.ndarray)
+
+
+class Signal(np.ndarray):
+    """Samples that know their rate."""
+
+    def __new__(cls, samples, rate):
+        made = np.asarray(samples, dtype=float).view(cls)
+        made.rate = rate
+        return made
+
+    def __array_finalize__(self, source):
+        self.rate = getattr(source, "rate", None)
+
+    @property
+    def seconds(self):
+        return self.shape[-1] / self.rate
+
+    def every(self, step):
+        part = self[..., ::step]
+        part.rate = self.rate / step
+        return part
+
+
+def signals_that_know_their_rate():
+    tone = Signal(np.sin(np.arange(64) * 0.3), 8)
+    louder = 2 * tone + 1
+    louder -= louder.mean()
+    half = louder.every(2)
+    pair = np.abs(half.reshape(2, -1))
+    rates = [one.rate for one in (tone, louder, half, pair, np.sqrt(pair), pair.T, pair.max(axis=0))]
+    assert all(isinstance(one, Signal) for one in (louder, half, pair, half > 0))
+    return tone.seconds, half.seconds, rates, np.asarray(pair).sum(), half.view(np.ndarray)[:5]

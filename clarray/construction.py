@@ -1,0 +1,117 @@
+"""``DeviceArray(...)`` as NumPy's ``ndarray(...)`` is called, and the attributes by which an array's layout is set."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from clarray.array import DeviceArray, wrap
+from clarray.creation import asarray, device_for, plain_order
+from clarray.expr import view as views
+from clarray.expr.node import leaf
+from clarray.expr.overlap import SOMEWHERE, AddressRange
+from clarray.expr.view import View, as_shape
+from clarray.hostdata import device_dtype, new_leaf
+from clarray.reinterpreting import view
+from clarray.windows import view_of, window
+
+_NO_FIT = "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
+
+
+def construct(
+    shape: Any, dtype: Any, buffer: Any, offset: Any, strides: Any, order: str | None, device: Any
+) -> DeviceArray:  # fmt: skip
+    """Make a new array, or one that looks at a buffer; see `DeviceArray`.
+
+    Raises
+    ------
+    TypeError
+        The buffer is too small, or the device has no such dtype.
+    ValueError
+        The strides leave the buffer, or are no multiples of the element's size.
+    """
+    if buffer is None:
+        wanted = device_dtype(dtype, device_for(device))
+        if strides is None:
+            letter = plain_order("F" if order == "F" else "C")
+            return wrap(new_leaf(device_for(device), as_shape(shape), wanted, letter))
+        like = np.ndarray(shape, wanted, strides=strides)  # judges the strides; nothing is written
+        memory = device_for(device).allocate(like.nbytes)
+        return wrap(leaf(memory, like.shape, _in_elements(like.strides, wanted), 0, wanted))
+    if offset < 0:
+        raise ValueError("offset must be non-negative")  # NumPy reads before the buffer
+    if isinstance(buffer, DeviceArray):
+        return _looking_at(buffer, shape, device_dtype(dtype, buffer.device), offset, strides, order)
+    host: np.ndarray = np.ndarray(shape, dtype, buffer, offset, strides, order)  # type: ignore[arg-type]
+    return asarray(host, device=device)
+
+
+def _looking_at(
+    array: DeviceArray, shape: Any, dtype: np.dtype, offset: int, strides: Any, order: str | None
+) -> DeviceArray:  # fmt: skip
+    """Make a window on the memory of an array, which takes it for bytes."""
+    layout = view_of(array)
+    if not layout.contiguous:
+        raise ValueError("ndarray is not contiguous")
+    start = layout.offset * array.itemsize
+    bytes_ = np.asarray(AddressRange(View((array.nbytes,), (1,), 0), 1, SOMEWHERE))
+    like: np.ndarray = np.ndarray(shape, dtype, bytes_, offset, strides, order)  # type: ignore[arg-type] # judges it
+    if (start + offset) % dtype.itemsize:
+        raise _misplaced(dtype)
+    return window(array, View(like.shape, _in_elements(like.strides, dtype), (start + offset) // dtype.itemsize), dtype)
+
+
+def _in_elements(strides: tuple[int, ...], dtype: np.dtype) -> tuple[int, ...]:
+    if any(stride % dtype.itemsize for stride in strides):
+        raise _misplaced(dtype)
+    return tuple(stride // dtype.itemsize for stride in strides)
+
+
+def _misplaced(dtype: np.dtype) -> ValueError:
+    return ValueError(f"elements of {dtype} would not begin at multiples of {dtype.itemsize} bytes")
+
+
+# Attributes ---------------------------------------------------------------------------------------
+
+
+def set_shape(array: DeviceArray, shape: Any) -> None:
+    """``array.shape = shape``: another shape on the same memory, where it needs no copy.
+
+    Raises
+    ------
+    AttributeError
+        It does.
+    ValueError
+        The sizes differ.
+    """
+    found = views.reshape(view_of(array), shape)
+    if found is None:
+        raise AttributeError(_NO_FIT)
+    array._node = window(array, found)._node
+
+
+def set_dtype(array: DeviceArray, dtype: Any) -> None:
+    """``array.dtype = dtype``: the same memory as elements of another dtype, as `view` has it."""
+    array._node = view(array, np.dtype(dtype))._node
+
+
+def set_strides(array: DeviceArray, strides: Any) -> None:
+    """``array.strides = strides``: other steps through the array's memory, all of them inside it."""
+    warnings.warn(
+        "Setting the strides on an array has been deprecated in NumPy 2.4; clarray.lib.stride_tricks.as_strided "
+        "makes a new view",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    layout, size, memory = view_of(array), array.itemsize, array._node.memory
+    assert memory is not None
+    if len(strides) != array.ndim:
+        raise ValueError(f"strides must be same length as shape ({array.ndim})")
+    bytes_ = np.asarray(AddressRange(View((memory.nbytes,), (1,), 0), 1, SOMEWHERE))
+    try:
+        like: np.ndarray = np.ndarray(layout.shape, array.dtype, bytes_, layout.offset * size, strides)
+    except ValueError:
+        raise ValueError("strides is not compatible with available memory") from None
+    array._node = window(array, View(layout.shape, _in_elements(like.strides, array.dtype), layout.offset))._node
