@@ -231,4 +231,5 @@ def sizes(space: GatherSpace, plan: GatherPlan) -> list[int]:
             found += reversed(one)
     else:
         found += [s for (s,), access in zip(steps, placed, strict=True) if access in STEPPED]
-    return found + [x for n in extents for x in divisor(n)] if plan.divides else found
+    # nothing is divided by an extent of 0: every number is out of its bounds
+    return found + [x for n in extents for x in divisor(max(n, 1))] if plan.divides else found

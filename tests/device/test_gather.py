@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import clarray
 
-from .conftest import policy_in_force
+from .conftest import check_same, policy_in_force
 
 HOST = np.arange(60, dtype=np.float32).reshape(3, 4, 5) % 7
 I = np.array([[0, -1], [2, 1]])  # noqa: E741
@@ -307,3 +307,28 @@ def test_any_key(data: st.DataObject) -> None:
         host[tuple(key)] = -np.arange(expected.size).reshape(expected.shape)
         ours[tuple(key)] = -clarray.arange(expected.size).reshape(expected.shape)
         np.testing.assert_array_equal(ours.get(), host)
+
+
+@pytest.mark.parametrize("row", ["own", "gpu"])
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)], ids=str)
+def test_numbers_of_elements_that_are_not_there(shape: tuple[int, ...], row: str) -> None:
+    """An extent of 0 takes no number, on any path: what the kernels divide by it is never asked for."""
+    host = np.zeros(shape, "float32")
+
+    def write(xp: Any, key: Any) -> Any:
+        made = xp.array(host)
+        made[key] = 7
+        return made
+
+    with policy_in_force(row):
+        for number in ([0], [-1], [[0, 0]], []):
+            key = np.array(number, dtype=np.int64)
+            for body in (
+                lambda xp, key=key: xp.array(host)[xp.asarray(key)],
+                lambda xp, key=key: xp.array(host)[..., xp.asarray(key)],
+                lambda xp, key=key: xp.take(xp.array(host), xp.asarray(key)),
+                lambda xp, key=key: xp.take(xp.array(host), xp.asarray(key), axis=-1, mode="raise"),
+                lambda xp, key=key: write(xp, xp.asarray(key)),
+                lambda xp, key=key: write(xp, (..., xp.asarray(key))),
+            ):
+                check_same(body, message=False)
