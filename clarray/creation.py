@@ -68,7 +68,7 @@ def asarray(
     ValueError
         ``copy=False`` and a copy is needed.
     """
-    return _make(a, dtype, order or "K", device, copy)
+    return _make(a, dtype, order, device, copy)
 
 
 def array(
@@ -93,7 +93,7 @@ def array(
     ndmin : int, optional
         Axes of one element are put in front until there are so many.
     """
-    made = _make(object, dtype, order or "K", device, copy)
+    made = _make(object, dtype, order, device, copy)
     missing = ndmin - made.ndim
     return made.reshape((1,) * missing + made.shape) if missing > 0 else made
 
@@ -108,7 +108,7 @@ def asanyarray(
     like: Any = None,
 ) -> DeviceArray:
     """Make an array of any array-like; the same as `asarray`."""
-    return _make(a, dtype, order or "K", device, copy)
+    return _make(a, dtype, order, device, copy)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
@@ -137,8 +137,8 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     return _make(a, None, order, None, True)
 
 
-def _make(a: Any, dtype: Any, order: str, device: Any, copy: bool | None) -> DeviceArray:
-    check_order(order)
+def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None) -> DeviceArray:
+    order = "K" if order is None else check_order(order)
     if isinstance(a, DeviceArray):
         return _from_device_array(a, dtype, order, device, copy)
     if is_cl_array(a):
@@ -193,6 +193,8 @@ def _from_device_array(a: DeviceArray, dtype: Any, order: str, device: Any, copy
 
 def _copied(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
     """Compute an array into memory of its own."""
+    if a.dtype.kind == "c" and dtype.kind not in "bc":
+        np.empty(0, a.dtype).astype(dtype)  # warns that imaginary parts are lost
     node = a._node
     like = View(node.shape, node.strides, node.offset) if node.memory is not None else None
     if like is None and order == "K":

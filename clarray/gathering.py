@@ -150,10 +150,13 @@ def _indices(indices: Any, array: DeviceArray) -> Node:
 
 
 def check_mode(mode: Any) -> str:
-    """The way in which numbers out of bounds are treated: 'raise', 'wrap' or 'clip'."""
-    if mode not in _MODES:
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    return str(mode)
+    """The way in which numbers out of bounds are treated: 'raise' (also None), 'wrap' or 'clip', or NumPy's number."""
+    if isinstance(mode, str) and mode in _MODES:
+        return mode
+    try:  # NumPy takes numbers too, and has its own error for anything else
+        return ("clip", "wrap")[int(np.take([0, 0, 1], [-4], mode=mode)[0])]
+    except IndexError:
+        return "raise"
 
 
 def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
@@ -213,12 +216,17 @@ def _is_apart(out: DeviceArray, read: tuple[Node, ...]) -> bool:
     )  # fmt: skip
 
 
+def check_output(out: Any) -> None:
+    """Refuse an output that is no array on the device."""
+    if not isinstance(out, DeviceArray):
+        raise TypeError("output must be an array")
+
+
 def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
     """Refuse an output of another shape, or of a dtype that NumPy's take refuses: ask it."""
     if out is None:
         return
-    if not isinstance(out, DeviceArray):
-        raise TypeError("output must be an array")
+    check_output(out)
     if out.shape != shape:
         raise ValueError("output array does not match result of ndarray.take")
     np.take(np.zeros(1, dtype), [0], 0, np.empty(1, out.dtype))

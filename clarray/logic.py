@@ -107,6 +107,11 @@ def _operands(a: Any, b: Any) -> tuple[DeviceArray, DeviceArray] | None:
     return as_array(a, device), as_array(b, device)
 
 
+def _no_numbers(equal: Any, a: Any, b: Any) -> bool:
+    """Texts and objects are equal to others of the host's, never to numbers of a device."""
+    return not (isinstance(a, DeviceArray) or isinstance(b, DeviceArray)) and bool(equal(a, b))
+
+
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Whether two arrays have the same shape and elements, a Python bool.
 
@@ -118,7 +123,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """
     found = _operands(a1, a2)
     if found is None:
-        return False
+        return _no_numbers(np.array_equal, a1, a2)
     x, y = found
     if x.shape != y.shape:
         return False
@@ -132,7 +137,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether two arrays can be broadcast against each other and are equal then, a Python bool."""
     found = _operands(a1, a2)
     if found is None:
-        return False
+        return _no_numbers(np.array_equiv, a1, a2)
     try:
         broadcast_shapes([x.shape for x in found])
     except ValueError:

@@ -12,7 +12,7 @@ from clarray.array import DeviceArray, as_array, wrap
 from clarray.creation import asarray, empty_like
 from clarray.expr import build
 from clarray.expr.node import Node
-from clarray.gathering import check_mode
+from clarray.gathering import check_mode, check_output
 from clarray.operands import array_node, scalar_node, weak_type
 from clarray.ops.special import select_loop
 from clarray.runtime import Device
@@ -129,8 +129,10 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     dtype = np.result_type(*map(_weak_or_dtype, choices))
     values = [_node(choice, dtype, device) for choice in choices]
     shape = np.broadcast_shapes(given.shape, *(x.shape for x in values))
-    if out is not None and out.shape != shape:
-        raise TypeError("choose: invalid shape for output array.")
+    if out is not None:
+        check_output(out)
+        if out.shape != shape:
+            raise TypeError("choose: invalid shape for output array.")
     number = _bent(given, len(choices), check_mode(mode))
     found = values[-1]
     for at in reversed(range(len(values) - 1)):
@@ -141,7 +143,6 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     if out is None:
         return ufunc_calls.settled(found)
     out.check_writeable("output array is read-only")
-    np.empty(0, dtype).astype(out.dtype, casting="same_kind")  # raises
     ufunc_calls.assign(out, found)
     return out
 

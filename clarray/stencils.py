@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
+from clarray import composing, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.evaluate import evaluate
 from clarray.evaluate.stencil import Window, stencil
@@ -123,9 +123,30 @@ def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArra
     out_dtype = device_dtype(np.result_type(a.dtype, v.dtype), a.device)
     work = accumulator(out_dtype)
     left, length = ((0, n - m + 1), (before, n), (m - 1, n + m - 1))[mode]
-    window = Window(LINE, ((-left, m - 1 - left),), weights=_packed(v, work), taps=m)
-    value = a._node
-    return wrap(stencil(value, window, ("constant",), 0, work, out_dtype, (length,)))
+    odd = _not_finite(v) if mode else []
+    taps = wrap(composing.chosen(composing.applied(np.isfinite, v._node), v._node, 0)) if odd else v
+    window = Window(LINE, ((-left, m - 1 - left),), weights=_packed(taps, work), taps=m)
+    found = wrap(stencil(a._node, window, ("constant",), 0, work, out_dtype, (length,)))
+    for t in odd:  # a product with what is not there, a zero, would be NaN
+        first, last = max(0, left - t), min(length, n + left - t)
+        if first < last:
+            found[first:last] += a[first + t - left : last + t - left].astype(out_dtype) * v[t : t + 1]
+    return found
+
+
+_FEW = 4096  # elements that are looked at on the host
+
+
+def _not_finite(v: DeviceArray) -> list[int]:
+    """Which elements are NaN or infinite; waits for the answer."""
+    if v.dtype.kind not in "fc":
+        return []
+    given = v.get() if v.size <= _FEW else None
+    if given is None:
+        if bool(np.isfinite(v).all()):
+            return []
+        given = v.get()
+    return np.flatnonzero(~np.isfinite(given)).tolist()
 
 
 def _packed(v: DeviceArray, dtype: np.dtype) -> Node:

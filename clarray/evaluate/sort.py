@@ -15,7 +15,7 @@ from clarray.evaluate.sort_words import lines_of, order_by_words, pick, sort_lin
 from clarray.evaluate.state import DeviceState, device_of, state_of
 from clarray.expr.node import EAGER, Node, contiguous_leaf, leaf
 from clarray.expr.overlap import k_order_strides
-from clarray.expr.view import moveaxis
+from clarray.expr.view import contiguous, moveaxis
 from clarray.plan.sort import group_plan, key_kind
 from clarray.runtime import Memory
 
@@ -47,7 +47,8 @@ def sort_lines(value: Node, axis: int, descending: bool = False) -> Node:
         flags = value.flags
         packed = _packed(value, axis)
         state = state_of(device)
-        found = _put_back(value, _sorted(state, packed, descending), axis)
+        views = [view_of(value)] if value.memory is not None else []
+        found = _put_back(_sorted(state, packed, descending), axis, k_order_strides(views, value.shape))
         if flags & EAGER:
             device.synchronize()
     return found
@@ -65,7 +66,7 @@ def argsort_lines(value: Node, axis: int, descending: bool = False) -> Node:
     with device.lock:
         flags = value.flags
         packed = _packed(value, axis)
-        found = _put_back(value, _order(state_of(device), packed, descending), axis)
+        found = _put_back(_order(state_of(device), packed, descending), axis, contiguous(value.shape))
         if flags & EAGER:
             device.synchronize()
     return found
@@ -114,14 +115,11 @@ def _packed(value: Node, axis: int) -> Node:
     return copy
 
 
-def _put_back(value: Node, lines: Node, axis: int) -> Node:
-    """Sorted lines in the memory order that NumPy gives them: that of the operand."""
-    last = len(value.shape) - 1
-    shape = value.shape
-    views = [view_of(value)] if value.memory is not None else []
-    strides = k_order_strides(views, shape)
+def _put_back(lines: Node, axis: int, strides: tuple[int, ...]) -> Node:
+    """Sorted lines in the memory order that NumPy gives them: values in the operand's, positions in C order."""
     assert lines.memory is not None
-    turned = moveaxis(view_of(lines), last, axis)
+    turned = moveaxis(view_of(lines), len(lines.shape) - 1, axis)
+    shape = turned.shape
     found = leaf(lines.memory, shape, turned.strides, turned.offset, lines.dtype)
     steps = zip(found.strides, strides, shape, strict=True)
     if found.size <= 1 or all(a == b for a, b, extent in steps if extent > 1):

@@ -16,6 +16,8 @@ INPUTS = {
     "NANS": "xp.full((2, 3), np.nan, 'f4')",
     "SOME": "xp.array([[1, np.nan, 2], [np.nan, np.nan, np.nan]], 'f4')",
     "MASK": "xp.array([True, False, True, True])",
+    "TURNED": "xp.arange(24.).reshape(2, 3, 4).transpose(2, 0, 1)",
+    "DISTINCT": "xp.asfortranarray(xp.array([[3, 1, 4, 2], [5, 9, 2, 6]], 'f4'))",
     "FORTRAN": "xp.asfortranarray(xp.array([[3, 1, 4, 1], [5, 9, 2, 6]], 'f4'))",
 }
 TABLE = """
@@ -111,6 +113,46 @@ xp.argwhere(xp.array(0))
 xp.setxor1d(xp.array([3, 3, 1, 2]), xp.array([2, 5]), assume_unique=True)
 xp.setxor1d(xp.array([[3, 1], [2, 9]]), xp.array([[2, 5]]), assume_unique=True)
 xp.setxor1d(xp.zeros(0, int), xp.zeros(0, int), assume_unique=True)
+# convolutions with what is not finite
+xp.convolve(xp.array([3.0, 1.0, 4.0, 1.0], 'f4'), xp.array([2., np.nan, -1., np.nan]))
+xp.convolve(xp.array([3.0, 1.0, 4.0, 1.0, 0], 'f4'), xp.array([2., np.inf, -1.], 'f4'), 'same')
+xp.convolve(xp.array([3.0, 1.0, 4.0, 1.0, 0], 'f4'), xp.array([2., np.inf, -1.], 'f4'), 'valid')
+xp.convolve(xp.array([3.0, 1.0, 4.0, 1j, 0], 'c8'), xp.array([2., np.inf, -1.], 'f4'), 'full')
+xp.correlate(xp.array([3.0, 1.0], 'f4'), xp.array([2., np.nan, -1., np.nan], 'f4'), 'full')
+xp.correlate(xp.array([3.0, 1.0, 4, 5, 6], 'f4'), xp.array([2., np.nan, -1., np.nan], 'f4'), 'same')
+# equality of what is no number
+xp.array_equal(None, None)
+xp.array_equal('abc', 'abc')
+xp.array_equal(['a'], ['a', 'b'])
+xp.array_equal(xp.array([1]), 'a')
+xp.array_equiv('a', ['a', 'a'])
+xp.array_equal([[1], [1, 2]], [1])
+# orders and dtypes of new arrays
+xp.asarray(MATRIX, order='f')
+xp.array(MATRIX, order='')
+xp.array(MATRIX, order=0)
+xp.copy(FORTRAN, order=None)
+xp.asarray(xp.array([1j]), dtype='f4')
+xp.asarray(xp.array([1j]), dtype='?')
+xp.array(np.array([1j]), dtype='f4')
+xp.array(MATRIX, order='k')
+# modes and outputs of chosen elements
+xp.take(xp.arange(5), [7, -9], mode=0)
+xp.take(xp.arange(5), [7, -9], mode=1)
+xp.take(xp.arange(5), [7, -9], mode=None)
+xp.take(xp.arange(5), [1], mode='r')
+xp.take(xp.arange(5), [1], mode=[])
+xp.choose(xp.array([0, 1]), [[1, 2], [3, 4]], mode=None)
+xp.choose(xp.array([0, 1]), [[1, 2.5], [3, 4]], out=xp.zeros(2, int))
+xp.choose(xp.array([0, 1]), [[1, 2.5], [3, 4]], out=3)
+xp.concatenate(([1], [2]), out=(xp.zeros(2), ))
+xp.put(xp.arange(5), [9], 1, mode=None)
+# layouts of sorted arrays
+xp.argsort(FORTRAN)
+xp.argsort(FORTRAN, axis=0)
+xp.sort(FORTRAN, axis=0)
+xp.argpartition(DISTINCT, 1, axis=0)
+xp.sort(TURNED)
 """
 SYSTEMATIC = {
     "axes of 0-d arrays": [
