@@ -11,7 +11,7 @@ import pytest
 
 EXPECTED = "expected: "
 SUITE = os.environ["SUITE_NAME"]
-REASONS = expected.FAILURES[SUITE] if os.environ["SUITE_BACKEND"] == "clarray" else {}
+REASONS = expected.failures(SUITE) if os.environ["SUITE_BACKEND"] == "clarray" else {}
 
 
 def reason_of(nodeid: str) -> str | None:
