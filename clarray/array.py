@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clarray.evaluate import device_of, evaluate
-from clarray.expr.node import MASKED, Node, contiguous_leaf
+from clarray.expr.node import Node, contiguous_leaf
 from clarray.methods import ArrayMethods
 from clarray.operands import NO_MASKS
 from clarray.operators import binary, binary_any, in_place, matmul_in_place, power, short_calls, unary
@@ -99,8 +99,7 @@ class DeviceArray(ArrayMethods):
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents of the axes. Asking for it evaluates a value whose size a mask decides."""
-        node = self._node
-        return evaluate(node).shape if node.flags & MASKED else node.shape
+        return self._node.shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
@@ -123,8 +122,7 @@ class DeviceArray(ArrayMethods):
     @property
     def size(self) -> int:
         """Number of elements."""
-        node = self._node
-        return evaluate(node).size if node.flags & MASKED else node.size
+        return self._node.size
 
     @property
     def itemsize(self) -> int:

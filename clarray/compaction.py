@@ -34,9 +34,7 @@ def selected(array: DeviceArray, mask: Node) -> DeviceArray:
 
 
 def _truth(a: Any) -> DeviceArray:
-    array = as_array(a)
-    array.shape  # noqa: B018 - a value whose size a mask decides is computed now
-    return wrap(ufunc_calls.cast(array._node, _BOOL))
+    return wrap(ufunc_calls.cast(as_array(a)._node, _BOOL))
 
 
 def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None = None) -> DeviceArray:
@@ -182,6 +180,8 @@ def _values(given: Any, array: DeviceArray) -> DeviceArray:
     """Values to write, on one axis; NumPy converts arrays only where nothing can be lost."""
     if hasattr(given, "dtype"):
         np.empty(0, given.dtype).astype(array.dtype, casting="safe")
+    else:
+        given = np.array(given, array.dtype)
     return as_array(given, array.device).reshape(-1)
 
 

@@ -12,7 +12,7 @@ from clarray import creation, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate, finish, share_with_host
 from clarray.expr import view as views
-from clarray.expr.node import MASKED, Node, leaf
+from clarray.expr.node import Node, leaf
 from clarray.expr.view import View, check_order, memory_order
 from clarray.hostdata import device_dtype, host_window
 from clarray.indexing import is_writeable
@@ -34,7 +34,7 @@ def _read(node: Node) -> Any:
 def scalar(array: DeviceArray, kind: str) -> Any:
     """The value of a 0-d array as a Python number; NumPy's errors for any other."""
     node = array._node
-    if node.shape or node.flags & MASKED:
+    if node.shape:
         # NumPy's own answer: an error, or a deprecated conversion
         return {"float": float, "int": int, "complex": complex}[kind](array.get())
     memory = node.memory

@@ -274,8 +274,13 @@ def full(
         given = fill_value if isinstance(fill_value, DeviceArray) else np.asarray(fill_value)
         dtype = data_dtype(given.dtype, device_for(device))
     made = empty(shape, dtype, order, device=device)
-    made[...] = fill_value
+    made[...] = _converted(fill_value, made.dtype)
     return made
+
+
+def _converted(value: Any, dtype: np.dtype) -> Any:
+    """What an array is filled with; whatever the host has is converted even where much is lost."""
+    return value if isinstance(value, DeviceArray) else np.full(np.shape(value), value, dtype)
 
 
 def empty_like(
@@ -355,5 +360,5 @@ def full_like(
 ) -> DeviceArray:
     """Make an array of one value in the shape, dtype and layout of another; see `empty_like`."""
     made = empty_like(a, dtype, order, subok, shape, device=device)
-    made[...] = fill_value
+    made[...] = _converted(fill_value, made.dtype)
     return made

@@ -13,7 +13,7 @@ from weakref import ref
 from clarray.array import DeviceArray
 from clarray.evaluate import device_of, prepare, state_of
 from clarray.evaluate.state import DeviceState, Launch
-from clarray.expr.build import Selecting, pass_on
+from clarray.expr.build import Selecting, pass_on, selected
 from clarray.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
 
 __all__ = ["explain"]
@@ -61,7 +61,9 @@ def explain(array: DeviceArray) -> str:
 
 
 def _what(node: Node) -> str:
-    shape = "x".join(map(str, node.shape)) if node.shape else "0-d"
+    parts = selected(node)
+    extents = node.shape if parts is None else parts[1].shape
+    shape = "x".join(map(str, extents)) if extents else "0-d"
     return f"{node.dtype.name} {shape}"
 
 

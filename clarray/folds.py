@@ -18,7 +18,7 @@ from clarray.evaluate.at import update
 from clarray.evaluate.gather import OutOfBounds, resolved
 from clarray.evaluate.scan import reduce_segments, scan
 from clarray.expr.axes import strict_axis
-from clarray.expr.node import MASKED, Node
+from clarray.expr.node import Node
 from clarray.expr.view import broadcast_shapes, index, is_basic
 from clarray.hostdata import device_dtype
 from clarray.operands import array_node
@@ -46,8 +46,6 @@ def _check_binary(ufunc: np.ufunc, method: str) -> None:
 def _operand(ufunc: np.ufunc, method: str, array: Any, out: Any) -> Node:
     device = ufunc_calls.device_of_operands((array, out))
     node = as_array(array, device)._node
-    if node.flags & MASKED:
-        node = evaluate(node)
     if not node.shape:
         raise TypeError(f"cannot {method} on a scalar")
     return node
@@ -298,7 +296,7 @@ def _update_loop(ufunc: np.ufunc, a: Any, b: Any) -> tuple[Loop, Node | None]:
 
 def _value(b: Any, a: DeviceArray) -> Node:
     if isinstance(b, DeviceArray):
-        return evaluate(b._node) if b._node.flags & MASKED else b._node
+        return b._node
     if not a.device.capabilities.fp64 and type(b) in (float, complex):
         b = np.asarray(b, np.result_type(a.dtype, b))  # NumPy computes these in float64
     return array_node(b, a.device)

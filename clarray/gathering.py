@@ -13,7 +13,7 @@ from clarray.evaluate import evaluate
 from clarray.evaluate.gather import Named, OutOfBounds, gather_named, scatter_named
 from clarray.expr import node as nodes
 from clarray.expr.axes import line_axis, normalize_axis
-from clarray.expr.node import MASKED, Node
+from clarray.expr.node import Node
 from clarray.expr.view import Shape, View, contiguous
 from clarray.operands import array_node
 from clarray.windows import view_of
@@ -77,8 +77,6 @@ def _everywhere(array: DeviceArray, numbers: Node, mode: str) -> Named:
 
 def fitted(value: Node, shape: Shape) -> Node:
     """The value without surplus leading axes of one element; it must fit the shape."""
-    if value.flags & MASKED:
-        evaluate(value)
     have = value.shape
     extra = max(0, len(have) - len(shape))
     if not fits(have, shape):

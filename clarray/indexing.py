@@ -16,7 +16,7 @@ from clarray import compaction, gathering, positions, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate
 from clarray.expr import build
-from clarray.expr.node import COMPRESS, MASKED, READONLY, Node
+from clarray.expr.node import READONLY, Node
 from clarray.expr.overlap import repeats_elements, same_elements
 from clarray.expr.view import View, index, is_basic
 from clarray.operands import array_node, scalar_node, weak_type
@@ -147,8 +147,7 @@ def _same_place(node: Node, leaf: Node) -> bool:
 def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
     """Make a node of what is assigned; NumPy converts host scalars and lists."""
     if isinstance(value, DeviceArray):
-        node = value._node
-        return evaluate(node) if node.flags & MASKED else node
+        return value._node
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biufc":
         return array_node(np.asarray(value), target.device)  # of a masked array its elements, as NumPy writes them
     host = np.asarray(value) if isinstance(value, np.ndarray) else np.array(value, dtype)
@@ -187,8 +186,9 @@ def _store_all(array: DeviceArray, mask: bool, value: Any) -> None:
 def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
     rest = array.shape[len(mask.shape) :]
     node = value._node if isinstance(value, DeviceArray) else _value_node(value, array.dtype, array)
-    if node.op is COMPRESS and node.args[1] is mask:
-        node = node.args[0]  # `a[m] += 1`: each selected element has its own value in place
+    parts = None if rest else build.selected(node)
+    if parts is not None and parts[1] is mask:
+        node = parts[0]  # `a[m] += 1`: each selected element has its own value in place
     else:
         node = _value_node(wrap(node), array.dtype, array)
         if not rest:
@@ -229,7 +229,9 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
         raise TypeError(f"copyto() argument 1 must be a clarray array, not {type(dst).__name__}")
     given = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
     if weak_type(src) is not None:
-        np.copyto(np.empty(0, dst.dtype), src, casting)  # judges the value too
+        cell = np.empty((), dst.dtype)
+        np.copyto(cell, src, casting)  # judges the value too
+        src = cell
     elif not np.can_cast(given, dst.dtype, casting):
         raise TypeError(f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule '{casting}'")
     if where is True:

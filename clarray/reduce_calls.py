@@ -13,7 +13,7 @@ from clarray import callers, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.expr import build
 from clarray.expr.axes import normalize_axes, strict_axis
-from clarray.expr.node import COMPRESS, Node
+from clarray.expr.node import Node
 from clarray.expr.view import broadcast_shapes
 from clarray.hostdata import device_dtype
 from clarray.operands import scalar_node
@@ -58,18 +58,14 @@ def _mask(where: Any, node: Node) -> Node | None:
     return None if where is True or where is _NO else ufunc_calls.mask_node(where, wrap(node).device)
 
 
-def split_mask(node: Node, axis: Any, where: Any) -> tuple[Node, Node | None, Any]:
+def split_mask(node: Node, axis: Any, where: Any, keepdims: Any = False) -> tuple[Node, Node | None, Any]:
     """Value, mask and axis; a compressed operand is reduced where its mask is set."""
     mask = _mask(where, node)
-    if node.op is COMPRESS:
-        if mask is not None:
-            raise NotImplementedError("where= on elements selected by a mask is not there yet")
+    parts = None if mask is not None or axis == () else build.selected(node)
+    if parts is not None and (len(parts[1].shape) == 1 or keepdims is _NO or not keepdims):
         if axis not in (None, 0, -1, (0,), (-1,)):
             normalize_axes(axis, 1)
-        value, mask = node.args
-        if value.shape != node.shape:
-            value = ufunc_calls.spread(value, node.shape)
-        return value, mask, None
+        return (*parts, None)
     if mask is not None and broadcast_shapes((mask.shape, node.shape)) != node.shape:
         raise ValueError(f"where of shape {mask.shape} cannot be broadcast to the array's shape {node.shape}")
     return node, mask, axis
@@ -147,8 +143,9 @@ def ufunc_reduce(
             return wrap(build.reduction(op, (node,), ()))
     monoid = _fold(ufunc, node.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None))
     device_dtype(monoid.out_dtype, wrap(node).device)
-    selected = node.op is COMPRESS
-    node, mask, axis = split_mask(node, axis, where)
+    given_node = node
+    node, mask, axis = split_mask(node, axis, where, keepdims)
+    selected = node is not given_node
     axes = axes_of(node, axis)
     if len(axes) > 1 and not selected and not _reorderable(ufunc):
         raise ValueError(

@@ -12,9 +12,8 @@ import numpy as np
 from clarray import callers, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.composing import applied
-from clarray.evaluate import evaluate
 from clarray.expr import build
-from clarray.expr.node import COMPRESS, MASKED, Node
+from clarray.expr.node import Node
 from clarray.hostdata import device_dtype
 from clarray.operands import scalar_node
 from clarray.ops.monoids import fold_monoid, statistic_monoid
@@ -151,8 +150,9 @@ def mean(
     node = operand(a)
     work, result = _float_dtypes(node.dtype, dtype)
     device_dtype(work, wrap(node).device)
-    pending = node.op is COMPRESS
-    node, mask, axis = split_mask(node, axis, where)
+    given_node = node
+    node, mask, axis = split_mask(node, axis, where, keepdims)
+    selected = node is not given_node  # not known yet: whether there is anything in it
     axes = averaged_axes(node, axis)
     count = math.prod(node.shape[i] for i in axes)
     if count == 0:
@@ -164,7 +164,7 @@ def mean(
     exact = work if work.kind in "fc" else _FLOAT64
     if mask is not None:
         found = _masked_mean(node, mask, axes, keepdims, work)
-        if not pending:
+        if not selected:
             _warn_of_none("Mean of empty slice.", found, _counting(mask, node.shape, axes, keepdims))
     elif axes:
         total = reduced(fold_monoid(np.add, work), node, None, axes, keepdims)
@@ -228,7 +228,7 @@ def _squares(
     real = np.dtype(work.char.lower()) if work.kind == "c" else work
     if dtype is None and result.kind == "c":
         result = real
-    node, mask, axis = split_mask(node, axis, where)
+    node, mask, axis = split_mask(node, axis, where, keepdims)
     axes = averaged_axes(node, axis)
     count = math.prod(node.shape[i] for i in axes)
     if count == 0:
@@ -283,7 +283,7 @@ def variance(
         divisor = scalar_node(builtins.max(number - ddof, 0), exact)
         return applied(np.true_divide, total, divisor), result
     found = total if divided else _over_freedom(total, number(), ddof, undefined)
-    if operand(a).op is not COMPRESS:
+    if build.selected(operand(a)) is None:
         _warn_of_none(_NO_FREEDOM, found, number, ddof)
     return found, result
 
@@ -352,8 +352,6 @@ def deviation(node: Node, dtype: np.dtype, out: Any) -> Node:
 
 def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
     node = operand(a)
-    if node.flags & MASKED:
-        node = evaluate(node)
     if axis is not None and not isinstance(axis, tuple):
         axes = axes_of(node, axis)
     elif axis is None:

@@ -23,10 +23,12 @@ _BOOL = np.dtype(bool)
 
 
 def _node(value: Any, dtype: np.dtype, device: Device) -> Node:
-    """Make a node of `dtype` of any operand; Python scalars take the dtype as weak ones do."""
+    """Make a node of `dtype` of any operand; Python scalars take the dtype as weak ones do, and wrap around here."""
     if isinstance(value, DeviceArray):
         return ufunc_calls.cast(value._node, dtype)
     if weak_type(value) is not None:
+        if value.__class__ is int and dtype.kind in "iu":
+            value = np.where(True, value, np.zeros((), dtype))[()]
         return scalar_node(value, dtype)
     return ufunc_calls.cast(array_node(value, device), dtype)
 
@@ -188,6 +190,10 @@ def clip(
     low = a_min if min is None else min
     high = a_max if max is None else max
     array = asarray(a)
+    if array.dtype.kind in "iu":  # what no element exceeds is no limit
+        info = np.iinfo(array.dtype)
+        low = None if type(low) is int and low <= info.min else low
+        high = None if type(high) is int and high >= info.max else high
     if out is not None:
         kwargs["out"] = out
     if low is None and high is None:
@@ -195,7 +201,9 @@ def clip(
     if high is None:
         return ufunc_calls.call(np.maximum, (array, low), **kwargs)
     if low is not None:
-        array = ufunc_calls.call(np.maximum, (array, low))
+        if kwargs.get("dtype") is None:
+            kwargs["dtype"] = np.result_type(array.dtype, *map(_weak_or_dtype, (low, high)))
+        array = ufunc_calls.call(np.maximum, (array, low), dtype=kwargs["dtype"])
     return ufunc_calls.call(np.minimum, (array, high), **kwargs)
 
 

@@ -16,7 +16,7 @@ from clarray.evaluate import evaluate
 from clarray.evaluate.gather import gather
 from clarray.evaluate.search import search
 from clarray.evaluate.sort import argsort_lines, sort_lines, sort_pairs
-from clarray.expr.node import MASKED, Node, index
+from clarray.expr.node import Node, index
 from clarray.expr.view import contiguous
 
 _INT64 = np.dtype(np.int64)
@@ -29,8 +29,6 @@ __all__ = [
 def operand(a: Any) -> DeviceArray:
     """What is sorted, as an array whose shape is known."""
     array = as_array(a)
-    if array._node.flags & MASKED:
-        evaluate(array._node)
     return array
 
 

@@ -10,7 +10,7 @@ from clarray import composing, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.evaluate import evaluate
 from clarray.evaluate.stencil import Window, stencil
-from clarray.expr.node import MASKED, Node
+from clarray.expr.node import Node
 from clarray.hostdata import device_dtype
 from clarray.ops.monoids import accumulator
 from clarray.plan.stencil import LINE
@@ -43,7 +43,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
         For an empty or a many-dimensional operand.
     """
     device = ufunc_calls.device_of_operands((a, v))
-    first, second = (_known(x, device) for x in (a, v))
+    first, second = (as_array(x, device) for x in (a, v))
     first, second = (x.reshape(1) if x.ndim == 0 else x for x in (first, second))
     for name, x in (("a", first), ("v", second)):
         if x.size == 0:
@@ -74,7 +74,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> DeviceArray:
         For an operand that is empty or not one-dimensional.
     """
     device = ufunc_calls.device_of_operands((a, v))
-    first, second = (_known(x, device) for x in (a, v))
+    first, second = (as_array(x, device) for x in (a, v))
     _check_depth(first, second)
     for name, x in (("first", first), ("second", second)):
         if x.size == 0:
@@ -87,14 +87,6 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> DeviceArray:
     # NumPy slides the shorter one and turns the result round
     size = first.size
     return _slide(second[::-1], first[::-1], number, size - 1 - size // 2)
-
-
-def _known(x: Any, device: Any) -> DeviceArray:
-    """An array whose size no mask decides."""
-    found = as_array(x, device)
-    if found._node.flags & MASKED:
-        evaluate(found._node)
-    return found
 
 
 def _check_depth(*arrays: DeviceArray) -> None:

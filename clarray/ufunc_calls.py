@@ -70,8 +70,9 @@ def call(
     targets = _targets(ufunc, out)
     if any(t is not None for t in targets):
         _check_out(ufunc, kinds, in_dtypes, targets, casting, dtype, signature)
-        shapes = [() if n is None else n.shape for n in nodes]
-        broadcast_shapes([*shapes, *(t._node.shape for t in targets if t is not None)])
+        if _write:  # else a selection may stay pending: `_replace` looks
+            shapes = [() if n is None else n.shape for n in nodes]
+            broadcast_shapes([*shapes, *(t._node.shape for t in targets if t is not None)])
     _check_power(ufunc, inputs, nodes, in_dtypes)
     # all are grown before one is written: an output may be an input too
     results = _results(ufunc, inputs, nodes, in_dtypes, out_dtypes)
@@ -353,7 +354,8 @@ def theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **k
 
 def _replace(array: Any, node: Node) -> Any:
     """Give an array that is no memory yet another value, of its own dtype and shape."""
-    _check_fits(node.shape, array._node.shape)
+    if build.selected(array._node) is None or build.selected(node) is None:  # else the same mask has selected both
+        _check_fits(node.shape, array._node.shape)
     made = cast(node, array.dtype)
     if made.flags & EAGER or made.cost > build.COST_LIMIT:
         settle(made)

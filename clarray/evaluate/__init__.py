@@ -13,7 +13,7 @@ from clarray.codegen.reduce import Epilogue
 from clarray.evaluate.elementwise import flat_launch, strided_launch
 from clarray.evaluate.reduce import find_epilogue, reduction_launches
 from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
-from clarray.expr import build
+from clarray.expr import node as expression
 from clarray.expr.build import Selecting, live_readers, pass_on, prune
 from clarray.expr.node import (
     COMPRESS,
@@ -22,6 +22,7 @@ from clarray.expr.node import (
     REDUCES,
     SHARED,
     Node,
+    Selection,
     contiguous_leaf,
     graph_lock,
     leaf,
@@ -58,7 +59,7 @@ def evaluate(node: Node) -> Node:
         if node.memory is not None:
             return node
         flags = node.flags
-        if node.op is COMPRESS:
+        if isinstance(node, Selection):
             from clarray.evaluate.compact import store
 
             store(node)
@@ -82,7 +83,7 @@ def _store_selection(node: Node) -> None:
     evaluate(node)
 
 
-build.store_selection = _store_selection
+expression.store_selection = _store_selection
 
 
 def write(target: Node, value: Node) -> None:

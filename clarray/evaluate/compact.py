@@ -14,7 +14,7 @@ from clarray.evaluate import settle
 from clarray.evaluate.elementwise import dtypes_inside, flat_launch, strided_launch
 from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
 from clarray.expr.build import pass_on
-from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, graph_lock, index
+from clarray.expr.node import CONST, EAGER, INDEX, Node, Selection, contiguous_leaf, graph_lock, index
 from clarray.expr.view import Shape, broadcast_shapes, contiguous
 from clarray.ops.special import cast_loop
 from clarray.plan.compact import WORD, CompactPlan, access_class, compact_plan, flat_step, parts
@@ -59,7 +59,7 @@ def positions(mask: Node) -> Node:
     return compact(index(mask.shape, contiguous(mask.shape), _INT64), mask)
 
 
-def store(node: Node) -> None:
+def store(node: Selection) -> None:
     """Compute a selection by a mask into memory: `node` becomes a leaf of one axis."""
     value, mask = node.args
     device = device_of(node.inputs)
@@ -67,13 +67,11 @@ def store(node: Node) -> None:
         settle(value, mask, consumer=node)
         value, mask = node.args
         eager = node.flags & EAGER
-        found = _run(state_of(device), value, mask, node.shape)
+        found = _run(state_of(device), value, mask, mask.shape)
         assert found.memory is not None
         readers = node.readers
-        node.shape = found.shape
-        node.size = found.size
         with graph_lock:
-            node.become_leaf(found.memory, 0, found.strides, True)
+            node.become_selected(found)
         if readers:
             pass_on(readers, found.memory)
         if eager:

@@ -13,6 +13,7 @@ from weakref import ref
 
 import numpy as np
 
+from clarray.expr import node as nodes
 from clarray.expr.node import (
     COMPRESS,
     EAGER,
@@ -21,6 +22,7 @@ from clarray.expr.node import (
     SHARED,
     Blank,
     Node,
+    Selection,
     Shape,
     graph_lock,
     intern_structure,
@@ -58,7 +60,7 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
     readers_a = a.readers
     readers_b = b.readers
     flags = a.flags | b.flags
-    if flags & MASKED:  # before shapes are compared: a selection's is the one before its mask
+    if flags & MASKED:  # before shapes are asked for: that would compute a selection
         return _masked(loop, (a, b))
     shape = a.shape
     size = a.size
@@ -204,7 +206,8 @@ def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags:
     before = [a.readers for a in args]
     inputs = tuple(i for a in args for i in (a.inputs or (a,)))
     cost = 1 + sum(a.cost for a in args)
-    node = Node(op, args, shape, dtype, math.prod(shape), cost, flags, intern_structure(key), inputs)
+    kind = Selection if op is COMPRESS else Node
+    node = kind(op, args, shape, dtype, math.prod(shape), cost, flags, intern_structure(key), inputs)
     _register(node)
     if any(a.readers is not readers for a, readers in zip(args, before, strict=True)):
         _grow_again(node)
@@ -213,14 +216,21 @@ def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags:
 
 def broadcast(loop: Any, value: Node, shape: Shape) -> Node:
     """Grow ``loop(value)`` repeated over a larger shape."""
+    _stored((value,))
     return _node(loop, (value,), shape, loop.out_dtype, value.flags, (loop.code, value.sig))
 
 
 def compress(value: Node, mask: Node) -> Node:
     """Grow ``value[mask]`` for a boolean mask of value's shape; its size is known when evaluated."""
-    shape = broadcast_shapes((value.shape, mask.shape))
+    _stored((value, mask))
     flags = value.flags | mask.flags | MASKED
-    return _node(COMPRESS, (value, mask), shape, value.dtype, flags, (-1, value.sig, mask.sig))
+    return _node(COMPRESS, (value, mask), mask.shape, value.dtype, flags, (-1, value.sig, mask.sig))
+
+
+def selected(node: Node) -> tuple[Node, Node] | None:
+    """Value and mask of a selection that is pending, None of anything else."""
+    args = node.args  # once: another thread may store it meanwhile
+    return (args[0], args[1]) if node.flags & MASKED and args else None
 
 
 def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
@@ -231,13 +241,13 @@ def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
     mask = None
     inner = []
     for a in args:
-        if a.op is COMPRESS:
-            value, m = a.args
-            if mask is not None and m is not mask:
+        parts = selected(a)
+        if parts is not None:
+            if mask is not None and parts[1] is not mask:
                 return nary(loop, _stored(args))
-            mask = m
-            inner.append(value)
-        elif a.shape in ((), (1,)) and not a.flags & MASKED:
+            mask = parts[1]
+            inner.append(parts[0])
+        elif a.shape in ((), (1,)):
             inner.append(a)
         else:
             return nary(loop, _stored(args))
@@ -249,13 +259,8 @@ def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
 def _stored(args: tuple[Node, ...]) -> tuple[Node, ...]:
     for a in args:
         if a.flags & MASKED:
-            store_selection(a)
+            nodes.store_selection(a)
     return args
-
-
-def store_selection(node: Node) -> None:
-    """Make a selection memory; the layer that can puts itself here."""
-    raise AssertionError(f"nothing evaluates {node}")
 
 
 def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
@@ -319,5 +324,5 @@ def live_readers(readers: list) -> list[Node]:
 
 __all__ = [
     "COST_LIMIT", "EAGER", "Selecting", "binary", "broadcast", "compress", "live_readers", "nary",
-    "pass_on", "prune", "reduction", "regrow", "unary",
+    "pass_on", "prune", "reduction", "regrow", "selected", "unary",
 ]  # fmt: skip

@@ -68,7 +68,7 @@ class Node:
     args : tuple of Node
         Operands of the operation.
     shape, dtype, size
-        As NumPy's; ``shape`` of a masked value is that before compression.
+        As NumPy's; of a `Selection` they are asked of its elements, which are computed then.
     cost : int
         Weight of the tree: nodes, and memory held alive, in 1/64 of the device's memory.
     flags : int
@@ -127,7 +127,8 @@ class Node:
 
     def __repr__(self) -> str:
         what = "leaf" if self.op is None else getattr(self.op, "name", str(self.op))
-        return f"<Node {what} {self.dtype} {self.shape}>"
+        shape = "masked" if self.op is COMPRESS else self.shape
+        return f"<Node {what} {self.dtype} {shape}>"
 
     def become_leaf(self, memory: Memory, offset: int, strides: Shape, contiguous: bool) -> None:
         """Turn a node that nothing was grown from into memory; see `build.settle` for others."""
@@ -150,6 +151,52 @@ class Blank(Node):
 
     __slots__ = ()
     __init__ = object.__init__
+
+
+class Selection(Node):
+    """What a mask selects, ``value[mask]``: who asks for its shape has it computed, and nobody sees another one.
+
+    Whoever wants it to stay pending looks at its flag MASKED and at ``args`` before. Once computed it is a plain node.
+    """
+
+    __slots__ = ()
+
+    def become_selected(self, found: Node) -> None:
+        """Turn into what was found, a leaf of one axis."""
+        assert found.memory is not None
+        _shape_of.__set__(self, found.shape)  # before others may take it for memory
+        _size_of.__set__(self, found.size)
+        self.become_leaf(found.memory, found.offset, found.strides, found.contiguous)
+        self.__class__ = Node  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> Shape:
+        store_selection(self)
+        found: Shape = _shape_of.__get__(self)
+        return found
+
+    @shape.setter
+    def shape(self, _: Shape) -> None:  # that of `value`: not this node's
+        pass
+
+    @property
+    def size(self) -> int:
+        store_selection(self)
+        found: int = _size_of.__get__(self)
+        return found
+
+    @size.setter
+    def size(self, _: int) -> None:
+        pass
+
+
+_shape_of: Any = Node.__dict__["shape"]
+_size_of: Any = Node.__dict__["size"]
+
+
+def store_selection(node: Node) -> None:
+    """Make a selection memory; the layer that can puts itself here."""
+    raise AssertionError(f"nothing evaluates {node}")
 
 
 _leaf_signatures: dict[np.dtype, int] = {}

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, as_array, empty, wrap
-from clarray.evaluate import evaluate
+from clarray.array import DeviceArray, empty, wrap
 from clarray.evaluate.stencil import Window, stencil
 from clarray.evaluate.stencil_lines import stencil_lines
-from clarray.expr.node import MASKED, Node
+from clarray.expr.node import Node
 from clarray.hostdata import device_dtype
 
 _ALIASES = {
@@ -29,14 +28,6 @@ class Target(NamedTuple):
 
     dtype: np.dtype
     array: DeviceArray | None
-
-
-def image(x: Any) -> DeviceArray:
-    """What is filtered, as an array whose shape no mask decides."""
-    found = as_array(x)
-    if found._node.flags & MASKED:
-        evaluate(found._node)
-    return found
 
 
 def numbers(x: Any, dtype: Any = None) -> np.ndarray:
@@ -235,6 +226,6 @@ def by_parts(
 
 
 __all__ = [
-    "Pass", "Target", "axes_of", "by_parts", "converted", "delivered", "image", "mode_of", "numbers",
+    "Pass", "Target", "axes_of", "by_parts", "converted", "delivered", "mode_of", "numbers",
     "run", "sequence", "target_of",
 ]  # fmt: skip

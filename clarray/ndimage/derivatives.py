@@ -10,12 +10,12 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from clarray.array import DeviceArray, as_array
 from clarray.ndimage import arguments
-from clarray.ndimage.arguments import image, mode_of, sequence, target_of
+from clarray.ndimage.arguments import mode_of, sequence, target_of
 from clarray.ndimage.linear import _along_axes, correlate1d, gaussian_filter, table
 
 
 def _edges(input: Any, axis: int, output: Any, mode: Any, cval: Any, smooth: list[int]) -> DeviceArray:
-    x = image(input)
+    x = as_array(input)
     axis = normalize_axis_index(axis, x.ndim)
     modes = sequence(mode, x.ndim)
     if x.dtype.kind == "c":
@@ -71,7 +71,7 @@ def generic_laplace(
     -------
     DeviceArray
     """
-    x = image(input)
+    x = as_array(input)
     target = target_of(output, x, complex_=x.dtype.kind == "c")
     named = arguments.axes_of(axes, x.ndim)
     if not named:
@@ -97,7 +97,7 @@ def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0
     DeviceArray
         Floats are summed over all axes at once.
     """
-    x = image(input)
+    x = as_array(input)
     named = arguments.axes_of(axes, x.ndim)
     if x.dtype.kind == "f" and named and x.size:
         target = target_of(output, x)
@@ -146,7 +146,7 @@ def gaussian_laplace(
     -------
     DeviceArray
     """
-    x = image(input)
+    x = as_array(input)
     sigmas = _sigmas(sigma, arguments.axes_of(axes, x.ndim), x.ndim)
 
     def second(part: Any, axis: int, dtype: Any, m: Any, c: Any) -> DeviceArray:
@@ -172,7 +172,7 @@ def generic_gradient_magnitude(
     -------
     DeviceArray
     """
-    x = image(input)
+    x = as_array(input)
     target = target_of(output, x)
     named = arguments.axes_of(axes, x.ndim)
     if not named:
@@ -192,7 +192,7 @@ def gaussian_gradient_magnitude(
     **kwargs: Any,
 ) -> DeviceArray:  # fmt: skip
     """The length of the gradient of a Gaussian; see `scipy.ndimage.gaussian_gradient_magnitude`."""
-    x = image(input)
+    x = as_array(input)
 
     def first(part: Any, axis: int, dtype: Any, m: Any, c: Any) -> DeviceArray:
         return gaussian_filter(part, sigma, _orders(x.ndim, axis, 1), dtype, m, c, **kwargs)

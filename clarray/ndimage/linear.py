@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from clarray.array import DeviceArray
+from clarray.array import DeviceArray, as_array
 from clarray.evaluate.stencil import Window
 from clarray.hostdata import device_dtype
 from clarray.ndimage import arguments
-from clarray.ndimage.arguments import Pass, Target, image, mode_of, sequence, target_of
+from clarray.ndimage.arguments import Pass, Target, mode_of, sequence, target_of
 from clarray.plan.stencil import EVEN, LINE, ODD, TABLE
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -117,7 +117,7 @@ def correlate1d(
     ValueError
         The origin lies outside the window.
     """
-    x = image(input)
+    x = as_array(input)
     w = arguments.numbers(weights)
     if x.dtype.kind == "c" or w.dtype.kind == "c":
         if w.dtype.kind == "c":
@@ -157,7 +157,7 @@ def convolve1d(
 def _weighted(
     input: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, convolution: bool, axes: Any
 ) -> DeviceArray:
-    x = image(input)
+    x = as_array(input)
     w = arguments.numbers(weights)
     if x.dtype.kind == "c" or w.dtype.kind == "c":
         if w.dtype.kind == "c" and not convolution:
@@ -291,7 +291,7 @@ def uniform_filter1d(
     DeviceArray
         Every mean is summed anew: time grows with `size`, and errors do not run along the axis.
     """
-    x = image(input)
+    x = as_array(input)
     axis = normalize_axis_index(axis, x.ndim)
     size = _size_of(size, origin)
     return uniform_filter(x, size, output, mode, cval, origin, axes=(axis,))
@@ -315,7 +315,7 @@ def uniform_filter(
     -------
     DeviceArray
     """
-    x = image(input)
+    x = as_array(input)
     complex_ = x.dtype.kind == "c"
     target = target_of(output, x, complex_=complex_)
     if complex_:
@@ -407,7 +407,7 @@ def gaussian_filter(
     DeviceArray
         Between the axes the values are kept in the output's dtype, as SciPy keeps them.
     """
-    x = image(input)
+    x = as_array(input)
     if x.dtype.kind == "c":
         target = target_of(output, x, complex_=True)
         return arguments.by_parts(

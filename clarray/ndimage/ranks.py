@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from clarray.array import DeviceArray
+from clarray.array import DeviceArray, as_array
 from clarray.evaluate.stencil import Window
 from clarray.hostdata import device_dtype
 from clarray.ndimage import arguments
-from clarray.ndimage.arguments import Pass, image, mode_of, sequence, target_of
+from clarray.ndimage.arguments import Pass, mode_of, sequence, target_of
 from clarray.ndimage.linear import expanded
 from clarray.plan.stencil import GREATEST, LEAST, SELECT
 
@@ -23,7 +23,7 @@ _MANY = 100  # values that a byte can still count
 
 
 def _real(input: Any) -> DeviceArray:
-    x = image(input)
+    x = as_array(input)
     if x.dtype.kind == "c":
         raise TypeError("Complex type not supported")
     return x

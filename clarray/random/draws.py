@@ -8,8 +8,7 @@ import numpy as np
 
 from clarray import creation, ufunc_calls
 from clarray.array import DeviceArray, wrap
-from clarray.evaluate import evaluate
-from clarray.expr.node import MASKED, Node, Shape
+from clarray.expr.node import Node, Shape
 from clarray.hostdata import device_dtype
 from clarray.operands import scalar_node
 from clarray.random import nodes
@@ -148,8 +147,6 @@ def float_dtype(dtype: Any, method: str) -> np.dtype:
 def given(value: Any) -> Any:
     """A parameter as an array of the device's or the host's, or as it is where it is a scalar."""
     if isinstance(value, DeviceArray):
-        if value._node.flags & MASKED:
-            evaluate(value._node)
         return value
     if isinstance(value, np.ndarray | list | tuple):
         array = np.asarray(value)
