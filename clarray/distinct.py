@@ -45,7 +45,10 @@ def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equa
     """Distinct elements; the inverse is of one axis."""
     if not array.size:
         none = creation.zeros(0, _INT64, device=array.device)
-        return Unique(flat(array), *(none if asked else None for asked in (index, inverse, counts)))
+        return Unique(
+            creation.empty(0, array.dtype, device=array.device),
+            *(none if asked else None for asked in (index, inverse, counts)),
+        )
     if not index and array.dtype.kind in "biu":
         table = distinct_table(array._node, counts)
         if table is not None:
@@ -192,7 +195,7 @@ def of_lines(array: DeviceArray, axis: int, index: bool, inverse: bool, counts: 
     device = array.device
     if not size:
         none = creation.zeros(0, _INT64, device=device)
-        return Unique(array, *(none if asked else None for asked in (index, inverse, counts)))
+        return Unique(array.copy(), *(none if asked else None for asked in (index, inverse, counts)))
     table = manipulation.reshape(rows, (size, columns))
     order = _order(table, size, columns)
     if size > 1 and columns:

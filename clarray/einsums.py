@@ -87,7 +87,7 @@ def einsum(
     else:
         made = _chain(terms, result, work, _path(text, arrays, optimize), extents, out)
     if out is None or made is out:
-        return made
+        return made[()] if only_view and not made.ndim else made  # a value, for which NumPy gives a scalar
     if not np.can_cast(made.dtype, out.dtype, casting):
         raise TypeError(
             f"Iterator requested dtype could not be cast from {made.dtype!r} to {out.dtype!r}, the operand "

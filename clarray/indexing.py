@@ -20,7 +20,6 @@ from clarray.expr.node import READONLY, Node
 from clarray.expr.overlap import repeats_elements, same_elements
 from clarray.expr.view import View, index, is_basic
 from clarray.operands import array_node, scalar_node, weak_type
-from clarray.ops.special import cast_loop
 from clarray.windows import view_of, window
 
 __all__ = ["copyto"]
@@ -39,7 +38,7 @@ def getitem(array: DeviceArray, key: Any) -> DeviceArray:
         part = window(array, found)
         if not found.shape and not _has_ellipsis(key):
             # NumPy gives a scalar: a value, which later writes do not change
-            return ufunc_calls.settled(build.unary(cast_loop(array.dtype), part._node))
+            return ufunc_calls.settled(ufunc_calls.apart(part._node))
         return part
     mask = _mask_of(array, key)
     if mask is None:

@@ -234,7 +234,7 @@ def nan_to_num(
     array = asarray(x, copy=bool(copy)) if not isinstance(x, DeviceArray) else x
     node = array._node
     if node.dtype.kind not in "fc":
-        return array.copy("K") if copy and array is x else array
+        return array.copy("K") if copy and array is x else _value(array)
     dtype = np.dtype(f"f{node.dtype.itemsize // 2}") if node.dtype.kind == "c" else node.dtype
     limits = np.finfo(dtype)
     given = (nan, float(limits.max) if posinf is None else posinf, float(limits.min) if neginf is None else neginf)
@@ -247,7 +247,12 @@ def nan_to_num(
         found: DeviceArray = settled(made)
         return found
     array[...] = wrap(made)
-    return array
+    return _value(array)
+
+
+def _value(array: DeviceArray) -> DeviceArray:
+    """The array itself; of a 0-d array its value, for which NumPy gives a scalar."""
+    return array if array.ndim else array[()]
 
 
 def _replacement(value: Any, array: DeviceArray, dtype: np.dtype) -> Operand:

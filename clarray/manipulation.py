@@ -122,8 +122,10 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
 
 
 def squeeze(a: Any, axis: Any = None) -> DeviceArray:
-    """Drop axes of one element, as a view: all, or those given."""
-    return viewed(asarray(a), views.squeeze, axis)
+    """Drop axes of one element, as a view: all, or those given; the array itself where there are none."""
+    array = asarray(a)
+    found = views.squeeze(view_of(array), axis)
+    return array if found.shape == array.shape else window(array, found)
 
 
 def expand_dims(a: Any, axis: Any) -> DeviceArray:
@@ -132,15 +134,19 @@ def expand_dims(a: Any, axis: Any) -> DeviceArray:
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> DeviceArray:
-    """Repeat an array along new axes and along those of one element, as a view."""
-    return viewed(asarray(array), views.broadcast_to, views.as_shape(shape))
+    """Repeat an array along new axes and along those of one element, as a read-only view."""
+    return read_only(_repeated(asarray(array), views.as_shape(shape)))
+
+
+def _repeated(array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
+    return viewed(array, views.broadcast_to, shape)
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[DeviceArray, ...]:
     """Broadcast arrays against each other, as views."""
     arrays = [asarray(a) for a in args]
     shape = broadcast_shapes(*(a.shape for a in arrays))
-    return tuple(a if a.shape == shape else broadcast_to(a, shape) for a in arrays)
+    return tuple(a if a.shape == shape else _repeated(a, shape) for a in arrays)
 
 
 class broadcast:  # noqa: N801 - NumPy's name
@@ -182,8 +188,9 @@ class broadcast:  # noqa: N801 - NumPy's name
 
 
 def flip(m: Any, axis: Any = None) -> DeviceArray:
-    """Reverse the order along axes, or along all of them, as a view."""
-    return viewed(asarray(m), views.flip, axis)
+    """Reverse the order along axes, or along all of them, as a view; of a 0-d array it is its value."""
+    flipped = viewed(asarray(m), views.flip, axis)
+    return flipped if flipped.ndim else flipped[()]
 
 
 def _of_ndim(array: DeviceArray, ndim: int) -> DeviceArray:

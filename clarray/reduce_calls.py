@@ -209,7 +209,7 @@ def narrowed(node: Node, dtype: np.dtype) -> Node:
 def _each(ufunc: np.ufunc, monoid: Monoid, node: Node, mask: Node | None, first: Node | None, given: bool) -> Node:
     """The reduction over no axes: of every element by itself."""
     dtype = monoid.out_dtype
-    value = ufunc_calls.cast(node, dtype)
+    value = ufunc_calls.cast(node, dtype) if node.dtype != dtype else ufunc_calls.apart(node)
     if given:
         assert first is not None
         value = build.binary(find_loop(ufunc, (dtype, dtype), (dtype,)), first, value)

@@ -170,7 +170,7 @@ def mean(
         total = reduced(fold_monoid(np.add, work), node, None, axes, keepdims)
         found = applied(np.true_divide, total, scalar_node(count, exact))
     else:
-        found = node
+        found = ufunc_calls.apart(node)
     return finished(ufunc_calls.cast(found, result), out)
 
 

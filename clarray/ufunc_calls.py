@@ -215,6 +215,11 @@ def cast(node: Node, dtype: np.dtype) -> Node:
     return node if node.dtype == dtype else build.nary(cast_loop(dtype), (node,))
 
 
+def apart(node: Node) -> Node:
+    """A node's value as a node of its own: a write to one does not change the other."""
+    return build.nary(cast_loop(node.dtype), (node,))
+
+
 def _deliver(node: Node, target: Any, where: Any, device: Device) -> Any:
     """Give the result as a new array, or write it to `target`, where `where` is set."""
     if where is True and target is None:
