@@ -167,6 +167,17 @@ class Epilogue:
     reduced: Node
     constants: tuple[Node, ...]
 
+    @property
+    def scalar(self) -> bool:
+        """Whether it is compiled for one result at a time: complex values have no vectors, whatever is reduced."""
+        level = [self.root]
+        while level:
+            node = level.pop()
+            if node.dtype.kind == "c":
+                return True
+            level.extend(() if node is self.reduced else node.args)
+        return False
+
 
 class _EpilogueCode:
     """The epilogue as a C function of the finished result and the constants."""
@@ -222,14 +233,18 @@ def reduce_source(
     if mask_node is not None:
         mask_call = Call("where", mask_node, inputs)
         text += mask_call.text
-    out = operand("y", epilogue.root.dtype, plan.out_access, dialect, base="yb", aligned=plan.out_aligned)
+    final = plan.last or not plan.partial
+    vectors = final and plan.form == COLUMNS and dialect.width > 1 and not epilogue.scalar
+    out = operand(
+        "y", epilogue.root.dtype, plan.out_access, dialect if vectors else code.scalar, base="yb",
+        aligned=plan.out_aligned,
+    )  # fmt: skip
     out = _with_step(out, inner)
     ends = wide = None
-    final = plan.last or not plan.partial
     if final:
         ends = _EpilogueCode(epilogue, code.scalar)
         text += ends.text
-        if plan.form == COLUMNS and dialect.width > 1:
+        if vectors:
             wide = _EpilogueCode(epilogue, dialect, "epilogue_wide")
             text += wide.text
     params, kinds = _result_parameters(plan, code, out)

@@ -438,6 +438,7 @@ void reduce(${', '.join(params)}) {
     const ${I} ${out.base} = ${out.name}kept;
 % endif
 % if d.width > 1:
+% if partial or wide_epilogue is not None:
     for (int v = 0; v * ${V} + ${V} <= left; ++v) {
       const ${I} column = first + v * ${V};
 % if partial:
@@ -449,7 +450,8 @@ void reduce(${', '.join(params)}) {
       ${access.store(out, out.base, 'column', 'y')}
 % endif
     }
-    for (int l = left - left % ${V}; l < left; ++l) {
+% endif
+    for (int l = ${f'left - left % {V}' if partial or wide_epilogue is not None else '0'}; l < left; ++l) {
       const state_t state = take_lane(acc[l / ${V}], l % ${V});
       const ${I} column = first + l;
       ${write('state', 'outer * k0 + column', 'column')}

@@ -7,6 +7,7 @@ accurate sums are is tested in test_reduce_accuracy.py.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,8 @@ from hypothesis import strategies as st
 
 import clarray
 from clarray.runtime import current_device
+
+from .conftest import policy_in_force
 
 Body = Callable[[Any], Any]
 
@@ -445,6 +448,30 @@ def test_any_view(same: Any, policy: str, view: Any, name: str, keepdims: bool) 
         return getattr(x, name)(axis=axis, keepdims=keepdims)
 
     same(body)
+
+
+# What is done to a result may need other dtypes, and narrower vectors, than the reduction.
+AFTERWARDS: dict[str, Callable[[Any, Any], Any]] = {
+    "complex": lambda xp, s: s * 1j,
+    "complex between": lambda xp, s: abs(s.astype("complex64") * 2j) + s,
+    "half": lambda xp, s: s.astype("float16"),
+    "bool": lambda xp, s: s > 30,
+    "64 bits": lambda xp, s: s.astype("int64"),
+    "bytes": lambda xp, s: s.astype("int8"),
+}
+
+
+@pytest.mark.parametrize("name", ["tiny-cpu", "tiny-gpu", "own"])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "complex64"])
+def test_dtypes_of_what_is_done_to_the_result(same: Any, name: str, dtype: str) -> None:
+    cases = [c for c in AFTERWARDS if dtype != "complex64" or c in ("complex between", "bool")]
+    with policy_in_force(name):
+        for case, (shape, axis) in itertools.product(cases, [((40,), None), ((3, 40), 1), ((5, 41), 0)]):
+            if name == "own" and case not in ("complex", "complex between"):
+                continue
+            host = (np.arange(np.prod(shape)) % 3).astype(dtype).reshape(shape)
+            reduce = "sum" if dtype != "uint8" else "max"
+            same(lambda xp, h=host, a=axis, r=reduce, c=case: AFTERWARDS[c](xp, getattr(xp.array(h), r)(axis=a)))
 
 
 # The same bits every time -------------------------------------------------------------------------
