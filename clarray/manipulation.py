@@ -86,7 +86,8 @@ def _flattened(array: DeviceArray, order: str) -> DeviceArray:
 
 def transpose(a: Any, axes: Any = None) -> DeviceArray:
     """Permute the axes, or reverse their order, as a view."""
-    return viewed(asarray(a), views.transpose, axes)
+    wanted = (axes,) if isinstance(axes, int | np.integer) else axes
+    return viewed(asarray(a), views.transpose, wanted)
 
 
 permute_dims = transpose

@@ -31,6 +31,8 @@ VIEWS = {
     "transpose": lambda xp, a: a.transpose(2, 0, 1),
     "transpose tuple": lambda xp, a: a.transpose((2, 0, 1)),
     "transpose function": lambda xp, a: xp.transpose(a, (1, -1, 0)),
+    "transpose of one axis": lambda xp, a: a[0, 0].transpose(0),
+    "transpose function of one axis": lambda xp, a: xp.transpose(a[0, 0], np.int64(-1)),
     "permute_dims": lambda xp, a: xp.permute_dims(a, (1, -1, 0)),
     "matrix_transpose": lambda xp, a: xp.matrix_transpose(a),
     "swapaxes": lambda xp, a: a.swapaxes(0, -1),

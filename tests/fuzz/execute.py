@@ -270,7 +270,7 @@ def differing(k: int, oracle: Oracle, ours: Side, program: Program) -> Differenc
             else:
                 compare(theirs, ours.names[name], moved)
             if statement is not None:
-                compare_memory(theirs, ours.names[name], statement, name)
+                compare_memory(theirs, ours.names[name], statement.layout and all_in_order(statement, oracle, ours))
         except Undetermined:
             continue
         except Found as found:
@@ -283,13 +283,22 @@ def differing(k: int, oracle: Oracle, ours: Side, program: Program) -> Differenc
     return sharing(k, oracle, ours, program)
 
 
-def compare_memory(theirs: Any, ours: Any, statement: Statement, name: str) -> None:
+def all_in_order(statement: Statement, oracle: Oracle, ours: Side) -> bool:
+    """Whether what a statement reads lies as NumPy's arrays do, which NumPy does not say of all."""
+    for name in statement.names.reads:
+        theirs, mine = oracle.plain.names.get(name), ours.names.get(name)
+        if isinstance(theirs, np.ndarray) and theirs.size and order_of(theirs) != order_of(mine):
+            return False
+    return True
+
+
+def compare_memory(theirs: Any, ours: Any, in_order: bool) -> None:
     """Whether it may be written, and where NumPy says so, in which order it lies."""
     if not isinstance(theirs, np.ndarray) or not isinstance(ours, clarray.DeviceArray):
         return
     if theirs.flags.writeable != ours.flags.writeable:
         raise Found("writeable", theirs.flags.writeable, ours.flags.writeable)
-    if statement.layout and theirs.size and order_of(theirs) != order_of(ours):
+    if in_order and theirs.size and order_of(theirs) != order_of(ours):
         raise Found("layout", theirs.strides, ours.strides, f"of shape {theirs.shape}")
 
 

@@ -41,7 +41,7 @@ VIEWS = rows(
     xp.rot90({mat}, {n})
     2| xp.broadcast_to({a}, ({p},) + {a}.shape)
     xp.broadcast_to({a}, {a}.shape)
-    xp.broadcast_arrays({a}, {b})
+    [x.copy() for x in xp.broadcast_arrays({a}, {b})]
     xp.lib.stride_tricks.sliding_window_view({a}, {p}, {axis})
     xp.atleast_1d({a})
     xp.atleast_2d({a})

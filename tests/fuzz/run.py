@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from . import known
 from .compare import Difference, Undetermined
 from .execute import Oracle, Side, confirmed
 from .grammar import skeleton, variants
@@ -54,6 +55,7 @@ class Job:
     def __init__(self, options: Namespace) -> None:
         self.out = Path(options.out)
         self.options = options
+        known.IGNORED[:] = options.ignore
         self.counts: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
         self.shares = shares_memory()
@@ -150,6 +152,7 @@ class Worker:
         }  # fmt: skip
         command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz"]
         command += [str(part) for pair in numbers.items() for part in pair]
+        command += [f"--ignore={pattern}" for pattern in o.ignore]
         environment = dict(os.environ)
         if o.device:
             environment["CLARRAY_DEVICE"] = o.device

@@ -126,7 +126,8 @@ def simpler(statement: Statement, program: Program, place: int) -> Iterator[str]
     """The statement with an argument less, or an earlier variable in place of one."""
     text = statement.text
     for keyword in re.finditer(r", \w+=(?:'\w*'|[\w.-]+)(?=[,)])", text):
-        yield text[: keyword.start()] + text[keyword.end() :]
+        if not keyword[0].startswith(", out=") or "where=" not in text:  # what `where` leaves out is open without
+            yield text[: keyword.start()] + text[keyword.end() :]
     made = statement.names.makes
     for used in VARIABLE.finditer(text):
         if used[0] in made or used[0] in statement.names.writes:
