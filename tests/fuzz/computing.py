@@ -138,6 +138,8 @@ ARITHMETIC = rows(
     xp.ediff1d({a})
     xp.cross({a}[..., :3], {b0}[..., :3])
     xp.outer({v}, {w})
+    xp.kron({mat}, {mat2})  ## small_product({mat}, {mat2})
+    xp.vander({v}, {p})  ## tame({v}, 9)
     {x}.max() - {x}.min()
     ({a} > {s}) & ({a} < {s2})
     """,

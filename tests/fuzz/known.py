@@ -94,7 +94,22 @@ def undefined(statement: Statement, error: Exception | None, told: list[str], va
         return True
     if error is not None and any(part in str(error) for part in UNDEFINED_ERRORS) and statement.names.writes:
         return True
+    if statement.rounds == "operands" and any(map(overflown, map(values.get, statement.names.makes))):
+        return True
+    if ".place(" in statement.text and overlaps(statement, values):
+        return True
     return writes_to_scalar(statement, values) or any(not numeric(values.get(name)) for name in statement.names.makes)
+
+
+def overflown(value: Any) -> bool:
+    """Whether a sum of float16 may have overflown on its way: NumPy's partial sums are float16, clarray's float32."""
+    return isinstance(value, np.ndarray | np.generic) and value.dtype == np.float16 and not np.isfinite(value).all()
+
+
+def overlaps(statement: Statement, values: dict[str, Any]) -> bool:
+    """Whether arrays that a statement reads may be the same memory; NumPy's `place` writes while it reads."""
+    arrays = [a for a in map(values.get, statement.names.reads) if isinstance(a, np.ndarray)]
+    return len(arrays) < 2 or any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
 
 
 def writes_to_scalar(statement: Statement, values: dict[str, Any]) -> bool:

@@ -157,8 +157,6 @@ MOVES = rows(
     xp.triu({a}, {k})
     xp.diagflat({v}, {k})
     xp.diag({v}, {k})
-    xp.vander({v}, {p})  ## tame({v}, 9)
-    xp.kron({mat}, {mat2})  ## small_product({mat}, {mat2})
     xp.meshgrid({v}, {w})
     xp.meshgrid({v}, {w}, indexing='ij', sparse={bool})
     xp.ix_({bools}, [0, 0])
