@@ -89,6 +89,7 @@ CHOICES = rows(
     {a}.item({n})
     {a}.tolist()
     {a}.tobytes({order})
+    bytes({a})
     {s} in {a}
     repr({a})
     str({a})

@@ -237,6 +237,8 @@ WRITES = rows(
     !{t}.T[{k}] = {s}  ## fits({s}, {t}.dtype)
     !{t}.byteswap(True).byteswap(True)
     !{t}.setflags(write=False)
+    !{t}.shape = {t}.shape + (1,)
+    !{t}.shape = (-1,)
     !{t}.flags.writeable = {bool}
     !xp.add.at({t}, {idx}, {s})
     !xp.maximum.at({t}, {idx}, {s})

@@ -86,6 +86,7 @@ NOT_CALLED = {
 NOT_CALLED_METHODS = {
     "pending work made visible: every program in the evaluated order calls it": "evaluate explain get",
     "files": "dump dumps tofile",
+    "a buffer of the host's: tests/device/test_construction.py": "data",
     "NumPy's depends on who refers to the array": "resize",
     "NumPy has it not, or otherwise": "check_writeable device to_device base strides flags T",
 }
