@@ -28,7 +28,7 @@ from .shrink import shrunk
 
 TEMPLATES = "\n".join(row.template for _, table in GROUPS.values() for row in table)
 
-SEEDS = (0, 1, 2, 3, 4, 5, 7, 9, 11, 12, 15, 17)
+SEEDS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 11, 14, 15, 16)
 
 
 @pytest.fixture(autouse=True)
