@@ -26,7 +26,8 @@ class Config:
         give its result back on the device.
     host_library : {'allow', 'warn', 'raise'}
         What a function of clarray's does that is documented to work through a library on the host:
-        the factorizations of `clarray.linalg`, and `clarray.fft` where no OpenCL library does it.
+        the factorizations of `clarray.linalg`, `clarray.fft` where no OpenCL library does it, and
+        `multivariate_normal`, which factorizes the covariances.
         It runs (the default), warns and runs, or raises TypeError.
 
     Examples

@@ -12,6 +12,7 @@ from clarray import creation
 from clarray.array import DeviceArray
 from clarray.expr.node import Shape, index
 from clarray.expr.view import contiguous
+from clarray.fallback import through_library
 from clarray.kernel_base import run_now
 from clarray.operands import scalar_node
 from clarray.ops.snippets import Snippet
@@ -169,14 +170,19 @@ class Multivariate(Source):
         ------
         ValueError
             Shapes or values do not fit.
+        TypeError
+            `clarray.config.host_library` is 'raise'.
         """
-        centre, covariance = as_double(mean), as_double(cov)
         wanted = float_dtype(dtype, "multivariate_normal")
-        _check_normal(centre, covariance, check_valid, method)
-        factor = _factor(covariance, check_valid, tol, method)
+        covariance = given(cov)
+        _check_normal(np.shape(given(mean)), np.shape(covariance), check_valid, method)
+        factor = through_library(
+            f"numpy.linalg.{method}", _factor, covariance, check_valid=check_valid, tol=tol, method=method, dtype=wanted
+        )
+        centre = as_double(mean)
         outer = nodes.shape_of(size)
         normal = Draw(self._bit_generator.take, (*outer, centre.size), wanted).normal()
-        flat = normal.reshape((math.prod(outer), centre.size)) @ creation.array(factor.T.astype(wanted))
+        flat = normal.reshape((math.prod(outer), centre.size)) @ factor
         made: DeviceArray = (flat + creation.array(centre.astype(wanted))).reshape((*outer, centre.size))
         return made
 
@@ -186,23 +192,24 @@ def _host(value: Any) -> Any:
     return found.get() if isinstance(found, DeviceArray) else found
 
 
-def _check_normal(mean: np.ndarray, cov: np.ndarray, check_valid: str, method: str) -> None:
+def _check_normal(mean: Shape, cov: Shape, check_valid: str, method: str) -> None:
     if method not in ("eigh", "svd", "cholesky"):
         raise ValueError("method must be one of {'eigh', 'svd', 'cholesky'}")
-    if mean.ndim != 1:
+    if len(mean) != 1:
         raise ValueError("mean must be 1 dimensional")
-    if cov.ndim != 2 or cov.shape[0] != cov.shape[1]:
+    if len(cov) != 2 or cov[0] != cov[1]:
         raise ValueError("cov must be 2 dimensional and square")
-    if mean.shape[0] != cov.shape[0]:
+    if mean != cov[:1]:
         raise ValueError("mean and cov must have same length")
     if check_valid not in ("warn", "raise", "ignore"):
         raise ValueError("check_valid must equal 'warn', 'raise', or 'ignore'")
 
 
-def _factor(cov: np.ndarray, check_valid: str, tol: float, method: str) -> np.ndarray:
-    """A matrix whose product with its transpose is `cov`."""
+def _factor(covariance: Any, check_valid: str, tol: float, method: str, dtype: np.dtype) -> np.ndarray:
+    """A matrix whose transpose multiplied by it is the covariance: a row for each normal number."""
+    cov = np.asarray(covariance, np.float64)
     if method == "cholesky":
-        return np.linalg.cholesky(cov)
+        return np.linalg.cholesky(cov).T.astype(dtype)
     if method == "eigh":
         values, vectors = np.linalg.eigh(cov)
         sound = bool(np.all(values >= -tol))
@@ -214,6 +221,5 @@ def _factor(cov: np.ndarray, check_valid: str, tol: float, method: str) -> np.nd
         message = "covariance is not symmetric positive-semidefinite."
         if check_valid == "raise":
             raise ValueError(message)
-        warnings.warn(message, RuntimeWarning, stacklevel=3)
-    factor: np.ndarray = vectors * np.sqrt(values)
-    return factor
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+    return (vectors * np.sqrt(values)).T.astype(dtype)
