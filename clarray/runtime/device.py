@@ -137,7 +137,7 @@ class Device:
         if self._cl_inline is not None:
             queue = cl.CommandQueue(context, self._cl_inline)
             self.inline = Lane("inline", self._cl_inline, queue)
-        self.pool = Pool(self, what.host_memory, what.global_bytes)
+        self.pool = Pool(self, what.host_memory, what.global_bytes, what.max_alloc_bytes)
         self.copier = transfer.copier(self, what.host_memory)
         copied = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         self._sign = cl.Buffer(context, copied, hostbuf=np.zeros(1, np.uint8))
@@ -196,6 +196,11 @@ class Device:
         """Use a host array's memory, from its lowest to its highest element, without a copy.
 
         Only on devices that work in host memory. `Memory.address` says where it starts.
+
+        Raises
+        ------
+        MemoryError
+            The runtime will not have so much.
         """
         if not self.capabilities.host_memory:
             raise RuntimeError(f"{self} cannot use host memory; upload the array instead")
@@ -204,7 +209,7 @@ class Device:
                 return memories.wrap(self, array)
             except cl.Error as error:
                 self.check_alive(error)
-                raise
+                raise self.pool.exhausted(array.nbytes, error) from error
 
     def adopt(self, buffer: cl.Buffer) -> Memory:
         """Use a buffer of this device's context, made by someone else, without a copy."""
@@ -245,9 +250,21 @@ class Device:
             try:
                 copy(memory, byte_offset, data)
             except cl.Error as error:
-                self.check_alive(error)
-                raise
+                self._copy_again(error, copy, memory, byte_offset, data)
         profile.record("transfer", name, data.size, time.perf_counter() - start)
+
+    def _copy_again(
+        self, error: cl.Error, copy: transfer.Copy, memory: Memory, byte_offset: int, data: np.ndarray
+    ) -> None:
+        """Retry once with the pool emptied where memory ran out: some drivers make it only when it is first used."""
+        self.check_alive(error)
+        if not isinstance(error, cl.MemoryError):
+            raise error
+        self.pool.empty()
+        try:
+            copy(memory, byte_offset, data)
+        except cl.MemoryError:
+            raise self.pool.exhausted(data.size) from error
 
     def read_scalar(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
         """Read one element, as a NumPy scalar; the fast way to a full reduction's result."""

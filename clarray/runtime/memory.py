@@ -194,8 +194,20 @@ def wrap(device: Device, array: np.ndarray) -> Memory:
         low, high = np.lib.array_utils.byte_bounds(array)
         nbytes = high - low
         host = np.asarray(_Extent(low, nbytes, array))
-    buffer = own(device, cl.Buffer(device.context, _FLAGS | cl.mem_flags.USE_HOST_PTR, hostbuf=host))
-    return _foreign(device, buffer, nbytes, host, flags.writeable, array)
+    return _foreign(device, _over(device, host), nbytes, host, flags.writeable, array)
+
+
+def _over(device: Device, host: np.ndarray) -> cl.Buffer:
+    """Make a buffer over host memory.
+
+    PoCL refuses one that is longer than what it calls its largest allocation, a quarter of the memory or less. But it
+    gives kernels the address as it is, whatever the buffer's length, and nothing else here looks at the buffer: what
+    lies behind its end is the same memory. So there it ends earlier than the memory.
+    """
+    size = host.size
+    if device.is_pocl and size > device.pool.largest:
+        size = device.pool.largest
+    return own(device, cl.Buffer(device.context, _FLAGS | cl.mem_flags.USE_HOST_PTR, size, host))
 
 
 def adopt(device: Device, buffer: cl.Buffer) -> Memory:
@@ -237,14 +249,17 @@ class Pool:
     host_memory : bool
         Whether blocks are host memory wrapped by buffers.
     global_bytes : int
-        The device's memory. What it calls its largest allocation is no limit: the runtimes tried
-        make and use larger ones, and where one will not there is a MemoryError.
+        The device's memory.
+    largest : int
+        What it calls its largest allocation. That is no limit: the runtimes tried make and use larger ones, and where
+        one will not there is a MemoryError.
     """
 
-    def __init__(self, device: Device, host_memory: bool, global_bytes: int) -> None:
+    def __init__(self, device: Device, host_memory: bool, global_bytes: int, largest: int) -> None:
         self._device = device
         self._host_memory = host_memory
         self._global_bytes = global_bytes
+        self.largest = largest
         self._kept = global_bytes // 4 if host_memory else global_bytes // 2
         self._bins: dict[int, list[Block]] = {}
         self.reserved = 0  # bytes of all blocks, in use or free
@@ -334,16 +349,18 @@ class Pool:
                     self.empty()
             if isinstance(failure, cl.Error):
                 device.check_alive(failure)
-        raise self.exhausted(nbytes)
+        raise self.exhausted(nbytes, failure) from failure
 
-    def exhausted(self, nbytes: int = 0) -> MemoryError:
+    def exhausted(self, nbytes: int = 0, failure: Exception | None = None) -> MemoryError:
         """Make the error for an allocation that cannot be had, or for a launch (no size)."""
         what = in_units(nbytes) if nbytes else "what a launch needs"
         used = in_units(self.reserved - self.free_bytes())
         left = f", {in_units(available_host_bytes())} are left" if self._host_memory else ""
+        refused = isinstance(failure, cl.Error) and failure.code == cl.status_code.INVALID_BUFFER_SIZE
+        least = f", and the largest allocation is {in_units(self.largest)}" if refused else ""
         return MemoryError(
             f"cannot allocate {what} on {self._device}: {used} of {in_units(self._global_bytes)} "
-            f"are in use by clarray{left}; drop arrays that are no longer needed, or work in pieces"
+            f"are in use by clarray{left}{least}; drop arrays that are no longer needed, or work in pieces"
         )
 
     def _fits(self, size: int) -> bool:
@@ -358,8 +375,7 @@ class Pool:
         if not self._host_memory:
             return Block(own(self._device, cl.Buffer(context, _FLAGS, size=size)), size, None, home)
         host = _host_bytes(size)
-        buffer = cl.Buffer(context, _FLAGS | cl.mem_flags.USE_HOST_PTR, hostbuf=host)
-        return Block(own(self._device, buffer), size, host, home)
+        return Block(_over(self._device, host), size, host, home)
 
 
 def _host_bytes(size: int) -> np.ndarray:
