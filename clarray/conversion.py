@@ -46,7 +46,7 @@ def scalar(array: DeviceArray, kind: str) -> Any:
 
 
 def item(array: DeviceArray, *args: Any) -> Any:
-    if args == ((),):
+    if len(args) == 1 and isinstance(args[0], tuple) and not args[0]:
         args = ()
     if not args and array.size == 1:
         return _read(array._node).item() if not array.ndim else array.reshape(()).item()

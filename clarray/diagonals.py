@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -99,15 +101,19 @@ def tri(
     like: Any = None,
 ) -> DeviceArray:
     """Make an N x M matrix of ones at and below the `k`-th diagonal, zeros above it."""
-    shape = (operator.index(N), operator.index(N if M is None else M))
-    return below(shape, k).astype(dtype)
+    return below((N, N if M is None else M), k).astype(dtype)
 
 
-def below(shape: tuple[int, ...], k: int) -> DeviceArray:
-    """Grow ``column - row <= k`` over the last two axes, a value without memory."""
+def below(shape: Sequence[Any], k: Any) -> DeviceArray:
+    """Grow ``column - row <= k`` over the last two axes, a value without memory.
+
+    Extents and `k` are made whole as NumPy's are, which come out of its `arange`.
+    """
+    shape = tuple(max(0, math.ceil(extent)) for extent in shape)
+    k = k if type(k) is int else int(np.trunc(k))
     steps = (0,) * (len(shape) - 2) + (-1, 1)
     offsets = nodes.index(shape, steps, _INT64)
-    return ufunc_calls.call(np.less_equal, (wrap(offsets), operator.index(k)))
+    return ufunc_calls.call(np.less_equal, (wrap(offsets), k))
 
 
 def tril(m: Any, k: int = 0) -> DeviceArray:
@@ -119,7 +125,7 @@ def tril(m: Any, k: int = 0) -> DeviceArray:
 def triu(m: Any, k: int = 0) -> DeviceArray:
     """Set the elements below the `k`-th diagonal to zero, in the last two axes."""
     array = _matrix(asarray(m))
-    return where(below(array.shape, operator.index(k) - 1), array.dtype.type(0), array)
+    return where(below(array.shape, k - 1), array.dtype.type(0), array)
 
 
 def _matrix(array: DeviceArray) -> DeviceArray:

@@ -322,6 +322,8 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
     IndexError
         An index is out of bounds; nothing has been written.
     """
+    if not isinstance(arr, DeviceArray):
+        raise TypeError(f"argument 1 of put_along_axis must be a clarray array, not {type(arr).__name__}")
     view_of(arr)
     arr.check_writeable()
     leaf = arr._node

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray.array import DeviceArray
 from clarray.creation import asarray, zeros_like
 from clarray.expr import view as views
-from clarray.expr.axes import normalize_axes, normalize_axis
+from clarray.expr.axes import normalize_axis
 from clarray.expr.node import READONLY
 from clarray.hostdata import axis_order
 from clarray.windows import read_only, view_of, viewed, window
@@ -310,6 +311,6 @@ def size(a: Any, axis: Any = None) -> int:
         return a.size if hasattr(a, "size") else np.size(a)
     extents = shape(a)
     count = 1
-    for one in normalize_axes(axis, len(extents)):
+    for one in normalize_axis_tuple(axis, len(extents)):
         count *= extents[one]
     return count

@@ -41,7 +41,7 @@ def _counted(a: Any, where: Any) -> Any:
     if not _has_nan(node):
         return where
     good = wrap(applied(np.logical_not, applied(np.isnan, node)))
-    return good if where is True or where is _NO else good & where
+    return good if where is True or where is _NO else good & wrap(ufunc_calls.mask_node(where, array.device))
 
 
 def nansum(

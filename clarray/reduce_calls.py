@@ -132,7 +132,7 @@ def ufunc_reduce(
 ) -> DeviceArray:  # fmt: skip
     """``ufunc.reduce`` with NumPy's keywords and rules."""
     node = operand(array)
-    plain = axis is None and where is True and initial is _NO and out is None and not keepdims
+    plain = axis is None and where is True and initial is _NO and out is None and keepdims is False
     if plain and not node.flags and node.size and node.shape and dtype is None:
         key = ufunc, node.dtype, len(node.shape)
         op = _full.get(key)  # what most calls are

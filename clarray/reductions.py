@@ -344,14 +344,16 @@ def std(
 
 def deviation(node: Node, dtype: np.dtype, out: Any) -> Node:
     """The root of a variance, in the dtype of the variance; NumPy has none where that is one of integers."""
-    if dtype.kind in "biu" and (node.shape or out is not None):
-        empty = np.empty(0, dtype)
+    held = dtype if out is None else out.dtype
+    if held.kind in "biu" and (node.shape or out is not None):
+        empty = np.empty(0, held)
         np.sqrt(empty, out=empty)
     return ufunc_calls.cast(applied(np.sqrt, node), dtype)
 
 
 def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
     node = operand(a)
+    keepdims = bool(keepdims)  # whatever it is, unlike other reductions'
     if axis is not None and not isinstance(axis, tuple):
         axes = axes_of(node, axis)
     elif axis is None:

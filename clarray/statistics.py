@@ -131,6 +131,8 @@ def cov(
     if dtype is None:
         dtype = np.result_type(array.dtype, np.float64, *(() if more is None else (more.dtype,)))
     dtype = device_dtype(dtype, array.device)
+    if dtype.kind in "biu":  # raises: the deviations from a mean are no integers
+        np.subtract(np.empty(0, dtype), np.empty(0), out=np.empty(0, dtype))
     rows = _rows(array, dtype)
     if not rowvar and array.ndim != 1:
         rows = rows.T

@@ -399,6 +399,8 @@ def check_order(order: Any) -> str:
     """Give a memory order as one of C, F, A, K."""
     if order is None:
         return "C"
+    if isinstance(order, bytes):
+        order = order.decode("ascii", "replace")
     letter = order.upper() if isinstance(order, str) else ""
     if letter not in ("C", "F", "A", "K"):
         np.empty(0).reshape(0, order=order)
