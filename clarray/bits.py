@@ -53,7 +53,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: Any = "big") -> Devic
     words = _words(array)
     # the highest bit of each byte that is not zero: what overflows from its others, or its own
     flags = ((((words & _LOW) + _LOW) | words) >> np.uint64(7)) & _ONES
-    factor = _TO_BIG if bitorder == "big" else _TO_LITTLE
+    factor = _TO_BIG if bitorder[0] == "b" else _TO_LITTLE
     return moveaxis(((flags * factor) >> np.uint64(56)).astype(_UINT8), -1, axis)
 
 
@@ -97,7 +97,7 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     np.unpackbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises
     array, axis = _lines(array, axis)
     words = array.astype(_UINT64)
-    if bitorder == "big":
+    if bitorder[0] == "b":  # all that NumPy looks at
         words = (words * _TO_BIG) >> np.uint64(7)
     else:
         for by, mask in ((28, 0x0000000F0000000F), (14, 0x0003000300030003), (7, 0x0101010101010101)):

@@ -315,7 +315,7 @@ def empty_like(
         like = host_view(prototype)
     wanted = data_dtype(prototype.dtype, on) if dtype is None else device_dtype(dtype, on)
     new = prototype.shape if shape is None else as_shape(shape)
-    return wrap(new_leaf(on, new, wanted, "K" if order is None else order, like))
+    return wrap(new_leaf(on, new, wanted, "K" if order is None else check_order(order), like))
 
 
 def zeros_like(

@@ -224,7 +224,9 @@ def column_stack(tup: Sequence[Any]) -> DeviceArray:
 def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     """Join two arrays along an axis, or flattened."""
     parts = _on_one_device([arr, values])
-    return concatenate(parts if axis is not None else [ravel(part) for part in parts], axis or 0)
+    if axis is None:
+        parts, axis = [ravel(part) for part in parts], 0
+    return concatenate(parts, axis)
 
 
 # Blocks -------------------------------------------------------------------------------------------

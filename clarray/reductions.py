@@ -123,7 +123,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Dev
     """Largest minus smallest element over axes."""
     high = ufunc_reduce(np.maximum, a, axis, None, None, keepdims)
     low = ufunc_reduce(np.minimum, a, axis, None, None, keepdims)
-    return ufunc_calls.call(np.subtract, (high, low), out=None if out is None else (out,))
+    return finished(ufunc_calls.call(np.subtract, (high, low))._node, out)
 
 
 # Statistics ---------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def std(
 
 def deviation(node: Node, dtype: np.dtype, out: Any) -> Node:
     """The root of a variance, in the dtype of the variance; NumPy has none where that is one of integers."""
-    held = dtype if out is None else out.dtype
+    held = getattr(out, "dtype", dtype)
     if held.kind in "biu" and (node.shape or out is not None):
         empty = np.empty(0, held)
         np.sqrt(empty, out=empty)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.exceptions import AxisError
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray import creation, joining, manipulation, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
@@ -70,8 +71,8 @@ def unique(
     """
     array = operand(ar)
     index, inverse, counts = bool(return_index), bool(return_inverse), bool(return_counts)
-    if axis is not None and not -array.ndim <= axis < array.ndim:
-        raise AxisError(axis, array.ndim)
+    if axis is not None:
+        axis = _one_axis(axis, array.ndim)
     if axis is None or array.ndim == 1:
         found = of_values(array, index, inverse, counts, bool(equal_nan))
         if inverse:
@@ -80,6 +81,17 @@ def unique(
     else:
         found = of_lines(array, axis, index, inverse, counts)
     return _unpacked(found)
+
+
+def _one_axis(axis: Any, ndim: int) -> int:
+    """The axis whose slices are compared, in NumPy's words for one that is not there."""
+    try:
+        found = normalize_axis_tuple(axis, ndim, "source")
+    except AxisError:
+        raise AxisError(axis, ndim) from None
+    if len(found) != 1:
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    return int(found[0])
 
 
 def _unpacked(found: Unique) -> Any:
