@@ -37,10 +37,14 @@ def axes_of(node: Node, axis: Any) -> tuple[int, ...]:
     return normalize_axes(axis, len(node.shape))
 
 
+def _no_axes(axis: Any) -> bool:
+    return isinstance(axis, tuple) and not axis  # an integer of NumPy's compared with () is an empty array
+
+
 def averaged_axes(node: Node, axis: Any) -> tuple[int, ...]:
     """The axes of a mean or a variance, which NumPy counts itself: a 0-d array has none of them."""
     axes = axes_of(node, axis)
-    if not node.shape and axis is not None and axis != ():
+    if not node.shape and axis is not None and not _no_axes(axis):
         strict_axis(axis, 0)
     return axes
 
@@ -61,7 +65,7 @@ def _mask(where: Any, node: Node) -> Node | None:
 def split_mask(node: Node, axis: Any, where: Any, keepdims: Any = False) -> tuple[Node, Node | None, Any]:
     """Value, mask and axis; a compressed operand is reduced where its mask is set."""
     mask = _mask(where, node)
-    parts = None if mask is not None or axis == () else build.selected(node)
+    parts = None if mask is not None or _no_axes(axis) else build.selected(node)
     if parts is not None and (len(parts[1].shape) == 1 or keepdims is _NO or not keepdims):
         if axis not in (None, 0, -1, (0,), (-1,)):
             normalize_axes(axis, 1)
