@@ -31,7 +31,7 @@ from clarray.expr.node import (
 from clarray.expr.overlap import extent, k_order_strides, may_overlap, same_elements
 from clarray.expr.view import View
 from clarray.ops.monoids import Reduction
-from clarray.runtime import Memory
+from clarray.runtime import Memory, held_at_fork
 
 __all__ = [
     "device_of", "evaluate", "finish", "flush_readers", "overlaps", "prepare",
@@ -84,6 +84,7 @@ def _store_selection(node: Node) -> None:
 
 
 expression.store_selection = _store_selection
+held_at_fork(graph_lock)
 
 
 def write(target: Node, value: Node) -> None:

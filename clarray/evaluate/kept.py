@@ -26,10 +26,7 @@ def place_of(device: Device) -> Path:
 
 def kept_of(device: Device) -> Kept | None:
     """What tuning found on a device; None where it has not run, or its file cannot be used."""
-    try:
-        return Kept.from_json(_cache().load_json(_key(device)), device.identity)
-    except ValueError:  # sound bytes that are no JSON
-        return None
+    return Kept.from_json(_cache().load_json(_key(device)), device.identity)
 
 
 def keep(device: Device, kept: Kept) -> bool:

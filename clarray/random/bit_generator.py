@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -60,6 +62,7 @@ class Philox4x32:
         if seed is not None and key is not None:
             raise ValueError("seed and key cannot be both used")
         self.lock = threading.Lock()
+        _alive.add(self)
         self._seed_seq: Any = None
         if key is None:
             self._seed_seq = seed if hasattr(seed, "generate_state") else SeedSequence(seed)
@@ -182,3 +185,16 @@ def _number(value: Any, bits: int, what: str) -> int:
 
 def _split(value: int, count: int) -> np.ndarray:
     return np.array([value >> 32 * place & 0xFFFFFFFF for place in range(count)], np.uint32)
+
+
+_alive: WeakSet[Philox4x32] = WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    """Make the locks anew: a thread that held one has stayed in the parent."""
+    for generator in _alive:
+        generator.lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -2,7 +2,15 @@
 
 from clarray.runtime.capabilities import Capabilities
 from clarray.runtime.device import Device
-from clarray.runtime.discovery import adopt, current_device, devices, find_device, reset, use_device
+from clarray.runtime.discovery import (
+    adopt,
+    current_device,
+    devices,
+    find_device,
+    held_at_fork,
+    reset,
+    use_device,
+)
 from clarray.runtime.errors import DeviceLostError, different_devices
 from clarray.runtime.launch import Kernel
 from clarray.runtime.memory import Memory
@@ -23,6 +31,7 @@ __all__ = [
     "devices",
     "different_devices",
     "find_device",
+    "held_at_fork",
     "reset",
     "use_device",
 ]

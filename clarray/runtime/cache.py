@@ -1,10 +1,11 @@
 """Bytes kept on disk between processes: compiled programs, and what was learnt about a device.
 
-    file = magic | sha256 of payload | payload
+    file = magic | sha256 of key and payload | payload
 
 Writers rename a finished file into place, so readers see all of it or nothing; a file that was cut
-short, overwritten or made by something else fails its checksum and counts as absent. A cache that
-cannot be used (read-only home, full disk) is no error: everything is compiled again.
+short, overwritten, made by something else or stored under another key fails its checksum and counts
+as absent. A cache that cannot be used (read-only home, full disk) is no error: everything is compiled
+again.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 import time
 from pathlib import Path
 
 from clarray.version import __version__
 
-_MAGIC = b"clarray cache 1\n"
+_MAGIC = b"clarray cache 2\n"
 _CHECKSUM = 32
 _LIMIT_BYTES = 512 << 20
 _STALE_SECONDS = 3600.0
@@ -32,7 +34,8 @@ def cache_folder() -> Path:
         return Path(chosen)
     from platformdirs import user_cache_dir  # here, since most runs of a test set the variable
 
-    return Path(user_cache_dir("clarray", appauthor=False))
+    folder = Path(user_cache_dir("clarray", appauthor=False))
+    return folder if folder.is_absolute() else Path(os.devnull, "clarray")  # a user without a home keeps nothing
 
 
 def key_of(*parts: str) -> str:
@@ -66,7 +69,7 @@ class DiskCache:
             return None
         start = len(_MAGIC) + _CHECKSUM
         payload = data[start:]
-        if data[:start] == _MAGIC + hashlib.sha256(payload).digest():
+        if data[:start] == _head(key, payload):
             return payload
         self.discard(key)
         return None
@@ -74,12 +77,15 @@ class DiskCache:
     def store(self, key: str, payload: bytes) -> None:
         """Write a payload under a key, replacing what was there."""
         temporary = None
+        target = self.folder / key
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(".tmp", dir=self.folder)
             with os.fdopen(handle, "wb") as file:
-                file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
-            os.replace(temporary, self.folder / key)
+                file.write(_head(key, payload) + payload)
+            if target.is_dir():
+                shutil.rmtree(target, ignore_errors=True)
+            os.replace(temporary, target)
         except OSError:
             if temporary is not None:
                 _unlink(Path(temporary))
@@ -96,7 +102,10 @@ class DiskCache:
         payload = self.load(key)
         if payload is None:
             return None
-        found = json.loads(payload)
+        try:
+            found = json.loads(payload)
+        except ValueError:  # sound bytes that are no JSON
+            return None
         return found if isinstance(found, dict) else None
 
     def store_json(self, key: str, value: dict[str, object]) -> None:
@@ -119,6 +128,12 @@ class DiskCache:
             left_over = path.suffix == ".tmp" and now - modified > _STALE_SECONDS
             if left_over or total > _LIMIT_BYTES:
                 _unlink(path)
+
+
+def _head(key: str, payload: bytes) -> bytes:
+    digest = hashlib.sha256(key.encode())
+    digest.update(payload)
+    return _MAGIC + digest.digest()
 
 
 def _unlink(path: Path) -> None:

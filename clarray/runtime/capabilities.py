@@ -8,7 +8,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray.runtime import pocl
+from clarray.runtime import pocl, pocl_binary
 from clarray.runtime.limits import total_host_bytes
 from clarray.runtime.programs import binary_of, compile_source
 
@@ -141,7 +141,7 @@ def _named(devices: list[cl.Device]) -> bool:
 def _binary_id(context: cl.Context, device: cl.Device) -> str:
     """Compile a program to see how the device's binaries are marked."""
     program = compile_source(context, device, _EMPTY)
-    return pocl.binary_id(binary_of(program))
+    return pocl_binary.binary_id(binary_of(program))
 
 
 def _compiles(context: cl.Context, device: cl.Device, source: str) -> bool:

@@ -30,7 +30,7 @@ from clarray.runtime import memory as memories
 from clarray.runtime import pocl, profile, transfer
 from clarray.runtime.cache import DiskCache, cache_folder, key_of
 from clarray.runtime.capabilities import Capabilities, Compiled, describe, probe
-from clarray.runtime.environment import cpu_identity
+from clarray.runtime.environment import compiler_settings, cpu_identity
 from clarray.runtime.errors import Closed, DeviceLostError, different_devices, lost_message, reset_message
 from clarray.runtime.launch import Launched
 from clarray.runtime.memory import Memory, Pool
@@ -156,10 +156,10 @@ class Device:
 
     @cached_property
     def identity(self) -> str:
-        """What compiled programs depend on: versions of platform and driver, device and CPU."""
+        """What compiled programs depend on: versions of platform and driver, device, CPU and the user's settings."""
         device = self.cl_device
-        parts = (device.platform.version, device.driver_version, device.name, cpu_identity())
-        return "|".join(part.strip() for part in parts)
+        parts = (device.platform.version, device.driver_version, device.name, cpu_identity(), compiler_settings())
+        return "|".join(part.strip() for part in parts if part)
 
     def __repr__(self) -> str:
         return self._name
@@ -375,6 +375,7 @@ class Device:
     def disown(self) -> None:
         """Make this device, inherited through a fork, raise wherever it is used."""
         self.inherited = True
+        _keep_for_good(self)  # freeing it calls into OpenCL, and has PoCL remove the parent's files
         self._close(
             RuntimeError,
             f"{self} was opened before this process was forked and cannot be used in it: "

@@ -7,15 +7,18 @@ OpenCL is first asked when a device is first needed; importing clarray does not 
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import pyopencl as cl
 
-from clarray.runtime import pocl
+from clarray.runtime import pocl, pocl_folder
 from clarray.runtime.capabilities import KINDS, kind
 from clarray.runtime.device import Device
 from clarray.runtime.environment import prepared_environment
@@ -25,10 +28,14 @@ _NONE_FOUND = (
     'no OpenCL device found: pip install "clarray[pocl]" or "clarray[intel]" for the CPU, or '
     "install the OpenCL driver of your GPU's vendor"
 )
+_NO_PLACE = "; PoCL is there, but no folder that it can write to and run programs from: POCL_CACHE_DIR names one"
 _NONE_AFTER_FORK = (
     "OpenCL was used before this process was forked and does not work in it: start processes with "
     "multiprocessing's 'spawn' or 'forkserver', or first use clarray after the fork"
 )
+
+_PATIENCE_SECONDS = 5.0  # how long a fork waits for what other threads and PoCL's own do
+_PATIENCE_AT_EXIT_SECONDS = 1.0
 
 _lock = threading.Lock()
 _forked = False  # since OpenCL was first asked: the platforms' threads stayed in the parent
@@ -52,7 +59,7 @@ def devices() -> list[Device]:
             # In a forked process some drivers crash when they are so much as listed.
             _found = [Device(device) for device in _surviving] if _forked else _discover()
         if not _found:
-            raise RuntimeError(_NONE_AFTER_FORK if _forked else _NONE_FOUND)
+            raise RuntimeError(_NONE_AFTER_FORK if _forked else _NONE_FOUND + _NO_PLACE * pocl_folder.is_missing())
         return list(_found)
 
 
@@ -92,7 +99,7 @@ def _latest(device: Device) -> Device:
     return device
 
 
-@contextmanager
+@contextlib.contextmanager
 def use_device(which: str | int | Device | None) -> Iterator[Device]:
     """Make new arrays on this device for a block of code, in this thread or task only."""
     device = find_device(which)
@@ -219,35 +226,79 @@ def adopt(buffer: cl.Buffer, queue: cl.CommandQueue | None = None) -> Memory:
     return known[0].adopt(buffer)
 
 
+def held_at_fork(lock: Any) -> None:
+    """Have a lock held while the process is copied, after the devices': the copy gets it free."""
+    _more_locks.append(lock)
+
+
 def _before_fork() -> None:
-    """Keep our threads out of OpenCL while the process is copied: their locks would stay locked."""
-    for device in sorted(Device.alive, key=id):
-        if not device.closed and device.lock.acquire(timeout=1.0):
-            _held.append(device)
+    """Keep our threads and PoCL's out of OpenCL while the process is copied: their locks would stay locked."""
+    global _astir
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    devices = sorted((device for device in Device.alive if not device.closed), key=id)
+    _astir = not _hold(_lock, deadline)
+    for device in devices:
+        _astir |= not (_hold(device.lock, deadline) and _rests(device, deadline)) and device.is_pocl
+    for lock in _more_locks:
+        _hold(lock, deadline)
+
+
+def _hold(lock: Any, deadline: float) -> bool:
+    """Take a lock until the fork is over; whether it was free in time."""
+    taken = bool(lock.acquire(timeout=max(0.0, deadline - time.monotonic())))
+    if taken:
+        _held.append(lock)
+    return taken
+
+
+def _rests(device: Device, deadline: float) -> bool:
+    """Whether a device has done in time what was launched on it; only PoCL's is waited for, which works in threads."""
+    if not (device.pending and device.is_pocl):
+        return True
+    mark = cl.enqueue_marker(device.main.queue)
+    device.main.queue.flush()
+    while mark.command_execution_status > cl.command_execution_status.COMPLETE:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.0002)
+    device.finish()
+    return True
 
 
 def _after_fork_in_parent() -> None:
     while _held:
-        _held.pop().lock.release()
+        _held.pop().release()
 
 
 def _after_fork_in_child() -> None:
     global _lock, _found, _chosen, _forked, _default_lost, _adopted
-    _held.clear()
+    while _held:
+        _held.pop().release()
     _lock = threading.Lock()
-    if _found is None:  # OpenCL has not been touched: nothing was inherited
+    if _found is None and not Device.alive and not _astir:  # OpenCL has not been touched: nothing was inherited
         return
-    _inherited.extend(Device.alive)  # never freed: freeing calls into OpenCL
-    for device in _inherited:
+    for device in Device.alive:
         if not device.inherited:
             device.disown()
-    _default_lost = _chosen is not None and not _chosen.is_pocl
+    if _astir:
+        _surviving.clear()
+    _default_lost |= _chosen is not None and not _chosen.is_pocl
     _found, _chosen, _adopted, _forked = None, None, [], True
 
 
+@atexit.register
+def _keep_still() -> None:
+    """Stop what other threads do on PoCL before its folder goes, and let nobody in again but this thread."""
+    deadline = time.monotonic() + _PATIENCE_AT_EXIT_SECONDS
+    for device in Device.alive:
+        if device.is_pocl and not device.closed and not (_hold(device.lock, deadline) and _rests(device, deadline)):
+            pocl_folder.abandon()
+
+
 _surviving: list[cl.Device] = []  # those that work without threads that stayed in the parent
-_held: list[Device] = []
-_inherited: list[Device] = []
+_astir = False  # something held on to PoCL while this process was copied, and would wait in it for ever
+_more_locks: list[Any] = []
+_held: list[Any] = []
 _adopted: list[Device] = []
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(

@@ -1,10 +1,11 @@
 """What must be in the environment before OpenCL is first asked for its platforms.
 
-Three things, all undone again after the query, and none touched where the user has set it:
-POCL_DEVICES, so that PoCL's wheel shows the device that runs in the calling thread beside the one
-with a thread pool; POCL_KERNEL_CACHE off, since PoCL's cache tells neither a damaged file nor
-another kind of CPU, and ours does; and OCL_ICD_VENDORS, so that Intel's runtime, installed by pip,
-is found without a system file.
+Four things, all undone again after the query, and the first three not touched where the user has set
+them: POCL_DEVICES, so that PoCL's wheel shows the device that runs in the calling thread beside the
+one with a thread pool; POCL_KERNEL_CACHE off, since PoCL's cache tells neither a damaged file nor
+another kind of CPU, and ours does; OCL_ICD_VENDORS, so that Intel's runtime, installed by pip, is
+found without a system file; and POCL_CACHE_DIR, a folder of this process's own, within the user's
+where that is set, unless PoCL keeps a cache and has a place for it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import ctypes
 import hashlib
 import os
 import platform
+import re
+import shutil
 import site
 import sys
 import tempfile
@@ -21,8 +24,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from clarray.runtime import pocl_folder
 from clarray.runtime.cache import cache_folder
 
+_COMPILER_SETTING = re.compile(r"POCL_(EXTRA_BUILD_FLAGS|KERNELLIB_NAME|WORK_GROUP_\w+)|CL_CONFIG_\w+")
 _SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _INTEL_LIBRARIES = ("lib/libintelocl.so", "Library/bin/intelocl64.dll")
 
@@ -44,6 +49,12 @@ def cpu_identity() -> str:
     return f"{platform.machine()}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
 
 
+def compiler_settings() -> str:
+    """Give the variables that change what a runtime's compiler makes of a source; '' where none is set."""
+    names = sorted(filter(_COMPILER_SETTING.fullmatch, os.environ))
+    return " ".join(f"{name}={os.environ[name]}" for name in names)
+
+
 @cache
 def _cpu_lines() -> list[str]:
     """Give what the system says of the first core."""
@@ -56,17 +67,48 @@ def _cpu_lines() -> list[str]:
 def prepared_environment() -> Iterator[None]:
     """Set what discovery needs, for as long as the first query of OpenCL takes."""
     changes: dict[str, str] = {}
-    if _has_pocl_wheel() and not _has_driver("pocl"):
+    wheel, driver = _has_pocl_wheel(), _has_driver("pocl")
+    if wheel and not driver:
         changes["POCL_DEVICES"] = "basic pthread"
         changes["POCL_KERNEL_CACHE"] = "0"
-    changes.update(_intel())
+    intel, temporary = _intel()
+    changes.update(intel)
     mine = {name: value for name, value in changes.items() if name not in os.environ}
+    if wheel or driver:
+        mine.update(_pocl_folder(mine))
+    before = {name: os.environ.get(name) for name in mine}
     os.environ.update(mine)
     try:
         yield
     finally:
-        for name in mine:
+        for name, value in before.items():
             os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+        pocl_folder.confirm()
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _pocl_folder(changes: dict[str, str]) -> dict[str, str]:
+    """Give the setting of PoCL's folder; nothing where it keeps a cache of its own and can write to it.
+
+    With no place at all PoCL is told one that it finds no device with: elsewhere it would stop the process.
+    """
+    if os.name != "posix":
+        return {}
+    keeps = changes.get("POCL_KERNEL_CACHE", os.environ.get("POCL_KERNEL_CACHE")) != "0"
+    if keeps and pocl_folder.usable(_pocls_choice()):
+        return {}
+    return {"POCL_CACHE_DIR": str(pocl_folder.make() or Path(os.devnull, "pocl"))}
+
+
+def _pocls_choice() -> Path:
+    """Where PoCL keeps its cache if it is not told."""
+    for name, below in (("POCL_CACHE_DIR", ""), ("XDG_CACHE_HOME", "pocl/kcache"), ("HOME", ".cache/pocl/kcache")):
+        if os.environ.get(name):
+            return Path(os.environ[name], below)
+    return Path("/tmp/pocl/kcache")
 
 
 def _has_pocl_wheel() -> bool:
@@ -106,16 +148,17 @@ def _system_icds() -> dict[str, str]:
     return found
 
 
-def _intel() -> dict[str, str]:
-    """Give the setting that shows a pip-installed Intel runtime; nothing where there is none."""
+def _intel() -> tuple[dict[str, str], Path | None]:
+    """Give the setting that shows a pip-installed Intel runtime, and a folder that is of no use after the query."""
     library = _intel_library()
     if library is None or "OCL_ICD_VENDORS" in os.environ or _has_driver("intelocl"):
-        return {}
+        return {}, None
     if os.name == "nt":  # the Khronos loader, which adds to what it finds elsewhere
-        return {"OCL_ICD_FILENAMES": str(library)}
+        return {"OCL_ICD_FILENAMES": str(library)}, None
     with contextlib.suppress(OSError):
-        return {"OCL_ICD_VENDORS": str(_vendors_folder(library))}
-    return {}
+        folder, temporary = _vendors_folder(library)
+        return {"OCL_ICD_VENDORS": str(folder)}, folder if temporary else None
+    return {}, None
 
 
 def _intel_library() -> Path | None:
@@ -127,17 +170,17 @@ def _intel_library() -> Path | None:
     return None
 
 
-def _vendors_folder(library: Path) -> Path:
-    """Make a vendors folder of the system's drivers and one more library.
+def _vendors_folder(library: Path) -> tuple[Path, bool]:
+    """Make a vendors folder of the system's drivers and one more library; whether it is a temporary one.
 
     The variable replaces the system's folder, so its files are repeated.
     """
     wanted = {"clarray-intel.icd": f"{library}\n"} | _system_icds()
     digest = hashlib.sha256(repr(sorted(wanted.items())).encode()).hexdigest()[:16]
     try:
-        return _written(cache_folder() / f"vendors-{digest}", wanted)
+        return _written(cache_folder() / f"vendors-{digest}", wanted), False
     except OSError:  # no home that can be written to
-        return _written(Path(tempfile.mkdtemp("clarray-vendors")), wanted)
+        return _written(Path(tempfile.mkdtemp("clarray-vendors")), wanted), True
 
 
 def _written(folder: Path, files: dict[str, str]) -> Path:
@@ -148,7 +191,11 @@ def _written(folder: Path, files: dict[str, str]) -> Path:
         if target.is_file() and target.read_text(errors="replace") == text:
             continue
         handle, temporary = tempfile.mkstemp(".tmp", dir=folder)
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.replace(temporary, target)
+        try:
+            with os.fdopen(handle, "w") as file:
+                file.write(text)
+            os.replace(temporary, target)
+        except OSError:
+            os.unlink(temporary)
+            raise
     return folder

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
-from clarray.runtime import pocl
+from clarray.runtime import pocl, pocl_folder
 from clarray.runtime.errors import different_devices
 from clarray.runtime.profile import record, state
 
@@ -28,15 +29,16 @@ _LAUNCHES_BEFORE_SAVING = 3
 class Bound:
     """A kernel compiled for one lane, and the local sizes that need no more attention."""
 
-    __slots__ = ("kernel", "set_args", "queue", "lane", "seen", "launches")
+    __slots__ = ("kernel", "set_args", "queue", "lane", "seen", "launches", "stored")
 
-    def __init__(self, kernel: cl.Kernel, lane: Lane) -> None:
+    def __init__(self, kernel: cl.Kernel, lane: Lane, stored: bool) -> None:
         self.kernel = kernel
         self.set_args = kernel.set_args
         self.queue = lane.queue
         self.lane = lane
         self.seen: set[tuple[int, ...]] = set()
         self.launches: dict[tuple[int, ...], int] = {}
+        self.stored = stored  # its program was made from what is kept on disk
 
 
 class Kernel:
@@ -141,10 +143,16 @@ class Kernel:
         device.pending = True
         start = time.perf_counter()
         bound.set_args(*args)
-        try:
-            _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
-        except cl.Error as error:
-            self._launch_again(bound, groups, local, error)
+        if device.is_pocl and local not in bound.seen:
+            pocl_folder.require()
+        untried = bound.stored and local not in bound.launches
+        with self._program.on_trial(bound.lane) if untried else nullcontext():
+            try:
+                _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
+            except cl.Error as error:
+                self._launch_again(bound, groups, local, error)
+            if untried and device.capabilities.host_memory:
+                bound.queue.finish()  # a crash of the process is this launch's
         if recorded:
             bound.queue.finish()
             record("launch", self.name, nbytes, time.perf_counter() - start)

@@ -12,9 +12,6 @@ no built-in is inlined (3 to 20 times slower); an attribute on every function me
 knows the CPU by a name without AVX-512 (a virtual Zen 4 is its 'znver3') and the library is one with
 AVX-512, the two disagree on how long vectors are passed and no build succeeds with the attribute:
 there the name is turned too.
-
-The binaries of its two CPU devices differ in a number that says which device they are for, and in
-nothing else. Exchanging it saves compiling every program twice.
 """
 
 from __future__ import annotations
@@ -37,8 +34,6 @@ _STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds
 _GENERIC = b"generic\0"
 _TARGET = b"x86_64-"
 _CPU = re.compile(rb"[a-z0-9_-]+\0?")
-_MAGIC = b"poclbin\0"
-_ID = slice(8, 16)
 _kept: list[ctypes.Array[ctypes.c_char]] = []  # the structure points into these for good
 _named: set[int] = set()  # addresses of the devices mended in this process
 
@@ -107,18 +102,6 @@ def name_cpu(device: cl.Device) -> bool:
         return False
     finally:
         os.close(memory)
-
-
-def binary_id(binary: bytes) -> str:
-    """Give the number that says which device a binary is for; '' where it is no such binary."""
-    if not binary.startswith(_MAGIC) or len(binary) < _ID.stop:
-        return ""
-    return binary[_ID].hex()
-
-
-def for_device(binary: bytes, wanted: str) -> bytes:
-    """Give a binary with another device's number in it."""
-    return binary[: _ID.start] + bytes.fromhex(wanted) + binary[_ID.stop :]
 
 
 def _find_slot(memory: int, start: int) -> int | None:

@@ -6,23 +6,27 @@
 
 PoCL compiles the work-group function at the first launch, not at the build, so its binaries are
 saved after launches: a new process then compiles nothing at all. Other runtimes' are saved at once.
+Nothing is saved that is not whole, and what comes from disk is on trial until its first launch is over.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyopencl as cl
 
-from clarray.runtime import pocl, pocl_header, profile
+from clarray.runtime import pocl, pocl_binary, pocl_folder, pocl_header, profile
 from clarray.runtime.cache import key_of
+from clarray.runtime.invoker import keep_in_memory
 from clarray.runtime.launch import Bound, Kernel
 from clarray.runtime.quiet import quiet_build
+from clarray.runtime.trials import trials_of
 
 if TYPE_CHECKING:
     from clarray.runtime.device import Device, Lane
@@ -45,7 +49,7 @@ class Program:
         For each kernel, in the order of its arguments: 'buffer', or a NumPy scalar type's name.
     """
 
-    __slots__ = ("source", "_arg_types", "_built", "_device", "_kernels", "_saved_bytes")
+    __slots__ = ("source", "_arg_types", "_built", "_device", "_folder", "_kernels", "_saved_bytes", "_stored")
 
     def __init__(self, device: Device, source: str, arg_types: Mapping[str, Sequence[ArgType]]) -> None:
         self.source = source
@@ -54,6 +58,8 @@ class Program:
         self._built: dict[str, cl.Program] = {}
         self._kernels: dict[str, Kernel] = {}
         self._saved_bytes = 0  # a binary on disk that is as long holds all that this one does
+        self._stored: set[str] = set()  # lanes whose program was made from the binary on disk
+        self._folder: str | None = None
 
     def __repr__(self) -> str:
         return f"<program of {', '.join(self._arg_types)} for {self._device}>"
@@ -74,20 +80,34 @@ class Program:
 
     def bind(self, name: str, lane: Lane) -> Bound:
         """Compile, if need be, and give a kernel of one lane, ready for arguments."""
+        keep_in_memory()
         kernel = cl.Kernel(self._program(lane), name)
         types = self._arg_types[name]
         if kernel.num_args != len(types):
             raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {len(types)}")
         kernel.set_scalar_arg_dtypes([None if t == "buffer" else np.dtype(t) for t in types])
-        return Bound(kernel, lane)
+        return Bound(kernel, lane, lane.name in self._stored)
+
+    @contextlib.contextmanager
+    def on_trial(self, lane: Lane) -> Iterator[None]:
+        """For a block that uses what is stored for a lane and has not been seen to work."""
+        trials, key = trials_of(self._device.program_cache), self._key(lane)
+        trials.begin(key)
+        try:
+            yield
+        finally:
+            trials.end(key)
 
     def save(self, lane: Lane) -> None:
         """Write one lane's binary to the disk cache, unless what is there holds as much."""
         _unsaved.pop((self, lane.name), None)
-        binary = binary_of(self._built[lane.name])
-        if len(binary) > self._saved_bytes:
-            self._device.program_cache.store(self._key(lane), binary)
-            self._saved_bytes = len(binary)
+        with contextlib.suppress(OSError):  # there is no room to make it
+            if self._device.is_pocl:
+                pocl_folder.require()
+            binary = binary_of(self._built[lane.name])
+            if len(binary) > self._saved_bytes and pocl_binary.is_complete(binary):
+                self._device.program_cache.store(self._key(lane), binary)
+                self._saved_bytes = len(binary)
 
     def save_at_exit(self, lane: Lane) -> None:
         """Save when the process ends, if it has not been done before and time allows."""
@@ -109,14 +129,18 @@ class Program:
 
     def _load(self, lane: Lane) -> cl.Program | None:
         """Make the program from the binary on disk; None where there is none that works."""
-        binary = self._device.program_cache.load(self._key(lane))
+        cache = self._device.program_cache
+        trials_of(cache)  # what has crashed a process is dropped by this
+        binary = cache.load(self._key(lane))
         if binary is None:
             return None
-        program = self._from_binary(binary, lane)
+        with self.on_trial(lane):
+            program = self._from_binary(binary, lane)
         if program is None:  # sound bytes, and yet the runtime will not have them: it has changed
-            self._device.program_cache.discard(self._key(lane))
+            cache.discard(self._key(lane))
         else:
             self._saved_bytes = len(binary)
+            self._stored.add(lane.name)
         return program
 
     def _from_other_lane(self, lane: Lane) -> cl.Program | None:
@@ -128,9 +152,15 @@ class Program:
 
     def _from_binary(self, binary: bytes, lane: Lane) -> cl.Program | None:
         device = self._device
+        if not pocl_binary.is_complete(binary):
+            return None
         if device.compiled.binary_ids:
             wanted = device.compiled.binary_ids[lane is not device.main]
-            binary = pocl.for_device(binary, wanted)
+            binary = pocl_binary.for_device(binary, wanted)
+        if device.is_pocl:
+            pocl_folder.require()
+            self._folder = self._folder or pocl_folder.new_name()  # one for both lanes, which have the same files
+            binary = pocl_binary.renamed(binary, self._folder) if self._folder else binary
         try:
             with quiet_build():
                 program = cl.Program(device.context, [lane.device], [binary])
@@ -164,6 +194,8 @@ def compile_source(context: cl.Context, device: cl.Device, source: str, attribut
         With the compiler's log and the numbered source.
     """
     options = build_options(device)
+    if pocl.is_pocl(device):
+        pocl_folder.require()
     try:
         shorter = pocl_header.with_declarations(source, attribute) if pocl.is_mendable(device) else None
         if shorter is not None:
@@ -191,10 +223,13 @@ def build_options(device: cl.Device) -> list[str]:
 
 
 def binary_of(program: cl.Program) -> bytes:
-    """Give the binary of a program compiled for one device."""
+    """Give the binary of a program compiled for one device; none where the runtime gives none."""
     # A program made from source names every device of its context, with nothing for the others.
-    (binary,) = (part for part in program.get_info(cl.program_info.BINARIES) if part)
-    return bytes(binary)
+    with contextlib.suppress(cl.Error):
+        for part in program.get_info(cl.program_info.BINARIES):
+            if part:
+                return bytes(part)
+    return b""
 
 
 _unsaved: dict[tuple[Program, str], Lane] = {}
@@ -206,5 +241,9 @@ def _save_the_rest() -> None:
     end = time.perf_counter() + _SECONDS_AT_EXIT
     while _unsaved and time.perf_counter() < end:
         (program, _), lane = _unsaved.popitem()
-        if not (program._device.inherited or program._device.lost):
+        if not program._device.lost:
             program.save(lane)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unsaved.clear)  # the parent's: it saves them itself

@@ -6,8 +6,10 @@ import contextlib
 import os
 import re
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
+from typing import BinaryIO, cast
 
 _CHATTER = re.compile(rb"(\d+ warnings? and )?\d+ (warning|error)s? generated\.|error: unknown target CPU '[^']*'|")
 
@@ -24,22 +26,72 @@ def quiet_build() -> Iterator[None]:
         yield
 
 
+_lock = threading.Lock()
+_builds = 0  # of several threads: the first takes the terminal away, the last gives it back
+_terminal = -1
+_held: BinaryIO | None = None
+
+
 @contextlib.contextmanager
 def _held_stderr() -> Iterator[None]:
+    global _builds
+    with _lock:
+        if not _builds:
+            _take()
+        _builds += 1
     try:
-        saved = os.dup(2)
-    except OSError:  # no stderr at all: nothing to keep clean
         yield
-        return
-    with tempfile.TemporaryFile() as held:
-        os.dup2(held.fileno(), 2)
+    finally:
+        with _lock:
+            _builds -= 1
+            if not _builds:
+                _give_back()
+
+
+def _take() -> None:
+    global _terminal, _held
+    with contextlib.suppress(OSError):  # no stderr at all, or no file to hold it in: nothing to keep clean
+        terminal = os.dup(2)
         try:
-            yield
-        finally:
-            os.dup2(saved, 2)
-            os.close(saved)
-            held.seek(0)
-            kept = [line for line in held if not _CHATTER.fullmatch(line.rstrip())]
-            if kept:
-                with contextlib.suppress(OSError):
-                    os.write(2, b"".join(kept))
+            held = _scratch_file()
+        except OSError:
+            os.close(terminal)
+            raise
+        os.dup2(held.fileno(), 2)
+        _terminal, _held = terminal, held
+
+
+def _give_back() -> None:
+    global _terminal, _held
+    held, _held = _held, None
+    if held is None:
+        return
+    os.dup2(_terminal, 2)
+    os.close(_terminal)
+    with held:
+        held.seek(0)
+        kept = [line for line in held if not _CHATTER.fullmatch(line.rstrip())]
+    if kept:
+        with contextlib.suppress(OSError):
+            os.write(2, b"".join(kept))
+
+
+def _scratch_file() -> BinaryIO:
+    if hasattr(os, "memfd_create"):  # which a full disk is nothing to
+        return os.fdopen(os.memfd_create("clarray"), "w+b")
+    return cast(BinaryIO, tempfile.TemporaryFile())
+
+
+def _after_fork_in_child() -> None:
+    """Give the child its stderr back: the builds under way stayed in the parent."""
+    global _lock, _builds, _held
+    _lock = threading.Lock()
+    _builds = 0
+    if _held is not None:
+        os.dup2(_terminal, 2)
+        os.close(_terminal)
+        _held = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

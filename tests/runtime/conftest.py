@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -59,13 +60,13 @@ def scale(device: Device) -> Scale:
 Fresh = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture
-def fresh(tmp_path: Path) -> Fresh:
-    """Run code in a process of its own, with an empty cache; None takes a variable away."""
+@pytest.fixture(scope="session")
+def fresh_in() -> Fresh:
+    """Run code in a process of its own, with its cache in this folder; None takes a variable away."""
 
-    def run(code: str, **environment: str | None) -> subprocess.CompletedProcess[str]:
+    def run(folder: Path, code: str, **environment: str | None) -> subprocess.CompletedProcess[str]:
         paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        wanted = {**os.environ, "CLARRAY_CACHE_DIR": str(tmp_path), "PYTHONPATH": paths}
+        wanted = {**os.environ, "CLARRAY_CACHE_DIR": str(folder), "PYTHONPATH": paths}
         for name, value in environment.items():
             wanted.pop(name, None)
             if value is not None:
@@ -80,3 +81,9 @@ def fresh(tmp_path: Path) -> Fresh:
         )
 
     return run
+
+
+@pytest.fixture
+def fresh(fresh_in: Fresh, tmp_path: Path) -> Fresh:
+    """Run code in a process of its own, with an empty cache; None takes a variable away."""
+    return functools.partial(fresh_in, tmp_path)

@@ -6,29 +6,18 @@ import os
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from clarray.runtime import Device, Program, environment, programs
 from clarray.runtime import cache as caches
+from clarray.runtime import device as devices
 from clarray.runtime.cache import DiskCache, key_of
+from clarray.runtime.capabilities import Compiled
 
-ONCE = """
-import numpy as np
-from clarray.runtime import current_device
-from clarray.runtime.profile import profile
-source = "kernel void twice(global float *x) { x[get_global_id(0)] *= 2; }"
-with profile() as p:
-    device = current_device()
-    memory = device.upload(np.arange(8, dtype=np.float32))
-    kernel = device.program(source, {"twice": ("buffer",)}).kernel("twice")
-    for inline in (True, False):
-        kernel.launch((8,), (1,), (memory.buffer,), inline)
-    out = np.empty(8, np.float32)
-    device.read(memory, 0, out)
-assert (out == 4 * np.arange(8)).all(), out
-print(p.builds)
-"""
+from .once import ONCE
 
 OF_ONE_SHAPE = """
 import numpy as np
@@ -78,7 +67,7 @@ def test_a_damaged_file_counts_as_absent(tmp_path: Path, damage: str) -> None:
         (tmp_path / "a").write_bytes(new[damage])
     assert cache.load("a") is None
     cache.store("a", b"new")
-    assert cache.load("a") == (None if damage == "folder" else b"new")
+    assert cache.load("a") == b"new"
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
@@ -148,6 +137,67 @@ def test_what_was_kept_of_one_launch_serves_every_other(fresh: Any, tmp_path: Pa
     again = fresh(OF_ONE_SHAPE.replace("SHAPES", "[(8, 1), (2, 4), (100_000, 1), (50_000, 4), (8, 1)]"))
     assert (kept.stderr, again.stderr) == ("", "")
     assert list((tmp_path / "programs").iterdir())
+
+
+FULL = """
+import resource
+from pathlib import Path
+from clarray.runtime.cache import DiskCache
+cache = DiskCache(Path(FOLDER))
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+cache.store("a", b"x" * 1000)
+assert cache.load("a") is None
+cache.store("b", b"x")
+assert cache.load("b") == b"x"
+assert [file.name for file in cache.folder.iterdir()] == ["b"]
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of Unix")
+def test_a_full_disk_is_no_error(fresh: Any, tmp_path: Path) -> None:
+    result = fresh(FULL.replace("FOLDER", repr(str(tmp_path / "full"))))
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("part", ["platform", "driver", "name", "cpu", "setting", "version", "options", "source"])
+def test_no_other_runtime_cpu_or_version_finds_a_program(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    def key(source: str = "kernel void k(void) {}") -> str:
+        names = {name: name + " other" * (part == name) for name in ("platform", "driver", "name")}
+        device = object.__new__(Device)
+        device.__dict__.update(
+            cl_device=SimpleNamespace(
+                platform=SimpleNamespace(version=names["platform"]), driver_version=names["driver"], name=names["name"]
+            ),
+            compiled=Compiled(),
+        )
+        return Program(device, source, {})._key(SimpleNamespace(name="main", device=None))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(programs, "build_options", lambda device: [])
+    wanted, part = part, ""
+    before = key()
+    assert key() == before
+    part = wanted
+    if part == "cpu":
+        monkeypatch.setattr(devices, "cpu_identity", lambda: "another")
+    elif part == "setting":
+        monkeypatch.setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-fast-relaxed-math")
+    elif part == "version":
+        monkeypatch.setattr(caches, "__version__", "another")
+    elif part == "options":
+        monkeypatch.setattr(programs, "build_options", lambda device: ["-g"])
+    assert key("another" if part == "source" else "kernel void k(void) {}") != before
+
+
+def test_the_identity_of_a_cpu_is_its_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["vendor_id : A", "cpu family : 6", "model : 1", "model name : B", "stepping : 1", "flags : sse avx"]
+    identities = set()
+    for number in (None, 0, 1, 2, 4, 5):
+        changed = [line + "9" * (at == number) for at, line in enumerate(lines)]
+        monkeypatch.setattr(environment, "_cpu_lines", lambda changed=changed: changed)
+        environment.cpu_identity.cache_clear()
+        identities.add(environment.cpu_identity())
+    environment.cpu_identity.cache_clear()
+    assert len(identities) == 6
 
 
 def test_many_processes_at_once(fresh: Any) -> None:

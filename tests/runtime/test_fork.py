@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from clarray.runtime import current_device, pocl_binary
+from clarray.runtime.cache import DiskCache
+
+from .once import ONCE
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forking is Unix's")
 
@@ -105,3 +111,168 @@ for thread in threads: thread.join()
 """
     result = fresh(START + code)
     assert result.stderr == ""
+
+
+LEAVING = {
+    "sys.exit": ("sys.exit(0)", 0),
+    "os._exit": ("os._exit(0)", 0),
+    "an exception": ("raise KeyError('on purpose')", 1),
+}
+on_pocl = pytest.mark.skipif(not current_device().is_pocl, reason="only PoCL works in a forked process")
+
+
+def _all_complete(folder: Path) -> bool:
+    cache = DiskCache(folder / "programs")
+    return all(pocl_binary.is_complete(cache.load(file.name) or b"") for file in cache.folder.iterdir())
+
+
+CHILDREN = """
+device = current_device()
+scaled(device)
+for work in (lambda: None, WORK):
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        sys.excepthook = lambda *error: None
+        work()
+        LEAVE
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == CODE
+print("parent")
+"""
+
+
+@pytest.mark.parametrize("how", LEAVING)
+def test_children_leave_the_parents_programs_alone(fresh: Any, tmp_path: Path, how: str) -> None:
+    leave, code = LEAVING[how]
+    work = "lambda: scaled(current_device())" if current_device().is_pocl else "lambda: None"
+    text = CHILDREN.replace("LEAVE", leave).replace("CODE", str(code)).replace("WORK", work)
+    result = fresh(START + ONCE.replace("[8,", "[8 ,") + text)
+    assert (result.stdout, result.stderr) == ("1\nparent\n", "")
+    assert _all_complete(tmp_path)
+    assert fresh(ONCE).stdout == "0\n"
+
+
+@on_pocl
+@pytest.mark.parametrize("how", LEAVING)
+def test_children_with_a_device_of_their_own_fork_again(fresh: Any, tmp_path: Path, how: str) -> None:
+    leave, code = LEAVING[how]
+    text = f"""
+sys.excepthook = lambda *error: None
+def family(depth):
+    scaled(current_device())
+    for _ in range(1 if depth else 2):
+        child = os.fork()
+        if child == 0:
+            family(depth + 1) if depth < 2 else scaled(current_device())
+            print("child", depth, flush=True)
+            {leave}
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == {code}
+        scaled(current_device())
+family(0)
+"""
+    result = fresh(START + text)
+    assert (result.stdout, result.stderr) == ("child 2\nchild 1\nchild 0\n" * 2, "")
+    assert _all_complete(tmp_path)
+    assert fresh(START + "scaled(current_device())").stderr == ""
+
+
+@on_pocl
+def test_a_grandchild_works_on_when_both_parents_have_left(fresh: Any, tmp_path: Path) -> None:
+    text = """
+import time
+scaled(current_device())
+if os.fork() == 0:
+    scaled(current_device())
+    if os.fork() == 0:
+        parent = os.getppid()
+        while os.getppid() == parent:
+            time.sleep(0.01)
+        time.sleep(0.2)  # the first one has left too
+        scaled(current_device())
+        print("grandchild")
+    sys.exit(0)
+"""
+    result = fresh(START + text)  # ends when the last of them closes its stdout
+    assert (result.stdout, result.stderr) == ("grandchild\n", "")
+    assert _all_complete(tmp_path)
+    assert fresh(START + "scaled(current_device())").stderr == ""
+
+
+POOL = """
+import multiprocessing
+import clarray
+def work(n):
+    return float((clarray.arange(n) + 1).sum())
+def main():
+    assert work(10) == 55
+    for method in METHODS:
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            assert pool.map(work, [10, 100, 1000] * 2) == [55, 5050, 500500] * 2
+            pool.close()
+            pool.join()
+    assert work(10) == 55
+    print("done")
+"""
+
+
+def test_pools_of_processes(fresh: Any, tmp_path: Path) -> None:
+    methods = ["fork", "forkserver", "spawn"] if current_device().is_pocl else ["forkserver", "spawn"]
+    (tmp_path / "work.py").write_text(POOL.replace("METHODS", repr(methods)))
+    result = fresh(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import work; work.main()")
+    assert (result.stdout, result.stderr) == ("done\n", "")
+    assert _all_complete(tmp_path)
+
+
+def test_a_lock_that_a_thread_keeps_gives_an_error_in_the_child(fresh: Any) -> None:
+    code = """
+import threading
+from clarray.runtime import discovery
+discovery._PATIENCE_SECONDS = 0.2
+device = current_device()
+scaled(device)
+taken, done = threading.Event(), threading.Event()
+def hold():
+    with device.lock:
+        taken.set()
+        done.wait()
+thread = threading.Thread(target=hold)
+thread.start()
+taken.wait()
+in_child(lambda: scaled(current_device()))
+done.set()
+thread.join()
+scaled(device)
+"""
+    result = fresh(START + code)
+    assert result.stdout.startswith("RuntimeError: OpenCL was used before")
+    assert result.stderr == ""
+
+
+def test_what_other_threads_hold_is_free_in_the_child(fresh: Any) -> None:
+    code = """
+import threading
+import clarray
+from clarray.expr.node import graph_lock
+from clarray.runtime import discovery
+from clarray.runtime.quiet import quiet_build
+discovery._PATIENCE_SECONDS = 0.2
+bits = clarray.random.Philox4x32(key=0)
+taken, done = threading.Event(), threading.Event()
+def hold():
+    with bits.lock, quiet_build():
+        taken.set()
+        done.wait()
+thread = threading.Thread(target=hold)
+thread.start()
+taken.wait()
+def child():
+    os.write(2, b"heard")
+    assert bits.lock.acquire(timeout=10)
+    assert graph_lock.acquire(timeout=10)
+in_child(child)
+done.set()
+thread.join()
+os.write(2, b" again")
+"""
+    result = fresh(START + code)
+    assert (result.stdout, result.stderr) == ("", "heard again")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from clarray.runtime import current_device, environment, pocl, pocl_header, programs
+from clarray.runtime import current_device, environment, pocl, pocl_binary, pocl_header, programs
 from clarray.runtime.pocl import is_mendable, library_cpu
 from clarray.runtime.programs import compile_source
 
@@ -74,11 +74,11 @@ def test_the_kernel_librarys_cpu(monkeypatch: pytest.MonkeyPatch, flags: str, cp
 
 def test_binaries_are_made_out_to_another_device() -> None:
     binary = b"poclbin\0" + bytes(range(8)) + b"the rest"
-    assert pocl.binary_id(binary) == bytes(range(8)).hex()
-    other = pocl.for_device(binary, "ff" * 8)
+    assert pocl_binary.binary_id(binary) == bytes(range(8)).hex()
+    other = pocl_binary.for_device(binary, "ff" * 8)
     assert other == b"poclbin\0" + b"\xff" * 8 + b"the rest"
-    assert pocl.binary_id(b"poclbin\0") == ""
-    assert pocl.binary_id(b"\x7fELF" + bytes(100)) == ""
+    assert pocl_binary.binary_id(b"poclbin\0") == ""
+    assert pocl_binary.binary_id(b"\x7fELF" + bytes(100)) == ""
 
 
 def test_the_identity_names_the_cpu() -> None:

@@ -1,0 +1,116 @@
+"""What a process is trying out of the cache, told to those that come after it if that brings it down.
+
+A binary can be sound and complete and yet crash the process that loads it or first launches it: a driver that has
+changed and not its version, a compiler's fault. So its key stands in a file of the process's own for as long as that
+takes. The file is locked, and removed at exit: one that nobody has locked names what has crashed its process, and the
+next process drops that from the cache before it loads anything.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import re
+import tempfile
+import time
+from pathlib import Path
+
+from clarray.runtime.cache import DiskCache
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is noted
+    fcntl = None  # type: ignore[assignment]
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+_STALE_SECONDS = 60.0
+
+
+class Trials:
+    """What this process tries out of one cache.
+
+    Parameters
+    ----------
+    cache : DiskCache
+        What crashed an earlier process is dropped from it when this is made.
+    """
+
+    def __init__(self, cache: DiskCache) -> None:
+        self._folder = cache.folder.with_name("trials")
+        self._keys: set[str] = set()
+        self._file: Path | None = None
+        self._handle = -1
+        if fcntl is not None:
+            with contextlib.suppress(OSError):
+                self._drop_crashed(cache)
+                self._open()
+
+    def begin(self, key: str) -> None:
+        """Note that what is stored under this key is about to be tried."""
+        self._keys.add(key)
+        self._write()
+
+    def end(self, key: str) -> None:
+        """Note that it has gone well."""
+        self._keys.discard(key)
+        self._write()
+
+    def _open(self) -> None:
+        self._handle, name = tempfile.mkstemp(dir=self._folder)
+        self._file = Path(name)
+        fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _write(self) -> None:
+        if self._handle >= 0:
+            text = "\n".join(tuple(self._keys)).encode()
+            with contextlib.suppress(OSError):  # a full disk
+                os.pwrite(self._handle, text, 0)
+                os.ftruncate(self._handle, len(text))
+
+    def _drop_crashed(self, cache: DiskCache) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with os.scandir(self._folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    self._drop_one(cache, Path(entry.path))
+
+    def _drop_one(self, cache: DiskCache, file: Path) -> None:
+        handle = os.open(file, os.O_RDWR)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error: its process lives
+            keys = _KEY.findall(os.read(handle, 1 << 16).decode("ascii", "replace"))
+            for key in keys:
+                cache.discard(key)
+            if keys or time.time() - os.fstat(handle).st_mtime > _STALE_SECONDS:  # the youngest: not locked yet
+                file.unlink()
+        finally:
+            os.close(handle)
+
+    def close(self, gone: bool = False) -> None:
+        """Take the file away; in a process forked from its owner (`gone`), only let it go."""
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            if self._file is not None and not gone:
+                with contextlib.suppress(OSError):
+                    self._file.unlink()
+            os.close(handle)
+
+
+_trials: dict[Path, Trials] = {}
+
+
+def trials_of(cache: DiskCache) -> Trials:
+    """Give this process's trials of a cache."""
+    found = _trials.get(cache.folder)
+    return found if found is not None else _trials.setdefault(cache.folder, Trials(cache))
+
+
+@atexit.register
+def _close(gone: bool = False) -> None:
+    while _trials:
+        _trials.popitem()[1].close(gone)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _close(gone=True))

@@ -1,0 +1,142 @@
+"""PoCL's folder: in a place where it can be, this process's own, and gone afterwards."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clarray.runtime import environment, pocl_folder
+
+needs_pocl_wheel = pytest.mark.skipif(
+    os.name != "posix" or not environment._has_pocl_wheel() or environment._has_driver("pocl"),
+    reason="PoCL is not there as the wheel",
+)
+
+SUM = """
+import clarray
+from clarray.runtime import pocl_folder
+assert float(clarray.arange(10).sum()) == 45
+print(pocl_folder._held.path)
+"""
+UNSET: dict[str, str | None] = dict.fromkeys(("XDG_CACHE_HOME", "POCL_CACHE_DIR", "POCL_KERNEL_CACHE", "POCL_DEVICES"))
+PROBLEMS = ("no home", "a home that is no folder", "a cache that is no folder", "a folder of PoCL's that is none")
+
+
+@pytest.fixture
+def on_pocl(fresh: Any, tmp_path: Path) -> Any:
+    """Run code on PoCL, everything but what is given as in a new account whose home is a folder below."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "tmp").mkdir()
+    own = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "tmp"), "CLARRAY_DEVICE": "pocl"}
+    return lambda code, **environment: fresh(code, **UNSET | own | environment)
+
+
+@needs_pocl_wheel
+@pytest.mark.parametrize("problem", ["none", *PROBLEMS])
+def test_it_works_wherever_nothing_can_be_kept(on_pocl: Any, tmp_path: Path, problem: str) -> None:
+    (tmp_path / "file").write_text("in the way")
+    below = str(tmp_path / "file" / "below")
+    changes: dict[str, dict[str, str | None]] = {
+        "none": {},
+        "no home": {"HOME": None, "CLARRAY_CACHE_DIR": None},
+        "a home that is no folder": {"HOME": below, "CLARRAY_CACHE_DIR": None},
+        "a cache that is no folder": {"XDG_CACHE_HOME": below, "CLARRAY_CACHE_DIR": None},
+        "a folder of PoCL's that is none": {"POCL_CACHE_DIR": below, "CLARRAY_CACHE_DIR": below},
+    }
+    result = on_pocl(SUM, **changes[problem])
+    assert (result.returncode, result.stderr) == (0, "")
+    assert not Path(result.stdout.strip()).exists()
+    assert not list((tmp_path / "tmp").iterdir())
+    assert {file.name for file in (tmp_path / "home").rglob("*")} <= {".cache"}
+
+
+@needs_pocl_wheel
+def test_the_users_folder_is_taken(on_pocl: Any, tmp_path: Path) -> None:
+    chosen = tmp_path / "chosen" / "by the user"
+    for code in (SUM, SUM + "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"):
+        result = on_pocl(code.replace(".path)", ".path, flush=True)"), POCL_CACHE_DIR=str(chosen))
+        assert result.stderr == ""
+        assert Path(result.stdout.strip()).parent == chosen
+    (left,) = chosen.iterdir()  # of the one that was killed
+    os.utime(left, (0, 0))
+    assert on_pocl(SUM, POCL_CACHE_DIR=str(chosen)).stderr == ""
+    assert not list(chosen.iterdir())
+
+
+@needs_pocl_wheel
+def test_a_cache_that_the_user_wants_of_pocl_is_left_to_it(on_pocl: Any, tmp_path: Path) -> None:
+    code = SUM.replace("print(pocl_folder._held.path)", "assert pocl_folder._held is None")
+    result = on_pocl(code, POCL_CACHE_DIR=str(tmp_path / "chosen"), POCL_KERNEL_CACHE="1")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert list((tmp_path / "chosen").iterdir())
+
+
+@needs_pocl_wheel
+def test_with_no_room_left_it_says_so(on_pocl: Any) -> None:
+    code = """
+import clarray, errno
+from clarray.runtime import pocl_folder
+x = clarray.arange(10) + 1
+assert int(x.sum()) == 55
+pocl_folder._LEAST = 1 << 60
+try:
+    int((x * 3).sum())
+except OSError as error:
+    assert error.errno == errno.ENOSPC and "POCL_CACHE_DIR" in str(error), error
+    print("no room")
+pocl_folder._LEAST = 0
+assert int((x * 3).sum()) == 165
+"""
+    result = on_pocl(code)
+    assert (result.stdout, result.stderr) == ("no room\n", "")
+
+
+@needs_pocl_wheel
+def test_with_no_place_at_all_it_says_so(on_pocl: Any, tmp_path: Path) -> None:
+    code = """
+from clarray.runtime import devices, pocl_folder
+pocl_folder._take = lambda place: False
+devices()
+"""
+    nowhere = str(tmp_path / "nowhere")  # no runtime but PoCL, which brings its own loader
+    result = on_pocl(code, OCL_ICD_VENDORS=nowhere)
+    assert "no OpenCL device found" in result.stderr
+    assert result.stderr.strip().endswith("POCL_CACHE_DIR names one")
+
+
+@needs_pocl_wheel
+def test_a_pocl_that_was_asked_before_is_left_where_it_is(on_pocl: Any, tmp_path: Path) -> None:
+    code = """
+import pyopencl
+for platform in pyopencl.get_platforms():
+    platform.get_devices()
+""" + SUM.replace("print(pocl_folder._held.path)", "assert pocl_folder._held is None")
+    for _ in range(2):
+        result = on_pocl(code, POCL_CACHE_DIR=str(tmp_path / "chosen"))
+        assert (result.returncode, result.stderr) == (0, "")
+    assert not [file for file in (tmp_path / "chosen").iterdir() if file.name.startswith("clarray")]
+
+
+def test_the_place_with_most_room_is_taken_where_none_has_enough(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rooms = {"read-only": -1, "full": 0, "tight": 5, "wider": 7}
+    for name in rooms:
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(pocl_folder, "_held", None)
+    monkeypatch.setattr(pocl_folder, "_places", lambda: [(tmp_path / name, 100) for name in rooms])
+    monkeypatch.setattr(pocl_folder, "_room", lambda place: rooms[place.name])
+    for expected in ("wider", "tight", "full", None):
+        made = pocl_folder.make()
+        assert made == (None if expected is None else pocl_folder._held and pocl_folder._held.inside)
+        if made is not None and expected is not None:
+            assert pocl_folder._held is not None
+            assert pocl_folder._held.path.parent.name == expected
+            pocl_folder.leave()
+            assert not list((tmp_path / expected).iterdir())
+            pocl_folder.abandon()
+            rooms[expected] = -1
+    assert pocl_folder.is_missing()
