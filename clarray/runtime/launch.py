@@ -143,9 +143,10 @@ class Kernel:
         device.pending = True
         start = time.perf_counter()
         bound.set_args(*args)
-        if device.is_pocl and local not in bound.seen:
+        first = local not in bound.launches
+        if first and device.is_pocl:
             pocl_folder.require()
-        untried = bound.stored and local not in bound.launches
+        untried = first and bound.stored
         with self._program.on_trial(bound.lane) if untried else nullcontext():
             try:
                 _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)

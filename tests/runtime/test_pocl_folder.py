@@ -87,6 +87,7 @@ try:
 except OSError as error:
     assert error.errno == errno.ENOSPC and "POCL_CACHE_DIR" in str(error), error
     print("no room")
+assert int(x.sum()) == 55
 pocl_folder._LEAST = 0
 assert int((x * 3).sum()) == 165
 """
