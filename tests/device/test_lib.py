@@ -69,6 +69,25 @@ def test_strided_views_stay_inside_the_memory() -> None:
         as_strided(x, (2,), (4,), writeable=False)[0] = 1
 
 
+def test_numpys_own_strided_views_see_the_memory_around() -> None:
+    """It asks nobody but the array for its memory; SciPy's toeplitz goes back from the middle of one."""
+    theirs = np.arange(24, dtype="float32").reshape(4, 6)
+    ours = clarray.array(theirs)
+    as_strided = np.lib.stride_tricks.as_strided
+    for key, shape, strides in (
+        (np.s_[1:, 2:], (2, 3), (-4, 4)), (np.s_[::-1, ::2], (2,), (-24,)), (np.s_[3], (2, 2), (-72, -4)),
+        (np.s_[:], (4,), (28,)), (np.s_[:0], (0,), (4,)),
+    ):  # fmt: skip
+        found = as_strided(ours[key], shape, strides)
+        np.testing.assert_array_equal(found, as_strided(theirs[key], shape, strides))
+        with pytest.raises(ValueError, match="read-only"):
+            found[...] = 0  # it is a copy: nobody would see it
+    np.testing.assert_array_equal(np.lib.stride_tricks.sliding_window_view(ours, 2, 1).get()[3, 4], [22, 23])
+    owned: Any = np.asarray(ours[1:])
+    assert owned.flags.owndata
+    assert owned.flags.writeable
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh"])
 def test_functions_turn_complex_where_they_must(name: str, dtype: str) -> None:
