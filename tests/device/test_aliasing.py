@@ -154,7 +154,10 @@ def stored(value: Any) -> Any:
 def check(ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     with np.errstate(all="ignore"):
         wanted = told(theirs, fresh(args), kwargs, np.ndarray)
-        for given in (stored(fresh(args)), pending(fresh(args))):
+        # a kernel more each: enough of them to see a pending argument shared
+        few = all(a.dtype == "int32" or not a.ndim for a in arrays_of(args, np.ndarray))
+        ways = [stored, pending] if few else [stored]
+        for given in (way(fresh(args)) for way in ways):
             found = told(ours, given, kwargs, clarray.DeviceArray)
             if isinstance(wanted, Exception) or "cl_khr_fp64" in str(found):
                 continue  # the errors are other tests' affair
