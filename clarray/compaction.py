@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -176,12 +177,14 @@ def _target(arr: Any, name: str) -> DeviceArray:
     return arr
 
 
-def _values(given: Any, array: DeviceArray) -> DeviceArray:
-    """Values to write, on one axis; NumPy converts arrays only where nothing can be lost."""
-    if hasattr(given, "dtype"):
+def _values(given: Any, array: DeviceArray, write: Callable[..., None]) -> DeviceArray:
+    """Values for NumPy's function `write`, on one axis: arrays are converted only where nothing can be lost."""
+    if isinstance(given, DeviceArray):
         np.empty(0, given.dtype).astype(array.dtype, casting="safe")
-    else:
-        given = np.array(given, array.dtype)
+    elif getattr(given, "dtype", None) != array.dtype:
+        cells = np.empty(np.size(given), array.dtype)
+        write(cells, np.ones(cells.shape, bool), given)  # converts the host's values by its own rules
+        given = cells
     return as_array(given, array.device).reshape(-1)
 
 
@@ -209,7 +212,7 @@ def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
     """
     array = _target(arr, "place")
     found = _same_size(array, mask, "place")
-    values = _values(vals, array)
+    values = _values(vals, array, np.place)
     if not values.size:
         if bool(found.any()):
             raise ValueError("Cannot insert from an empty array!")
@@ -237,7 +240,7 @@ def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
     """
     array = _target(a, "putmask")
     found = _same_size(array, mask, "putmask")
-    given = _values(values, array)
+    given = _values(values, array, np.putmask)
     if not given.size or not array.size:
         return
     node = cycled(given._node, array.size)

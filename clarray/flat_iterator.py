@@ -91,7 +91,10 @@ class flatiter:  # noqa: N801 - NumPy's name
             place = self._place(key)
             if np.size(value) != 1:
                 raise ValueError("Error setting single item of array.")
-            array[place] = value
+            try:
+                array[place] = value
+            except (OverflowError, TypeError) as error:
+                raise ValueError("Error setting single item of array.") from error
             return
         values = gathering.values_for(array, value)
         if type(key) is slice or key is Ellipsis:

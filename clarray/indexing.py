@@ -19,7 +19,7 @@ from clarray.expr import build
 from clarray.expr.node import READONLY, Node
 from clarray.expr.overlap import repeats_elements, same_elements
 from clarray.expr.view import View, index, is_basic
-from clarray.operands import array_node, scalar_node, weak_type
+from clarray.operands import array_node, scalar_node
 from clarray.windows import view_of, window
 
 __all__ = ["copyto"]
@@ -105,6 +105,8 @@ def setitem(array: DeviceArray, key: Any, value: Any) -> None:
             _check_element(value, array.dtype)
         _store(window(array, found), value)
         return
+    if isinstance(value, np.generic):
+        value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set
     mask = _mask_of(array, key)
     if mask is None:
         gathering.put_at(array, key, _value_node(value, array.dtype, array))
@@ -226,12 +228,12 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     """
     if not isinstance(dst, DeviceArray):
         raise TypeError(f"copyto() argument 1 must be a clarray array, not {type(dst).__name__}")
-    given = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
-    if weak_type(src) is not None:
+    if not isinstance(src, DeviceArray) and not np.ndim(src):
         cell = np.empty((), dst.dtype)
         np.copyto(cell, src, casting)  # judges the value too
         src = cell
-    elif not np.can_cast(given, dst.dtype, casting):
+    given = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
+    if not np.can_cast(given, dst.dtype, casting):
         raise TypeError(f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule '{casting}'")
     if where is True:
         dst[...] = src
@@ -239,6 +241,4 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     view_of(dst)
     dst.check_writeable()
     node = _fitted(_value_node(src, dst.dtype, dst), dst.shape)
-    mask = where._node if isinstance(where, DeviceArray) else array_node(where, dst.device)
-    mask = _fitted(mask, dst.shape)
-    ufunc_calls.assign(dst, node, ufunc_calls.cast(mask, _BOOL))
+    ufunc_calls.assign(dst, node, _fitted(ufunc_calls.mask_node(where, dst.device), dst.shape))

@@ -78,7 +78,9 @@ def flatten(a: DeviceArray, order: str | None = "C") -> DeviceArray:
 
 
 def _flattened(array: DeviceArray, order: str) -> DeviceArray:
-    arranged = viewed(array, views.transpose, axis_order(view_of(array), order)).copy("C")
+    layout = view_of(array)
+    axes = views.iteration_order(layout) if order == "K" else axis_order(layout, order)
+    arranged = viewed(array, views.transpose, axes).copy("C")
     return window(arranged, views.View((arranged.size,), (1,), 0))
 
 

@@ -27,9 +27,10 @@ def _node(value: Any, dtype: np.dtype, device: Device) -> Node:
     if isinstance(value, DeviceArray):
         return ufunc_calls.cast(value._node, dtype)
     if weak_type(value) is not None:
-        if value.__class__ is int and dtype.kind in "iu":
-            value = np.where(True, value, np.zeros((), dtype))[()]
-        return scalar_node(value, dtype)
+        try:
+            return scalar_node(value, dtype)
+        except OverflowError:  # an int that the dtype does not hold is converted as an array is, by these functions
+            return scalar_node(np.asarray(value).astype(dtype)[()], dtype)
     return ufunc_calls.cast(array_node(value, device), dtype)
 
 

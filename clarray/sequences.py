@@ -257,8 +257,8 @@ def eye(
     rows = operator.index(N)
     columns = rows if M is None else operator.index(M)
     wanted = device_dtype(dtype, on)
-    shape = (max(rows, 0), max(columns, 0))
-    made = wrap(new_leaf(on, shape, wanted, plain_order(order)))
+    made = wrap(new_leaf(on, (rows, columns), wanted, plain_order(order)))
+    shape = made.shape
     ones_at = _positions(shape, (-1, 1)) == operator.index(k)
     ufunc_calls.assign(made, ones_at._node)
     return made

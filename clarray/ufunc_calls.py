@@ -243,7 +243,7 @@ def mask_node(where: Any, device: Device) -> Node:
     if isinstance(where, arrays.DeviceArray):
         mask = where._node
     else:
-        mask = array_node(where if isinstance(where, np.ndarray | np.generic) else np.asarray(where, bool), device)
+        mask = array_node(where if isinstance(where, np.ndarray) else np.asarray(where, bool), device)
     if mask.dtype != _BOOL:
         raise TypeError(f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'")
     return mask

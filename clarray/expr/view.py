@@ -461,6 +461,21 @@ def memory_order(view: View) -> list[int]:
     return sorted(range(len(view.shape)), key=lambda axis: -abs(view.strides[axis]))
 
 
+def iteration_order(view: View) -> list[int]:
+    """Sort the axes as NumPy goes through an array in order 'K': by stride, those of repeats where they are."""
+    strides = [abs(stride) if extent > 1 else 0 for extent, stride in zip(view.shape, view.strides, strict=True)]
+    inner: list[int] = []  # the innermost axis first
+    for axis in reversed(range(view.ndim)):
+        place = len(inner)
+        for at in reversed(range(len(inner))):
+            if strides[inner[at]] and strides[axis]:
+                if strides[inner[at]] <= strides[axis]:
+                    break
+                place = at
+        inner.insert(place, axis)
+    return inner[::-1]
+
+
 def ravel(view: View, order: str = "C") -> View | None:
     """Flatten to one axis; None when NumPy copies, as it does for all but contiguous elements."""
     order = check_order(order)
