@@ -10,7 +10,7 @@ import numpy as np
 from clarray.array import DeviceArray, wrap
 from clarray.creation import asarray, device_for, plain_order
 from clarray.expr import view as views
-from clarray.expr.node import leaf
+from clarray.expr.node import READONLY, leaf
 from clarray.expr.overlap import SOMEWHERE, AddressRange
 from clarray.expr.view import View, as_shape
 from clarray.hostdata import device_dtype, new_leaf
@@ -45,7 +45,10 @@ def construct(
     if isinstance(buffer, DeviceArray):
         return _looking_at(buffer, shape, device_dtype(dtype, buffer.device), offset, strides, order)
     host: np.ndarray = np.ndarray(shape, dtype, buffer, offset, strides, order)  # type: ignore[arg-type]
-    return asarray(host, device=device)
+    made = asarray(host, device=device)
+    if not host.flags.writeable:
+        made._node.flags |= READONLY  # a copy too, so that it is the same on every device
+    return made
 
 
 def _looking_at(

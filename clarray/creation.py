@@ -11,7 +11,7 @@ from clarray.array import DeviceArray, wrap
 from clarray.expr.view import View, as_shape, check_order
 from clarray.hostdata import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
 from clarray.runtime import Device, current_device, find_device
-from clarray.windows import view_of
+from clarray.windows import view_of, window
 
 __all__ = [
     *("array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy"),
@@ -89,11 +89,11 @@ def array(
     object, dtype, copy, order, like, device
         As in `asarray`.
     subok : bool, optional
-        Accepted for NumPy's sake.
+        Whether an array of a subclass of DeviceArray that need not be copied keeps its class.
     ndmin : int, optional
         Axes of one element are put in front until there are so many.
     """
-    made = _make(object, dtype, order, device, copy)
+    made = _make(object, dtype, order, device, copy, subok)
     missing = ndmin - made.ndim
     return made.reshape((1,) * missing + made.shape) if missing > 0 else made
 
@@ -107,8 +107,8 @@ def asanyarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> DeviceArray:
-    """Make an array of any array-like; the same as `asarray`."""
-    return _make(a, dtype, order, device, copy)
+    """Make an array of any array-like as `asarray` does; one of a subclass of DeviceArray keeps its class."""
+    return _make(a, dtype, order, device, copy, True)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
@@ -137,9 +137,13 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     return _make(a, None, order, None, True)
 
 
-def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None) -> DeviceArray:
+def _make(
+    a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None, subok: bool = False
+) -> DeviceArray:  # fmt: skip
     order = "K" if order is None else check_order(order)
     if isinstance(a, DeviceArray):
+        if a.__class__ is not DeviceArray and not subok:
+            a = window(a, view_of(a))
         return _from_device_array(a, dtype, order, device, copy)
     if is_cl_array(a):
         shared = wrap(adopt(a))

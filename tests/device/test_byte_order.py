@@ -117,6 +117,7 @@ METHODS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")  # each NumPy has its own
 @pytest.mark.parametrize("call", METHODS.values(), ids=METHODS)
 def test_method(call: Callable[[Any], Any]) -> None:
     check(lambda: call(clarray.array(X)), lambda: call(X.copy()))

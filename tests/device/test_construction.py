@@ -13,6 +13,7 @@ import clarray
 
 from .conftest import assert_same, check_same
 
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")  # each NumPy has its own
 BYTES = bytes(range(1, 25))
 
 NEW: dict[str, Callable[[Any], Any]] = {
@@ -139,7 +140,6 @@ SET: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # each NumPy has its own
 @pytest.mark.parametrize("body", SET.values(), ids=SET)
 def test_set(body: Any) -> None:
     check_same(body, message=False)

@@ -169,7 +169,7 @@ def test_comparisons_that_both_give_up_raise() -> None:
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
 def test_masks_are_kept(op: Any) -> None:
     for pair in (lambda x: (x, masked()), lambda x: (masked(), x)):
-        if op in (operator.matmul, operator.mod):  # numpy.ma has none of its own
+        if f"__{op.__name__.strip('_')}__" not in vars(np.ma.MaskedArray):  # numpy.ma has none of its own
             with pytest.raises(TypeError, match="MaskedArray"):
                 op(*pair(clarray.array(X)))
             continue

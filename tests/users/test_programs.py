@@ -34,6 +34,7 @@ def _on_a_device_with_float64() -> None:
         pytest.skip("the device has no float64, NumPy's default")
 
 
+@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")  # NumPy's, from 2.5 on
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name != "option_price"])
 def test_program(name: str, agree: Callable[..., None]) -> None:
     rtol = 1e-5 if name == "neural_network" else 1e-9  # float32, and float64
