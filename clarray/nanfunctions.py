@@ -62,7 +62,7 @@ def nanprod(
 
 def _warned(found: DeviceArray) -> DeviceArray:
     """Warn where nothing was found but NaN, as NumPy does at the call."""
-    if _has_nan(found._node) and bool(np.isnan(found.evaluate()).any()):
+    if _has_nan(found._node) and bool(np.isnan(reductions.at_hand(found)).any()):
         callers.warn("All-NaN slice encountered", RuntimeWarning)
     return found
 

@@ -187,14 +187,18 @@ def _masked_mean(node: Node, mask: Node, axes: tuple[int, ...], keepdims: Any, w
 _FEW = 4096  # elements that are looked at on the host
 
 
+def at_hand(found: DeviceArray) -> Any:
+    """A result to be looked at now: evaluated, and on the host if that is one short copy."""
+    found.evaluate()
+    return found.get() if found.size <= _FEW else found
+
+
 def _warn_of_none(message: str, found: Node, number: Callable[[], Node], least: Any = 0) -> None:
     """Warn, as NumPy does at the call, where a mask lets through no more elements than `least`.
 
     There the quotient `found` is NaN or infinite: it is evaluated, and mostly that is all.
     """
-    array = wrap(found).evaluate()
-    finite = np.isfinite(array.get() if array.size <= _FEW else array).all()
-    if not finite and bool(any(wrap(number()) <= least)):
+    if not np.isfinite(at_hand(wrap(found))).all() and bool(any(wrap(number()) <= least)):
         callers.warn(message, RuntimeWarning)
 
 
