@@ -308,7 +308,7 @@ def order_of(array: Any) -> list[int]:
 
 
 def sharing(k: int, oracle: Oracle, ours: Side, program: Program) -> Difference | None:
-    """Whether what a statement made shares memory with the variables that it read."""
+    """Whether what a statement made is one of the variables that it read, or shares memory with it."""
     names = program.statements[k].names if k >= 0 else None
     if names is None or program.order != "evaluated":
         return None
@@ -320,10 +320,10 @@ def sharing(k: int, oracle: Oracle, ours: Side, program: Program) -> Difference 
             if not all(isinstance(a, clarray.DeviceArray) for a in pairs[2:]):
                 continue
             with contextlib.suppress(np.exceptions.TooHardError):
-                theirs = np.shares_memory(*pairs[:2], max_work=SHARED_WORK)
-                mine = clarray.shares_memory(*pairs[2:], max_work=SHARED_WORK)
+                theirs = pairs[0] is pairs[1], np.shares_memory(*pairs[:2], max_work=SHARED_WORK)
+                mine = pairs[2] is pairs[3], clarray.shares_memory(*pairs[2:], max_work=SHARED_WORK)
                 if theirs != mine:
-                    found = Difference("shares", k, name, f"{theirs} with {other}", str(mine))
+                    found = Difference("shares", k, name, f"(is, shares): {theirs} with {other}", str(mine))
                     if not known.accepted(found, program.statements[k], oracle.plain.names):
                         return found
     return None

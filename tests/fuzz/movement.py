@@ -229,7 +229,7 @@ WRITES = rows(
     !xp.fill_diagonal({t}, {s}, wrap=True)  ## fits({s}, {t}.dtype)
     !{t}.sort()
     !{t}.sort({axis})
-    !{t}.partition(0)
+    !{t}.partition(0); {t}.sort()
     !{t}.flat[{key1}] = {s}  ## fits({s}, {t}.dtype)
     !{t}.flat = {b}  ## fits({b}, {t}.dtype)
     !{t}.real = {b}  ## fits({b}, {t}.real.dtype)

@@ -98,7 +98,7 @@ def ending(found: Difference | None) -> str:
         "shape": "assert np.shape(a) == cl.shape(b), (np.shape(a), cl.shape(b))",
         "writeable": "assert a.flags.writeable == b.flags.writeable, (a.flags.writeable, b.flags.writeable)",
         "layout": "assert a.strides == b.strides, (a.strides, b.strides)",
-        "shares": f"# shares memory: NumPy {found.theirs}, clarray {found.ours}",
+        "shares": f"# NumPy {found.theirs}, clarray {found.ours}",
     }
     value = "np.testing.assert_allclose(np.asarray(b), a, rtol=1e-3 if np.asarray(a).dtype.itemsize < 4 else 1e-6)"
     lines.append(checks.get(found.kind, value))

@@ -26,7 +26,7 @@ from .program import Program
 from .shrink import shrunk
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS_OF_A_SKELETON = 8
+RUNS_OF_A_SKELETON = 24
 HANG = 150.0  # seconds that one program may take
 SHRINKING = 60.0  # seconds for one finding
 MANY = 3  # findings of one kind of statement and difference that are shrunk
@@ -255,7 +255,7 @@ def findings(out: Path) -> list[Path]:
     return sorted(p for p in out.glob("*.py") if not p.name.startswith("running-"))
 
 
-def run_one(seed: int, length: int, runs: int = RUNS_OF_A_SKELETON) -> str:
+def run_one(seed: int, length: int, runs: int = 8) -> str:
     """Run a skeleton and its variants here; give the program that differs, as small as it gets, or nothing."""
     rng = Random(seed)
     for variant in variants(rng, skeleton(rng, shares_memory(), length), runs):
