@@ -230,6 +230,7 @@ SUMS = rows(
     xp.logaddexp.reduce({v})
     xp.poly({v}[:3])
     !{tmat} @= {tmat}.T
+    !xp.cumsum({t}, axis=0, out={t})
     xp.sum({a}, axis=0, out=xp.zeros({a}.shape[1:], {dt}))
     """,
     rounds="operands",

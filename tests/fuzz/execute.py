@@ -75,25 +75,34 @@ class Moved(Side):
             for name in (names.reads - names.writes) & self.names.keys():
                 kept[name] = self.names[name]
                 self.names[name] = self.moved(kept[name], many=True)
+            for name in names.writes & self.names.keys():
+                self.settled(self.names[name], many=True)
         error = super().run(statement)
         self.names.update(kept)
         if error is None and (statement.rounds != "complex" or self.any_complex(names.reads | names.makes)):
+            coarse = self.coarsest(names.reads) if names.writes else 0.0
             for name in names.makes | names.writes:
-                self.names[name] = self.settled(self.names[name])
+                self.names[name] = self.settled(self.names[name], least=coarse)
         return error
+
+    def coarsest(self, names: Iterable[str]) -> float:
+        """The epsilon that a function computes in, whatever it writes to."""
+        dtypes = [self.names[name].dtype for name in names if isinstance(self.names.get(name), np.ndarray)]
+        found = [np.result_type(d, np.float16) for d in dtypes]  # what NumPy computes the sine of an integer in
+        return max((float(np.finfo(d).eps) for d in found), default=0.0)
 
     def any_complex(self, names: Iterable[str]) -> bool:
         return any(np.iscomplexobj(self.names.get(name, 0)) for name in names)
 
-    def settled(self, value: Any) -> Any:
-        """A result, moved where it lies."""
+    def settled(self, value: Any, many: bool = False, least: float = 0.0) -> Any:
+        """An array, moved where it lies; anything else moved."""
         if isinstance(value, np.ndarray):
             if value.flags.writeable:
-                value[...] = self.moved(value)
+                value[...] = self.moved(value, many, least)
             return value
-        return self.moved(value)
+        return self.moved(value, many, least)
 
-    def moved(self, value: Any, many: bool = False) -> Any:
+    def moved(self, value: Any, many: bool = False, least: float = 0.0) -> Any:
         if isinstance(value, tuple | list) and type(value) in (tuple, list):
             return type(value)(self.moved(v, many) for v in value)
         if isinstance(value, float | complex) and not isinstance(value, np.generic):
@@ -101,16 +110,17 @@ class Moved(Side):
         if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fc" or not value.size:
             return value
         units = 2 + np.sqrt(value.size) / 2 if many else 1.0
+        eps = max(float(np.finfo(value.dtype).eps), least)
         steps = self.rng.uniform(1, 4, value.shape) * units
         if not (many and self.upwards):
             steps *= self.rng.choice([-1, 1], value.shape)
         with quiet():
             if value.dtype.kind == "c":
                 turn = np.exp(2j * np.pi * self.rng.random(value.shape))
-                shift = np.abs(value) * (steps * np.finfo(value.dtype).eps) * turn
+                shift = np.abs(value) * (steps * eps) * turn
             else:
                 size = np.abs(value) if many and self.upwards else value
-                shift = (size * (steps * np.finfo(value.dtype).eps)).astype(value.dtype)
+                shift = (size * (steps * eps)).astype(value.dtype)
             result = np.where(np.isfinite(value), value + shift, value).astype(value.dtype)
         return result if isinstance(value, np.ndarray) else result[()]
 

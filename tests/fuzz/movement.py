@@ -246,7 +246,6 @@ WRITES = rows(
     !{t}[0], {t}[-1] = {t}[-1].copy(), {t}[0].copy()
     !xp.nan_to_num({t}, copy=False)
     !xp.clip({t}, {s}, {s2}, out={t})
-    !xp.cumsum({t}, axis=0, out={t})
     """,
     rounds="complex",
 )
