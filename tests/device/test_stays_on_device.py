@@ -45,6 +45,8 @@ ALLOWED = {
     "nanquantile": "as nanmedian", "random.multinomial": "a table of chances is looked at on the host",
     "random.dirichlet": "a table of shapes is looked at on the host",
     "random.bytes": TEXT, "random.get_state": TEXT,
+    "convolve": "a few weights are looked at: one that is not finite has a pass of its own", "correlate": "as convolve",
+    "polymul": "as convolve", "polydiv": "as convolve",
     "ndimage.convolve": "weights are looked at on the host", "ndimage.correlate": "as ndimage.convolve",
     "ndimage.convolve1d": "as ndimage.convolve", "ndimage.correlate1d": "as ndimage.convolve",
 }  # fmt: skip
