@@ -10,7 +10,7 @@ from clarray import array as arrays
 from clarray.evaluate import evaluate
 from clarray.evaluate import write as write_leaf
 from clarray.expr import build
-from clarray.expr.node import EAGER, Node
+from clarray.expr.node import EAGER, MASKED, Node
 from clarray.expr.view import broadcast_shapes
 from clarray.hostdata import device_dtype
 from clarray.operands import Manner, NotNumbers, array_node, manner_of, scalar_node, weak_type
@@ -70,7 +70,7 @@ def call(
     targets = _targets(ufunc, out)
     if any(t is not None for t in targets):
         _check_out(ufunc, kinds, in_dtypes, targets, casting, dtype, signature)
-        if _write:  # else a selection may stay pending: `_replace` looks
+        if _write or not targets[0]._node.flags & MASKED:  # a selection stays pending: `_replace` looks
             shapes = [() if n is None else n.shape for n in nodes]
             broadcast_shapes([*shapes, *(t._node.shape for t in targets if t is not None)])
     _check_power(ufunc, inputs, nodes, in_dtypes)

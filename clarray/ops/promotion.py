@@ -72,6 +72,9 @@ def resolve(
     except KeyError:
         pass
     kinds = tuple(np.dtype(bool) if one is bool else one for one in operands)
+    if casting == "equiv" and (weak := [one.__name__ for one in kinds if isinstance(one, type)]):
+        # as the call says it; asked for the dtypes, NumPy 2.4 and 2.5 crash
+        raise TypeError(f"cannot cast Python {weak[0]} under the casting rule 'equiv'")
     wanted = _reduction(dtype) if reduction else _signature(ufunc, dtype, signature)
     found = ufunc.resolve_dtypes(
         kinds if reduction else kinds + (None,) * ufunc.nout,

@@ -44,6 +44,20 @@ def test_casting_is_checked():
         resolve(np.add, (np.dtype("f8"), np.dtype("f8")), dtype="f4", casting="safe")
 
 
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+def test_weak_scalars_under_every_rule(casting):
+    """NumPy's own resolve_dtypes brings the process down for a weak scalar under 'equiv'."""
+    for ufunc, dtype in itertools.product((np.add, np.lcm, np.arctan2), ("u1", "f4")):
+        for kind in (int, float, complex):
+            try:
+                expected = ufunc(np.ones(1, dtype), VALUES[kind], casting=casting).dtype
+            except TypeError:
+                with pytest.raises(TypeError):
+                    resolve(ufunc, (np.dtype(dtype), kind), casting=casting)
+            else:
+                assert resolve(ufunc, (np.dtype(dtype), kind), casting=casting)[1] == (expected,)
+
+
 def test_no_loop_is_numpys_error():
     with pytest.raises(TypeError, match="bitwise_and"):
         resolve(np.bitwise_and, (np.dtype("f4"), np.dtype("f4")))
