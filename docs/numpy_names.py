@@ -92,7 +92,7 @@ OUT_OF_SCOPE: dict[str, dict[str, str]] = {
         "deprecated by NumPy, use ``vstack``": "row_stack",
     },
     "ndarray": {
-        "addresses of host memory; ``np.asarray(x, copy=False)`` has them where there is some": "ctypes data",
+        "addresses of host memory; ``np.asarray(x, copy=False)`` has them where there is some": "ctypes",
         "removed from NumPy 2, which only says so": "itemset newbyteorder ptp tostring",
     },
     "linalg": {},

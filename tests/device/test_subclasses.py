@@ -80,7 +80,8 @@ def seen(found: Any) -> Any:
         name = type(found).__name__
         host = np.asarray(found.view(np.ndarray) if isinstance(found, np.ndarray) else found)
         kind = "ndarray" if name == "DeviceArray" or isinstance(found, np.generic) else name
-        return kind, host.dtype, host.tolist(), getattr(found, "note", None), getattr(found, "wrapped", None)
+        values = np.round(host, 4).tolist()  # `pow` is rounded as the device does it
+        return kind, host.dtype, values, getattr(found, "note", None), getattr(found, "wrapped", None)
     return found
 
 

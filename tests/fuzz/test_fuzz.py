@@ -146,7 +146,7 @@ def test_rounding_is_allowed_where_a_sum_cancels() -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.fuzz", "--programs", "1", "--jobs", "1", "--seconds", "20", "--seed", "5"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     done = subprocess.run([*command, "--out", str(tmp_path)], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert "statements a second" in done.stdout, done.stderr
     assert done.returncode == bool(list(tmp_path.glob("*.py")))
