@@ -80,7 +80,9 @@ def seen(found: Any) -> Any:
         name = type(found).__name__
         host = np.asarray(found.view(np.ndarray) if isinstance(found, np.ndarray) else found)
         kind = "ndarray" if name == "DeviceArray" or isinstance(found, np.generic) else name
-        values = np.round(host, 4).tolist()  # `pow` is rounded as the device does it
+        values = (
+            np.round(host, 4) if host.dtype.kind == "f" else host
+        ).tolist()  # `pow` is rounded as the device does it
         return kind, host.dtype, values, getattr(found, "note", None), getattr(found, "wrapped", None)
     return found
 
