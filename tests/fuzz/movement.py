@@ -114,7 +114,7 @@ MOVES = rows(
     xp.extract({mask}, {a})
     {a}[{mask}]
     xp.where({mask}, {a}, {b})
-    xp.where({mask}, {b}, {c})
+    xp.where({a} != 0, {b}, {c})
     xp.where({a})
     xp.nonzero({a})
     {a}.nonzero()
@@ -159,7 +159,8 @@ MOVES = rows(
     xp.diag({v}, {k})
     xp.meshgrid({v}, {w})
     xp.meshgrid({v}, {w}, indexing='ij', sparse={bool})
-    xp.ix_({bools}, [0, 0])
+    {a}[xp.ix_({bools})]
+    xp.ix_({v} > 0, [0, 0])
     xp.packbits({bi})
     xp.packbits({bi}, axis={axis}, bitorder={bits})
     xp.unpackbits({a}.astype('uint8'), axis={axisn})  ## fits({a}, 'uint8')

@@ -15,6 +15,7 @@ ALL_DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
+SUBJECTS = {*KINDS, "t", "tmat", "v", "w", "mat", "mat2d"}
 INDEX_SIZE = 8
 
 
@@ -42,6 +43,9 @@ class Scope:
     def fill(self, template: str, guard: str, new: str) -> tuple[str, str]:
         """Give a row's text and guard with every slot filled; the same slot twice is the same text."""
         self.bound = {"new": new}
+        subject = next((name for name in SLOT.findall(template) if name.rstrip("0123456789") in SUBJECTS), None)
+        if subject is not None:
+            self.slot(subject)  # before what depends on it, wherever it stands
         text = SLOT.sub(lambda found: self.slot(found[1]), template)
         return text, SLOT.sub(lambda found: self.bound[found[1]], guard)
 

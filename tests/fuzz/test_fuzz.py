@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,14 @@ from clarray.runtime import current_device
 from . import known
 from .compare import Difference
 from .execute import confirmed
+from .grammar import skeleton, started
 from .operations import GROUPS, NOT_CALLED, NOT_CALLED_METHODS, SUMMING
 from .printing import printed
 from .program import Datum, Program, Statement
+from .row import Operation
 from .run import ROOT, raising, run_one, write_finding
 from .shrink import shrunk
+from .slots import NoFit, Scope
 
 TEMPLATES = "\n".join(row.template for _, table in GROUPS.values() for row in table)
 
@@ -73,6 +77,28 @@ def test_every_method_is_called_or_has_a_reason() -> None:
     used = set(re.findall(r"\}\)?\.(\w+)", TEMPLATES))
     assert public - used - reasons == set()
     assert reasons - public == set(), "reasons for what is not there"
+
+
+def test_every_row_can_be_filled() -> None:
+    values = {name: v for seed in range(6) for name, v in variables(seed)}
+    for operation in (row for _, table in GROUPS.values() for row in table):
+        assert any(fills(operation, Scope(Random(k), values, (2, 3), ("int8", "float32"))) for k in range(60)), (
+            operation
+        )
+
+
+def variables(seed: int) -> list[tuple[str, Any]]:
+    """NumPy's variables after a program, under names that other programs have not."""
+    found = started(skeleton(Random(seed), True, 20)).plain.variables()
+    return [(f"{name[0]}{1000 * seed + int(name[1:])}", value) for name, value in found.items()]
+
+
+def fills(operation: Operation, scope: Scope) -> bool:
+    try:
+        scope.fill(operation.template, operation.guard, "v0")
+    except NoFit:
+        return False
+    return True
 
 
 def test_every_known_difference_has_a_reason() -> None:
