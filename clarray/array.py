@@ -323,7 +323,7 @@ class DeviceArray(ArrayMethods):
 
     @real.setter
     def real(self, value: Any) -> None:
-        manipulation.real(self)[...] = value
+        manipulation.write_part(manipulation.real(self), value)
 
     @property
     def imag(self) -> DeviceArray:
@@ -334,7 +334,7 @@ class DeviceArray(ArrayMethods):
     def imag(self, value: Any) -> None:
         if self.dtype.kind != "c":
             raise TypeError("array does not have imaginary part to set")
-        manipulation.imag(self)[...] = value
+        manipulation.write_part(manipulation.imag(self), value)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> DeviceArray:
         """Another shape, as a view where possible; see `clarray.reshape`."""

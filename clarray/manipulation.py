@@ -259,6 +259,11 @@ def imag(val: Any) -> DeviceArray:
     return window(array, views.part(view_of(array), 1), _real_dtype(array.dtype))
 
 
+def write_part(part: DeviceArray, value: Any) -> None:
+    """Set the real or imaginary parts to any value: of a complex one NumPy takes the real part, of scalars too."""
+    part[...] = np.asarray(value) if isinstance(value, complex | list | tuple) else value
+
+
 def _real_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype(f"f{dtype.itemsize // 2}")
 

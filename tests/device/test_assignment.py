@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -309,3 +311,25 @@ def test_any_basic_key(data: st.DataObject) -> None:
     theirs[key] = value
     ours[key] = clarray.asarray(value)
     np.testing.assert_array_equal(clarray.asnumpy(ours), theirs)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("part", ["real", "imag"])
+@pytest.mark.parametrize("value", [5 + 1j, np.complex64(5 + 1j), [1, 2j, 3], np.array([1j, 2, 3 + 1j]), 7])
+def test_of_what_a_part_is_set_to_the_real_part_is_taken(part: str, value: Any, same: Callable[..., None]) -> None:
+    def body(xp: ModuleType) -> Any:
+        x = xp.array(np.arange(3, dtype="complex64"))
+        setattr(x, part, value)
+        return x
+
+    same(body)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_the_real_part_of_real_numbers_is_set(same: Callable[..., None]) -> None:
+    def body(xp: ModuleType) -> Any:
+        x = xp.array(np.arange(3, dtype="float32"))
+        x.real = 5 + 1j
+        return x
+
+    same(body)
