@@ -178,9 +178,12 @@ def _target(arr: Any, name: str) -> DeviceArray:
 
 
 def _values(given: Any, array: DeviceArray, write: Callable[..., None]) -> DeviceArray:
-    """Values for NumPy's function `write`, on one axis: arrays are converted only where nothing can be lost."""
+    """Values for NumPy's function `write`, on one axis: arrays are converted only where nothing can be lost.
+
+    A 0-d array may stand for one of NumPy's scalars, which is converted by its value.
+    """
     if isinstance(given, DeviceArray):
-        np.empty(0, given.dtype).astype(array.dtype, casting="safe")
+        given = given.astype(array.dtype, casting="safe" if given.ndim else "unsafe", copy=False)
     elif getattr(given, "dtype", None) != array.dtype:
         cells = np.empty(np.size(given), array.dtype)
         write(cells, np.ones(cells.shape, bool), given)  # converts the host's values by its own rules

@@ -329,7 +329,7 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
     leaf = arr._node
     given = as_array(indices, arr.device)
     named = _along_axis(arr, given, axis)
-    stored = own_leaf(fitted(as_array(values, arr.device)._node, named.shape), leaf, named.shape)
+    stored = own_leaf(fitted(_converted(values, arr)._node, named.shape), leaf, named.shape)
     try:
         scatter_named(leaf, _settled(named, leaf), stored)
     except OutOfBounds:
@@ -354,11 +354,11 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     a.check_writeable()
     mode = check_mode(mode)
     numbers = wrap(_indices(ind, a)).reshape(-1)._node
+    if numbers.size and not a.size:
+        raise IndexError("cannot replace elements of an empty array")
     values = values_for(a, v)
     if not numbers.size or not values.size:
         return
-    if not a.size:
-        raise IndexError("cannot replace elements of an empty array")
     leaf = a._node
     stored = own_leaf(cycled(values, numbers.size), leaf, numbers.shape)
     try:
@@ -378,10 +378,15 @@ def put_range(array: DeviceArray, start: int, step: int, count: int, values: Nod
 
 
 def values_for(array: DeviceArray, given: Any) -> Node:
-    """What is written to an array, on one axis; scalars and lists are converted as NumPy does."""
+    """What is written to an array, on one axis."""
+    return _converted(given, array).reshape(-1)._node
+
+
+def _converted(given: Any, array: DeviceArray) -> DeviceArray:
+    """What is written to an array; scalars and lists are converted as NumPy does."""
     if not isinstance(given, DeviceArray | np.ndarray):
         given = np.array(given, array.dtype)
-    return as_array(given, array.device).reshape(-1)._node
+    return as_array(given, array.device)
 
 
 def cycled(values: Node, count: int) -> Node:

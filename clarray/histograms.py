@@ -352,11 +352,13 @@ def _columns(sample: Any) -> list[DeviceArray]:
     """The coordinates of points, axis by axis, in one dtype."""
     if isinstance(sample, DeviceArray | np.ndarray) and sample.ndim == 2:
         array = as_array(sample)
+        if not array.shape[1]:
+            raise ValueError("the points have no coordinates")
         return [array[:, k] for k in builtins.range(array.shape[1])]
     given = [as_array(c) for c in sample] if not isinstance(sample, DeviceArray) else [sample]
-    if given and given[0].ndim == 0:
+    if not given or given[0].ndim == 0:
         given = [as_array(sample)]
-    if not given or any(c.shape != given[0].shape or c.ndim != 1 for c in given):
+    if any(c.shape != given[0].shape or c.ndim != 1 for c in given):
         raise ValueError("the coordinates of the points must be one-dimensional and of one length")
     dtype = np.result_type(*(c.dtype for c in given))
     return [c if c.dtype == dtype else c.astype(dtype) for c in given]

@@ -253,7 +253,7 @@ def imag(val: Any) -> DeviceArray:
     """Take the imaginary parts: a view of a complex array, read-only zeros for any other."""
     array = asarray(val)
     if array.dtype.kind != "c":
-        made = zeros_like(array)
+        made = zeros_like(array, order="A")
         made._node.flags |= READONLY
         return made
     return window(array, views.part(view_of(array), 1), _real_dtype(array.dtype))

@@ -166,7 +166,7 @@ def ufunc_reduce(
     first = None if start is None else _initial(start, monoid.out_dtype, given)
     empty = math.prod(node.shape[a] for a in axes) == 0
     if empty or (selected and first is None):
-        if first is None and 0 not in shape and not (selected and _any(mask)):
+        if first is None and not (selected and _any(mask)):
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
         if empty:
             found = ufunc_calls.filled(first, shape) if first is not None else (

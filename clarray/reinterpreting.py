@@ -10,7 +10,7 @@ import numpy as np
 from clarray.array import DeviceArray
 from clarray.creation import zeros
 from clarray.expr.overlap import SOMEWHERE, AddressRange
-from clarray.expr.view import View, as_shape
+from clarray.expr.view import Shape, View, as_shape, new_view
 from clarray.hostdata import device_dtype
 from clarray.subclasses import seen_as
 from clarray.windows import view_of, window
@@ -47,10 +47,17 @@ def _of_dtype(array: DeviceArray, dtype: Any) -> DeviceArray:
     # NumPy judges an array of the same layout at an address that nobody follows
     bytes_ = np.asarray(AddressRange(layout, old, SOMEWHERE)).view(array.dtype)
     found = bytes_.view(wanted)
+    if not array.size:
+        return _nothing(array, found.shape, wanted)
     if any(step % new for step in found.strides) or layout.offset * old % new:
         raise ValueError(f"elements of {wanted} would not begin at multiples of {new} bytes: copy the array first")
     steps = tuple(step // new for step in found.strides)
     return window(array, View(found.shape, steps, layout.offset * old // new), wanted)
+
+
+def _nothing(array: DeviceArray, shape: Shape, dtype: np.dtype) -> DeviceArray:
+    """A view without elements: whatever its strides, none begins anywhere."""
+    return window(array, new_view(shape), dtype)
 
 
 def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
@@ -66,6 +73,8 @@ def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
     layout, size = view_of(array), array.dtype.itemsize
     wanted = device_dtype(dtype, array.device)
     np.empty(0, array.dtype).getfield(wanted, offset)  # judges the place of the part
+    if not array.size:
+        return _nothing(array, layout.shape, wanted)
     step = wanted.itemsize
     if (layout.offset * size + offset) % step or size % step:
         raise ValueError(f"elements of {wanted} would not begin at multiples of {step} bytes: copy the array first")
@@ -75,18 +84,18 @@ def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
 
 def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
     """Reverse the bytes of every element, in a copy or in place."""
-    swapped = _swapped(array)
     if not inplace:
-        return swapped
+        lies = view_of(array)
+        return _swapped(array if lies.contiguous or lies.f_contiguous else array.copy())
     array.check_writeable()
-    array[...] = swapped
+    array[...] = _swapped(array)
     return array
 
 
 def _swapped(array: DeviceArray) -> DeviceArray:
     dtype = array.dtype
     if dtype.kind == "c":
-        made = array.copy()
+        made = array.copy("A")
         made.real = _swapped(array.real)
         made.imag = _swapped(array.imag)
         return made

@@ -178,11 +178,11 @@ def _check_power(
         return
     node = nodes[1]
     if node is None:
-        negative = inputs[1] < 0
+        negative = inputs[1] < 0 and all(n is None or n.size for n in nodes)
     else:
         less = find_loop(np.less, (node.dtype, node.dtype), (_BOOL,))
         below = build.binary(less, node, scalar_node(0, node.dtype))
-        negative = node.size > 0 and bool(arrays.wrap(below).any())
+        negative = all(n is None or n.size for n in nodes) and bool(arrays.wrap(below).any())
     if negative:
         raise ValueError("Integers to negative integer powers are not allowed.")
 

@@ -153,6 +153,47 @@ xp.argsort(FORTRAN, axis=0)
 xp.sort(FORTRAN, axis=0)
 xp.argpartition(DISTINCT, 1, axis=0)
 xp.sort(TURNED)
+MATRIX.byteswap()
+FORTRAN.byteswap()
+TURNED.byteswap().byteswap()
+COMPLEX.byteswap().byteswap()
+xp.asfortranarray(COMPLEX).byteswap().byteswap()
+FORTRAN.imag
+FORTRAN[:1].imag
+TURNED.imag
+# nothing to write, and nothing to write to
+xp.put(xp.zeros(0), [1], [])
+xp.put(xp.zeros(0), [1], 'a')
+xp.put(xp.zeros(0), [], 1)
+xp.put(xp.arange(3), [1], [])
+xp.zeros(0, int) ** -3
+xp.power(xp.zeros((0, 1), int), xp.array([-3]))
+xp.power(xp.array([2]), xp.zeros((0, 1), int) - 3)
+xp.arange(3)[xp.array([False] * 3)] ** -3
+xp.arange(3)[xp.array([False, True, False])] ** -3
+xp.add.at(xp.zeros(()), xp.zeros(0, int), 1)
+xp.histogramdd(xp.zeros((1, 0)), 3)
+xp.histogramdd(xp.zeros((0, 0)), 3)
+xp.histogramdd(xp.zeros((0, 1)), 3)
+xp.histogramdd([], 3)
+xp.histogramdd([], [])
+xp.zeros((1, 0), 'u1').view('i8')
+xp.zeros((3, 0), 'i8')[:, ::2].view('u1')
+xp.zeros((0, 3), 'u1').view('i8')
+xp.zeros(9, 'u1')[1:1].view('i8')
+# values that are converted, or not
+xp.putmask(xp.arange(3), xp.ones(3, bool), np.float64(3.5))
+xp.putmask(xp.arange(3), xp.ones(3, bool), xp.ones(2).sum())
+xp.putmask(xp.arange(3), xp.ones(3, bool), xp.array([1.5]))
+xp.putmask(xp.arange(3), xp.ones(3, bool), xp.array([1j]).sum())
+xp.place(xp.arange(3), xp.ones(3, bool), xp.ones(2).sum())
+xp.place(xp.arange(3), xp.ones(3, bool), xp.array([1.5]))
+xp.place(xp.arange(3), xp.ones(3, bool), xp.array([1j]).sum())
+xp.put_along_axis(xp.arange(3), xp.array([1]), 1j, 0)
+xp.put_along_axis(xp.arange(3), xp.array([1]), 2**70, 0)
+xp.put_along_axis(xp.arange(3), xp.array([1]), 2.5, 0)
+xp.put_along_axis(xp.arange(3), xp.array([1]), [2.5], 0)
+xp.put_along_axis(xp.arange(3), xp.array([1]), xp.array([2.5]), 0)
 # flags and shapes
 MATRIX.sum(keepdims=None)
 MATRIX.sum(keepdims=[])
@@ -288,6 +329,12 @@ xp.percentile(xp.arange(5.), 50, overwrite_input=True)
 xp.percentile(xp.arange(5.), 50, method='bad')
 """
 SYSTEMATIC = {
+    "reductions of nothing": [
+        f"xp.{name}(xp.zeros({shape}), {axis})"
+        for name in ("max", "ptp", "fmin.reduce", "argmin", "nanmax", "subtract.reduce", "sum")
+        for shape in ("(0, 0)", "(0, 3)", "(0, 1, 0)")
+        for axis in ("0", "1", "-1", "(0, 1)", "None")
+    ],
     "axes of 0-d arrays": [
         f"xp.{name}(xp.array(3.), axis={axis})"
         for name in ("sum", "mean", "std", "var", "max", "cumsum", "argmax", "median", "ptp", "nanmean", "nanvar")
