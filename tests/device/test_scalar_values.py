@@ -54,6 +54,7 @@ CALLS: dict[str, Call] = {
     "copyto, where": writing(lambda xp, x, s: xp.copyto(x, s, where=mask(xp))),
     "copyto, unsafe": writing(lambda xp, x, s: xp.copyto(x, s, "unsafe")),
     "put": writing(lambda xp, x, s: xp.put(x, [0, 1], s)),
+    "put_along_axis": writing(lambda xp, x, s: xp.put_along_axis(x, xp.asarray([0, 2]), s, 0)),
     "fill": writing(lambda xp, x, s: x.fill(s)),
     "full": lambda xp, x, s: xp.full(2, s, x.dtype),
     "full_like": lambda xp, x, s: xp.full_like(x, s),
