@@ -24,7 +24,7 @@ from clarray.folds import accumulate
 from clarray.joining import stack
 from clarray.quantile_methods import METHODS, bounds, gamma_of
 from clarray.reduce_calls import finished
-from clarray.sorting import along, flat, operand, packed
+from clarray.sorting import along, flat, packed
 
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
@@ -140,7 +140,7 @@ def median(
         float64 for integers. NaN where there is one; the median of nothing is NaN, with a
         RuntimeWarning.
     """
-    return _reduced(operand(a), axis, out, keepdims, 0, _median)
+    return _reduced(as_array(a), axis, out, keepdims, 0, _median)
 
 
 def _median(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
@@ -158,7 +158,7 @@ def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = _NO
 ) -> DeviceArray:
     """Median of what is not NaN; NaN where there is nothing else. See `median`."""
-    array = operand(a)
+    array = as_array(a)
     if not array.size:
         return nanfunctions.nanmean(array, axis, out=out, keepdims=keepdims)
     function = _median if array.dtype.kind not in "fc" else _nanmedian
@@ -289,7 +289,7 @@ def _quantiles(
     a: Any, q: np.ndarray, axis: Any, out: Any, method: str, keepdims: Any, weights: Any,
     weak: bool, what: str, skip: bool = False,
 ) -> DeviceArray:  # fmt: skip
-    array = operand(a)
+    array = as_array(a)
     _check(array, q, what)
     wanted = _weights(weights, array, axis, method)
     if skip and not array.size:

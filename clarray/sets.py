@@ -14,7 +14,7 @@ from clarray.distinct import Unique, of_lines, of_values
 from clarray.evaluate.compact import compact
 from clarray.evaluate.search import search
 from clarray.evaluate.sort import sort_lines
-from clarray.sorting import argsort, flat, operand, sort
+from clarray.sorting import argsort, flat, sort
 
 _INT64 = np.dtype(np.int64)
 _UINT64 = np.dtype(np.uint64)
@@ -69,7 +69,7 @@ def unique(
     Integers that lie close together, and all of 8 or 16 bits, are found by a table in one pass;
     others are sorted.
     """
-    array = operand(ar)
+    array = as_array(ar)
     index, inverse, counts = bool(return_index), bool(return_inverse), bool(return_counts)
     if axis is not None:
         axis = _one_axis(axis, array.ndim)
@@ -132,7 +132,7 @@ def unique_values(x: Any) -> DeviceArray:
 
 def _pair(one: Any, other: Any) -> tuple[DeviceArray, DeviceArray]:
     device = ufunc_calls.device_of_operands((one, other))
-    return operand(as_array(one, device)), operand(as_array(other, device))
+    return as_array(one, device), as_array(other, device)
 
 
 def isin(

@@ -26,12 +26,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-def operand(a: Any) -> DeviceArray:
-    """What is sorted, as an array whose shape is known."""
-    array = as_array(a)
-    return array
-
-
 def flat(array: DeviceArray) -> DeviceArray:
     """All elements along one axis, in C order."""
     return array if array.ndim == 1 else manipulation.reshape(array, -1)
@@ -68,7 +62,7 @@ def _check_kind(dtype: np.dtype, kind: Any, order: Any, stable: Any) -> None:
 
 def _chosen(a: Any, axis: Any) -> tuple[DeviceArray, int]:
     """The array, flattened if there is no axis, and the axis to sort."""
-    array = operand(a)
+    array = as_array(a)
     if axis is None:
         return flat(array), 0
     return array, normalize_axis_index(operator.index(axis), array.ndim)
@@ -156,7 +150,7 @@ def argsort(
     DeviceArray of int64
         Of the array's shape, or of one axis if `axis` is None. See `sort` for the parameters.
     """
-    array = operand(a)
+    array = as_array(a)
     if not array.ndim and axis in (0, -1):
         axis = None
     array, at = _chosen(array, axis)
@@ -193,7 +187,7 @@ def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
     if not len(given):
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     device = ufunc_calls.device_of_operands(tuple(given))
-    arrays = [operand(as_array(k, device)) for k in given]
+    arrays = [as_array(k, device) for k in given]
     shape = arrays[0].shape
     if any(k.shape != shape for k in arrays):
         raise ValueError("all keys need to be the same shape")
@@ -254,7 +248,7 @@ def partition_in_place(
 
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Positions that would partition an array; those that sort it. See `numpy.argpartition`."""
-    array = operand(a)
+    array = as_array(a)
     if not array.ndim and axis in (0, -1):
         axis = None
     array, at = _chosen(array, axis)
@@ -272,7 +266,7 @@ def _side(side: Any) -> str:
 
 
 def _checked_sorter(sorter: Any, array: DeviceArray) -> Node:
-    places = operand(as_array(sorter, array.device))
+    places = as_array(sorter, array.device)
     if places.dtype.kind not in "biu":
         raise TypeError("sorter must only contain integers")
     if places.shape != array.shape:
@@ -310,8 +304,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
         `a` has not one axis, `sorter` not its size or positions outside it.
     """
     device = ufunc_calls.device_of_operands((a, v, sorter))
-    array = operand(as_array(a, device))
-    needles = operand(as_array(v, device))
+    array = as_array(a, device)
+    needles = as_array(v, device)
     if array.ndim != 1:
         raise ValueError(f"object {'too deep' if array.ndim else 'of too small depth'} for desired array")
     wanted = _side(side)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray import composing, ufunc_calls
+from clarray import composing, reductions, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.evaluate import evaluate
 from clarray.evaluate.stencil import Window, stencil
@@ -126,19 +126,13 @@ def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArra
     return found
 
 
-_FEW = 4096  # elements that are looked at on the host
-
-
 def _not_finite(v: DeviceArray) -> list[int]:
     """Which elements are NaN or infinite; waits for the answer."""
     if v.dtype.kind not in "fc":
         return []
-    given = v.get() if v.size <= _FEW else None
-    if given is None:
-        if bool(np.isfinite(v).all()):
-            return []
-        given = v.get()
-    return np.flatnonzero(~np.isfinite(given)).tolist()
+    if np.isfinite(reductions.at_hand(v)).all():
+        return []
+    return np.flatnonzero(~np.isfinite(v.get())).tolist()
 
 
 def _packed(v: DeviceArray, dtype: np.dtype) -> Node:

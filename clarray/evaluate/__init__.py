@@ -79,11 +79,7 @@ def evaluate(node: Node) -> Node:
     return node
 
 
-def _store_selection(node: Node) -> None:
-    evaluate(node)
-
-
-expression.store_selection = _store_selection
+expression.store_selection = evaluate
 held_at_fork(graph_lock)
 
 

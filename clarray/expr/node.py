@@ -194,7 +194,7 @@ _shape_of: Any = Node.__dict__["shape"]
 _size_of: Any = Node.__dict__["size"]
 
 
-def store_selection(node: Node) -> None:
+def store_selection(node: Node) -> Node:
     """Make a selection memory; the layer that can puts itself here."""
     raise AssertionError(f"nothing evaluates {node}")
 
