@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from clarray import callers
 from clarray.array import DeviceArray, wrap
 from clarray.creation import asarray, device_for, plain_order
 from clarray.expr import view as views
@@ -102,11 +102,10 @@ def set_dtype(array: DeviceArray, dtype: Any) -> None:
 
 def set_strides(array: DeviceArray, strides: Any) -> None:
     """``array.strides = strides``: other steps through the array's memory, all of them inside it."""
-    warnings.warn(
+    callers.warn(
         "Setting the strides on an array has been deprecated in NumPy 2.4; clarray.lib.stride_tricks.as_strided "
         "makes a new view",
         DeprecationWarning,
-        stacklevel=3,
     )
     layout, size, memory = view_of(array), array.itemsize, array._node.memory
     assert memory is not None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from clarray import callers
 from clarray.array import DeviceArray, as_array
 from clarray.fallback import through_library
 from clarray.fft import steps
@@ -198,20 +198,18 @@ def _extents(
     s = list(s)
     if axes is None:
         if given is not None:
-            _deprecated("`axes` should not be None where `s` is given: pass the axes that `s` is for")
+            callers.warn(
+                "`axes` should not be None where `s` is given: pass the axes that `s` is for", DeprecationWarning
+            )
         axes = range(-len(s), 0)
     axes = list(axes)
     if len(s) != len(axes):
         raise ValueError("Shape and axes have different lengths.")
     if None in s:
-        _deprecated("None in `s` is deprecated: pass the extent, or -1")
+        callers.warn("None in `s` is deprecated: pass the extent, or -1", DeprecationWarning)
     if inverse_real and (given is None or s[-1] is None):
         s[-1] = (shape[axes[-1]] - 1) * 2
     return [shape[axis] if n is None or n == -1 else n for n, axis in zip(s, axes, strict=True)], axes
-
-
-def _deprecated(message: str) -> None:
-    warnings.warn(message, DeprecationWarning, stacklevel=5)
 
 
 def _into(out: Any, made: DeviceArray) -> DeviceArray:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, SupportsIndex, cast
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from clarray import ufunc_calls
+from clarray import callers, ufunc_calls
 from clarray.array import DeviceArray, empty, wrap
 from clarray.evaluate.stencil import Window, stencil
 from clarray.evaluate.stencil_lines import stencil_lines
@@ -105,7 +104,7 @@ def target_of(output: Any, x: DeviceArray, *, complex_: bool = False) -> Target:
     if isinstance(output, type | np.dtype):
         dtype = np.dtype(output)
         if complex_ and dtype.kind != "c":
-            warnings.warn("promoting specified output dtype to complex", stacklevel=4)
+            callers.warn("promoting specified output dtype to complex", UserWarning)
             dtype = np.promote_types(dtype, np.complex64)
         return Target(device_dtype(dtype, x.device), None)
     if isinstance(output, str):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from clarray import callers
 from clarray.array import DeviceArray, as_array
 from clarray.evaluate.stencil import Window
 from clarray.hostdata import device_dtype
@@ -126,7 +126,7 @@ def maximum_filter1d(
 
 def _warn_of_size(size: Any, footprint: Any) -> None:
     if size is not None and footprint is not None:
-        warnings.warn("ignoring size because footprint is set", UserWarning, stacklevel=4)
+        callers.warn("ignoring size because footprint is set", UserWarning)
 
 
 def _window(x: DeviceArray, footprint: np.ndarray, origin: Any, axes: tuple[int, ...]) -> tuple[np.ndarray, list[int]]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
-from clarray import creation
+from clarray import callers, creation
 from clarray.array import DeviceArray
 from clarray.expr.node import Shape, index
 from clarray.expr.view import contiguous
@@ -221,5 +220,5 @@ def _factor(covariance: Any, check_valid: str, tol: float, method: str, dtype: n
         message = "covariance is not symmetric positive-semidefinite."
         if check_valid == "raise":
             raise ValueError(message)
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        callers.warn(message, RuntimeWarning)
     return (vectors * np.sqrt(values)).T.astype(dtype)
