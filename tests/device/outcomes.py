@@ -23,19 +23,19 @@ def outcome(code: str, xp: ModuleType) -> tuple[Any, Exception | None, list[str]
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
-            value, error = _settled(eval(code, {"xp": xp, "np": np})), None
+            value, error = settled(eval(code, {"xp": xp, "np": np})), None
         except Exception as raised:
             value, error = None, raised
     return value, error, sorted({each.category.__name__ for each in caught})
 
 
-def _settled(value: Any) -> Any:
+def settled(value: Any) -> Any:
     """Evaluate what is pending: an error may wait there."""
     if isinstance(value, clarray.DeviceArray):
         value.evaluate()
     elif isinstance(value, tuple | list):
         for each in value:
-            _settled(each)
+            settled(each)
     return value
 
 

@@ -172,6 +172,11 @@ def check(
     skip_without_float64(error)
     if error is not None:
         raise error
+    check_results(found, wanted, given, expected)
+
+
+def check_results(found: Any, wanted: Any, given: Any, expected: Any) -> None:
+    """Compare what two calls returned, and what they left in their arguments."""
     assert_alike(found, wanted)
     for mine, other in zip(given, expected, strict=True):
         if isinstance(other, np.ndarray):

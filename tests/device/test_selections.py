@@ -10,6 +10,7 @@ import pytest
 
 import clarray
 
+from .closeness import outcome
 from .conftest import check_same
 from .test_every_function import (
     FUNCTIONS,
@@ -18,7 +19,7 @@ from .test_every_function import (
     NO_CALL,
     NO_METHOD,
     SHARED_METHODS,
-    assert_alike,
+    check_results,
     fresh,
     sample,
 )
@@ -62,21 +63,13 @@ def count(value: Any) -> int:
     return sum(map(count, value)) if type(value) in (tuple, list) else 0
 
 
-def result(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> tuple[Any, Exception | None]:
-    try:
-        with np.errstate(all="ignore"):
-            return function(*args, **kwargs), None
-    except Exception as error:
-        return None, error
-
-
 def check_call(ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     number = count(args)
     for only in {None, *range(1, number + 1 if number > 1 else 1)} if number else ():
         expected = flat(fresh(args))
         given = Selections(only).given(expected)
-        wanted, failure = result(theirs, expected, kwargs)
-        found, error = result(ours, given, kwargs)
+        wanted, failure = outcome(theirs, expected, kwargs)
+        found, error = outcome(ours, given, kwargs)
         if "cl_khr_fp64" in str(error):
             continue
         if failure is not None:
@@ -84,10 +77,7 @@ def check_call(ours: Any, theirs: Any, args: tuple[Any, ...], kwargs: dict[str, 
             continue
         if error is not None:
             raise error
-        assert_alike(found, wanted)
-        for mine, other in zip(given, expected, strict=True):
-            if isinstance(other, np.ndarray):
-                assert_alike(mine, other)
+        check_results(found, wanted, given, expected)
 
 
 @pytest.mark.filterwarnings("ignore")  # each NumPy has its own

@@ -13,6 +13,7 @@ import pytest
 import clarray
 
 from .closeness import on_device, outcome, skip_without_float64
+from .outcomes import settled
 from .test_every_function import (
     FUNCTIONS,
     KEYWORDS,
@@ -95,21 +96,13 @@ NOT_CALLED = {
 def assert_stays(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     given = on_device(fresh(args))
     with clarray.config(host_library="raise", host_fallback="raise"), clarray.profile() as p:
-        _, error = outcome(lambda: evaluate(function(*given, **kwargs)), (), {})
+        _, error = outcome(lambda: settled(function(*given, **kwargs)), (), {})
     read = [r.nbytes for r in p.records if r.kind == "transfer" and r.name == "to host"]
     skip_without_float64(error)
     if error is not None and "clarray.config.host_" not in str(error):
         raise error
     assert p.host_calls == 0
     assert name in ALLOWED or max(read, default=0) <= SCALAR, f"{name} read {read} bytes on the host"
-
-
-def evaluate(value: Any) -> None:
-    if isinstance(value, clarray.DeviceArray):
-        value.evaluate()
-    elif isinstance(value, tuple | list):
-        for each in value:
-            evaluate(each)
 
 
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in NO_CALL])
