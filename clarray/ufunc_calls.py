@@ -73,7 +73,7 @@ def call(
         if _write or not targets[0]._node.flags & MASKED:  # a selection stays pending: `_replace` looks
             shapes = [() if n is None else n.shape for n in nodes]
             broadcast_shapes([*shapes, *(t._node.shape for t in targets if t is not None)])
-    _check_power(ufunc, inputs, nodes, in_dtypes)
+    _check_power(ufunc, inputs, nodes, in_dtypes, where, device)
     # all are grown before one is written: an output may be an input too
     results = _results(ufunc, inputs, nodes, in_dtypes, out_dtypes)
     first = nodes[0]
@@ -172,18 +172,20 @@ _allowed: set[tuple[Any, ...]] = set()
 
 def _check_power(
     ufunc: np.ufunc, inputs: tuple[Any, ...], nodes: list[Node | None],
-    in_dtypes: tuple[np.dtype, ...],
+    in_dtypes: tuple[np.dtype, ...], where: Any, device: Device,
 ) -> None:  # fmt: skip
+    """Refuse negative powers of integers, as NumPy does where it computes one."""
     if ufunc is not np.power or in_dtypes[1].kind != "i":
         return
     node = nodes[1]
+    chosen = where if where is True else arrays.wrap(mask_node(where, device))
     if node is None:
-        negative = inputs[1] < 0 and all(n is None or n.size for n in nodes)
+        negative = inputs[1] < 0 and (chosen is True or bool(chosen.any()))
     else:
         less = find_loop(np.less, (node.dtype, node.dtype), (_BOOL,))
-        below = build.binary(less, node, scalar_node(0, node.dtype))
-        negative = all(n is None or n.size for n in nodes) and bool(arrays.wrap(below).any())
-    if negative:
+        below = arrays.wrap(build.binary(less, node, scalar_node(0, node.dtype)))
+        negative = node.size > 0 and bool((below if chosen is True else below & chosen).any())
+    if negative and all(n is None or n.size for n in nodes):
         raise ValueError("Integers to negative integer powers are not allowed.")
 
 

@@ -171,6 +171,11 @@ xp.power(xp.zeros((0, 1), int), xp.array([-3]))
 xp.power(xp.array([2]), xp.zeros((0, 1), int) - 3)
 xp.arange(3)[xp.array([False] * 3)] ** -3
 xp.arange(3)[xp.array([False, True, False])] ** -3
+xp.power(xp.arange(3), -3, where=xp.zeros(3, bool), out=xp.ones(3, int))
+xp.power(xp.arange(3), -3, where=xp.array([False, True, False]), out=xp.ones(3, int))
+xp.power(xp.arange(3), xp.array([2, -1, 3]), where=xp.array([True, False, True]), out=xp.ones(3, int))
+xp.power(xp.arange(3), xp.array([2, -1, 3]), where=xp.array([False, True, True]), out=xp.ones(3, int))
+xp.power(xp.arange(3), xp.array([2]), where=xp.array([[False], [True]]), out=xp.ones((2, 3), int))
 xp.add.at(xp.zeros(()), xp.zeros(0, int), 1)
 xp.histogramdd(xp.zeros((1, 0)), 3)
 xp.histogramdd(xp.zeros((0, 0)), 3)
