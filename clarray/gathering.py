@@ -214,7 +214,7 @@ def _is_apart(out: DeviceArray, read: tuple[Node, ...]) -> bool:
     )  # fmt: skip
 
 
-def check_output(out: Any) -> None:
+def check_is_array(out: Any) -> None:
     """Refuse an output that is no array on the device."""
     if not isinstance(out, DeviceArray):
         raise TypeError("output must be an array")
@@ -224,7 +224,7 @@ def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
     """Refuse an output of another shape, or of a dtype that NumPy's take refuses: ask it."""
     if out is None:
         return
-    check_output(out)
+    check_is_array(out)
     if out.shape != shape:
         raise ValueError("output array does not match result of ndarray.take")
     np.take(np.zeros(1, dtype), [0], 0, np.empty(1, out.dtype))

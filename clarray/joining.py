@@ -14,7 +14,7 @@ from clarray.creation import ascontiguousarray, empty
 from clarray.evaluate import evaluate
 from clarray.evaluate.join import join
 from clarray.expr.axes import normalize_axis, strict_axis
-from clarray.gathering import check_output
+from clarray.gathering import check_is_array
 from clarray.indexing import copyto
 from clarray.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, reshape
 from clarray.operands import weak_type
@@ -71,7 +71,7 @@ def concatenate(
     if out is not None:
         if dtype is not None:
             raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
-        check_output(out)
+        check_is_array(out)
         if out.shape != shape:
             raise ValueError("Output array is the wrong shape")
         wanted = out.dtype

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import isclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from clarray.creation import zeros
 from clarray.expr.overlap import SOMEWHERE, AddressRange
 from clarray.expr.view import Shape, View, as_shape, new_view
 from clarray.hostdata import device_dtype
-from clarray.subclasses import seen_as
+from clarray.subclasses import dtype_and_class, seen_as
 from clarray.windows import view_of, window
 
 
@@ -27,8 +26,7 @@ def view(array: DeviceArray, dtype: Any = None, kind: Any = None) -> DeviceArray
     TypeError
         The device has no such dtype, or the class is none of device arrays.
     """
-    if kind is None and isclass(dtype) and issubclass(dtype, np.ndarray | DeviceArray):
-        dtype, kind = None, dtype
+    dtype, kind = dtype_and_class(dtype, kind)
     made = _of_dtype(array, dtype)
     if kind is None or kind in (DeviceArray, np.ndarray):
         return made

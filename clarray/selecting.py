@@ -12,7 +12,7 @@ from clarray.array import DeviceArray, as_array, wrap
 from clarray.creation import asarray, empty_like
 from clarray.expr import build
 from clarray.expr.node import Node
-from clarray.gathering import check_mode, check_output
+from clarray.gathering import check_is_array, check_mode
 from clarray.operands import array_node, scalar_node, weak_type
 from clarray.ops.special import select_loop
 from clarray.runtime import Device
@@ -133,7 +133,7 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     values = [_node(choice, dtype, device) for choice in choices]
     shape = np.broadcast_shapes(given.shape, *(x.shape for x in values))
     if out is not None:
-        check_output(out)
+        check_is_array(out)
         if out.shape != shape:
             raise TypeError("choose: invalid shape for output array.")
     number = _bent(given, len(choices), check_mode(mode))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
+from inspect import isclass
 from typing import Any
 
 import numpy as np
@@ -21,21 +22,8 @@ from clarray.creation import array as new_array
 _METHODS = (
     *("__getitem__", "__copy__", "__deepcopy__", "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype"),
     *("byteswap", "choose", "clip", "compress", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot"),
-    *(
-        "flatten",
-        "getfield",
-        "item",
-        "max",
-        "mean",
-        "min",
-        "prod",
-        "ravel",
-        "repeat",
-        "reshape",
-        "round",
-        "searchsorted",
-    ),
-    *("squeeze", "std", "sum", "swapaxes", "take", "to_device", "trace", "transpose", "var"),
+    *("flatten", "getfield", "item", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round"),
+    *("searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "to_device", "trace", "transpose", "var"),
 )
 _PROPERTIES = ("T", "mT", "real", "imag")
 
@@ -51,6 +39,13 @@ def seen_as(array: DeviceArray, kind: type, source: Any) -> Any:
     if finalize is not None:
         finalize(source)
     return made
+
+
+def dtype_and_class(dtype: Any, kind: Any) -> tuple[Any, Any]:
+    """What a call of `view` asks for, where a class may stand in the place of the dtype; None for what it does not."""
+    if kind is None and isclass(dtype) and issubclass(dtype, np.ndarray | DeviceArray):
+        return None, dtype
+    return dtype, kind
 
 
 class _Plain:
@@ -136,11 +131,10 @@ class KeepsClass(NDArrayOperatorsMixin, DeviceArray):
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         """The same memory as elements of another dtype, as an array of another class."""
-        if type is None and isinstance(dtype, _TYPE) and issubclass(dtype, np.ndarray | DeviceArray):
-            dtype, type = None, dtype
+        dtype, type = dtype_and_class(dtype, type)
         plain = _Plain()
         made = plain.kept(DeviceArray.view(plain.of(self), dtype), self, (), lambda found: found)
-        kind = _TYPE(self) if type is None else type
+        kind = self.__class__ if type is None else type
         return made if kind in (DeviceArray, np.ndarray) else seen_as(made, kind, self)
 
     def __iter__(self) -> Any:
@@ -175,7 +169,6 @@ class KeepsClass(NDArrayOperatorsMixin, DeviceArray):
         return _rebuild, (type(self), self.get())
 
 
-_TYPE = type
 for _name in _METHODS:
     setattr(KeepsClass, _name, _keeping(_name))
 for _name in _PROPERTIES:
