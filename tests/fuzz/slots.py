@@ -142,13 +142,8 @@ def _fitting(scope: Scope, also: Callable[[Any], bool]) -> str:
     return scope.pick(fits, scalars=True)
 
 
-def _into_target(scope: Scope, base: str) -> str:
-    """What broadcasts to the subject's own shape, mostly."""
-    shape = scope.subject.shape
-    if scope.chance(0.3):
-        return _scalar(scope, base)
-    if scope.chance(0.1):
-        return _operand(scope, base)
+def _filling(scope: Scope, shape: Any) -> str:
+    """What broadcasts to a shape, and does not make it larger."""
 
     def fits(value: Any) -> bool:
         try:
@@ -157,6 +152,16 @@ def _into_target(scope: Scope, base: str) -> str:
             return False
 
     return scope.pick(fits, scalars=True)
+
+
+def _into_target(scope: Scope, base: str) -> str:
+    """What broadcasts to the subject's own shape, mostly."""
+    shape = scope.subject.shape
+    if scope.chance(0.3):
+        return _scalar(scope, base)
+    if scope.chance(0.1):
+        return _operand(scope, base)
+    return _filling(scope, shape)
 
 
 def _second_integer(scope: Scope, base: str) -> str:
@@ -400,14 +405,7 @@ def _value(scope: Scope, base: str) -> str:
         return _scalar(scope, base)
     if scope.chance(0.3):
         return f"{text}[{key}]{scope.rng.choice((' * 2', '[::-1]' if shape else ' + 1', ' ** 2', ''))}"
-
-    def fits(value: Any) -> bool:
-        try:
-            return np.broadcast_shapes(value.shape, shape) == shape
-        except ValueError:
-            return False
-
-    return scope.pick(fits, scalars=True)
+    return _filling(scope, shape)
 
 
 def _host(scope: Scope, base: str) -> str:
