@@ -102,7 +102,7 @@ CHOICES = rows(
     list({a}.flat)[:2]
     {a}.flat[{key1}]
     [k for k, x in xp.ndenumerate({a})][:5]
-    {a}.getfield({dt})
+    {a}.getfield({dt})  ## are_bools({a}, {dt})
     {a}.setfield({s}, {a}.dtype)  ## fits({s}, {a}.dtype)
     {a}.conj()
     {a}.conjugate()
@@ -119,6 +119,9 @@ ARITHMETIC = rows(
     2| {s} {cmp} {a}
     3| ({a} {op} {b}) {op2} {c}
     2| ({a} - {b}) ** 2
+    xp.add({h}, {a})
+    {a} * {h}
+    {h} - {a}
     -{a}
     +{a}
     abs({a})

@@ -79,11 +79,39 @@ class Moved(Side):
                 self.settled(self.names[name], many=True)
         error = super().run(statement)
         self.names.update(kept)
+        if error is None and not names.writes:
+            self.run_wider(statement)
         if error is None and (statement.rounds != "complex" or self.any_complex(names.reads | names.makes)):
             coarse = self.coarsest(names.reads) if names.writes else 0.0
             for name in names.makes | names.writes:
                 self.names[name] = self.settled(self.names[name], least=coarse)
+        for name in names.makes | names.writes if error is None else ():
+            self.names[name] = opened(self.names[name], 1.0 if self.upwards else -1.0)
         return error
+
+    def run_wider(self, statement: Statement) -> None:
+        """Again, in wider floats, where NumPy adds what it makes of integers or float16, or 1 to a complex number."""
+        arrays = (np.ndarray, np.generic)
+        made = {name: self.names[name] for name in statement.names.makes}
+        dtypes = {value.dtype for value in made.values() if isinstance(value, arrays)}
+        if len(made) != 1 or not dtypes or (dtype := dtypes.pop()).kind not in "fc":
+            return
+        many = statement.rounds == "operands"
+        if not many and not (dtype.kind == "c" and "log1p(" in statement.text):
+            return
+        wide = np.result_type(dtype, np.float32 if many else np.clongdouble)
+        operands = {n: self.names[n] for n in statement.names.reads if isinstance(self.names.get(n), arrays)}
+        wider = {n: v.astype(np.result_type(v.dtype, wide)) for n, v in operands.items()}
+        if all(wider[n].dtype == v.dtype for n, v in operands.items()):
+            return
+        least = float(np.finfo(dtype).eps)
+        self.names.update({n: self.moved(v, many=True, least=least) if many else v for n, v in wider.items()})
+        error = super().run(statement)
+        self.names.update(operands)
+        ((name, value),) = made.items()
+        found = self.names[name]
+        same = error is None and isinstance(found, arrays) and found.dtype in (dtype, wide)
+        self.names[name] = found.astype(dtype) if same else value
 
     def coarsest(self, names: Iterable[str]) -> float:
         """The epsilon that a function computes in, whatever it writes to."""
@@ -123,6 +151,23 @@ class Moved(Side):
                 shift = (size * (steps * eps)).astype(value.dtype)
             result = np.where(np.isfinite(value), value + shift, value).astype(value.dtype)
         return result if isinstance(value, np.ndarray) else result[()]
+
+
+def opened(value: Any, sign: float) -> Any:
+    """A result of arithmetic with other bits where IEEE and C leave them open.
+
+    A NaN has any sign and payload, and of a complex number that is not finite either part may be NaN.
+    """
+    if isinstance(value, tuple | list) and type(value) in (tuple, list):
+        return type(value)(opened(v, sign) for v in value)
+    if isinstance(value, np.generic):
+        return opened(np.array(value), sign)[()]
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc" or not value.flags.writeable:
+        return value
+    odd = np.isnan(value) if value.dtype.kind == "f" else ~np.isfinite(value)
+    for part in (value.real, value.imag) if value.dtype.kind == "c" else (value,):
+        part[odd] = np.copysign(np.frombuffer(b"\xff" * part.itemsize, part.dtype)[0], part.dtype.type(sign))
+    return value
 
 
 class Oracle:

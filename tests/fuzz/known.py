@@ -37,7 +37,14 @@ def small_product(a: Any, b: Any) -> bool:
     return bool(np.size(a) * np.size(b) <= 100_000)
 
 
-GUARDS: dict[str, Any] = {"fits": fits, "tame": tame, "nonnegative": nonnegative, "small_product": small_product}
+def are_bools(value: Any, dtype: Any) -> bool:
+    """Whether bytes seen as bools are 0 or 1: a device copies what is true as 1, NumPy the byte."""
+    return np.dtype(dtype).kind != "b" or bool((np.ascontiguousarray(value).view("u1") <= 1).all())
+
+
+GUARDS: dict[str, Any] = {
+    "fits": fits, "tame": tame, "nonnegative": nonnegative, "small_product": small_product, "are_bools": are_bools,
+}  # fmt: skip
 
 # Left out: NumPy's answer depends on the machine, or on its memory -------------------------------------
 
@@ -82,6 +89,12 @@ KNOWN: tuple[Row, ...] = (
         ours="complex values have no histogram",
     ),
     Row(
+        "what is a scalar in NumPy is a 0-d array here: see promise 2",
+        statement=r"isscalar\(",
+        kinds="value",
+        theirs="True",
+    ),
+    Row(
         "`x[i] -= y` of one element: NumPy has a scalar there, which takes any y, and stores what it made, or fails to",
         statement=r"^v\d+\[[-\d, ]+\] \S+= ",
         kinds="raised",
@@ -114,6 +127,7 @@ KNOWN: tuple[Row, ...] = (
 )
 
 
+MULTIPLYING = re.compile(r"prod\(|multiply\.(reduce|accumulate)\(")
 DISTINCT = re.compile(r"unique|union1d|intersect1d|setxor1d|setdiff1d")
 
 IGNORED: list[str] = []  # patterns of the command's `--ignore`, for the kind and the statement
@@ -127,7 +141,10 @@ def undefined(statement: Statement, error: Exception | None, told: list[str], va
         return True
     if statement.rounds == "operands" and any(map(overflown, map(values.get, statement.names.makes))):
         return True
-    if DISTINCT.search(statement.text) and any(map(half_nan, map(values.get, statement.names.makes))):
+    seen = map(values.get, statement.names.makes | statement.names.reads)
+    if DISTINCT.search(statement.text) and any(map(half_nan, seen)):
+        return True
+    if error is None and MULTIPLYING.search(statement.text) and overflows_on_its_way(statement, values):
         return True
     if re.search(r"\.place\(|\.flat\b.* = ", statement.text) and overlaps(statement, values):
         return True
@@ -141,8 +158,31 @@ def overflown(value: Any) -> bool:
 
 def half_nan(value: Any) -> bool:
     """Whether complex numbers are NaN in one part: all NaN being one value, any of them may stand for it."""
-    found = value if isinstance(value, tuple) else (value,)
+    found = value if isinstance(value, tuple | list) else (value,)
     return any(np.iscomplexobj(x) and bool((np.isnan(x.real) != np.isnan(x.imag)).any()) for x in found)
+
+
+def overflows_on_its_way(statement: Statement, values: dict[str, Any]) -> bool:
+    """Whether some order of a product's factors leaves the range of a float, where another does not.
+
+    The factors above 1 have the largest of all partial products, those below 1 the smallest.
+    """
+    for limit in (np.maximum, np.minimum):
+        names = dict(values)
+        for name in statement.names.reads:
+            if isinstance(values[name], np.ndarray | np.generic) and values[name].dtype.kind in "fc":
+                size = np.abs(values[name])
+                names[name] = limit(np.where(np.isfinite(size) & (size > 0), size, 1), 1).astype(values[name].dtype)
+        with np.errstate(all="ignore"):
+            exec(statement.code, names)
+        made = [a for a in map(names.get, statement.names.makes) if isinstance(a, np.ndarray | np.generic)]
+        if any(a.dtype.kind in "fc" and not in_range(np.abs(a)).all() for a in made):
+            return True
+    return False
+
+
+def in_range(size: np.ndarray) -> np.ndarray:
+    return np.asarray(np.isfinite(size) & (size >= np.finfo(size.dtype).tiny))
 
 
 def overlaps(statement: Statement, values: dict[str, Any]) -> bool:

@@ -49,8 +49,8 @@ VIEWS = rows(
     xp.asarray({a})
     xp.asanyarray({a})
     {a}.view()
-    {i}.view({dt})
-    {f}.view({dt})
+    {i}.view({dt})  ## are_bools({i}, {dt})
+    {f}.view({dt})  ## are_bools({f}, {dt})
     xp.split({a}, [1, 2])
     xp.array_split({a}, {p}, {axis})
     xp.hsplit({mat}, [1])
@@ -241,8 +241,8 @@ WRITES = rows(
     !{t}.shape = {t}.shape + (1,)
     !{t}.shape = (-1,)
     !{t}.flags.writeable = {bool}
-    !xp.add.at({t}, {idx}, {s})
-    !xp.maximum.at({t}, {idx}, {s})
+    !xp.add.at({t}, {idx}, {s})  ## fits(np.add({t}, np.array({s})), {t}.dtype)
+    !xp.maximum.at({t}, {idx}, {s})  ## fits(np.maximum({t}, np.array({s})), {t}.dtype)
     !xp.negative.at({t}, {idx})
     !{t}[0], {t}[-1] = {t}[-1].copy(), {t}[0].copy()
     !xp.nan_to_num({t}, copy=False)
@@ -272,9 +272,6 @@ SHARED = rows(
 ) + rows(
     """
     xp.array({h})
-    xp.add({h}, {a})
-    {a} * {h}
-    {h} - {a}
     h: np.array({a})
     h: np.array({a}, {dt})  ## fits({a}, {dt})
     h: np.asarray({a}).copy()

@@ -20,7 +20,7 @@ from clarray.runtime import current_device
 
 from . import known
 from .compare import Difference
-from .execute import confirmed
+from .execute import Oracle, confirmed, well_defined
 from .grammar import skeleton, started
 from .operations import GROUPS, NOT_CALLED, NOT_CALLED_METHODS, SUMMING
 from .printing import printed
@@ -168,6 +168,48 @@ def test_rounding_is_allowed_where_a_sum_cancels() -> None:
     rounds = {1: "operands", 2: "operands", 4: "operands"}
     statements = tuple(Statement(line, rounds=rounds.get(k, "")) for k, line in enumerate(lines))
     assert confirmed(Program(data, statements, "evaluated")) is None
+
+
+# Lines, each with where it rounds, of which NumPy leaves open what the last one makes of the data.
+OPEN = {
+    "integers whose sum cancels": ("int64", [2**63 - 1, 0, 1, -(2**63)], [("v1 = xp.mean(v0)", "operands")]),
+    "steps rounded to float16": ("bool", [0] * 648, [("v1 = xp.logaddexp.reduce(v0)", "operands")]),
+    "1 added to what is small": ("complex128", [0.0009, 0.0], [("v1 = xp.log1p(v0)", "result")]),
+    "a NaN's sign": ("float32", [0.0], [("v1 = v0 / v0", "result"), ("v2 = xp.signbit(v1)", "complex")]),
+    "a NaN's payload": ("float16", [0.0], [("v1 = xp.arccosh(v0)", "result"), ("v2 = v1.view('bool')", "")]),
+    "the part that is NaN": ("complex128", [-1e308, 1e308], [("v1 = xp.square(v0)", "complex"), ("v2 = v1.imag", "")]),
+}
+
+
+@pytest.mark.parametrize("case", OPEN)
+def test_numpy_differs_from_itself_where_it_leaves_open_what_comes_out(case: str) -> None:
+    dtype, given, lines = OPEN[case]
+    data = (Datum("h0", 0, (1 if dtype == "complex128" else len(given),), dtype, given=tuple(given)),)
+    statements = (Statement("v0 = xp.array(h0)"), *(Statement(text, rounds=rounds) for text, rounds in lines))
+    program = Program(data, statements, "evaluated")
+    oracle = Oracle(program)
+    assert [oracle.run(statement) for statement in statements] == [None] * len(statements)
+    last = f"v{len(lines)}"
+    assert any(side.names[last].tobytes() != oracle.plain.names[last].tobytes() for side in oracle.moved)
+    assert confirmed(program) is None
+
+
+UNDEFINED = {
+    "a product of which a part overflows": ("float32", [1e30, 1e30, 1e-30, 0.0], "xp.nanprod(v0)", ""),
+    "a product of which a part underflows": ("float32", [1e-45, 0.25, -np.inf], "xp.prod(v0)", ""),
+    "which of two complex NaN a set has": ("complex64", [1, np.nan, np.nan, 1], "xp.union1d(v0, v0)", ""),
+    "a byte that is no bool": ("uint8", [0, 1, 2], "v0.view('bool')", "are_bools(v0, 'bool')"),
+}
+
+
+@pytest.mark.parametrize("case", UNDEFINED)
+def test_what_is_undefined_is_left_out(case: str) -> None:
+    dtype, given, expression, guard = UNDEFINED[case]
+    data = Datum("h0", 0, (2 if dtype == "complex64" else len(given),), dtype, given=tuple(given))
+    ones = replace(data, given=(1,) * len(given))
+    lines = (Statement("v0 = xp.array(h0)"), Statement(f"v1 = {expression}", guard=guard, rounds="operands"))
+    assert len(well_defined(Program((data,), lines)).statements) == 1
+    assert len(well_defined(Program((ones,), lines)).statements) == 2
 
 
 def test_the_command(tmp_path: Path) -> None:
