@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     Raises
     ------
     ZeroDivisionError
-        The weights sum to zero somewhere.
+        The weights sum to zero somewhere; or without weights, there is no average in the result.
     TypeError, ValueError
         The shape of the weights does not fit.
     """
@@ -51,7 +50,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     kept = {} if keepdims is _NO else {"keepdims": keepdims}
     if weights is None:
         found = reductions.mean(array, axes, **kept)
-        count = array.size / found.size if found.size else math.nan
+        count = array.size / found.size
         total = creation.full((), found.dtype.type(count), device=array.device)
     else:
         heavy = _fitting(weights, array, axes)

@@ -334,6 +334,12 @@ xp.percentile(xp.arange(5.), 50, overwrite_input=True)
 xp.percentile(xp.arange(5.), 50, method='bad')
 """
 SYSTEMATIC = {
+    "averages of nothing": [
+        f"xp.average(xp.zeros({shape}), {axis}, weights={weights}, returned=True)"
+        for shape in ("(0, 0)", "(0, 3)")
+        for axis in ("None", "0", "-1")
+        for weights in ("None", f"np.ones({shape})")
+    ],
     "reductions of nothing": [
         f"xp.{name}(xp.zeros({shape}), {axis})"
         for name in ("max", "ptp", "fmin.reduce", "argmin", "nanmax", "subtract.reduce", "sum")

@@ -101,13 +101,6 @@ KNOWN: tuple[Row, ...] = (
         ours="raised (UFuncTypeError|ValueError)",
     ),
     Row(
-        "there NumPy stores what any y made, and clarray writes into an element, whose dtype and shape stay",
-        statement=r"^v\d+\[[-\d, ]+\] \S+= ",
-        kinds="raised",
-        theirs="no error",
-        ours="UFuncTypeError|non-broadcastable",
-    ),
-    Row(
         "a 0-d array stands for NumPy's scalars too, which putmask and place convert by value; 0-d arrays they refuse",
         statement=r"(putmask|place)\(",
         kinds="not raised",
@@ -119,6 +112,13 @@ KNOWN: tuple[Row, ...] = (
         kinds="not raised",
         theirs=r"UFuncTypeError\(<ufunc 'add'>, 'same_kind'",
     ),
+    Row(
+        "asarray of an ndarray is the ndarray itself in NumPy, whose shape is set with it; here it is a window on it",
+        statement=r"\.shape = ",
+        kinds="shape",
+        when=lambda difference, values: difference.name[:1] == "h",
+    ),
+    Row("tile of nothing is a view in NumPy, and a copy of anything", statement=r"tile\(", kinds="writeable"),
     Row(
         "order 'A' is C where the operand is not Fortran's, as NumPy's docs say; its conversions keep any order",
         statement=r"array\(.*['\"]A['\"]",
