@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -144,7 +146,7 @@ def undefined(statement: Statement, error: Exception | None, told: list[str], va
     seen = map(values.get, statement.names.makes | statement.names.reads)
     if DISTINCT.search(statement.text) and any(map(half_nan, seen)):
         return True
-    if error is None and MULTIPLYING.search(statement.text) and overflows_on_its_way(statement, values):
+    if error is None and statement.rounds == "operands" and overflows_on_its_way(statement, values):
         return True
     if re.search(r"\.place\(|\.flat\b.* = ", statement.text) and overlaps(statement, values):
         return True
@@ -163,26 +165,29 @@ def half_nan(value: Any) -> bool:
 
 
 def overflows_on_its_way(statement: Statement, values: dict[str, Any]) -> bool:
-    """Whether some order of a product's factors leaves the range of a float, where another does not.
+    """Whether some order of terms or factors leaves the range of a float, where another does not.
 
-    The factors above 1 have the largest of all partial products, those below 1 the smallest.
+    No partial sum is larger than that of the moduli. The factors above 1 have the largest of all partial products,
+    those below 1 the smallest.
     """
-    for limit in (np.maximum, np.minimum):
+    if statement.names.writes:
+        return False
+    multiplies = MULTIPLYING.search(statement.text)
+    for limit in (np.maximum, np.minimum) if multiplies else (np.maximum,):
         names = dict(values)
         for name in statement.names.reads:
             if isinstance(values[name], np.ndarray | np.generic) and values[name].dtype.kind in "fc":
-                size = np.abs(values[name])
-                names[name] = limit(np.where(np.isfinite(size) & (size > 0), size, 1), 1).astype(values[name].dtype)
-        with np.errstate(all="ignore"):
+                size, least = np.abs(values[name]), 1 if multiplies else 0
+                bounded = limit(np.where(np.isfinite(size) & (size > 0), size, least), least)
+                names[name] = bounded.astype(values[name].dtype)
+        with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")
             exec(statement.code, names)
         made = [a for a in map(names.get, statement.names.makes) if isinstance(a, np.ndarray | np.generic)]
-        if any(a.dtype.kind in "fc" and not in_range(np.abs(a)).all() for a in made):
+        floats = [np.abs(a) for a in made if a.dtype.kind in "fc"]
+        if any(np.isinf(a).any() or (multiplies and (a < np.finfo(a.dtype).tiny).any()) for a in floats):
             return True
     return False
-
-
-def in_range(size: np.ndarray) -> np.ndarray:
-    return np.asarray(np.isfinite(size) & (size >= np.finfo(size.dtype).tiny))
 
 
 def overlaps(statement: Statement, values: dict[str, Any]) -> bool:
