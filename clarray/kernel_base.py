@@ -115,8 +115,6 @@ class Kernel:
     def _nothing(self, types: Types, identity: Any, dtype: np.dtype, shape: Shape) -> Node:
         """The identity, repeated over a shape: what nothing is combined to."""
         if identity is None:
-            if 0 in shape:
-                return ufunc_calls.filled(scalar_node(0, dtype), shape)
             raise ValueError(f"zero-size array to reduction operation {self.name} which has no identity")
         if not isinstance(identity, CText):
             return ufunc_calls.filled(scalar_node(identity, dtype), shape)

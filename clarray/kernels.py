@@ -235,7 +235,7 @@ class ReductionKernel(Kernel):
         value = self._mapped(call, self._map, state, size)
         axes = normalize_axes(axis, len(value.shape))
         shape = kept_shape(value.shape, axes, keepdims)
-        if 0 in value.shape:
+        if any(value.shape[a] == 0 for a in axes):
             node = self._nothing(call.types, self._identity, state, shape)
         else:
             node = reduced(monoid, value, None, axes, keepdims)

@@ -122,6 +122,7 @@ def test_wrong_arguments(x: Any, call: Any, message: str) -> None:
         (lambda x: ElementwiseKernel("raw T x", "T z", "z = x[0]")(x), "give size="),
         (lambda x: ElementwiseKernel("raw T x", "T z", "z = x[0]")(x, size=-1), "must not be negative"),
         (lambda x: ReductionKernel("T x", "T y", "x", "max(a, b)")(x[:0]), "which has no identity"),
+        (lambda x: ReductionKernel("T x", "T y", "x", "max(a, b)")(clarray.zeros((0, 0)), axis=1), "has no identity"),
         (lambda x: ReductionKernel("T x", "T y", "x", "a + b", identity=0)(x, out=x), "the output has shape"),
         (lambda x: ReductionKernel("T x", "int32 y", "x", "a + b", identity=0.5)(x), "does not hold the identity"),
     ],

@@ -63,6 +63,12 @@ def test_identities(policy: str, identity: Any) -> None:
         assert kernel(clarray.array(x[:0])).item() < -1e29
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((0, 3), 1), ((3, 0), 0), ((0, 2, 0), 1)])
+def test_nothing_is_reduced_without_identity_where_lines_have_elements(shape: tuple[int, ...], axis: int) -> None:
+    largest = ReductionKernel("T x", "T y", "x", "max(a, b)", name="largest")
+    check(largest(clarray.zeros(shape, np.float32), axis=axis), np.zeros(shape, np.float32).max(axis))
+
+
 def test_reductions_are_pending_and_fuse(host: np.ndarray) -> None:
     x = clarray.array(host.astype(np.float32))
     expected = np.linalg.norm(host.astype(np.float64) * 2)
