@@ -44,6 +44,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DeviceArray:
     ------
     IndexError
         A position is out of bounds.
+    ValueError
+        One of several is, and would be another's.
     """
     device = ufunc_calls.device_of_operands((arr, obj, values))
     source = as_array(arr, device)
@@ -144,7 +146,10 @@ def _places(positions: Any, extent: int) -> tuple[Any, Any]:
         found = int(numbers[wrong][0])
         raise IndexError(f"index {found} is out of bounds for axis 0 with size {total}")
     numbers = numbers % total if total else numbers
-    return numbers, (sort(numbers) if isinstance(numbers, DeviceArray) else np.sort(numbers))
+    ordered = sort(numbers) if isinstance(numbers, DeviceArray) else np.sort(numbers)
+    if bool((ordered[1:] == ordered[:-1]).any()):  # of numbers that were too small
+        raise ValueError(f"positions are out of bounds for an axis of size {extent}")
+    return numbers, ordered
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceArray:
