@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from numpy.random import SeedSequence
 
 from clarray.array import DeviceArray, wrap
 from clarray.random.nodes import Start, shape_of, words
+from clarray.runtime.forking import after_fork_in_child
 
 __all__ = ["Philox4x32", "SeedSequence"]
 
@@ -190,11 +190,8 @@ def _split(value: int, count: int) -> np.ndarray:
 _alive: WeakSet[Philox4x32] = WeakSet()
 
 
+@after_fork_in_child
 def _after_fork_in_child() -> None:
     """Make the locks anew: a thread that held one has stayed in the parent."""
     for generator in _alive:
         generator.lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

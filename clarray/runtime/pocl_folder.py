@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clarray.runtime.cache import cache_folder
+from clarray.runtime.forking import after_fork_in_child
 
 try:
     import fcntl
@@ -230,6 +231,7 @@ def _remove_stale(place: Path) -> None:
                 _remove(Path(entry.path))
 
 
+@after_fork_in_child
 def _after_fork_in_child() -> None:
     """Hold the folder by a lock of this process's own, since the parent may leave first."""
     global _held
@@ -242,7 +244,3 @@ def _after_fork_in_child() -> None:
     if inherited is not None:
         os.close(inherited)
     _held = _Held(_held.path, own)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ import pyopencl as cl
 
 from clarray.runtime import pocl, pocl_binary, pocl_folder, pocl_header, profile
 from clarray.runtime.cache import key_of
+from clarray.runtime.forking import after_fork_in_child
 from clarray.runtime.invoker import keep_in_memory
 from clarray.runtime.launch import Bound, Kernel
 from clarray.runtime.quiet import quiet_build
@@ -245,5 +245,4 @@ def _save_the_rest() -> None:
             program.save(lane)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unsaved.clear)  # the parent's: it saves them itself
+after_fork_in_child(_unsaved.clear)  # the parent's: it saves them itself

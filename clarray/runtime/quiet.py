@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
+from clarray.runtime.forking import after_fork_in_child
+
 _CHATTER = re.compile(rb"(\d+ warnings? and )?\d+ (warning|error)s? generated\.|error: unknown target CPU '[^']*'|")
 
 
@@ -82,6 +84,7 @@ def _scratch_file() -> BinaryIO:
     return cast(BinaryIO, tempfile.TemporaryFile())
 
 
+@after_fork_in_child
 def _after_fork_in_child() -> None:
     """Give the child its stderr back: the builds under way stayed in the parent."""
     global _lock, _builds, _held
@@ -91,7 +94,3 @@ def _after_fork_in_child() -> None:
         os.dup2(_terminal, 2)
         os.close(_terminal)
         _held = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)

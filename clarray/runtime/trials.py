@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from clarray.runtime.cache import DiskCache
+from clarray.runtime.forking import after_fork_in_child
 
 try:
     import fcntl
@@ -112,5 +113,4 @@ def _close(gone: bool = False) -> None:
         _trials.popitem()[1].close(gone)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _close(gone=True))
+after_fork_in_child(lambda: _close(gone=True))
