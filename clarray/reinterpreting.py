@@ -47,7 +47,8 @@ def _of_dtype(array: DeviceArray, dtype: Any) -> DeviceArray:
     found = bytes_.view(wanted)
     if not array.size:
         return _nothing(array, found.shape, wanted)
-    if any(step % new for step in found.strides) or layout.offset * old % new:
+    apart = [step for step, extent in zip(found.strides, found.shape, strict=True) if extent > 1]
+    if any(step % new for step in apart) or layout.offset * old % new:
         raise ValueError(f"elements of {wanted} would not begin at multiples of {new} bytes: copy the array first")
     steps = tuple(step // new for step in found.strides)
     return window(array, View(found.shape, steps, layout.offset * old // new), wanted)

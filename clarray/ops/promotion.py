@@ -72,9 +72,8 @@ def resolve(
     except KeyError:
         pass
     kinds = tuple(np.dtype(bool) if one is bool else one for one in operands)
-    if casting == "equiv" and (weak := [one.__name__ for one in kinds if isinstance(one, type)]):
-        # as the call says it; asked for the dtypes, NumPy 2.4 and 2.5 crash
-        raise TypeError(f"cannot cast Python {weak[0]} under the casting rule 'equiv'")
+    if casting == "equiv":  # no scalar is weak here; asked all the same, NumPy 2.4 and 2.5 crash
+        kinds = tuple(np.dtype(one) for one in kinds)
     wanted = _reduction(dtype) if reduction else _signature(ufunc, dtype, signature)
     found = ufunc.resolve_dtypes(
         kinds if reduction else kinds + (None,) * ufunc.nout,

@@ -48,7 +48,9 @@ const ${s.type} ${s.name}${tag}_0 = (${s.type})(${element(s, base, j)});
 % elif s.access == 'unit' and s.kind == 'b':
 const ${s.type} ${s.name}${tag}_0 = (vload${V}(0, ${s.p} + ${base} + (${j})) != (uchar${V})(0));
 % elif s.access == 'unit' and s.half:
-const ${s.type} ${s.name}${tag}_0 = vload_half${V}(0, ${s.p} + ${base} + (${j}));
+## PoCL takes the pointer of a vload_half for aligned: where the compiler does not convert as it loads, that would crash.
+const ushort${V} ${s.name}${tag}_h = vload${V}(0, (__global const ushort*)(${s.p} + ${base} + (${j})));
+const ${s.type} ${s.name}${tag}_0 = vload_half${V}(0, (const half*)&${s.name}${tag}_h);
 % elif s.access == 'unit':
 const ${s.type} ${s.name}${tag}_0 = vload${V}(0, ${s.p} + ${base} + (${j}));
 % elif s.access == 'pairs':
@@ -126,9 +128,6 @@ ${o.p}[${position(o, base, j)}] = ${value};
 % endif
 </%def>
 
-## Whether the value stored in `o` is the same all along the innermost loop.
-<%def name="repeated(o)"><% return all(x.access == "zero" for x in context.get("everyone", ()) if x.name != o.name) %></%def>
-
 ## Store the parts named `value_0`, `value_1` ... at elements j .. j+V-1.
 <%def name="store(o, base, j, value, stream=False)">
 % if d.width == 1 and o.aligned and V > 1 and o.access == 'unit' and not o.half:
@@ -137,16 +136,13 @@ ${o.p}[${position(o, base, j)}] = ${value};
 % for w in range(V):
 ${store_element(o, base, f'{j} + {w * spread}', f'{value}_{w}')}
 % endfor
-% elif o.access == 'unit' and o.half and repeated(o):
+% elif o.access == 'unit' and o.half:
 {
-  ## PoCL takes the pointer for aligned. The instruction that converts and stores at once does not mind,
-  ## but a constant is converted before the loop: so it is stored by way of an aligned variable.
+  ## as it is loaded: by way of an aligned variable
   ushort${V} ${o.name}_h;
   vstore_half${V}_rte(${value}_0, 0, (half*)&${o.name}_h);
   vstore${V}(${o.name}_h, 0, (__global ushort*)(${o.p} + ${base} + (${j})));
 }
-% elif o.access == 'unit' and o.half:
-vstore_half${V}_rte(${value}_0, 0, ${o.p} + ${base} + (${j}));
 % elif o.access == 'unit' and stream and o.kind != 'b':
 __builtin_nontemporal_store(${value}_0, (__global ${o.type}*)(${o.p} + ${base} + (${j})));
 % elif o.access == 'unit':

@@ -80,6 +80,21 @@ def test_classes_of_other_sizes_in_columns(same: Same, dtype: str) -> None:
             same(lambda xp, one=one, other=other: (one(xp.array(host)) * other(xp.array(host))).sum(axis=0))
 
 
+def test_halves_that_are_written_where_they_are_read(same: Same) -> None:
+    """Converted while they are loaded and stored, at places that no vector's alignment is known of."""
+    host = base("float16")
+
+    def body(xp: ModuleType, one: Any, other: Any) -> Any:
+        a, into = one(xp.array(host)), other(xp.array(host))
+        if into.shape == (ROWS, COLUMNS):
+            into = xp.add(a, 1, out=into, where=a > 2)
+        return into, a * 2
+
+    for one, other in itertools.product(CLASSES.values(), repeat=2):
+        if other is not CLASSES["one row for all"]:
+            same(lambda xp, one=one, other=other: body(xp, one, other))
+
+
 def computed(*dtypes: str) -> bool:
     """Whether the device has the dtype that these promote to."""
     return FP64 or np.result_type(*dtypes).name not in ("float64", "complex128")

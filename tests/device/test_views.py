@@ -189,3 +189,11 @@ def test_chains_of_views(data: st.DataObject) -> None:
     theirs[...] = -theirs - 1
     ours[...] = -ours - 1
     np.testing.assert_array_equal(clarray.asnumpy(ours_whole), whole)
+
+
+def test_strides_of_axes_of_one_element_do_not_matter(same: Any) -> None:
+    """Nobody steps along them: whatever they are, elements of another size begin where they should."""
+    host = np.arange(16, dtype="uint8").reshape(16, 1)
+    same(lambda xp: xp.moveaxis(xp.array(host), 0, 1).view("uint64"))
+    same(lambda xp: xp.array(host).T.view("int16"))
+    same(lambda xp: xp.packbits(xp.array(host[:8]), axis=0))
