@@ -45,9 +45,14 @@ def construct(
     if isinstance(buffer, DeviceArray):
         return _looking_at(buffer, shape, device_dtype(dtype, buffer.device), offset, strides, order)
     host: np.ndarray = np.ndarray(shape, dtype, buffer, offset, strides, order)  # type: ignore[arg-type]
+    return of_buffer(host, device)
+
+
+def of_buffer(host: np.ndarray, device: Any = None) -> DeviceArray:
+    """Make an array of one that looks at a buffer: read-only where it is, a copy too, so that devices do not differ."""
     made = asarray(host, device=device)
     if not host.flags.writeable:
-        made._node.flags |= READONLY  # a copy too, so that it is the same on every device
+        made._node.flags |= READONLY
     return made
 
 

@@ -260,8 +260,12 @@ def imag(val: Any) -> DeviceArray:
 
 
 def write_part(part: DeviceArray, value: Any) -> None:
-    """Set the real or imaginary parts to any value: of a complex one NumPy takes the real part, of scalars too."""
-    part[...] = np.asarray(value) if isinstance(value, complex | list | tuple) else value
+    """Set the real or imaginary parts: of a complex value NumPy takes the real part, or, from 2.5 on, refuses it."""
+    if isinstance(value, complex | list | tuple):
+        host = np.empty(np.shape(value), complex)
+        host.real = value
+        value = host.real
+    part[...] = value
 
 
 def _real_dtype(dtype: np.dtype) -> np.dtype:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,27 @@ __all__ = ["around", "choose", "clip", "round", "select", "where"]
 _BOOL = np.dtype(bool)
 
 
-def _node(value: Any, dtype: np.dtype, device: Device) -> Node:
-    """Make a node of `dtype` of any operand; Python scalars take the dtype as weak ones do, and wrap around here."""
+def _wrapped(value: int, dtype: np.dtype) -> Any:
+    """An int that the dtype does not hold, converted as an array is."""
+    return np.asarray(value).astype(dtype)[()]
+
+
+def _as_where(value: int, dtype: np.dtype) -> Any:
+    """The same as NumPy's `where` has it, which refuses it from NumPy 2.5 on."""
+    return np.where(True, value, np.empty((), dtype))[()]
+
+
+def _node(
+    value: Any, dtype: np.dtype, device: Device, beyond: Callable[[int, np.dtype], Any] = _wrapped
+) -> Node:  # fmt: skip
+    """Make a node of `dtype` of any operand; Python scalars take the dtype as weak ones do."""
     if isinstance(value, DeviceArray):
         return ufunc_calls.cast(value._node, dtype)
     if weak_type(value) is not None:
         try:
             return scalar_node(value, dtype)
-        except OverflowError:  # an int that the dtype does not hold is converted as an array is, by these functions
-            return scalar_node(np.asarray(value).astype(dtype)[()], dtype)
+        except OverflowError:
+            return scalar_node(beyond(value, dtype), dtype)
     return ufunc_calls.cast(array_node(value, device), dtype)
 
 
@@ -62,7 +75,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     device = ufunc_calls.device_of_operands((condition, x, y))
     dtype = np.result_type(_weak_or_dtype(x), _weak_or_dtype(y))
     mask = _node(bool(condition) if weak_type(condition) else condition, _BOOL, device)
-    args = (mask, _node(x, dtype, device), _node(y, dtype, device))
+    args = (mask, _node(x, dtype, device, _as_where), _node(y, dtype, device, _as_where))
     return ufunc_calls.settled(build.nary(select_loop(dtype), args))
 
 

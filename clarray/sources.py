@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarray.array import DeviceArray
+from clarray.construction import of_buffer
 from clarray.creation import asarray
 from clarray.index_tables import indices
 
@@ -66,7 +67,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     Parameters
     ----------
     buffer : bytes-like
-        The result is read-only where it is and its memory is shared.
+        The result is read-only where it is.
     dtype : dtype, optional
     count : int, optional
         How many elements; all by default.
@@ -80,7 +81,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     ValueError
         The buffer is too small, or holds no whole number of elements.
     """
-    return asarray(np.frombuffer(buffer, dtype, count, offset))
+    return of_buffer(np.frombuffer(buffer, dtype, count, offset))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str, like: Any = None) -> DeviceArray:

@@ -31,7 +31,14 @@ from clarray.runtime import pocl, profile, transfer
 from clarray.runtime.cache import DiskCache, cache_folder, key_of
 from clarray.runtime.capabilities import Capabilities, Compiled, describe, probe
 from clarray.runtime.environment import compiler_settings, cpu_identity
-from clarray.runtime.errors import Closed, DeviceLostError, different_devices, lost_message, reset_message
+from clarray.runtime.errors import (
+    Closed,
+    DeviceLostError,
+    beyond_reset_message,
+    different_devices,
+    lost_message,
+    reset_message,
+)
 from clarray.runtime.launch import Launched
 from clarray.runtime.memory import Memory, Pool
 from clarray.runtime.programs import ArgType, Program
@@ -127,7 +134,7 @@ class Device:
     def _set_up(self) -> None:
         """Make the context and all that needs it; PoCL is mended before anything is compiled."""
         devices = [d for d in (self.cl_device, self._cl_inline) if d is not None]
-        context = self._given_context or cl.Context(devices)
+        context = self._given_context or self._new_context(devices)
         compiled = self._probed(context, devices)
         what = describe(self.cl_device, compiled)
         self.context = context
@@ -144,6 +151,14 @@ class Device:
         self.capabilities = what
         Device._opened += 1
         Device.several = Device._opened > 1
+
+    def _new_context(self, devices: list[cl.Device]) -> cl.Context:
+        try:
+            return cl.Context(devices)
+        except cl.Error as error:
+            if not any(device.lost for device in _kept_for_good):
+                raise
+            raise DeviceLostError(beyond_reset_message(self, error)) from error
 
     def _probed(self, context: cl.Context, devices: list[cl.Device]) -> Compiled:
         key = key_of("probe 3", self.identity, str(len(devices)))

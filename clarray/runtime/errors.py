@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from clarray.runtime.device import Device
     from clarray.runtime.launch import Launched
 
-__all__ = ["Closed", "DeviceLostError", "different_devices", "lost_message", "reset_message"]
+__all__ = [
+    "Closed", "DeviceLostError", "beyond_reset_message", "different_devices", "lost_message", "reset_message",
+]  # fmt: skip
 
 
 class DeviceLostError(RuntimeError):
@@ -73,3 +75,12 @@ def lost_message(device: Device, error: Exception, recent: Iterable[Launched]) -
 def reset_message(device: Device) -> str:
     """Say that an array is from before a reset."""
     return f"{device} was reset after this array was made, by clarray.reset: make the array again"
+
+
+def beyond_reset_message(device: Device, error: Exception) -> str:
+    """Say that the driver gives the process no other context after it has lost one."""
+    return (
+        f"{device} cannot be opened anew in this process, in which a device was lost: the driver says '{error}', "
+        "as NVIDIA's does after a kernel has read or written outside its memory. Start a new process, or use another "
+        "device"
+    )

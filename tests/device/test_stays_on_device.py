@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
 ]
 
-SCALAR = 8  # bytes: a length, a truth, an end of a range
+SCALAR = 24  # bytes: a length, a truth, an end of a range; a GPU's compaction tells three numbers at once
 TEXT = "the host's text, bytes or list is what is asked for"
 EDGES = "a row of edges is looked at on the host, which NumPy's rules ask for"
 TABLE = "a small table of the values' ranks is read"

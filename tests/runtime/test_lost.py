@@ -186,6 +186,23 @@ def test_a_reset_gives_a_fresh_device(broken: bool, device: Device, unraisable: 
     assert not unraisable
 
 
+def test_a_driver_that_opens_nothing_more_says_so(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As NVIDIA's after a kernel that wrote where it should not: a process that lost a context gets no other."""
+    x, _ = start()
+    device.pending = True
+    with lost(device), pytest.raises(clarray.DeviceLostError):
+        x.get()
+    fresh = device.reset()
+
+    def refuses(*args: Any, **kwargs: Any) -> None:
+        raise failure(-9999, "Context")
+
+    monkeypatch.setattr(cl, "Context", refuses)
+    for _ in range(2):
+        with pytest.raises(clarray.DeviceLostError, match="Start a new process"):
+            clarray.ones(3, "float32", device=fresh)
+
+
 def test_a_reset_by_name_and_in_the_list(fresh: Any) -> None:
     code = """
 import numpy as np, clarray
