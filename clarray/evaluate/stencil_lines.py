@@ -150,12 +150,11 @@ def _plan(
     state: DeviceState, value: Node, nodes: list[Node], frame: Frame, windows: tuple[Window | None, Window | None],
     tile: tuple[int, int], dtype: np.dtype, out: np.dtype,
 ) -> LinesPlan:  # fmt: skip
-    first = nodes[0]
     steps = [a.steps[0] for a in (*frame.outer, frame.y)]
     aligned = all(s % VECTOR == 0 for s in steps) and (frame.x.out_extent * frame.inner) % VECTOR == 0
     wide_load = (  # of memory as it lies: what is computed of it goes through the loads by element
-        first is value and first.dtype == dtype and frame.x.steps[1] == 1
-        and (first.offset * dtype.itemsize) % ALIGNMENT == 0
+        value.memory is not None and value.dtype == dtype and frame.x.steps[1] == 1
+        and (value.offset * dtype.itemsize) % ALIGNMENT == 0
         and all(a.steps[1] * dtype.itemsize % ALIGNMENT == 0 for a in (*frame.outer, frame.y))
         and dtype.itemsize == 4
     )  # fmt: skip
