@@ -115,10 +115,15 @@ def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArra
     out_dtype = device_dtype(np.result_type(a.dtype, v.dtype), a.device)
     work = accumulator(out_dtype)
     left, length = ((0, n - m + 1), (before, n), (m - 1, n + m - 1))[mode]
+
+    def slid(taps: DeviceArray) -> DeviceArray:
+        window = Window(LINE, ((-left, m - 1 - left),), weights=_packed(taps, work), taps=m)
+        return wrap(stencil(a._node, window, ("constant",), 0, work, out_dtype, (length,)))
+
+    found = slid(v)  # and only then the look at the weights: the device works while the host waits
     odd = _not_finite(v) if mode else []
-    taps = wrap(composing.chosen(composing.applied(np.isfinite, v._node), v._node, 0)) if odd else v
-    window = Window(LINE, ((-left, m - 1 - left),), weights=_packed(taps, work), taps=m)
-    found = wrap(stencil(a._node, window, ("constant",), 0, work, out_dtype, (length,)))
+    if odd:
+        found = slid(wrap(composing.chosen(composing.applied(np.isfinite, v._node), v._node, 0)))
     for t in odd:  # a product with what is not there, a zero, would be NaN
         first, last = max(0, left - t), min(length, n + left - t)
         if first < last:

@@ -111,7 +111,7 @@ def dask_run(options: argparse.Namespace) -> Run:
 
 def array_api_run(options: argparse.Namespace) -> Run:
     """The Array API's tests, from a checkout with its submodule."""
-    checkout = options.checkout
+    checkout = options.checkout and options.checkout.resolve()
     if checkout is None or not (checkout / "array-api" / "spec").is_dir():
         sys.exit("array-api wants --checkout, a checkout of data-apis/array-api-tests with its submodule array-api")
     backends = {"numpy": "numpy", "clarray": "clarray"}
