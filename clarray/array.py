@@ -414,7 +414,7 @@ class DeviceArray(ArrayMethods):
         return dlpack.place_of(self)
 
     def __reduce__(self) -> Any:
-        return protocols.rebuild, (self.get(),)
+        return protocols.rebuild, (conversion.portable(self),)
 
 
 # The chapters build on DeviceArray and its methods on them: they are imported once it exists.

@@ -274,32 +274,37 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> DeviceArray:
         array = array.reshape(-1) if array.ndim != 1 else array
         axis = array.ndim - 1
     axis = normalize_axis(axis, array.ndim)
+    obj = _named(obj)
     kept = _kept(obj, array.shape[axis], axis, device)
     if kept is None:
         return copy(array, "K")
-    return compress(kept, array, axis)
+    made = compress(kept, array, axis)
+    return copy(made, "F") if isinstance(obj, int | slice) and array.flags.fnc else made
+
+
+def _named(obj: Any) -> Any:
+    """What is to be left out: a lone number as an int, a slice as it is, anything else as an array."""
+    if isinstance(obj, int | np.integer | slice):
+        return obj if isinstance(obj, slice) else operator.index(obj)
+    found = obj if isinstance(obj, DeviceArray) else np.asarray(obj)
+    if found.dtype.kind in "iu" and found.size == 1:
+        return int(found.item())
+    return found if found.size or found.dtype == bool or isinstance(obj, DeviceArray) else found.astype(np.intp)
 
 
 def _kept(obj: Any, extent: int, axis: int, device: Any) -> DeviceArray | None:
     """The mask of what `delete` leaves; None for all of it."""
-    if not isinstance(obj, DeviceArray | slice):
-        obj = np.asarray(obj) if not isinstance(obj, int | np.integer) else obj
-        if isinstance(obj, np.ndarray) and not obj.size and obj.dtype != bool:
-            obj = obj.astype(np.intp)
     if isinstance(obj, DeviceArray | np.ndarray) and obj.dtype == bool:
         if obj.shape != (extent,):
             raise ValueError(
                 f"boolean array argument obj to delete must be one dimensional and match the axis length of {extent}"
             )
         return ~as_array(obj, device)
-    if isinstance(obj, DeviceArray | np.ndarray) and obj.size == 1 and obj.dtype.kind in "iu":
-        obj = int(obj.item())
     kept = ones(extent, _BOOL, device=device)
-    if isinstance(obj, int | np.integer):
-        number = operator.index(obj)
-        if not -extent <= number < extent:
-            raise IndexError(f"index {number} is out of bounds for axis {axis} with size {extent}")
-        kept[number] = False
+    if isinstance(obj, int):
+        if not -extent <= obj < extent:
+            raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {extent}")
+        kept[obj] = False
     elif isinstance(obj, slice):
         if not len(range(*obj.indices(extent))):
             return None

@@ -103,6 +103,13 @@ def format_array(array: DeviceArray, spec: str) -> str:
 # ndarrays -----------------------------------------------------------------------------------------
 
 
+def portable(array: DeviceArray) -> np.ndarray:
+    """The array on the host as NumPy pickles one: in Fortran order if it is that, else in C order."""
+    node = evaluate(array._node)
+    fortran = View(node.shape, node.strides, node.offset).f_contiguous and not node.contiguous
+    return np.asarray(asnumpy(array), order="F" if fortran else "C")
+
+
 def asnumpy(a: Any) -> np.ndarray:
     """Copy an array to the host, waiting for its value.
 
@@ -217,4 +224,4 @@ def synchronize(array: DeviceArray) -> None:
     finish(array._node)
 
 
-__all__ = ["asnumpy", "astype", "wrap"]
+__all__ = ["asnumpy", "astype", "portable", "wrap"]

@@ -58,6 +58,8 @@ def call(
     out = out[0] if isinstance(out, tuple) else out
     if out is not None and not isinstance(out, DeviceArray):
         raise TypeError(f"return arrays must be of DeviceArray type, not {type(out).__name__}")
+    if out is not None:
+        out.check_writeable("output array is read-only")
     device = device_of_operands((*inputs, out))
     a, b = as_array(inputs[0], device), as_array(inputs[1], device)
     given = {"out": out, "axes": axes, "axis": axis, "keepdims": keepdims}
@@ -238,7 +240,6 @@ def _checked(
         )
     if out.shape != shape:
         raise _Unfit
-    out.check_writeable("output array is read-only")
     return out if out.dtype == dtype else None
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from clarray import runtime
 from clarray.expr.node import Node, leaf
-from clarray.expr.view import Shape, View, check_order, contiguous, memory_order
+from clarray.expr.view import Shape, View, check_order, contiguous, memory_order, ordered_strides
 from clarray.ops.dtypes import DTYPES, dtype_row
 from clarray.runtime import Device, profile
 
@@ -47,15 +47,6 @@ def axis_order(view: View, order: str) -> list[int]:
         return memory_order(view)
     axes = list(range(view.ndim))
     return axes[::-1] if order == "F" else axes
-
-
-def ordered_strides(shape: Shape, axes: list[int]) -> Shape:
-    """Give the strides of a new array whose axes lie in memory in this order."""
-    strides = [0] * len(shape)
-    packed = contiguous(tuple(shape[axis] for axis in axes))
-    for axis, stride in zip(axes, packed, strict=True):
-        strides[axis] = stride
-    return tuple(strides)
 
 
 def new_leaf(device: Device, shape: Shape, dtype: np.dtype, order: str | None = "C", like: View | None = None) -> Node:

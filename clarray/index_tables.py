@@ -173,6 +173,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArr
     extents = as_shape(shape)
     given = _integers(indices, ufunc_calls.device_of_operands((indices,)))
     order = _counting_order(order)
+    if given.ndim and not extents:
+        raise ValueError("multiple indices are not supported for 0d arrays")
     steps, size = _steps(extents, order), prod(extents)
     wide: Any = given.astype(_INT64)
     wrong = (wide < 0) | (wide >= size)

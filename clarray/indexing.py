@@ -228,6 +228,8 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     """
     if not isinstance(dst, DeviceArray):
         raise TypeError(f"copyto() argument 1 must be a clarray array, not {type(dst).__name__}")
+    mask = None if where is True else ufunc_calls.mask_node(where, dst.device)
+    dst.check_writeable()
     if not isinstance(src, DeviceArray) and not np.ndim(src):
         cell = np.empty((), dst.dtype)
         np.copyto(cell, src, casting)  # judges the value too
@@ -235,10 +237,9 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     given = src.dtype if hasattr(src, "dtype") else np.asarray(src).dtype
     if not np.can_cast(given, dst.dtype, casting):
         raise TypeError(f"Cannot cast array data from {given!r} to {dst.dtype!r} according to the rule '{casting}'")
-    if where is True:
+    if mask is None:
         dst[...] = src
         return
     view_of(dst)
-    dst.check_writeable()
     node = _fitted(_value_node(src, dst.dtype, dst), dst.shape)
-    ufunc_calls.assign(dst, node, _fitted(ufunc_calls.mask_node(where, dst.device), dst.shape))
+    ufunc_calls.assign(dst, node, _fitted(mask, dst.shape))

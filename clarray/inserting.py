@@ -115,7 +115,10 @@ def _inserted(source: DeviceArray, positions: Any, values: DeviceArray, axis: in
     extent, count = source.shape[axis], positions.size
     numbers, ordered = _places(positions, extent)
     whole = (slice(None),) * axis
-    if isinstance(ordered, np.ndarray) and count <= FEW:
+    if extent == 1:  # and stands wherever nothing is inserted
+        made = _longer(source, count, axis)
+        copyto(made, source)
+    elif isinstance(ordered, np.ndarray) and count <= FEW:
         made = _longer(source, count, axis)
         cuts = [-1, *ordered.tolist(), extent + count]
         for before, (last, following) in enumerate(pairwise(cuts)):
@@ -147,7 +150,7 @@ def _places(positions: Any, extent: int) -> tuple[Any, Any]:
         raise IndexError(f"index {found} is out of bounds for axis 0 with size {total}")
     numbers = numbers % total if total else numbers
     ordered = sort(numbers) if isinstance(numbers, DeviceArray) else np.sort(numbers)
-    if bool((ordered[1:] == ordered[:-1]).any()):  # of numbers that were too small
+    if extent != 1 and bool((ordered[1:] == ordered[:-1]).any()):  # of numbers that were too small
         raise ValueError(f"positions are out of bounds for an axis of size {extent}")
     return numbers, ordered
 

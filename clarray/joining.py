@@ -9,17 +9,20 @@ from typing import Any, NoReturn
 import numpy as np
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, as_array
-from clarray.creation import ascontiguousarray, empty
-from clarray.evaluate import evaluate
+from clarray.array import DeviceArray, as_array, wrap
+from clarray.creation import ascontiguousarray
+from clarray.evaluate import evaluate, layout_of
 from clarray.evaluate.join import join
 from clarray.expr.axes import normalize_axis, strict_axis
+from clarray.expr.overlap import joined_strides
+from clarray.expr.view import View, contiguous
 from clarray.gathering import check_is_array
+from clarray.hostdata import device_dtype, new_leaf
 from clarray.indexing import copyto
 from clarray.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, reshape
 from clarray.operands import weak_type
 from clarray.plan.join import together
-from clarray.windows import view_of
+from clarray.runtime import Device
 
 __all__ = [
     "append", "block", "column_stack", "concat", "concatenate", "dstack", "hstack", "stack", "vstack",
@@ -74,6 +77,7 @@ def concatenate(
         check_is_array(out)
         if out.shape != shape:
             raise ValueError("Output array is the wrong shape")
+        out.check_writeable()
         wanted = out.dtype
     else:
         wanted = np.result_type(*(part.dtype for part in parts)) if dtype is None else np.dtype(dtype)
@@ -87,11 +91,10 @@ def concatenate(
 
 
 def _joined(parts: list[DeviceArray], shape: tuple[int, ...], axis: int, dtype: np.dtype) -> DeviceArray:
-    order = _order(parts)
-    made = empty(shape, dtype, order, device=parts[0].device)
+    made = _new(shape, dtype, joined_strides([layout_of(part._node) for part in parts], shape), parts[0].device)
     rows = prod(shape[:axis])
     filled = [part for part in parts if part.size]
-    if order == "C" and together(rows, [part.size // rows for part in filled], dtype.itemsize):
+    if made._node.contiguous and together(rows, [part.size // rows for part in filled], dtype.itemsize):
         join([evaluate(ascontiguousarray(part, dtype)._node) for part in filled], rows, made._node)
     else:
         _write(made, parts, axis)
@@ -125,11 +128,9 @@ def _strong(given: list[Any]) -> list[Any]:
     return [x if weak_type(x) is None else np.array(x, dtype) for x in given]
 
 
-def _order(parts: list[DeviceArray]) -> str:
-    """The layout of the result: Fortran order where all that is joined is in it."""
-    if all(part._node.memory is None or part._node.contiguous for part in parts):
-        return "C"
-    return "F" if all(view_of(part).f_contiguous for part in parts) else "C"
+def _new(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...], device: Device) -> DeviceArray:
+    """A new array of these strides."""
+    return wrap(new_leaf(device, shape, device_dtype(dtype, device), "K", View(shape, strides)))
 
 
 def _joined_shape(parts: list[DeviceArray], axis: int) -> tuple[tuple[int, ...], int]:
@@ -265,12 +266,23 @@ def block(arrays: Any) -> DeviceArray:
     found = _arranged(nested, ndim - depth, ndim)
     if found is None:
         _refuse(arrays)
-    shape, placed = found
+    like, placed = found
     parts = [part for part, _ in placed]
-    made = empty(shape, np.result_type(*(p.dtype for p in parts)), _order(parts), device=parts[0].device)
+    strides = like.strides if depth and depth * prod(like.shape) <= _JOINED else _strides_of_block(like.shape, parts)
+    made = _new(like.shape, np.result_type(*(p.dtype for p in parts)), strides, parts[0].device)
     for part, start in placed:
         copyto(made[(*(slice(s, s + n) for s, n in zip(start, part.shape, strict=True)), ...)], part)
     return made
+
+
+_JOINED = 2 * 512 * 512  # elements, times the lists' depth, up to which NumPy joins blocks list by list
+
+
+def _strides_of_block(shape: tuple[int, ...], parts: list[DeviceArray]) -> tuple[int, ...]:
+    """The layout of a large result, or a lone block: Fortran order where all blocks, and not C order, is theirs."""
+    views = [layout_of(part._node) for part in parts]
+    fortran = all(v.f_contiguous for v in views) and not all(v.contiguous for v in views)
+    return contiguous(shape[::-1])[::-1] if fortran and len(parts) > 1 else contiguous(shape)
 
 
 def _depth(nested: Any) -> int | None:
@@ -297,25 +309,26 @@ def _replaced(nested: Any, leaves: Iterator[Any]) -> Any:
     return [_replaced(one, leaves) for one in nested] if isinstance(nested, list) else next(leaves)
 
 
-def _arranged(nested: Any, axis: int, ndim: int) -> tuple[tuple[int, ...], Placed] | None:
-    """The shape that nested blocks have together, and where each begins; None where they do not fit."""
+def _arranged(nested: Any, axis: int, ndim: int) -> tuple[View, Placed] | None:
+    """How nested blocks lie together, and where each begins; None where they do not fit."""
     if not isinstance(nested, list):
         part = reshape(nested, (1,) * (ndim - nested.ndim) + nested.shape)
-        return part.shape, [(part, (0,) * ndim)]
+        return layout_of(part._node), [(part, (0,) * ndim)]
     extent = 0
-    shapes = set()
+    views = []
     placed: Placed = []
     for one in nested:
         found = _arranged(one, axis + 1, ndim)
         if found is None:
             return None
-        shape, inner = found
+        view, inner = found
         placed += [(part, (*at[:axis], at[axis] + extent, *at[axis + 1 :])) for part, at in inner]
-        extent += shape[axis]
-        shapes.add(shape[:axis] + shape[axis + 1 :])
-    if len(shapes) > 1:
+        extent += view.shape[axis]
+        views.append(view)
+    if len({view.shape[:axis] + view.shape[axis + 1 :] for view in views}) > 1:
         return None
-    return (*shape[:axis], extent, *shape[axis + 1 :]), placed
+    shape = (*view.shape[:axis], extent, *view.shape[axis + 1 :])
+    return View(shape, joined_strides(views, shape)), placed
 
 
 def _refuse(nested: Any) -> NoReturn:

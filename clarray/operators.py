@@ -157,5 +157,5 @@ short_calls: dict[Any, tuple[Callable[..., Any], ...]] = {
     if ufunc.nin == 1
     else (binary(ufunc, False, ufunc_calls.answer), binary(ufunc, True, ufunc_calls.answer))
     for ufunc in supported_ufuncs
-    if ufunc.nout == 1
+    if ufunc.nout == 1 and ufunc.nin <= 2
 }

@@ -33,14 +33,19 @@ def _is_polynomial(p: Any) -> bool:
     return isinstance(getattr(p, "coeffs", None), DeviceArray)
 
 
-def coefficients_of(p: Any, *beside: Any) -> DeviceArray:
-    """The coefficients of a polynomial, on the device of other operands if its own do not say."""
+def _given(p: Any, *beside: Any) -> DeviceArray:
+    """The coefficients of a polynomial as they are, on the device of other operands if its own do not say."""
     if _is_polynomial(p):
         found: DeviceArray = p.coeffs
         return found
     others = (other.coeffs if _is_polynomial(other) else other for other in beside)
-    array: DeviceArray = atleast_1d(as_array(p, device_of_operands((p, *others))))
-    return array
+    return as_array(p, device_of_operands((p, *others)))
+
+
+def coefficients_of(p: Any, *beside: Any) -> DeviceArray:
+    """The coefficients of a polynomial; a number is a constant."""
+    found: DeviceArray = atleast_1d(_given(p, *beside))
+    return found
 
 
 def _like(made: DeviceArray, *operands: Any) -> Any:
@@ -138,7 +143,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> DeviceArra
 def _aligned(a1: Any, a2: Any, ufunc: np.ufunc) -> Any:
     """Combine coefficients of equal powers; those that one polynomial lacks are zero."""
     left, right = coefficients_of(a1, a2), coefficients_of(a2, a1)
-    missing = right.size - left.size
+    missing = len(right) - len(left)
     if missing > 0:
         left = joining.concatenate((creation.zeros(missing, left.dtype, device=left.device), left))
     elif missing < 0:
@@ -198,10 +203,17 @@ def polyder(p: Any, m: int = 1) -> Any:
     m = int(m)
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
-    found = coefficients_of(p)
+    found = _given(p)
     for _ in range(m):
-        found = found[:-1] * arange(found.size - 1, 0, -1, device=found.device)
+        found = _slope(found)
+    if found.ndim != 1:
+        _slope(found)  # NumPy looks one derivative further: what has no length or does not fit is refused
     return _like(found, p)
+
+
+def _slope(p: DeviceArray) -> DeviceArray:
+    powers = arange(len(p) - 1, 0, -1, device=p.device)
+    return p[:-1] * powers
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
@@ -222,14 +234,14 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     m = int(m)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
-    found = coefficients_of(p)
+    found = _given(p)
     constants = atleast_1d(as_array(np.zeros(m) if k is None else k, found.device))
     if constants.size == 1 and m > 1:
         constants = broadcast_to(constants, (m,))
     if constants.size < m:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     for number in range(m):
-        divided = found / arange(found.size, 0, -1, device=found.device)
+        divided = found / arange(len(found), 0, -1, device=found.device)
         found = joining.concatenate((divided, constants[number : number + 1]))
     return _like(found, p)
 
@@ -252,10 +264,14 @@ def poly(seq_of_zeros: Any) -> Any:
 
     Raises
     ------
+    TypeError
+        It is a number.
     ValueError
         The array is neither of one axis nor a square matrix.
     """
-    zeros = atleast_1d(as_array(seq_of_zeros))
+    zeros = as_array(seq_of_zeros)
+    if not zeros.ndim:
+        raise TypeError("poly takes a sequence of zeros or a matrix, not a number")
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
         from clarray.linalg import eigvals
 
@@ -289,10 +305,14 @@ def roots(p: Any) -> DeviceArray:
 
     Raises
     ------
+    TypeError
+        `p` is a number.
     ValueError
         `p` has more than one axis.
     """
-    coefficients = coefficients_of(p)
+    coefficients = _given(p)
+    if not coefficients.ndim:
+        raise TypeError("roots takes a sequence of coefficients, not a number")
     if coefficients.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     used = coefficients != 0

@@ -82,19 +82,26 @@ def reduced(monoid: Monoid, node: Node, mask: Node | None, axes: tuple[int, ...]
     return build.reduction(op, (node,) if mask is None else (node, mask), shape)
 
 
+def check_out(out: Any) -> None:
+    """Raise for an output that is no array, or read-only: what NumPy asks before it looks at axes and dtypes."""
+    if out is None:
+        return
+    if not isinstance(out, DeviceArray):
+        raise TypeError("return arrays must be of ArrayType")
+    out.check_writeable("output array is read-only")
+
+
 def finished(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
     """The result as a new array, or in `out`, to which NumPy casts what is summed as it likes."""
     if out is None:
         return ufunc_calls.settled(node)
-    if not isinstance(out, DeviceArray):
-        raise TypeError("return arrays must be of ArrayType")
+    check_out(out)
     if out.shape != node.shape:
         raise ValueError(
             f"output parameter for reduction operation has the wrong shape: {out.shape} where {node.shape} is needed"
         )
     if not np.can_cast(node.dtype, out.dtype, casting):
         raise TypeError(f"Cannot cast the result from {node.dtype!r} to {out.dtype!r} with casting rule {casting!r}")
-    out.check_writeable()
     ufunc_calls.assign(out, node)
     return out
 
@@ -145,6 +152,7 @@ def ufunc_reduce(
             op = _full[key] = reduction_op(_fold(ufunc, node.dtype, None), axes, len(axes), False)
         if op is not None:
             return wrap(build.reduction(op, (node,), ()))
+    check_out(out)
     monoid = _fold(ufunc, node.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None))
     device_dtype(monoid.out_dtype, wrap(node).device)
     given_node = node

@@ -21,6 +21,7 @@ from clarray.ops.special import select_loop
 from clarray.reduce_calls import (
     averaged_axes,
     axes_of,
+    check_out,
     finished,
     full_node,
     kept_shape,
@@ -121,6 +122,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Device
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DeviceArray:
     """Largest minus smallest element over axes."""
+    check_out(out)
     high = ufunc_reduce(np.maximum, a, axis, None, None, keepdims)
     low = ufunc_reduce(np.minimum, a, axis, None, None, keepdims)
     return finished(ufunc_calls.call(np.subtract, (high, low))._node, out)
@@ -348,6 +350,7 @@ def std(
 
 def deviation(node: Node, dtype: np.dtype, out: Any) -> Node:
     """The root of a variance, in the dtype of the variance; NumPy has none where that is one of integers."""
+    check_out(out)
     held = getattr(out, "dtype", dtype)
     if held.kind in "biu" and (node.shape or out is not None):
         empty = np.empty(0, held)
@@ -356,6 +359,7 @@ def deviation(node: Node, dtype: np.dtype, out: Any) -> Node:
 
 
 def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
+    check_out(out)
     node = operand(a)
     keepdims = bool(keepdims)  # whatever it is, unlike other reductions'
     if axis is not None and not isinstance(axis, tuple):

@@ -40,6 +40,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     shifts, places = np.broadcast_arrays(
         np.asarray(shift), normalize_axis_tuple(axis, array.ndim, allow_duplicate=True)
     )
+    if not array.ndim:
+        raise ValueError("a 0-d array has no axis to shift along")
     if shifts.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     total = [0] * array.ndim

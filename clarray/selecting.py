@@ -10,12 +10,14 @@ import numpy as np
 
 from clarray import composing, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
-from clarray.creation import asarray, empty_like
+from clarray.creation import asarray, empty, empty_like
+from clarray.evaluate import device_of, layout_of
 from clarray.expr import build
 from clarray.expr.node import Node
 from clarray.gathering import check_is_array, check_mode
 from clarray.operands import array_node, scalar_node, weak_type
 from clarray.ops.special import select_loop
+from clarray.ops.ufuncs import clip_ufunc
 from clarray.runtime import Device
 
 __all__ = ["around", "choose", "clip", "round", "select", "where"]
@@ -109,7 +111,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
     found = _node(default, dtype, device)
     for condition, choice in zip(reversed(conditions), reversed(list(choicelist)), strict=True):
         found = composing.chosen(condition, _node(choice, dtype, device), found)
-    return ufunc_calls.settled(found)
+    return _in_c_order(found)
 
 
 _MOST_CHOICES = 63
@@ -157,10 +159,19 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     if len(values) == 1:
         found = ufunc_calls.spread(found, shape)
     if out is None:
-        return ufunc_calls.settled(found)
+        return _in_c_order(found)
     out.check_writeable("output array is read-only")
     ufunc_calls.assign(out, found)
     return out
+
+
+def _in_c_order(value: Node) -> DeviceArray:
+    """A pending value as an array that lies in C order, whatever its operands lie in."""
+    if layout_of(value).contiguous:
+        return ufunc_calls.settled(value)
+    made = empty(value.shape, value.dtype, device=device_of(value.inputs))
+    ufunc_calls.assign(made, value)
+    return made
 
 
 def _bent(given: DeviceArray, count: int, mode: str) -> Node:
@@ -214,11 +225,9 @@ def clip(
         return ufunc_calls.call(np.positive, (array,), **kwargs)
     if high is None:
         return ufunc_calls.call(np.maximum, (array, low), **kwargs)
-    if low is not None:
-        if kwargs.get("dtype") is None:
-            kwargs["dtype"] = np.result_type(array.dtype, *map(_weak_or_dtype, (low, high)))
-        array = ufunc_calls.call(np.maximum, (array, low), dtype=kwargs["dtype"])
-    return ufunc_calls.call(np.minimum, (array, high), **kwargs)
+    if low is None:
+        return ufunc_calls.call(np.minimum, (array, high), **kwargs)
+    return ufunc_calls.call(clip_ufunc, (array, low, high), **kwargs)
 
 
 def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceArray:

@@ -128,8 +128,9 @@ def sort_in_place(
     ValueError
         The array is read-only.
     """
+    axis = normalize_axis_index(operator.index(axis), array.ndim)
     array.check_writeable("sort array is read-only")
-    _replace(array, sort(array, operator.index(axis), kind, order, stable=stable, descending=descending))
+    _replace(array, sort(array, axis, kind, order, stable=stable, descending=descending))
 
 
 def _replace(array: DeviceArray, result: DeviceArray) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from clarray.array import DeviceArray
+from clarray.conversion import portable
 from clarray.creation import array as new_array
 
 # Methods and properties that give arrays of the elements, which keep the class.
@@ -166,7 +167,7 @@ class KeepsClass(NDArrayOperatorsMixin, DeviceArray):
         return plain.kept(found, source, _values(args, kwargs), lambda made: seen_as(made, type(source), source))
 
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), self.get())
+        return _rebuild, (type(self), portable(self))
 
 
 for _name in _METHODS:

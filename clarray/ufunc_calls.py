@@ -62,12 +62,12 @@ def call(
     """
     inputs, out = _positional(ufunc, inputs, out)
     device = device_of_operands((*inputs, *(out if isinstance(out, tuple) else (out,))))
+    targets = _targets(ufunc, out)
     nodes, kinds = _operands(inputs, device)
     signature = signature if signature is not None else sig
     in_dtypes, out_dtypes = resolve(ufunc, kinds, dtype, signature, casting)
     for each in (*in_dtypes, *out_dtypes):
         device_dtype(each, device)
-    targets = _targets(ufunc, out)
     if any(t is not None for t in targets):
         _check_out(ufunc, kinds, in_dtypes, targets, casting, dtype, signature)
         if _write or not targets[0]._node.flags & MASKED:  # a selection stays pending: `_replace` looks
@@ -143,11 +143,14 @@ def _targets(ufunc: np.ufunc, out: Any) -> tuple[Any, ...]:
     if len(out) != ufunc.nout:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
     for target in out:
-        if target is not None and not isinstance(target, arrays.DeviceArray):
+        if target is None:
+            continue
+        if not isinstance(target, arrays.DeviceArray):
             raise TypeError(
                 f"return arrays must be of DeviceArray type, not {type(target).__name__}: "
                 "copy the result with clarray.asnumpy instead"
             )
+        target.check_writeable("output array is read-only")  # NumPy asks this first of all
     return out
 
 
@@ -234,7 +237,6 @@ def _deliver(node: Node, target: Any, where: Any, device: Device) -> Any:
 
             target = zeros(broadcast_shapes((node.shape, mask.shape)), node.dtype, device=device)
     shape = node.shape if mask is None else broadcast_shapes((node.shape, mask.shape))
-    target.check_writeable("output array is read-only")
     _check_fits(shape, target.shape)
     assign(target, node, mask)
     return target

@@ -29,7 +29,7 @@ from clarray.expr.node import (
     result_leaf,
 )
 from clarray.expr.overlap import extent, k_order_strides, may_overlap, same_elements
-from clarray.expr.view import View
+from clarray.expr.view import View, contiguous
 from clarray.ops.monoids import Reduction
 from clarray.runtime import Memory, held_at_fork
 
@@ -180,6 +180,13 @@ def _share_bytes(one: Node, other: Node) -> bool:
 def view_of(node: Node) -> View:
     """Shape, strides and offset of a leaf."""
     return View(node.shape, node.strides, node.offset)
+
+
+def layout_of(node: Node) -> View:
+    """How a value's elements lie, or will lie once it is computed."""
+    if node.memory is not None:
+        return view_of(node)
+    return View(node.shape, contiguous(node.shape) if node.flags & REDUCES else _result_strides(node))
 
 
 def finish(node: Node) -> Node:

@@ -14,8 +14,7 @@ from clarray.evaluate.sort_tiles import sort_by_groups
 from clarray.evaluate.sort_words import lines_of, order_by_words, pick, sort_line, twin
 from clarray.evaluate.state import DeviceState, device_of, state_of
 from clarray.expr.node import EAGER, Node, contiguous_leaf, leaf
-from clarray.expr.overlap import k_order_strides
-from clarray.expr.view import contiguous, moveaxis
+from clarray.expr.view import contiguous, memory_order, moveaxis, ordered_strides
 from clarray.plan.sort import group_plan, key_kind
 from clarray.runtime import Memory
 
@@ -47,8 +46,10 @@ def sort_lines(value: Node, axis: int, descending: bool = False) -> Node:
         flags = value.flags
         packed = _packed(value, axis)
         state = state_of(device)
-        views = [view_of(value)] if value.memory is not None else []
-        found = _put_back(_sorted(state, packed, descending), axis, k_order_strides(views, value.shape))
+        strides = contiguous(value.shape)
+        if value.memory is not None:
+            strides = ordered_strides(value.shape, memory_order(view_of(value)))
+        found = _put_back(_sorted(state, packed, descending), axis, strides)
         if flags & EAGER:
             device.synchronize()
     return found

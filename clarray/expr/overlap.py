@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .view import Shape, View, contiguous
+from .view import Shape, View, contiguous, ordered_strides
 
 EXACT_WORK = 10_000  # candidates NumPy may try before "cannot tell" counts as an overlap (< 0.1 ms)
 SOMEWHERE = 1 << 40  # an address: NumPy compares them here and never follows them
@@ -122,13 +122,33 @@ def k_order_strides(views: Sequence[View], shape: Shape) -> Shape:
     aligned = [_aligned_strides(view, len(shape)) for view in views]
     if not aligned or 0 in shape:
         return contiguous(shape)
-    order = _axes_by_stride(aligned, len(shape))
-    strides = [0] * len(shape)
-    step = 1
-    for axis in order:
-        strides[axis] = step
-        step *= shape[axis]
-    return tuple(strides)
+    return ordered_strides(shape, _axes_by_stride(aligned, len(shape))[::-1])
+
+
+def joined_strides(views: Sequence[View], shape: Shape) -> Shape:
+    """Give the strides of a new array that others are joined to: its axes lie as theirs, in C order where they differ.
+
+    Parameters
+    ----------
+    views
+        The arrays, of as many axes as the result.
+    shape
+        The result's.
+    """
+    # a stride of 0 counts here, unlike in `k_order_strides`; an axis of one element tells nothing
+    steps = [[0 if n == 1 else 1 + abs(s) for n, s in zip(v.shape, v.strides, strict=True)] for v in views]
+    order: list[int] = []  # the outermost axis first, in which direction NumPy sorts them
+    for axis in range(len(shape)):
+        place = axis
+        for at in reversed(range(axis)):
+            verdict = _is_inner(steps, order[at], axis)
+            if verdict is None:
+                continue
+            if not verdict:
+                break
+            place = at
+        order.insert(place, axis)
+    return ordered_strides(shape, order)
 
 
 def _aligned_strides(view: View, ndim: int) -> list[int]:

@@ -461,6 +461,15 @@ def memory_order(view: View) -> list[int]:
     return sorted(range(len(view.shape)), key=lambda axis: -abs(view.strides[axis]))
 
 
+def ordered_strides(shape: Shape, axes: list[int]) -> Shape:
+    """Give the strides of a new array whose axes lie in memory in this order, the outermost first."""
+    strides = [0] * len(shape)
+    packed = contiguous(tuple(shape[axis] for axis in axes))
+    for axis, stride in zip(axes, packed, strict=True):
+        strides[axis] = stride
+    return tuple(strides)
+
+
 def iteration_order(view: View) -> list[int]:
     """Sort the axes as NumPy goes through an array in order 'K': by stride, those of repeats where they are."""
     strides = [abs(stride) if extent > 1 else 0 for extent, stride in zip(view.shape, view.strides, strict=True)]

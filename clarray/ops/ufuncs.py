@@ -7,6 +7,7 @@ always the same object.
 from __future__ import annotations
 
 from itertools import count
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from clarray.ops.dtypes import DTYPES
 from clarray.ops.forms import Form, Row
 from clarray.ops.helpers import helpers_in
 
-__all__ = ["Loop", "emit", "find_loop", "helpers", "supported_ufuncs", "unsupported"]
+__all__ = ["Loop", "clip_ufunc", "emit", "find_loop", "helpers", "supported_ufuncs", "unsupported"]
 
 _CHAPTERS = (
     ufuncs_arithmetic,
@@ -36,7 +37,20 @@ _CHAPTERS = (
     ufuncs_trigonometric,
 )
 
-supported_ufuncs: dict[np.ufunc, Row] = {getattr(np, row.name): row for chapter in _CHAPTERS for row in chapter.ROWS}
+
+class _Asked:
+    """Stands in a call in which NumPy uses a ufunc that it has no public name for, and tells which."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, *others: Any, **kwargs: Any) -> np.ufunc:
+        return ufunc
+
+
+clip_ufunc: Any = np.empty(1).clip(cast(Any, _Asked()), cast(Any, _Asked()))
+_NAMELESS = {"clip": clip_ufunc}
+
+supported_ufuncs: dict[np.ufunc, Row] = {
+    _NAMELESS.get(row.name) or getattr(np, row.name): row for chapter in _CHAPTERS for row in chapter.ROWS
+}
 
 unsupported: dict[str, str] = {
     "isnat": "datetime64 and timedelta64 are not supported",

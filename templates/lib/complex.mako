@@ -79,6 +79,16 @@ ${choose("cmaximum", f"ca_clesseq_{t}(b, a)", "a", t)}
 <%def name="cminimum(t)">
 ${choose("cminimum", f"ca_clesseq_{t}(a, b)", "a", t)}
 </%def>
+<%def name="cclip(t)">
+/* Not by the order of cless: what is NaN in one part is compared by the other, unless it is the value itself. */
+HELPER ${t} ca_cclip_${t}(${t} a, ${t} low, ${t} high) {
+  int kept = (a.x != a.x) | (a.y != a.y) | (a.x == low.x ? a.y > low.y : a.x > low.x);
+  if (!kept) a = low;
+  kept = (a.x != a.x) | (a.y != a.y) | (a.x == high.x ? a.y < high.y : a.x < high.x);
+  if (!kept) a = high;
+  return a;
+}
+</%def>
 <%def name="cfmax(t)">
 ${choose("cfmax", f"ca_clesseq_{t}(b, a)", "b", t)}
 </%def>

@@ -21,6 +21,13 @@ HELPER ${t} ca_heaviside_${t}(${t} x, ${t} h) {
   return x != x ? x : r;
 }
 </%def>
+<%def name="clip(t)">
+/* Of equals the limit is taken, whatever the sign of zero. */
+HELPER ${t} ca_clip_${t}(${t} x, ${t} low, ${t} high) {
+  const ${t} a = (x > low) | (x != x) ? x : low;
+  return (a < high) | (a != a) ? a : high;
+}
+</%def>
 <%def name="fmod(t)">
 <% limit = t.lit("4194304.0" if t.bits == 32 else "2251799813685248.0") %>\
 % if t.width == 1:

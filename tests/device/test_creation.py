@@ -363,6 +363,15 @@ def test_pickle(host: np.ndarray) -> None:
     np.testing.assert_array_equal(clarray.asnumpy(a), host.T)
 
 
+def test_pickled_layouts(same: Any) -> None:
+    def body(xp: Any) -> Any:
+        a = xp.array(np.arange(24, dtype="i2").reshape(2, 3, 4))
+        views = (a, a.T, a.T[::2], a[..., ::2], a.transpose(0, 2, 1), a[0, 0, 0:1].reshape(()), a[:0])
+        return [pickle.loads(pickle.dumps(view)).strides for view in views]
+
+    same(body)
+
+
 @given(
     hnp.arrays(
         st.sampled_from(["i1", "u2", ">i4", "f4", ">u8", "?", "c8"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,41 @@ def test_fortran_order_is_kept() -> None:
     for axis in (0, 1):
         made = clarray.concatenate([clarray.array(a), clarray.array(a)], axis)
         assert made.strides == np.concatenate([a, a], axis).strides
+
+
+JOINED: list[Callable[..., Any]] = [
+    *(lambda xp, a, b, axis=axis: xp.concatenate([a, b], axis) for axis in (0, 1, -1)),
+    *(lambda xp, a, b, axis=axis: xp.stack([a, b, a], axis) for axis in (0, 1, 2, -1)),
+    lambda xp, a, b: xp.concatenate([a]),
+    lambda xp, a, b: xp.concatenate([a, a, b * 2]),
+    lambda xp, a, b: xp.block([[a, b], [b, a]]),
+    lambda xp, a, b: xp.block([a, b]),
+    lambda xp, a, b: xp.block([[a], [b]]),
+    lambda xp, a, b: xp.block(a),
+    lambda xp, a, b: [f((a, b)) for f in (xp.vstack, xp.hstack, xp.dstack, xp.column_stack)],
+    lambda xp, a, b: [xp.append(a, b, 1), xp.r_[a, b], xp.c_[a, b]],
+]
+
+
+def laid_out(xp: Any) -> list[Any]:
+    """Arrays of one shape in every order, turned round, with gaps, and repeating a row."""
+    cube = xp.array(HOST)
+    orders = [cube.transpose(p).copy().transpose(np.argsort(p)) for p in permutations(range(3))]
+    turned = [xp.flip(orders[-1], axis) for axis in range(3)]
+    wide = xp.array(np.repeat(HOST, 2, -1))
+    return [*orders, *turned, wide[..., ::2], xp.broadcast_to(cube[0], HOST.shape), cube.T.copy().T * 2]
+
+
+@pytest.mark.parametrize("number", range(len(JOINED)))
+def test_the_layout_is_that_of_the_parts(number: int) -> None:
+    def strides(xp: Any, a: Any, b: Any) -> list[Any]:
+        made = JOINED[number](xp, a, b)
+        return [one.strides for one in (made if isinstance(made, list) else [made])]
+
+    pairs = list(product(laid_out(np), repeat=2))
+    for theirs, ours in zip(pairs, product(laid_out(clarray), repeat=2), strict=True):
+        assert [a.strides for a in ours] == [a.strides for a in theirs], "not what was meant to be joined"
+        assert strides(clarray, *ours) == strides(np, *theirs), [a.strides for a in theirs]
 
 
 BLOCKS: list[Callable[[Any, Any], Any]] = [

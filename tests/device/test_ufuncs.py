@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import clarray
 from clarray.codegen.ctype import Dialect
-from clarray.ops.ufuncs import find_loop, helpers, supported_ufuncs
+from clarray.ops.ufuncs import clip_ufunc, find_loop, helpers, supported_ufuncs
 from clarray.runtime import current_device
 
 from .conftest import DTYPES, check_same
@@ -30,7 +30,7 @@ CANCELLING = {np.logaddexp, np.logaddexp2}
 POWERS = {np.power, np.float_power}
 # Of 0.0 and -0.0 NumPy returns either, as its vector instructions happen to; between the two nextafter has
 # nowhere to go, and NVIDIA's compiler takes the equal for the same.
-EITHER_ZERO = {np.maximum, np.minimum, np.fmax, np.fmin, np.nextafter}
+EITHER_ZERO = {np.maximum, np.minimum, np.fmax, np.fmin, np.nextafter, clip_ufunc}
 COMPLEX_BOUND = 8  # units of the type's eps, of the result's modulus
 RANDOM = 301  # odd, and more than any vector: every kernel runs its body and its tail
 
