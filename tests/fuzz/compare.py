@@ -70,6 +70,8 @@ def compare(theirs: Any, ours: Any, moved: Sequence[Any]) -> None:
     moved
         NumPy's answers to rounded programs.
     """
+    if any(kind_of(m) is not kind_of(theirs) for m in moved):
+        raise Undetermined  # a number where there is nothing, an array else
     if isinstance(theirs, tuple | list):
         same_type(theirs, ours)
         if len(theirs) != len(ours):
@@ -87,6 +89,11 @@ def compare(theirs: Any, ours: Any, moved: Sequence[Any]) -> None:
         same_type(theirs, ours)
         if not (theirs == ours or theirs is ours):
             raise Found("value", theirs, ours)
+
+
+def kind_of(value: Any) -> type:
+    """An array's type for NumPy's scalars too."""
+    return np.ndarray if isinstance(value, np.generic) else type(value)
 
 
 def same_type(theirs: Any, ours: Any) -> None:

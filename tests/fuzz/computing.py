@@ -37,7 +37,7 @@ CHOICES = rows(
     xp.sort_complex({a})
     xp.searchsorted(xp.sort({v}), {w}, side={side})
     xp.sort({v}).searchsorted({w})
-    xp.digitize({r}, xp.unique({v}))
+    xp.digitize({r}, xp.unique({v}))  ## ascending(xp.unique({v}))
     xp.unique({a})
     xp.unique({a}, return_index=True, return_inverse=True, return_counts=True)
     xp.unique({a}, axis={axis})
@@ -89,7 +89,7 @@ CHOICES = rows(
     {a}.item({n})
     {a}.tolist()
     {a}.tobytes({order})
-    bytes({a})
+    bytes({a})  ## isinstance({a}, np.ndarray)
     {s} in {a}
     repr({a})
     str({a})
@@ -97,11 +97,11 @@ CHOICES = rows(
     xp.array_repr({a})
     xp.array_str({a})
     format({a})
-    [x.ndim for x in {a}]
+    [x.ndim for x in {a}]  ## np.size({a}) <= 1000
     [int(x) for x in {i}.ravel()[:3]]
-    list({a}.flat)[:2]
+    list({a}.flat)[:2]  ## np.size({a}) <= 1000
     {a}.flat[{key1}]
-    [k for k, x in xp.ndenumerate({a})][:5]
+    [k for k, x in xp.ndenumerate({a})][:5]  ## np.size({a}) <= 1000
     {a}.getfield({dt})  ## are_bools({a}, {dt})
     {a}.setfield({s}, {a}.dtype)  ## fits({s}, {a}.dtype)
     {a}.conj()
@@ -234,7 +234,7 @@ SUMS = rows(
     xp.poly({v}[:3])
     !{tmat} @= {tmat}.T
     !xp.cumsum({t}, axis=0, out={t})
-    xp.sum({a}, axis=0, out=xp.zeros({a}.shape[1:], {dt}))
+    xp.sum({a}, axis=0, out=xp.zeros({a}.shape[1:], {dt}))  ## fits(xp.sum({a}, axis=0), {dt})
     """,
     rounds="operands",
 )

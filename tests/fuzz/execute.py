@@ -18,6 +18,7 @@ import clarray
 
 from . import known
 from .compare import Difference, Found, Undetermined, compare, compare_hosts, shown
+from .follow import FOLLOWING, following, order_of, together, written_apart
 from .program import Program, Statement, compiled, is_variable
 from .values import values
 
@@ -25,6 +26,8 @@ LARGEST = 400_000  # elements of a result; a statement that makes more is left o
 PRODUCTS = re.compile(  # what makes of n elements more than some n, or takes n * n steps
     r"outer|kron|meshgrid|ix_|diag|vander|convolve|correlate|cov|corrcoef|inner|tensordot|dot|mat|vec|@|einsum|poly|r_|c_"
 )
+EXTREMES = re.compile(r"(max|min|imum)\b.*\(")  # of complex NaN any may be the one
+AS_LARGEST = re.compile(r"unwrap\(")  # every element is rounded as its largest operand is, which it goes through
 RUNS = 2  # of NumPy's with moved values, beside the one as it is
 SHARED_WORK = 2_000  # for NumPy's exact answer whether arrays share memory
 
@@ -67,9 +70,12 @@ class Moved(Side):
         self.upwards = bool(seed % 2)  # a sum's error grows with the sum of moduli: all terms one way
 
     def run(self, statement: Statement) -> Exception | None:
-        if not statement.rounds:
-            return super().run(statement)
         names = statement.names
+        if not statement.rounds:
+            error = super().run(statement)
+            for name in names.makes if EXTREMES.search(statement.text) and self.any_complex(names.makes) else ():
+                self.names[name] = opened(self.names[name], 1.0 if self.upwards else -1.0)
+            return error
         kept: dict[str, Any] = {}
         if statement.rounds == "operands":
             for name in (names.reads - names.writes) & self.names.keys():
@@ -81,10 +87,13 @@ class Moved(Side):
         self.names.update(kept)
         if error is None and not names.writes:
             self.run_wider(statement)
+        largest = self.largest(names.reads) if AS_LARGEST.search(statement.text) else 0.0
         if error is None and (statement.rounds != "complex" or self.any_complex(names.reads | names.makes)):
             coarse = self.coarsest(names.reads) if names.writes else 0.0
             for name in names.makes | names.writes:
                 self.names[name] = self.settled(self.names[name], least=coarse)
+                if largest:
+                    self.names[name] = self.moved(self.names[name], many=True, by=largest)
         for name in names.makes | names.writes if error is None else ():
             self.names[name] = opened(self.names[name], 1.0 if self.upwards else -1.0)
         return error
@@ -119,6 +128,12 @@ class Moved(Side):
         found = [np.result_type(d, np.float16) for d in dtypes]  # what NumPy computes the sine of an integer in
         return max((float(np.finfo(d).eps) for d in found), default=0.0)
 
+    def largest(self, names: Iterable[str]) -> float:
+        """The largest modulus that a statement reads."""
+        arrays = [self.names[name] for name in names if isinstance(self.names.get(name), np.ndarray)]
+        finite = [np.abs(a[np.isfinite(a)].astype(np.complex128)) for a in arrays]
+        return max((float(a.max()) for a in finite if a.size), default=0.0)
+
     def any_complex(self, names: Iterable[str]) -> bool:
         return any(np.iscomplexobj(self.names.get(name, 0)) for name in names)
 
@@ -130,7 +145,8 @@ class Moved(Side):
             return value
         return self.moved(value, many, least)
 
-    def moved(self, value: Any, many: bool = False, least: float = 0.0) -> Any:
+    def moved(self, value: Any, many: bool = False, least: float = 0.0, by: float = 0.0) -> Any:
+        """A value with other last places: of its own, or of a number of the size `by`."""
         if isinstance(value, tuple | list) and type(value) in (tuple, list):
             return type(value)(self.moved(v, many) for v in value)
         if isinstance(value, float | complex) and not isinstance(value, np.generic):
@@ -147,7 +163,7 @@ class Moved(Side):
                 turn = np.exp(2j * np.pi * self.rng.random(value.shape))
                 shift = np.abs(value) * (steps * eps) * turn
             else:
-                size = np.abs(value) if many and self.upwards else value
+                size = np.full_like(value, by) if by else np.abs(value) if many and self.upwards else value
                 shift = (size * (steps * eps)).astype(value.dtype)
             result = np.where(np.isfinite(value), value + shift, value).astype(value.dtype)
         return result if isinstance(value, np.ndarray) else result[()]
@@ -156,7 +172,7 @@ class Moved(Side):
 def opened(value: Any, sign: float) -> Any:
     """A result of arithmetic with other bits where IEEE and C leave them open.
 
-    A NaN has any sign and payload, and of a complex number that is not finite either part may be NaN.
+    A NaN has any sign and payload, and of a complex number that is not finite either part may be NaN, or infinite.
     """
     if isinstance(value, tuple | list) and type(value) in (tuple, list):
         return type(value)(opened(v, sign) for v in value)
@@ -165,8 +181,10 @@ def opened(value: Any, sign: float) -> Any:
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc" or not value.flags.writeable:
         return value
     odd = np.isnan(value) if value.dtype.kind == "f" else ~np.isfinite(value)
-    for part in (value.real, value.imag) if value.dtype.kind == "c" else (value,):
-        part[odd] = np.copysign(np.frombuffer(b"\xff" * part.itemsize, part.dtype)[0], part.dtype.type(sign))
+    parts = (value.real, value.imag) if value.dtype.kind == "c" else (value,)
+    for part in parts:
+        nan = np.frombuffer(b"\xff" * part.itemsize, part.dtype)[0]
+        part[odd] = np.copysign(np.inf if len(parts) == 2 and sign < 0 else nan, part.dtype.type(sign))
     return value
 
 
@@ -269,7 +287,7 @@ def first_difference(program: Program, runs: int = RUNS) -> Difference | None:
         found = compare_errors(k, expected, ours.run(statement))
         if found is None and expected is None and program.order != "lazy":
             found = step(program, k, oracle, ours)
-        if found is not None and not known.accepted(found, statement, oracle.plain.names):
+        if found is not None and not accepted(found, statement, oracle) and not opened_before(k, oracle, ours, program):
             return found
         if found is not None:
             return None  # what follows a known difference is not compared
@@ -315,9 +333,22 @@ def wanted_type(error: Exception) -> type:
 
 def differing(k: int, oracle: Oracle, ours: Side, program: Program) -> Difference | None:
     """Compare every variable; statement `k` was the last to run."""
+    found = differences(k, oracle, ours, program)
+    if found:
+        open_ = meant(found, k, oracle, ours, program)
+        for difference in found:
+            if difference.name not in open_ or difference.kind not in FOLLOWING:
+                return difference
+    return sharing(k, oracle, ours, program)
+
+
+def differences(k: int, oracle: Oracle, ours: Side, program: Program) -> list[Difference]:
+    """What is not NumPy's of all variables, whether it is meant or not."""
     made_by = {name: s for s in program.statements[: k + 1] for name in s.names.makes}
+    listed = []
     for name, theirs in oracle.plain.variables().items():
         statement = made_by.get(name)
+        place = k if program.order == "evaluated" else program.statements.index(statement) if statement else 0
         try:
             moved = [side.names[name] for side in oracle.moved]
             if name[0] == "h" and isinstance(theirs, np.ndarray):
@@ -329,13 +360,34 @@ def differing(k: int, oracle: Oracle, ours: Side, program: Program) -> Differenc
         except Undetermined:
             continue
         except Found as found:
-            place = k if program.order == "evaluated" else program.statements.index(statement) if statement else 0
             difference = Difference(found.kind, place, name, found.theirs, found.ours, found.how)
-            if not known.accepted(difference, statement or program.statements[k], oracle.plain.names):
-                return difference
+            if difference.kind in FOLLOWING or not accepted(difference, statement or program.statements[k], oracle):
+                listed.append(difference)
         except Exception as error:
-            return Difference("raised", k, name, "a value", f"raised {shown(error)} when read", detail=error)
-    return sharing(k, oracle, ours, program)
+            listed.append(Difference("raised", k, name, "a value", f"raised {shown(error)} when read", detail=error))
+    return listed
+
+
+def meant(found: list[Difference], k: int, oracle: Oracle, ours: Side, program: Program) -> set[str]:
+    """The variables of which differences are meant, or follow from such."""
+    run = program.statements[: k + 1]
+    names = oracle.plain.names
+    first = written_apart(replace(program, statements=run), names, ours.names)
+    for difference in found:
+        near = together([difference.name], names)
+        if any(accepted(difference, s, oracle) for s in run if near & (s.names.makes | s.changes)):
+            first.add(difference.name)
+    return following(run, first, names) if first else set()
+
+
+def opened_before(k: int, oracle: Oracle, ours: Side, program: Program) -> bool:
+    """Whether statement `k` reads what differs, and is meant to."""
+    found = differences(k - 1, oracle, ours, program)
+    return bool(found and meant(found, k - 1, oracle, ours, program) & program.statements[k].names.reads)
+
+
+def accepted(difference: Difference, statement: Statement, oracle: Oracle) -> bool:
+    return known.accepted(difference, statement, oracle.plain.names) is not None
 
 
 def all_in_order(statement: Statement, oracle: Oracle, ours: Side) -> bool:
@@ -359,11 +411,6 @@ def compare_memory(theirs: Any, ours: Any, in_order: bool) -> None:
         raise Found("layout", theirs.strides, ours.strides, f"of shape {theirs.shape}")
 
 
-def order_of(array: Any) -> list[int]:
-    """Strides of the axes that have more than one element."""
-    return [stride for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1]
-
-
 def sharing(k: int, oracle: Oracle, ours: Side, program: Program) -> Difference | None:
     """Whether what a statement made is one of the variables that it read, or shares memory with it."""
     names = program.statements[k].names if k >= 0 else None
@@ -383,7 +430,7 @@ def sharing(k: int, oracle: Oracle, ours: Side, program: Program) -> Difference 
                     theirs, mine = theirs[:1], mine[:1]
                 if theirs != mine:
                     found = Difference("shares", k, name, f"(is, shares): {theirs} with {other}", str(mine))
-                    if not known.accepted(found, program.statements[k], oracle.plain.names):
+                    if not accepted(found, program.statements[k], oracle):
                         return found
     return None
 

@@ -57,8 +57,8 @@ VIEWS = rows(
     xp.vsplit({mat}, [1])
     xp.dsplit(xp.atleast_3d({a}), [1])
     xp.split({a}, {p}, {axis})
-    xp.unstack({a}, axis={axis})
-    list({a})
+    xp.unstack({a}, axis={axis})  ## np.size({a}) <= 1000
+    list({a})  ## np.size({a}) <= 1000
     """,
     layout=True,
 )

@@ -122,6 +122,11 @@ class Statement:
         return names_of(self.text)
 
     @property
+    def changes(self) -> frozenset[str]:
+        """The variables whose elements it may write, by whatever call."""
+        return changed_by(self.text)
+
+    @property
     def code(self) -> CodeType:
         return compiled(self.text, "exec")
 
@@ -184,6 +189,19 @@ def names_of(text: str) -> Names:
     reads |= writes
     reads -= makes - writes  # a name that a line makes and uses again
     return Names(frozenset(makes - writes), frozenset(reads), frozenset(writes))
+
+
+@lru_cache(50_000)
+def changed_by(text: str) -> frozenset[str]:
+    """What a line writes to: what it names as a target, the array of a method, the first argument of a function."""
+    found = set(names_of(text).writes)
+    for line in ast.parse(text).body:
+        call = line.value if isinstance(line, ast.Expr) else None
+        if isinstance(call, ast.Call):
+            root = _root(call.func)
+            named = [root, *call.args[:1]] if isinstance(root, ast.Name) else [root]
+            found |= {n.id for one in named for n in ast.walk(one) if isinstance(n, ast.Name) and is_variable(n.id)}
+    return frozenset(found)
 
 
 def _targets(node: ast.AST) -> Iterator[ast.expr]:

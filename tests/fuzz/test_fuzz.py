@@ -194,11 +194,86 @@ def test_numpy_differs_from_itself_where_it_leaves_open_what_comes_out(case: str
     assert confirmed(program) is None
 
 
+# Programs that differ as they are meant to, with what depends on that; the data, and lines of which the last matters.
+MEANT = {
+    "which part of a product with infinity is NaN": (
+        ("float64", [1, 1, np.inf], ""),
+        ("v1 = xp.matmul(v0[:, None], xp.ones((1, 2)) * (1 + 1j))", "v2 = v1.imag", "v3 = xp.nancumprod(v1, 0)"),
+    ),
+    "the direction of what overflows": (
+        ("float64", [-1.7e308, -1.7e308], ".view('complex128')"),
+        ("v1 = xp.sign(v0, out=v0)", "v2 = v0.real > -0.5"),
+    ),
+    "views of what NumPy has as scalars": (
+        ("float64", [1, 2], ""),
+        ("v1 = v0.mean()", "v2 = v1.ravel()", "v3 = v2[:]", "v3.put([0], 7)", "v4 = v1 + 1"),
+    ),
+    "views of an order that NumPy does not say": (
+        ("int32", [0] * 12, ".reshape(4, 3).T"),
+        ("v1 = xp.zeros(3)[v0]", "v2 = v1.reshape(-1)", "v1[v1 == 0] = 5.0", "v3 = v2.sum()"),
+    ),
+    "which complex NaN is the largest": (
+        ("float32", [np.nan, 1, 2, np.nan, 1, 0], ".view('complex64')"),
+        ("v1 = v0.max()", "v2 = xp.clip(v0, 1, v1)"),
+    ),
+    "places of unwrapped angles": (
+        ("int32", [2147483647, 0, -2147483647, 3, 1], ""),
+        ("v1 = xp.unwrap(v0)", "v2 = v1[..., None] == v1"),
+    ),
+    "an ndarray that is twice the same": (
+        ("float32", [1, 2], ""),
+        (
+            "v1 = xp.asarray(h0)",
+            "v2 = xp.asarray(h0)",
+            "v2.shape = (2, 1)",
+            "v3 = xp.add(v1.copy()[:, None], v1, out=None)",
+        ),
+    ),
+    "a correlation with what does not vary": (
+        ("float64", [0.1, 0.1, 0.1, 1.0, 2.0, 4.0], ".reshape(2, 3)"),
+        ("v1 = xp.corrcoef(v0)", "v2 = xp.isnan(v1)"),
+    ),
+    "places that are out of bounds": (
+        ("float16", [1, 2, 3], ""),
+        ("v0.put(xp.array([0, 9], int), 7)", "v1 = v0 + 1"),
+    ),
+    "what a mask leaves out of an output of another dtype": (
+        ("float64", [5, 6, 7], ""),
+        ("v1 = xp.not_equal(v0, v0[::-1], out=v0, where=v0 <= 2)", "v2 = v0 + 1"),
+    ),
+}
+
+
+@pytest.mark.parametrize("order", ["lazy", "evaluated"])
+@pytest.mark.parametrize("case", MEANT)
+def test_what_is_meant_is_passed_over_with_what_follows(case: str, order: str) -> None:
+    (dtype, given, turned), lines = MEANT[case]
+    text = f"h0 = np.array({given!r}, {dtype!r}){turned}".replace("nan", "np.nan").replace("inf", "np.inf")
+    statements = (Statement(text), Statement("v0 = xp.array(h0)"))
+    statements += tuple(Statement(line, rounds="" if "put" in line else "operands") for line in lines)
+    assert confirmed(well_defined(Program((), statements, order))) is None
+
+
+def test_beside_what_is_meant_all_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clarray, "flip", lambda m, axis=None: m[...])
+    lines = ("v0 = xp.arange(6.)", "v1 = v0.mean()", "v2 = v1.ravel()", "v2[0] = 7", "v3 = xp.flip(v0)")
+    found = confirmed(Program((), tuple(map(Statement, lines)), "lazy"))
+    assert found is not None
+    assert found.name == "v3"
+
+
 UNDEFINED = {
     "a sum of which a part overflows": ("float64", [1.7e308, 1.7e308, -1.7e308], "xp.cumsum(v0)", ""),
     "a product of which a part overflows": ("float32", [1e30, 1e30, 1e-30, 0.0], "xp.nanprod(v0)", ""),
     "a product of which a part underflows": ("float32", [1e-45, 0.25, -np.inf], "xp.prod(v0)", ""),
     "which of two complex NaN a set has": ("complex64", [1, np.nan, np.nan, 1], "xp.union1d(v0, v0)", ""),
+    "edges of which some are NaN": ("float64", [1, np.nan], "xp.digitize(v0, v0)", "ascending(v0)"),
+    "a sum too large for its integers": (
+        "float64",
+        [1, np.inf],
+        "xp.sum(v0, 0, out=xp.zeros((), 'u4'))",
+        "fits(xp.sum(v0, 0), 'u4')",
+    ),
     "a byte that is no bool": ("uint8", [0, 1, 2], "v0.view('bool')", "are_bools(v0, 'bool')"),
 }
 
