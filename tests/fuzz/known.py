@@ -192,7 +192,7 @@ def undefined(statement: Statement, error: Exception | None, told: list[str], va
         return True
     if isinstance(error, IndexError) and re.search(r"\bput\(", statement.text):
         return True  # what it has written before it came to the index is open
-    if converts_what_it_leaves(statement, values):
+    if error is None and converts_what_it_leaves(statement, values):
         return True
     if re.search(r"\.place\(|\.flat\b.* = ", statement.text) and overlaps(statement, values):
         return True
