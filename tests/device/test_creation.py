@@ -16,6 +16,8 @@ from hypothesis.extra import numpy as hnp
 import clarray
 from clarray.runtime import current_device
 
+from .conftest import FEW_DTYPES
+
 SHAPES = [(), 0, 1, 7, (3,), (2, 0, 3), (2, 3, 4), [5, 2], (np.int64(3), 2)]
 
 
@@ -192,6 +194,8 @@ def shares_host_memory() -> bool:
 
 @pytest.mark.parametrize("key", [np.s_[:], np.s_[::2], np.s_[::-1, 1:3], np.s_[1], np.s_[..., None, 2]], ids=str)
 def test_asarray_shares_host_memory(key: Any, dtype: str) -> None:
+    if dtype not in FEW_DTYPES and key != np.s_[::-1, 1:3]:
+        return  # two kernels each, for memory that is shared before anyone asks for its dtype
     whole = np.arange(40).reshape(8, 5).astype(dtype)
     host = whole[key].T
     a = clarray.asarray(host)
@@ -325,10 +329,12 @@ def test_text(same: Any, dtype: str, text: Any) -> None:
 def test_astype(same: Any, host: np.ndarray, to: str) -> None:
     real = host.real.copy()
     same(lambda xp: xp.asarray(real).astype(to))
-    same(lambda xp: xp.astype(xp.asarray(real)[:, ::2].T, to))
-    same(lambda xp: xp.asarray(real).T.astype(to).strides)
     same(lambda xp: xp.asarray(real).astype(to, casting="safe"))
-    same(lambda xp: xp.asarray(real).astype(to, order="C").strides)
+    if host.dtype.name in FEW_DTYPES:  # a kernel for each layout, which convert as the first does
+        same(lambda xp: xp.astype(xp.asarray(real)[:, ::2].T, to))
+    if host.dtype.name in FEW_DTYPES or to == "float16":
+        same(lambda xp: xp.asarray(real).T.astype(to).strides)
+        same(lambda xp: xp.asarray(real).astype(to, order="C").strides)
 
 
 def test_astype_copies(same: Any) -> None:

@@ -43,7 +43,7 @@ def test_accumulate(same: Any, host: np.ndarray, axis: int) -> None:
     if axis and host.dtype.name not in FEW_DTYPES:
         return  # a kernel each, which differ in nothing but the type's name
     same(lambda xp: xp.add.accumulate(xp.asarray(host), axis))
-    if host.dtype.name in FEW_DTYPES:
+    if host.dtype.name in FEW_DTYPES and axis != 1:  # the operation is the same text whatever the axis
         same(lambda xp: xp.maximum.accumulate(xp.asarray(host), axis=axis))
         same(lambda xp: xp.multiply.accumulate(xp.asarray(host)[..., :3] + 1, axis))
 

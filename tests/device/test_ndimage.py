@@ -233,7 +233,7 @@ def test_importing_clarray_imports_neither_scipy_nor_the_filters() -> None:
     shape=st.lists(st.integers(1, 12), min_size=1, max_size=3), mode=st.sampled_from(ALL_MODES), data=st.data(),
 )  # fmt: skip
 def test_against_scipy(shape: list[int], mode: str, data: st.DataObject, policy: str) -> None:
-    window = [data.draw(st.integers(1, 9)) for _ in shape]
+    window = [data.draw(st.sampled_from((1, 2, 3, 8))) for _ in shape]  # small windows are unrolled, a kernel for each
     origins = [data.draw(st.integers(-(n // 2), (n - 1) // 2)) for n in window]
     random = np.random.default_rng(0)
     x, weights = image(shape), random.integers(-2, 3, window) / 4

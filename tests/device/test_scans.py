@@ -9,6 +9,8 @@ import pytest
 
 import clarray
 
+from .conftest import FEW_DTYPES
+
 HOST = (np.arange(60) * 7 % 11).reshape(3, 4, 5)
 
 
@@ -17,10 +19,12 @@ HOST = (np.arange(60) * 7 % 11).reshape(3, 4, 5)
 def test_running(same: Any, host: np.ndarray, name: str, axis: int | None) -> None:
     if host.dtype == np.float16:
         host = host % 2  # NumPy rounds after every step, clarray at the end
-    small = host[:, :2, :2]
-    same(lambda xp: getattr(xp, name)(xp.asarray(small), axis))
+    small, few = host[:, :2, :2], host.dtype.name in FEW_DTYPES
+    if few or axis is None:  # along an axis the other dtypes' kernels differ in the type's name
+        same(lambda xp: getattr(xp, name)(xp.asarray(small), axis))
     dtype = np.float32 if small.dtype.kind != "c" else None
-    same(lambda xp: getattr(xp, name)(xp.asarray(small), axis=axis, dtype=dtype))
+    if few or axis == -1:  # where it is converted depends on no axis
+        same(lambda xp: getattr(xp, name)(xp.asarray(small), axis=axis, dtype=dtype))
 
 
 @pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
