@@ -110,6 +110,7 @@ def test_spaces_between_arrays(same: Any, num: int, endpoint: bool) -> None:
         np.testing.assert_allclose(clarray.asnumpy(ours), theirs, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", FEW_DTYPES)
 def test_eye(same: Any, dtype: str) -> None:
     same(lambda xp: xp.eye(4, dtype=dtype))
     same(lambda xp: xp.eye(4, 3, 1, dtype=dtype))

@@ -269,7 +269,8 @@ def test_reduceat(same: Any, indices: list[Any]) -> None:
 
 def test_reduceat_dtypes(same: Any, host: np.ndarray) -> None:
     same(lambda xp: xp.add.reduceat(xp.asarray(host), [0, 2, 1], 1))
-    same(lambda xp: xp.maximum.reduceat(xp.asarray(host), [0, 2, 1]))
+    if host.dtype.name in FEW_DTYPES:
+        same(lambda xp: xp.maximum.reduceat(xp.asarray(host), [0, 2, 1]))
 
 
 def test_reduceat_out(same: Any) -> None:
@@ -332,8 +333,8 @@ def updated(ufunc: str, host: Any, key: Any, *operand: Any, device: bool = False
 def test_at_dtypes(same: Any, host: np.ndarray) -> None:
     flat = host.reshape(-1)[:7]
     same(updated("add", flat, [0, 3, 0, -1], flat[:4]))
-    same(updated("maximum", flat, np.array([0, 3, 0, -1]), flat[:4], device=True))
     if host.dtype.name in FEW_DTYPES:
+        same(updated("maximum", flat, np.array([0, 3, 0, -1]), flat[:4], device=True))
         same(updated("multiply", host, (0, [1, 1, 2]), 3))
 
 

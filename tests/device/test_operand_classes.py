@@ -145,7 +145,7 @@ def test_products_of_every_pair_of_dtypes(same: Same, one: str) -> None:
 @pytest.mark.parametrize("shapes", BATCHES, ids=str)
 def test_batches_of_unlike_dtypes(same: Same, row: str, shapes: tuple) -> None:
     rng = np.random.default_rng(0)
-    for dtypes in UNLIKE:
+    for dtypes in UNLIKE if row == "gpu" else UNLIKE[::2]:  # two kernels each
         if computed(*dtypes):
             a, b = (rng.integers(0, 5, s).astype(d) for s, d in zip(shapes, dtypes, strict=True))
             same(lambda xp, a=a, b=b: xp.array(a) @ xp.array(b))

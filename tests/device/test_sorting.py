@@ -13,6 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 import clarray
 
+from .conftest import FEW_DTYPES
+
 Same = Callable[..., None]
 RNG = np.random.default_rng(7)
 
@@ -34,7 +36,8 @@ def test_sort_and_argsort(same: Same, dtype: str, axis: Any) -> None:
     x = draw(dtype, (6, 11))
     same(lambda xp: xp.sort(xp.asarray(x), axis))
     same(lambda xp: xp.argsort(xp.asarray(x), axis, kind="stable"))
-    same(lambda xp: xp.sort(xp.asarray(x).T[::-1, ::2], axis))
+    if dtype in FEW_DTYPES:
+        same(lambda xp: xp.sort(xp.asarray(x).T[::-1, ::2], axis))
 
 
 def test_options(same: Same) -> None:
