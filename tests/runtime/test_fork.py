@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -52,23 +53,26 @@ def test_before_first_use_a_fork_is_harmless(fresh: Any) -> None:
     assert (result.stdout, result.stderr) == ("", "")
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        "device.upload(np.ones(3))",
-        "device.read(memory, 0, np.empty(1000, np.float32))",
-        "device.synchronize()",
-        "device.wrap(np.ones(3)) if device.capabilities.host_memory else device.upload(np.ones(3))",
-        "device.program('kernel void k() {}', {'k': ()}).kernel('k').launch((1,), (1,), ())",
-        "device.lock.__enter__()",
-    ],
-)
-def test_an_inherited_device_says_what_to_do(fresh: Any, use: str) -> None:
-    code = f"device = current_device(); memory = scaled(device); in_child(lambda: {use})"
-    result = fresh(START + code + "; scaled(device)")
-    assert "RuntimeError: <" in result.stdout
-    assert "opened before this process was forked" in result.stdout
-    assert "spawn" in result.stdout
+USES = [
+    "device.upload(np.ones(3))",
+    "device.read(memory, 0, np.empty(1000, np.float32))",
+    "device.synchronize()",
+    "device.wrap(np.ones(3)) if device.capabilities.host_memory else device.upload(np.ones(3))",
+    "device.program('kernel void k() {}', {'k': ()}).kernel('k').launch((1,), (1,), ())",
+    "device.lock.__enter__()",
+]
+
+
+def test_an_inherited_device_says_what_to_do(fresh: Any) -> None:
+    """In every way it is used, each in a child of its own."""
+    children = "".join(f"; print('use', {number}); in_child(lambda: {use})" for number, use in enumerate(USES))
+    result = fresh(f"{START}device = current_device(); memory = scaled(device){children}; scaled(device)")
+    answers = re.split(r"use \d\n", result.stdout)[1:]
+    assert len(answers) == len(USES)
+    for use, answer in zip(USES, answers, strict=True):
+        assert "RuntimeError: <" in answer, use
+        assert "opened before this process was forked" in answer, use
+        assert "spawn" in answer, use
     assert result.stderr == ""
 
 
