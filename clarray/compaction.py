@@ -11,7 +11,7 @@ import numpy as np
 from clarray import ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.creation import copy, ones
-from clarray.evaluate.compact import positions
+from clarray.evaluate import evaluate, positions
 from clarray.evaluate.gather import Named, gather_named, scatter_named
 from clarray.expr import build
 from clarray.expr.axes import line_axis, normalize_axis
@@ -29,7 +29,7 @@ _BOOL = np.dtype(bool)
 
 def selected(array: DeviceArray, mask: Node) -> DeviceArray:
     """The elements of an array where a mask of its shape is set: pending, until its size is needed."""
-    node = build.compress(array._node, mask)
+    node = build.compress(array._node, mask, evaluate)
     # the selection of what the user may change cannot wait
     return ufunc_calls.settled(node)
 

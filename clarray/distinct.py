@@ -15,9 +15,8 @@ import numpy as np
 
 from clarray import creation, joining, manipulation, reductions
 from clarray.array import DeviceArray, wrap
-from clarray.evaluate import evaluate, write
+from clarray.evaluate import evaluate, positions, select, write
 from clarray.evaluate.bitmap import bitmap_values
-from clarray.evaluate.compact import compact, positions
 from clarray.evaluate.distinct import Table, distinct_table
 from clarray.evaluate.few import few_values
 from clarray.evaluate.gather import Named, gather, scatter_named
@@ -115,7 +114,7 @@ def _of_sorted(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:
     size = ordered.size
     if size == 1:
         return ordered
-    found = compact(ordered[:-1]._node, _begins(ordered, equal_nan)._node, room=1)
+    found = select(ordered[:-1]._node, _begins(ordered, equal_nan)._node, room=1)
     memory, dtype = found.memory, found.dtype
     assert memory is not None
     write(leaf(memory, (1,), (1,), found.size, dtype), ordered[-1:]._node)  # the last run's last

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from clarray import evaluate
 from clarray.array import DeviceArray, as_array, wrap
-from clarray.evaluate import compact
 from clarray.evaluate.gather import Named
 from clarray.expr import build
 from clarray.expr.node import EAGER, Node, leaf
@@ -194,7 +194,7 @@ def _as_integers(item: Given, array: DeviceArray, axis: int) -> Chosen:
     axes = tuple(range(axis, axis + item.ndim))
     if isinstance(item, np.ndarray) and item.size <= SMALL:
         return Chosen(np.flatnonzero(item), axes, item.size, True)
-    return Chosen(wrap(compact.positions(as_array(item, array.device)._node)), axes, item.size, True)
+    return Chosen(wrap(evaluate.positions(as_array(item, array.device)._node)), axes, item.size, True)
 
 
 def _broadcast(chosen: list[Chosen]) -> Shape:

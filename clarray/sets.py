@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from clarray import creation, joining, manipulation, ufunc_calls
 from clarray.array import DeviceArray, as_array, wrap
 from clarray.distinct import Unique, of_lines, of_values
-from clarray.evaluate.compact import compact
+from clarray.evaluate import select
 from clarray.evaluate.search import search
 from clarray.evaluate.sort import sort_lines
 from clarray.sorting import argsort, flat, sort
@@ -177,14 +177,14 @@ def _member(elements: DeviceArray, tests: DeviceArray, invert: bool) -> DeviceAr
         return wrap(search(line, elements._node, found=not invert))
     # both as uint64, as no dtype holds them all: what is negative is in none of the other
     if tests.dtype.kind == "i":
-        tests = wrap(compact(flat(tests)._node, (flat(tests) >= 0)._node))
+        tests = wrap(select(flat(tests)._node, (flat(tests) >= 0)._node))
         return _member(elements, tests.astype(_UINT64), invert)
     found = _member(elements.astype(_UINT64), tests, invert)
     return found | (elements < 0) if invert else found & (elements >= 0)
 
 
 def _selected(array: DeviceArray, mask: DeviceArray) -> DeviceArray:
-    return wrap(compact(array._node, mask._node))
+    return wrap(select(array._node, mask._node))
 
 
 def _promoted(one: DeviceArray, other: DeviceArray) -> tuple[DeviceArray, DeviceArray]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from clarray.codegen.reduce import Epilogue
+from clarray.evaluate.compact import compacted
 from clarray.evaluate.elementwise import flat_launch, strided_launch
 from clarray.evaluate.reduce import find_epilogue, reduction_launches
 from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
-from clarray.expr import node as expression
 from clarray.expr.build import Selecting, live_readers, pass_on, prune
 from clarray.expr.node import (
     COMPRESS,
@@ -25,6 +27,7 @@ from clarray.expr.node import (
     Selection,
     contiguous_leaf,
     graph_lock,
+    index,
     leaf,
     result_leaf,
 )
@@ -34,8 +37,8 @@ from clarray.ops.monoids import Reduction
 from clarray.runtime import Memory, held_at_fork
 
 __all__ = [
-    "device_of", "evaluate", "finish", "flush_readers", "overlaps", "prepare",
-    "settle", "share_with_host", "state_of", "write",
+    "device_of", "evaluate", "finish", "flush_readers", "overlaps", "positions", "prepare",
+    "select", "settle", "share_with_host", "state_of", "write",
 ]  # fmt: skip
 
 Allocate = Callable[[int], Memory]
@@ -60,9 +63,7 @@ def evaluate(node: Node) -> Node:
             return node
         flags = node.flags
         if isinstance(node, Selection):
-            from clarray.evaluate.compact import store
-
-            store(node)
+            _store(node)
             return node
         out, launches = prepare(state_of(device), node, None)
         for launch in launches:
@@ -79,8 +80,56 @@ def evaluate(node: Node) -> Node:
     return node
 
 
-expression.store_selection = evaluate
 held_at_fork(graph_lock)
+
+
+def _store(node: Selection) -> None:
+    """Compute a selection by a mask into memory: `node` becomes a leaf of one axis."""
+    value, mask = node.args
+    device = device_of(node.inputs)
+    settle(value, mask, consumer=node)
+    value, mask = node.args
+    eager = node.flags & EAGER
+    found = compacted(state_of(device), value, mask)
+    assert found.memory is not None
+    readers = node.readers
+    with graph_lock:
+        node.become_selected(found)
+    if readers:
+        pass_on(readers, found.memory)
+    if eager:
+        device.synchronize()
+
+
+def select(value: Node, mask: Node, room: int = 0) -> Node:
+    """The elements of `value` where `mask` is set, in C order.
+
+    Parameters
+    ----------
+    value, mask : Node
+        Of shapes that broadcast together, the mask of bools; pending ones are computed while they
+        are read.
+    room : int
+        The result's memory has place for so many elements after its own.
+
+    Returns
+    -------
+    Node
+        A new leaf of one axis. Its size has been waited for, its elements have not.
+    """
+    device = device_of((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
+    with device.lock:
+        settle(value, mask)
+        eager = (value.flags | mask.flags) & EAGER
+        found = compacted(state_of(device), value, mask, room)
+        if eager:
+            device.synchronize()
+    return found
+
+
+def positions(mask: Node) -> Node:
+    """Where a mask is set: positions in C order, as int64."""
+    return select(index(mask.shape, contiguous(mask.shape), np.dtype(np.int64)), mask)
 
 
 def write(target: Node, value: Node) -> None:

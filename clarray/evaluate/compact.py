@@ -10,75 +10,27 @@ import numpy as np
 
 from clarray.codegen.compact import compact_source, places
 from clarray.codegen.expression import distinct
-from clarray.evaluate import settle
 from clarray.evaluate.elementwise import dtypes_inside, flat_launch, strided_launch
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
-from clarray.expr.build import pass_on
-from clarray.expr.node import CONST, EAGER, INDEX, Node, Selection, contiguous_leaf, graph_lock, index
-from clarray.expr.view import Shape, broadcast_shapes, contiguous
+from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments
+from clarray.expr.node import CONST, INDEX, Node, contiguous_leaf
+from clarray.expr.view import Shape, broadcast_shapes
 from clarray.ops.special import cast_loop
 from clarray.plan.compact import WORD, CompactPlan, access_class, compact_plan, flat_step, parts
 from clarray.plan.elementwise import ALIGNMENT, INT_LIMIT
 from clarray.plan.layout import STEPPED, aligned
 from clarray.runtime import Memory
 
-_INT64 = np.dtype(np.int64)
 SPARSE = 4  # a result that fills less of its memory than one part in so many is moved to its own
 SMALL = 1 << 16  # bytes that are not worth it
 
 
-def compact(value: Node, mask: Node, room: int = 0) -> Node:
-    """The elements of `value` where `mask` is set, in C order.
+def compacted(state: DeviceState, value: Node, mask: Node, room: int = 0) -> Node:
+    """The elements of `value` where `mask` is set, in C order, as a leaf of one axis.
 
-    Parameters
-    ----------
-    value, mask : Node
-        Of shapes that broadcast together, the mask of bools; pending ones are computed while they
-        are read.
-    room : int
-        The result's memory has place for so many elements after its own.
-
-    Returns
-    -------
-    Node
-        A new leaf of one axis. Its size has been waited for, its elements have not.
+    Both are settled: pending ones are computed while they are read. The result's memory has place for `room` elements
+    after its own. Its size has been waited for, its elements have not.
     """
-    device = device_of((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
-    with device.lock:
-        settle(value, mask)
-        shape = broadcast_shapes((value.shape, mask.shape))
-        eager = (value.flags | mask.flags) & EAGER
-        found = _run(state_of(device), value, mask, shape, room)
-        if eager:
-            device.synchronize()
-    return found
-
-
-def positions(mask: Node) -> Node:
-    """Where a mask is set: positions in C order, as int64."""
-    return compact(index(mask.shape, contiguous(mask.shape), _INT64), mask)
-
-
-def store(node: Selection) -> None:
-    """Compute a selection by a mask into memory: `node` becomes a leaf of one axis."""
-    value, mask = node.args
-    device = device_of(node.inputs)
-    with device.lock:
-        settle(value, mask, consumer=node)
-        value, mask = node.args
-        eager = node.flags & EAGER
-        found = _run(state_of(device), value, mask, mask.shape)
-        assert found.memory is not None
-        readers = node.readers
-        with graph_lock:
-            node.become_selected(found)
-        if readers:
-            pass_on(readers, found.memory)
-        if eager:
-            device.synchronize()
-
-
-def _run(state: DeviceState, value: Node, mask: Node, shape: Shape, room: int = 0) -> Node:
+    shape = broadcast_shapes((value.shape, mask.shape))
     n = prod(shape)
     if n == 0:
         return contiguous_leaf(state.device.allocate(room * value.dtype.itemsize), (0,), value.dtype)
@@ -247,4 +199,4 @@ def flat(state: DeviceState, root: Node, shape: Shape) -> Node:
     return packed
 
 
-__all__ = ["compact", "flat", "flat_accesses", "positions", "store"]
+__all__ = ["compacted", "flat", "flat_accesses"]

@@ -8,12 +8,12 @@ about a microsecond. So nodes are built without helpers where that matters, and 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from clarray.expr import node as nodes
 from clarray.expr.node import (
     COMPRESS,
     EAGER,
@@ -220,11 +220,13 @@ def broadcast(loop: Any, value: Node, shape: Shape) -> Node:
     return _node(loop, (value,), shape, loop.out_dtype, value.flags, (loop.code, value.sig))
 
 
-def compress(value: Node, mask: Node) -> Node:
-    """Grow ``value[mask]`` for a boolean mask of value's shape; its size is known when evaluated."""
+def compress(value: Node, mask: Node, compute: Callable[[Node], Any]) -> Node:
+    """Grow ``value[mask]`` for a boolean mask of value's shape; `compute` makes it memory when it must be."""
     _stored((value, mask))
     flags = value.flags | mask.flags | MASKED
-    return _node(COMPRESS, (value, mask), mask.shape, value.dtype, flags, (-1, value.sig, mask.sig))
+    node = _node(COMPRESS, (value, mask), mask.shape, value.dtype, flags, (-1, value.sig, mask.sig))
+    node.value = compute
+    return node
 
 
 def selected(node: Node) -> tuple[Node, Node] | None:
@@ -245,7 +247,7 @@ def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
         if parts is not None:
             if mask is not None and parts[1] is not mask:
                 return nary(loop, _stored(args))
-            mask = parts[1]
+            mask, compute = parts[1], a.value
             inner.append(parts[0])
         elif a.shape in ((), (1,)):
             inner.append(a)
@@ -253,13 +255,13 @@ def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
             return nary(loop, _stored(args))
     if mask is None:  # another thread has stored it meanwhile
         return nary(loop, args)
-    return compress(nary(loop, tuple(inner)), mask)
+    return compress(nary(loop, tuple(inner)), mask, compute)
 
 
 def _stored(args: tuple[Node, ...]) -> tuple[Node, ...]:
     for a in args:
         if a.flags & MASKED:
-            nodes.store_selection(a)
+            a.value(a)
     return args
 
 

@@ -85,7 +85,7 @@ class Node:
         Of a leaf: where its elements are (offset and strides in elements), and whether they follow
         each other in C order.
     value : object
-        Of a constant: the Python or NumPy scalar.
+        Of a constant: the Python or NumPy scalar. Of a selection: the function that computes it.
     """
 
     __slots__ = (
@@ -157,6 +157,7 @@ class Selection(Node):
     """What a mask selects, ``value[mask]``: who asks for its shape has it computed, and nobody sees another one.
 
     Whoever wants it to stay pending looks at its flag MASKED and at ``args`` before. Once computed it is a plain node.
+    Nothing here knows how: a selection carries the function that makes it memory, as `build.compress` was given it.
     """
 
     __slots__ = ()
@@ -171,7 +172,7 @@ class Selection(Node):
 
     @property
     def shape(self) -> Shape:
-        store_selection(self)
+        self.value(self)
         found: Shape = _shape_of.__get__(self)
         return found
 
@@ -181,7 +182,7 @@ class Selection(Node):
 
     @property
     def size(self) -> int:
-        store_selection(self)
+        self.value(self)
         found: int = _size_of.__get__(self)
         return found
 
@@ -192,11 +193,6 @@ class Selection(Node):
 
 _shape_of: Any = Node.__dict__["shape"]
 _size_of: Any = Node.__dict__["size"]
-
-
-def store_selection(node: Node) -> Node:
-    """Make a selection memory; the layer that can puts itself here."""
-    raise AssertionError(f"nothing evaluates {node}")
 
 
 _leaf_signatures: dict[np.dtype, int] = {}

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import clarray
 from clarray.array import wrap
 from clarray.evaluate import compact as compaction
+from clarray.evaluate import positions
 from clarray.evaluate import state_of
 from clarray.runtime import current_device
 
@@ -268,5 +269,5 @@ def test_anything_selected(data: st.DataObject) -> None:
     with policy_in_force(data.draw(st.sampled_from(["own", "tiny-cpu", "tiny-gpu", "tiny-fenced"]))):
         a = clarray.array(values)
         np.testing.assert_array_equal(a[a < density].get(), values[values < density])
-        found = wrap(compaction.positions((a < density)._node))
+        found = wrap(positions((a < density)._node))
         np.testing.assert_array_equal(found.get(), np.flatnonzero(values < density))
