@@ -9,8 +9,8 @@ import numpy as np
 from numpy import frompyfunc
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, as_array
-from clarray.creation import asarray, zeros, zeros_like
+from clarray.array import DeviceArray
+from clarray.creation import as_array, asarray, zeros, zeros_like
 from clarray.expr.axes import normalize_axis
 from clarray.fallback import on_host
 from clarray.manipulation import expand_dims, moveaxis, transpose

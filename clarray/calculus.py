@@ -10,9 +10,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray import scans
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
 from clarray.composing import Operand, applied, as_operand, chosen
-from clarray.creation import empty
+from clarray.creation import as_array, empty
 from clarray.expr.axes import normalize_axis
 from clarray.expr.node import Node
 from clarray.hostdata import device_dtype

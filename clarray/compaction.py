@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
-from clarray.creation import copy, ones
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array, copy, ones
 from clarray.evaluate import evaluate, positions
 from clarray.evaluate.gather import Named, gather_named, scatter_named
 from clarray.expr import build

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarray import ufunc_calls
-from clarray.array import as_array
+from clarray.creation import as_array
 from clarray.evaluate import device_of
 from clarray.expr import build
 from clarray.expr.node import Node

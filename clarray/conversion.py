@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from clarray import creation, ufunc_calls
-from clarray.array import DeviceArray, wrap
+from clarray.array import DeviceArray, is_writeable, wrap
 from clarray.evaluate import evaluate, finish, share_with_host
 from clarray.expr import view as views
 from clarray.expr.node import Node, leaf
 from clarray.expr.view import View, check_order, memory_order
 from clarray.hostdata import device_dtype, host_window
-from clarray.indexing import is_writeable
 from clarray.runtime import find_device, profile
 
 # Scalars ------------------------------------------------------------------------------------------
@@ -47,6 +46,7 @@ def scalar(array: DeviceArray, kind: str) -> Any:
 
 
 def item(array: DeviceArray, *args: Any) -> Any:
+    """One element as a Python scalar; evaluates the array and waits for it."""
     if len(args) == 1 and isinstance(args[0], tuple) and not args[0]:
         args = ()
     if not args and array.size == 1:
@@ -83,7 +83,7 @@ def as_index(array: DeviceArray) -> int:
     return int(_read(array._node))
 
 
-def round_scalar(array: DeviceArray, ndigits: int | None) -> Any:
+def round_scalar(array: DeviceArray, ndigits: int | None = None) -> Any:
     if array.ndim:
         raise TypeError("type DeviceArray doesn't define __round__ method for dimensions > 0")
     return round(_read(array._node), ndigits) if ndigits is not None else round(_read(array._node))
@@ -167,14 +167,13 @@ def host_array(array: DeviceArray) -> np.ndarray:
     return found
 
 
-def to_ndarray(array: DeviceArray, dtype: Any, copy: bool | None) -> np.ndarray:
+def to_ndarray(array: DeviceArray, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """``__array__``: an explicit request for host memory, so it is granted.
 
     It is a copy, the same on every device, unless ``copy=False`` asks for the memory itself.
     """
     if copy is not False:
-        caller = sys._getframe(1).f_back  # of `__array__`
-        if caller is not None and caller.f_code is _AS_STRIDED:
+        if sys._getframe(1).f_code is _AS_STRIDED:
             return _surrounded(array)
         found = asnumpy(array)
         return found if dtype is None else found.astype(dtype, copy=False)
@@ -204,10 +203,10 @@ def _surrounded(array: DeviceArray) -> np.ndarray:
 
 
 def astype(
-    array: DeviceArray, dtype: Any, order: str = "K", casting: str = "unsafe", copy: bool = True,
-    device: Any = None,
+    array: DeviceArray, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True,
+    *, device: Any = None,
 ) -> DeviceArray:  # fmt: skip
-    """An array converted to a dtype; see `DeviceArray.astype`."""
+    """Converted to a dtype; see `numpy.ndarray.astype`."""
     wanted = np.dtype(dtype)
     np.empty(0, array.dtype).astype(wanted, casting=casting)  # type: ignore[call-overload] # errors
     check_order(order)

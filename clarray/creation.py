@@ -10,18 +10,42 @@ from clarray import ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.expr.view import View, as_shape, check_order
 from clarray.hostdata import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
-from clarray.runtime import Device, current_device, find_device
+from clarray.operands import NO_MASKS
+from clarray.runtime import Device, current_device, different_devices, find_device
 from clarray.windows import view_of, window
 
 __all__ = [
-    *("array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "copy"),
-    *("empty", "empty_like", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like"),
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "asfortranarray",
+    "copy",
+    "empty",
+    "empty_like",
+    "zeros",
+    "zeros_like",
+    "ones",
+    "ones_like",
+    "full",
+    "full_like",
 ]
 
 
 def device_for(device: Any) -> Device:
     """Give the device that the argument `device` of a creation function means."""
     return current_device() if device is None else find_device(device)
+
+
+def as_array(value: Any, device: Device | None = None) -> DeviceArray:
+    """An array of anything array-like; arrays as they are, which must be on the device where one is named."""
+    if isinstance(value, DeviceArray):
+        if Device.several and device is not None and value.device is not device:
+            raise different_devices(device, value.device)
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(NO_MASKS)
+    return asarray(value, device=device)
 
 
 # From objects -------------------------------------------------------------------------------------

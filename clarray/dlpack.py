@@ -30,7 +30,9 @@ class CopyNeededError(BufferError, ValueError):
     """A copy was forbidden and is needed; the array API standard asks for either of the two."""
 
 
-def export(array: DeviceArray, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
+def export(
+    array: DeviceArray, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+) -> Any:
     """``__dlpack__``: a capsule of an array."""
     if stream is not None:
         raise RuntimeError("stream must be None: clarray orders the work of a device itself")

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from clarray import manipulation
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
 from clarray.contraction import contract
+from clarray.creation import as_array
 from clarray.expr.view import View
 from clarray.hostdata import device_dtype
 from clarray.reduce_calls import ufunc_reduce

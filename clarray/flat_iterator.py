@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from clarray import gathering, positions
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array
 from clarray.evaluate.gather import Named, OutOfBounds, gather_named
 from clarray.expr import node as nodes
 from clarray.expr.view import View

@@ -1,4 +1,4 @@
-"""``ufunc.accumulate``, ``ufunc.reduceat`` and ``ufunc.at``.
+"""``ufunc.outer``, ``ufunc.accumulate``, ``ufunc.reduceat`` and ``ufunc.at``.
 
 They work for any ufunc, also for one that is not associative: its elements are taken in order.
 Float sums along an axis are compensated, as those of a reduction are.
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from clarray import creation, ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array
 from clarray.evaluate import evaluate
 from clarray.evaluate.at import update
 from clarray.evaluate.gather import OutOfBounds, resolved
@@ -30,6 +31,14 @@ from clarray.windows import view_of, window
 
 _INT64 = np.dtype(np.int64)
 _NONE = np._NoValue
+
+
+def outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
+    """``ufunc.outer``: every element of `a` with every element of `b`."""
+    device = ufunc_calls.device_of_operands((a, b))
+    left, right = (as_array(x, device) for x in (a, b))
+    return ufunc_calls.call(ufunc, (left.reshape(left.shape + (1,) * right.ndim), right), **kwargs)
+
 
 # What all methods check ---------------------------------------------------------------------------
 

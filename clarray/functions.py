@@ -32,7 +32,7 @@ class UFunc:
             return getattr(self.ufunc, method)(*args, **kwargs)
         return found
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> DeviceArray:
         if not kwargs and args and isinstance(args[0], DeviceArray):
             found = args[0].__array_ufunc__(self.ufunc, "__call__", *args)
             if found is not NotImplemented:

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from clarray import positions, ufunc_calls
-from clarray.array import DeviceArray, as_array, empty, wrap
+from clarray.array import DeviceArray, empty, wrap
+from clarray.creation import as_array
 from clarray.evaluate import evaluate
 from clarray.evaluate.gather import Named, OutOfBounds, gather_named, scatter_named
 from clarray.expr import node as nodes

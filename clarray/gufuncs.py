@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from clarray import manipulation
-from clarray.array import DeviceArray, as_array
+from clarray.array import DeviceArray
 from clarray.contraction import conjugate, contract
+from clarray.creation import as_array
 from clarray.hostdata import device_dtype
 from clarray.ops.promotion import resolve
 from clarray.ufunc_calls import assign, device_of_operands

@@ -56,10 +56,10 @@ class Edges(NamedTuple):
     uniform: tuple[Any, Any, int] | None
 
 
-def bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool) -> Edges:
-    """The edges of a histogram, from `bins` as NumPy takes them."""
+def bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool, histogram: rules.Count) -> Edges:
+    """The edges of a histogram, from `bins` as NumPy takes them; a rule may count with `histogram`."""
     if isinstance(bins, str):
-        first, last, count = rules.estimated(a, bins, range, weighted, outer_edges)
+        first, last, count = rules.estimated(a, bins, range, weighted, outer_edges, histogram)
     elif rank_of(bins) == 0:
         try:
             count = operator.index(bins)

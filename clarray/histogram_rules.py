@@ -10,14 +10,18 @@ import numpy as np
 
 from clarray import callers
 from clarray.array import DeviceArray
+from clarray.quantiles import percentile
 
 __all__: list[str] = []
 
 Outer = Callable[[DeviceArray, Any], tuple[Any, Any]]
+Count = Callable[..., tuple[DeviceArray, DeviceArray]]
 
 
-def estimated(a: DeviceArray, name: str, range: Any, weighted: bool, outer_edges: Outer) -> tuple[Any, Any, int]:
-    """First edge, last edge and number of bins by a named rule.
+def estimated(
+    a: DeviceArray, name: str, range: Any, weighted: bool, outer_edges: Outer, histogram: Count
+) -> tuple[Any, Any, int]:
+    """First edge, last edge and number of bins by a named rule, which may count with `histogram`.
 
     Raises
     ------
@@ -26,7 +30,7 @@ def estimated(a: DeviceArray, name: str, range: Any, weighted: bool, outer_edges
     TypeError
         The data are weighted.
     """
-    if name not in _RULES:
+    if name != "stone" and name not in _RULES:
         raise ValueError(f"{name!r} is not a valid estimator for `bins`")
     if weighted:
         raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
@@ -38,7 +42,7 @@ def estimated(a: DeviceArray, name: str, range: Any, weighted: bool, outer_edges
             a = a[keep].evaluate()
     if a.size == 0:
         return first, last, 1
-    width = _RULES[name](a, (first, last))
+    width = _stone(a, (first, last), histogram) if name == "stone" else _RULES[name](a, (first, last))
     if not width:
         return first, last, 1
     if a.dtype.kind in "iu" and width < 1:
@@ -80,10 +84,8 @@ def _scott(x: DeviceArray, range: Any) -> Any:
     return (24.0 * np.pi**0.5 / x.size) ** (1.0 / 3.0) * number(x.std())
 
 
-def _stone(x: DeviceArray, range: Any) -> Any:
+def _stone(x: DeviceArray, range: Any, histogram: Count) -> Any:
     """Minimise the cross-validated integrated squared error over all numbers of bins up to sqrt(n)."""
-    from clarray.histograms import histogram  # the chapter that builds on this one
-
     n = x.size
     ptp = _ptp(x)
     if n <= 1 or ptp == 0:
@@ -112,8 +114,6 @@ def _doane(x: DeviceArray, range: Any) -> Any:
 
 
 def _fd(x: DeviceArray, range: Any) -> Any:
-    from clarray.quantiles import percentile
-
     upper, lower = percentile(x, [75, 25]).get()
     return 2.0 * np.subtract(upper, lower) * x.size ** (-1.0 / 3.0)
 
@@ -123,7 +123,6 @@ def _auto(x: DeviceArray, range: Any) -> Any:
 
 
 _RULES: dict[str, Callable[[DeviceArray, Any], Any]] = {
-    "stone": _stone,
     "auto": _auto,
     "doane": _doane,
     "fd": _fd,

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from clarray import callers, creation
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array
 from clarray.evaluate import evaluate
 from clarray.evaluate import histogram as counting
 from clarray.evaluate.histogram import Axis
@@ -23,6 +24,7 @@ from clarray.hostdata import device_dtype, host_window
 from clarray.ops.special import cast_loop
 from clarray.plan.histogram import MOST_BINS, first_guess
 from clarray.runtime import Device
+from clarray.sorting import searchsorted
 
 __all__ = ["bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
@@ -183,7 +185,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         One edge more than there are bins.
     """
     array, heavy = _checked(a, weights)
-    edges = bin_edges(array, bins, range, heavy is not None).edges
+    edges = bin_edges(array, bins, range, heavy is not None, histogram).edges
     return bins if isinstance(bins, DeviceArray) and bins.ndim else creation.array(edges, device=array.device)
 
 
@@ -225,7 +227,7 @@ def histogram(
     """
     array, heavy = _checked(a, weights)
     device = array.device
-    found = bin_edges(array, bins, range, heavy is not None)
+    found = bin_edges(array, bins, range, heavy is not None, histogram)
     dtype = _INT64 if heavy is None else heavy.dtype
     if dtype == _BOOL and found.uniform is None:
         raise TypeError("bool weights cannot be summed between given edges: convert them to integers")
@@ -443,8 +445,6 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     TypeError
         `x` is complex.
     """
-    from clarray.sorting import searchsorted
-
     array = as_array(x)
     edges = on_host(bins)
     np.digitize(np.empty(0, array.dtype), edges, right)  # NumPy's own checks

@@ -10,8 +10,8 @@ import numpy as np
 from numpy import ndindex
 
 from clarray import compaction, composing, ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
-from clarray.creation import asarray, empty, ones
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array, asarray, empty, ones
 from clarray.diagonals import below
 from clarray.expr import node as nodes
 from clarray.expr.node import Node
@@ -21,9 +21,19 @@ from clarray.indexing import getitem
 from clarray.sequences import arange
 
 __all__ = [
-    *("ix_", "indices", "ndindex", "ndenumerate", "unravel_index", "ravel_multi_index"),
-    *("tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "mask_indices"),
-    *("diag_indices", "diag_indices_from"),
+    "ix_",
+    "indices",
+    "ndindex",
+    "ndenumerate",
+    "unravel_index",
+    "ravel_multi_index",
+    "tril_indices",
+    "tril_indices_from",
+    "triu_indices",
+    "triu_indices_from",
+    "mask_indices",
+    "diag_indices",
+    "diag_indices_from",
 ]
 
 _INT64 = np.dtype(np.int64)

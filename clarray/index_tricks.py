@@ -8,8 +8,8 @@ import numpy as np
 from numpy import index_exp, s_
 
 from clarray import composing, ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
-from clarray.creation import array, empty
+from clarray.array import DeviceArray, wrap
+from clarray.creation import array, as_array, empty
 from clarray.index_tables import grid, positions_along
 from clarray.joining import concatenate
 from clarray.manipulation import transpose

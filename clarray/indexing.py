@@ -16,8 +16,8 @@ from clarray import compaction, gathering, positions, ufunc_calls
 from clarray.array import DeviceArray, wrap
 from clarray.evaluate import evaluate
 from clarray.expr import build
-from clarray.expr.node import READONLY, Node
-from clarray.expr.overlap import repeats_elements, same_elements
+from clarray.expr.node import Node
+from clarray.expr.overlap import same_elements
 from clarray.expr.view import View, index, is_basic
 from clarray.operands import array_node, scalar_node
 from clarray.windows import view_of, window
@@ -82,16 +82,6 @@ def iterate(array: DeviceArray) -> Iterator[DeviceArray]:
 
 
 # Writing ------------------------------------------------------------------------------------------
-
-
-def is_writeable(array: DeviceArray) -> bool:
-    """Tell whether elements may be written: not those of read-only host memory or repeated ones."""
-    node = array._node
-    if node.memory is None:
-        return True
-    if not node.memory.writeable or node.flags & READONLY:
-        return False
-    return node.contiguous or not repeats_elements(View(node.shape, node.strides, node.offset))
 
 
 def setitem(array: DeviceArray, key: Any, value: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, as_array
-from clarray.creation import array, empty
+from clarray.array import DeviceArray
+from clarray.creation import array, as_array, empty
 from clarray.expr.axes import normalize_axes, normalize_axis
 from clarray.gathering import take
 from clarray.indexing import copyto

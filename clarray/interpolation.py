@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray, as_array
+from clarray.array import DeviceArray
+from clarray.creation import as_array
 from clarray.hostdata import device_dtype
 from clarray.joining import concatenate
 from clarray.kernels import ElementwiseKernel

@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
-from clarray.creation import ascontiguousarray
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array, ascontiguousarray
 from clarray.evaluate import evaluate, layout_of
 from clarray.evaluate.join import join
 from clarray.expr.axes import normalize_axis, strict_axis

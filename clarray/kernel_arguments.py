@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, as_array
+from clarray.array import DeviceArray
+from clarray.creation import as_array
 from clarray.evaluate import device_of, evaluate
 from clarray.evaluate.snippet import check
 from clarray.expr.node import MASKED, Node

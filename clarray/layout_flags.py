@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarray.array import DeviceArray
+from clarray.array import DeviceArray, is_writeable
 from clarray.expr.node import READONLY
-from clarray.indexing import is_writeable
 from clarray.windows import read_only, view_of, window
 
 _LETTERS = {

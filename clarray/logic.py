@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from clarray import callers, reductions, ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
 from clarray.composing import Operand, applied, as_operand, chosen, composed, imag_part, real_part
-from clarray.creation import asarray
+from clarray.creation import as_array, asarray
 from clarray.expr.node import Node
 from clarray.expr.view import broadcast_shapes
 from clarray.manipulation import real

@@ -20,10 +20,34 @@ from clarray.hostdata import axis_order
 from clarray.windows import read_only, view_of, viewed, window
 
 __all__ = [
-    *("reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "moveaxis"),
-    *("rollaxis", "squeeze", "expand_dims", "broadcast", "broadcast_to", "broadcast_arrays"),
-    *("broadcast_shapes", "flip", "fliplr", "flipud", "rot90", "diagonal", "real", "imag"),
-    *("atleast_1d", "atleast_2d", "atleast_3d", "astype", "ndim", "shape", "size"),
+    "reshape",
+    "ravel",
+    "transpose",
+    "permute_dims",
+    "matrix_transpose",
+    "swapaxes",
+    "moveaxis",
+    "rollaxis",
+    "squeeze",
+    "expand_dims",
+    "broadcast",
+    "broadcast_to",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "flip",
+    "fliplr",
+    "flipud",
+    "rot90",
+    "diagonal",
+    "real",
+    "imag",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "astype",
+    "ndim",
+    "shape",
+    "size",
 ]
 
 broadcast_shapes = np.broadcast_shapes
@@ -259,7 +283,19 @@ def imag(val: Any) -> DeviceArray:
     return window(array, views.part(view_of(array), 1), _real_dtype(array.dtype))
 
 
-def write_part(part: DeviceArray, value: Any) -> None:
+def set_real(array: DeviceArray, value: Any) -> None:
+    """``array.real = value``."""
+    _set_part(real(array), value)
+
+
+def set_imag(array: DeviceArray, value: Any) -> None:
+    """``array.imag = value``."""
+    if array.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    _set_part(imag(array), value)
+
+
+def _set_part(part: DeviceArray, value: Any) -> None:
     """Set the real or imaginary parts: of a complex value NumPy takes the real part, or, from 2.5 on, refuses it."""
     if isinstance(value, complex | list | tuple):
         host = np.empty(np.shape(value), complex)

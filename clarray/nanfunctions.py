@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from clarray import callers, reductions, ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
 from clarray.composing import applied, chosen
+from clarray.creation import as_array
 from clarray.expr.node import Node
 from clarray.reduce_calls import axes_of, finished, ufunc_reduce
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from clarray.array import DeviceArray
 from clarray.expr.node import Node, constant
 from clarray.hostdata import data_dtype, share, upload
 from clarray.ops.dtypes import DTYPES
 from clarray.runtime import Device
-
-if TYPE_CHECKING:
-    from clarray.array import DeviceArray
 
 _LARGE = 65504.0  # the largest float16: what is below is finite in every float dtype
 
@@ -110,8 +108,6 @@ class Manner(Enum):
 @lru_cache(maxsize=1024)
 def manner_of(kind: type) -> Manner:
     """Tell what NumPy's arrays would do with an operand of a type, were one in the place of a DeviceArray."""
-    from clarray.array import DeviceArray
-
     method = getattr(kind, "__array_ufunc__", _ABSENT)
     if method is None:
         return Manner.REFUSES

@@ -7,24 +7,89 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarray import ufunc_calls
+from clarray import gufuncs, ufunc_calls
+from clarray.array import wrap
 from clarray.expr import build
 from clarray.expr.node import EAGER, constant
+from clarray.expr.view import broadcast_shapes
 from clarray.hostdata import device_dtype
-from clarray.operands import Manner, manner_of, scalar_value
+from clarray.operands import Manner, NotNumbers, manner_of, scalar_node, scalar_value
 from clarray.ops.promotion import resolve
 from clarray.ops.ufuncs import Loop, find_loop, supported_ufuncs
+from clarray.protocols import array_ufunc
 
 if TYPE_CHECKING:
     from clarray.array import DeviceArray
 
 __all__ = ["binary", "binary_any", "in_place", "matmul_in_place", "power", "short_calls", "unary"]
 
+_BOOL = np.dtype(bool)
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
 
+# What is not on the short way ---------------------------------------------------------------------
+
+
+def _operate(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
+    """``a op b``, one of which is `other`, where an operator has no short way."""
+    manner = manner_of(other.__class__)
+    if manner is Manner.ASKED:
+        return ufunc(*operands)  # NumPy asks all operands in its order
+    if manner is Manner.OUTRANKS and ufunc in (np.equal, np.not_equal):
+        return _equal_to_them(ufunc, operands, other)
+    return _answer(ufunc, operands, other) if manner is Manner.PLAIN else NotImplemented
+
+
+def _equal_to_them(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
+    """Ask an operand whether it equals an array: where both gave up Python would compare identities."""
+    name = "__eq__" if ufunc is np.equal else "__ne__"
+    theirs = getattr(type(other), name)
+    found = theirs(other, operands[operands[0] is other])
+    if found is NotImplemented and theirs is not getattr(object, name):
+        raise TypeError(f"neither DeviceArray nor {type(other).__name__} can compare one with the other")
+    return found
+
+
+def _answer(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
+    """The value of a ufunc of two operands, one of which is `other`, where no operand's type computes it."""
+    try:
+        return array_ufunc(ufunc, "__call__", operands, {})
+    except NotNumbers as error:
+        unequal: dict[Any, bool] = {np.equal: False, np.not_equal: True}
+        value = unequal.get(ufunc)
+        kind, shape = error.dtype.kind, np.shape(other)
+        if value is None or not (kind in "SU" or (kind == "O" and not shape)):
+            raise
+        # no number equals None or a text
+        mine = operands[operands[0] is other]
+        shape = broadcast_shapes((mine.shape, shape))
+        return wrap(ufunc_calls.filled(scalar_node(value, _BOOL), shape))
+
+
+def _in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
+    """``array op= other``: into the array's memory, or, while it has none, a new pending value."""
+    for other in others:
+        manner = manner_of(other.__class__)
+        if manner is not Manner.PLAIN:
+            return _theirs_in_place(manner, ufunc, array, other)
+    pending = array._node.memory is None and array._base is None
+    return ufunc_calls.call(ufunc, (array, *others), out=(array,), _write=not pending)
+
+
+def _theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:
+    """``array op= other``, which the other's type shall compute; NotImplemented makes it ``array = array op other``."""
+    if manner is Manner.OUTRANKS:
+        return NotImplemented
+    if manner is Manner.ASKED:
+        return other.__array_ufunc__(ufunc, "__call__", array, other, out=(array,), **kwargs)
+    return ufunc(array, other, out=(array,), **kwargs)
+
+
+# The short way --------------------------------------------------------------------------------------
+
+
 def binary(
-    ufunc: np.ufunc, reflected: bool = False, otherwise: Callable[..., Any] = ufunc_calls.operate
+    ufunc: np.ufunc, reflected: bool = False, otherwise: Callable[..., Any] = _operate
 ) -> Callable[[DeviceArray, Any], Any]:
     """An operator: the loop is looked up by the operands' dtypes, everything rare goes to `otherwise`."""
     loops: dict[Any, tuple[Loop, np.dtype]] = {}
@@ -116,8 +181,8 @@ def power() -> tuple[Callable[[DeviceArray, Any], Any], Callable[[DeviceArray, A
     def in_place(self: DeviceArray, other: Any) -> DeviceArray:
         short = _short_power(self._node.dtype, other)
         if short is None:
-            return ufunc_calls.in_place(np.power, self, other)
-        return ufunc_calls.in_place(short, self)
+            return _in_place(np.power, self, other)
+        return _in_place(short, self)
 
     return operator, in_place
 
@@ -127,7 +192,7 @@ def binary_any(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArra
 
     def operator(self: DeviceArray, other: Any) -> Any:
         operands = (other, self) if reflected else (self, other)
-        return ufunc_calls.operate(ufunc, operands, other)
+        return _operate(ufunc, operands, other)
 
     return operator
 
@@ -136,7 +201,7 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
     """``x += y``: written to memory where there is some, else the pending value is replaced."""
 
     def operator(self: DeviceArray, other: Any) -> DeviceArray:
-        return ufunc_calls.in_place(ufunc, self, other)
+        return _in_place(ufunc, self, other)
 
     return operator
 
@@ -145,17 +210,13 @@ def matmul_in_place(self: DeviceArray, other: Any) -> Any:
     """``x @= y``: into the memory of x, whose shape the product must have."""
     manner = manner_of(other.__class__)
     if manner is not Manner.PLAIN:
-        return ufunc_calls.theirs_in_place(manner, np.matmul, self, other, axes=[(-2, -1)] * 3)
-    from clarray import gufuncs  # a chapter: it builds on arrays
-
+        return _theirs_in_place(manner, np.matmul, self, other, axes=[(-2, -1)] * 3)
     return gufuncs.call(np.matmul, (self, other), out=self, axes=[(-2, -1)] * 3)
 
 
 # What calls of ufuncs without keywords go to: one function, or those for an array first and second.
 short_calls: dict[Any, tuple[Callable[..., Any], ...]] = {
-    ufunc: (unary(ufunc),)
-    if ufunc.nin == 1
-    else (binary(ufunc, False, ufunc_calls.answer), binary(ufunc, True, ufunc_calls.answer))
+    ufunc: (unary(ufunc),) if ufunc.nin == 1 else (binary(ufunc, False, _answer), binary(ufunc, True, _answer))
     for ufunc in supported_ufuncs
     if ufunc.nout == 1 and ufunc.nin <= 2
 }

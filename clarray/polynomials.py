@@ -8,8 +8,9 @@ import numpy as np
 from numpy.exceptions import RankWarning
 
 from clarray import callers, creation, joining, reductions, ufunc_calls
-from clarray.array import DeviceArray, as_array
+from clarray.array import DeviceArray
 from clarray.composing import applied
+from clarray.creation import as_array
 from clarray.evaluate import evaluate
 from clarray.expr import build
 from clarray.expr.node import Node
@@ -94,8 +95,8 @@ def polyval(p: Any, x: Any) -> Any:
         return composed
     array = as_array(x, device_of_operands((x, p)))
     value = start = scalar_node(0, array.dtype)
-    for coefficient in _each(p):
-        value = applied(np.add, applied(np.multiply, value, array._node), coefficient)
+    for each in _each(p):
+        value = applied(np.add, applied(np.multiply, value, array._node), each)
         if value.cost > build.COST_LIMIT:
             evaluate(value)
     found: DeviceArray = creation.zeros_like(array) if value is start else ufunc_calls.settled(value)

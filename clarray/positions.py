@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from clarray import evaluate
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array
 from clarray.evaluate.gather import Named
 from clarray.expr import build
 from clarray.expr.node import EAGER, Node, leaf

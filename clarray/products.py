@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from clarray import callers, manipulation
-from clarray.array import DeviceArray, as_array, empty, wrap
+from clarray import callers, manipulation, reductions
+from clarray.array import DeviceArray, empty, wrap
 from clarray.composing import applied
 from clarray.contraction import conjugate, contract
+from clarray.creation import as_array
 from clarray.einsums import einsum, einsum_path
 from clarray.expr import build
 from clarray.expr.axes import normalize_axis
 from clarray.expr.node import Node
+from clarray.folds import outer as outer_product
 from clarray.hostdata import device_dtype
 from clarray.ops.ufuncs import find_loop
 from clarray.ufunc_calls import assign, call, cast, device_of_operands, settled
-from clarray.ufunc_calls import outer as outer_product
 
 __all__ = ["cross", "dot", "einsum", "einsum_path", "inner", "kron", "outer", "tensordot", "trace", "vdot"]
 
@@ -322,5 +323,5 @@ def trace(
     out : DeviceArray, optional
         Where the result goes.
     """
-    found: DeviceArray = as_array(a).trace(offset, axis1, axis2, dtype, out)
+    found: DeviceArray = reductions.sum(manipulation.diagonal(as_array(a), offset, axis1, axis2), -1, dtype, out)
     return found

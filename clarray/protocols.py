@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     if method == "__call__":
         return ufunc_calls.call(ufunc, inputs, **kwargs)
     if method == "outer":
-        return ufunc_calls.outer(ufunc, *inputs, **kwargs)
+        return folds.outer(ufunc, *inputs, **kwargs)
     out = kwargs.get("out")
     if isinstance(out, tuple):
         kwargs = {**kwargs, "out": out[0]}
@@ -49,7 +50,7 @@ def _listed(out: Any) -> tuple[Any, ...]:
     return out if isinstance(out, tuple) else (out,)
 
 
-def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs: Any, namespace: ModuleType) -> Any:
     """``__array_function__``: clarray's function of the same name, else the host's if allowed.
 
     New arrays are made on the device of `array`: it may be the argument ``like`` of a creation function.
@@ -60,7 +61,7 @@ def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs:
                 return on_host(f"{func.__module__}.{func.__name__} of {kind.__name__}", func, args, kwargs)
         elif not issubclass(kind, DeviceArray):
             return NotImplemented
-    ours = counterpart(func)
+    ours = counterpart(func, namespace)
     if ours is None:
         return on_host(f"{func.__module__}.{func.__name__}", func, args, kwargs)
     device = array.device
@@ -70,14 +71,12 @@ def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs:
         return ours(*args, **kwargs)
 
 
-def counterpart(func: Any) -> Any:
-    """Give clarray's function in the place where NumPy has `func`; None where there is none."""
+def counterpart(func: Any, namespace: ModuleType) -> Any:
+    """Give the function that clarray, the `namespace`, has where NumPy has `func`; None where there is none."""
     found = _counterparts.get(func)
     if found is None:
-        import clarray
-
         package, *parts = func.__module__.split(".")
-        place: Any = clarray if package == "numpy" else None
+        place: Any = namespace if package == "numpy" else None
         for part in parts:
             place = getattr(place, part, None)
         found = getattr(place, func.__name__, None)
@@ -90,14 +89,11 @@ def counterpart(func: Any) -> Any:
 _counterparts: dict[Any, Any] = {}
 
 
-def array_namespace(api_version: str | None) -> Any:
-    """``__array_namespace__``: clarray, for every version of the standard up to its own."""
-    import clarray
-
+def check_version(api_version: str | None) -> None:
+    """Raise ValueError for a version of the Array API standard that clarray's arrays do not have."""
     if api_version is not None and api_version not in VERSIONS:
         known = ", ".join(VERSIONS)
         raise ValueError(f"clarray has no version {api_version!r} of the array API standard; it has {known}")
-    return clarray
 
 
 def rebuild(array: np.ndarray) -> DeviceArray:

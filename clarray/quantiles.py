@@ -15,7 +15,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from clarray import callers, creation, manipulation, nanfunctions, reductions, selecting, ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array
 from clarray.evaluate.gather import gather
 from clarray.evaluate.sort import argsort_lines, sort_lines
 from clarray.expr.node import Node, index

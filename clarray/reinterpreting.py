@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from inspect import isclass
 from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
+from clarray.array import DeviceArray, seen_as
 from clarray.creation import zeros
 from clarray.expr.overlap import SOMEWHERE, AddressRange
 from clarray.expr.view import Shape, View, as_shape, new_view
 from clarray.hostdata import device_dtype
-from clarray.subclasses import dtype_and_class, seen_as
 from clarray.windows import view_of, window
 
 
-def view(array: DeviceArray, dtype: Any = None, kind: Any = None) -> DeviceArray:
+def view(array: DeviceArray, dtype: Any = None, type: Any = None) -> DeviceArray:
     """The same memory as elements of another dtype, as an array of another class; see `numpy.ndarray.view`.
 
     Raises
@@ -26,12 +26,19 @@ def view(array: DeviceArray, dtype: Any = None, kind: Any = None) -> DeviceArray
     TypeError
         The device has no such dtype, or the class is none of device arrays.
     """
-    dtype, kind = dtype_and_class(dtype, kind)
+    dtype, kind = dtype_and_class(dtype, type)
     made = _of_dtype(array, dtype)
     if kind is None or kind in (DeviceArray, np.ndarray):
         return made
     seen: DeviceArray = seen_as(made, kind, array)
     return seen
+
+
+def dtype_and_class(dtype: Any, kind: Any) -> tuple[Any, Any]:
+    """What a call of `view` asks for, where a class may stand in the place of the dtype; None for what it does not."""
+    if kind is None and isclass(dtype) and issubclass(dtype, np.ndarray | DeviceArray):
+        return None, dtype
+    return dtype, kind
 
 
 def _of_dtype(array: DeviceArray, dtype: Any) -> DeviceArray:

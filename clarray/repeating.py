@@ -8,8 +8,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, as_array
-from clarray.creation import asarray, zeros
+from clarray.array import DeviceArray
+from clarray.creation import as_array, asarray, zeros
 from clarray.expr.axes import line_axis
 from clarray.expr.view import View, as_shape
 from clarray.gathering import take

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from clarray import reductions
-from clarray.array import DeviceArray, as_array
-from clarray.creation import empty
+from clarray.array import DeviceArray
+from clarray.creation import as_array, empty
 from clarray.expr.axes import normalize_axis, strict_axis
 from clarray.folds import accumulate, accumulated_dtype
 from clarray.joining import concatenate
@@ -17,8 +17,15 @@ from clarray.manipulation import atleast_1d, broadcast_to, ravel
 from clarray.nanfunctions import replaced
 
 __all__ = [
-    *("cumsum", "cumprod", "cumulative_sum", "cumulative_prod", "nancumsum", "nancumprod"),
-    *("diff", "ediff1d", "trapezoid"),
+    "cumsum",
+    "cumprod",
+    "cumulative_sum",
+    "cumulative_prod",
+    "nancumsum",
+    "nancumprod",
+    "diff",
+    "ediff1d",
+    "trapezoid",
 ]
 
 _NO = np._NoValue

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from clarray import composing, ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
-from clarray.creation import asarray, empty, empty_like
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array, asarray, empty, empty_like
 from clarray.evaluate import device_of, layout_of
 from clarray.expr import build
 from clarray.expr.node import Node

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from clarray import ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
-from clarray.creation import asarray, device_for, plain_order
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array, asarray, device_for, plain_order
 from clarray.evaluate import evaluate
 from clarray.expr import node as nodes
 from clarray.hostdata import data_dtype, device_dtype, new_leaf, upload

@@ -9,7 +9,8 @@ from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray import creation, joining, manipulation, ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array
 from clarray.distinct import Unique, of_lines, of_values
 from clarray.evaluate import select
 from clarray.evaluate.search import search

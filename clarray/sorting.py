@@ -10,8 +10,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from clarray import manipulation, ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
-from clarray.creation import copy, zeros
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array, copy, zeros
 from clarray.evaluate import evaluate
 from clarray.evaluate.gather import gather
 from clarray.evaluate.search import search

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray, as_array
+from clarray.array import DeviceArray
 from clarray.composing import Operand, applied, chosen
+from clarray.creation import as_array
 from clarray.expr import build
 from clarray.expr.node import Node
 from clarray.hostdata import device_dtype
@@ -23,8 +24,20 @@ from clarray.ops.special import builtin_loop, i0_loop
 from clarray.ufunc_calls import cast, device_of_operands, settled
 
 __all__ = [
-    *("entr", "erf", "erfc", "exp10", "expit", "gamma", "gammaln", "i0", "kl_div", "logit", "ndtr"),
-    *("rel_entr", "xlog1py", "xlogy"),
+    "entr",
+    "erf",
+    "erfc",
+    "exp10",
+    "expit",
+    "gamma",
+    "gammaln",
+    "i0",
+    "kl_div",
+    "logit",
+    "ndtr",
+    "rel_entr",
+    "xlog1py",
+    "xlogy",
 ]
 
 _INFINITY = math.inf

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray import callers, creation, joining, products, reductions, ufunc_calls
-from clarray.array import DeviceArray, as_array
+from clarray.array import DeviceArray
+from clarray.creation import as_array
 from clarray.hostdata import device_dtype
 from clarray.manipulation import broadcast_to
 

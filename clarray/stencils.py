@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from clarray import composing, reductions, ufunc_calls
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array
 from clarray.evaluate import evaluate
 from clarray.evaluate.stencil import Window, stencil
 from clarray.expr.node import Node

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from inspect import isclass
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from clarray.array import DeviceArray
+import clarray.attaching  # noqa: F401 - the methods that KeepsClass wraps must be there
+from clarray.array import DeviceArray, seen_as
 from clarray.conversion import portable
 from clarray.creation import array as new_array
+from clarray.reinterpreting import dtype_and_class
 
 # Methods and properties that give arrays of the elements, which keep the class.
 _METHODS = (
@@ -27,26 +28,6 @@ _METHODS = (
     *("searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "to_device", "trace", "transpose", "var"),
 )
 _PROPERTIES = ("T", "mT", "real", "imag")
-
-
-def seen_as(array: DeviceArray, kind: type, source: Any) -> Any:
-    """Give an array of a subclass with the value of another, which nobody else uses, made from `source`."""
-    if not (isinstance(kind, type) and issubclass(kind, DeviceArray)):
-        raise TypeError("Type must be a sub-type of DeviceArray")
-    made = object.__new__(kind)
-    made._node = array._node
-    made._base = array._base
-    finalize = getattr(made, "__array_finalize__", None)
-    if finalize is not None:
-        finalize(source)
-    return made
-
-
-def dtype_and_class(dtype: Any, kind: Any) -> tuple[Any, Any]:
-    """What a call of `view` asks for, where a class may stand in the place of the dtype; None for what it does not."""
-    if kind is None and isclass(dtype) and issubclass(dtype, np.ndarray | DeviceArray):
-        return None, dtype
-    return dtype, kind
 
 
 class _Plain:
@@ -181,7 +162,11 @@ def _rebuild(kind: type, array: np.ndarray) -> Any:
     return seen_as(new_array(array), kind, None)
 
 
-def keep_class(kind: Any) -> None:
+def _init_subclass(cls: Any, /, **kwargs: Any) -> None:
     """Let a new subclass of DeviceArray's inherit `KeepsClass`."""
-    if not issubclass(kind, KeepsClass):
-        kind.__bases__ = tuple(KeepsClass if base is DeviceArray else base for base in kind.__bases__)
+    super(DeviceArray, cls).__init_subclass__(**kwargs)
+    if not issubclass(cls, KeepsClass):
+        cls.__bases__ = tuple(KeepsClass if base is DeviceArray else base for base in cls.__bases__)
+
+
+setattr(DeviceArray, "__init_subclass__", classmethod(_init_subclass))  # noqa: B010 - the type has another signature

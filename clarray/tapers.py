@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray, as_array
+from clarray.array import DeviceArray
 from clarray.composing import applied, chosen
-from clarray.creation import empty, ones
+from clarray.creation import as_array, empty, ones
 from clarray.expr import build
 from clarray.hostdata import device_dtype
 from clarray.ops.special import i0_loop

@@ -13,7 +13,7 @@ from clarray.expr import build
 from clarray.expr.node import EAGER, MASKED, Node
 from clarray.expr.view import broadcast_shapes
 from clarray.hostdata import device_dtype
-from clarray.operands import Manner, NotNumbers, array_node, manner_of, scalar_node, weak_type
+from clarray.operands import array_node, scalar_node, weak_type
 from clarray.ops.promotion import resolve
 from clarray.ops.special import cast_loop, select_loop
 from clarray.ops.ufuncs import Loop, find_loop
@@ -233,9 +233,8 @@ def _deliver(node: Node, target: Any, where: Any, device: Device) -> Any:
     if where is not True:
         mask = mask_node(where, device)
         if target is None:
-            from clarray.creation import zeros
-
-            target = zeros(broadcast_shapes((node.shape, mask.shape)), node.dtype, device=device)
+            target = arrays.empty(broadcast_shapes((node.shape, mask.shape)), node.dtype, device)
+            device.fill_zero(target._node.memory)
     shape = node.shape if mask is None else broadcast_shapes((node.shape, mask.shape))
     _check_fits(shape, target.shape)
     assign(target, node, mask)
@@ -288,13 +287,6 @@ def spread(value: Node, shape: tuple[int, ...]) -> Node:
     return build.broadcast(cast_loop(value.dtype), value, shape)
 
 
-def outer(ufunc: np.ufunc, a: Any, b: Any, **kwargs: Any) -> Any:
-    """``ufunc.outer``: every element of `a` with every element of `b`."""
-    device = device_of_operands((a, b))
-    left, right = (arrays.as_array(x, device) for x in (a, b))
-    return call(ufunc, (left.reshape(left.shape + (1,) * right.ndim), right), **kwargs)
-
-
 def packed(node: Node) -> Node:
     """A C-contiguous copy of a leaf."""
     memory = node.memory
@@ -302,63 +294,6 @@ def packed(node: Node) -> Node:
     target = arrays.empty(node.shape, node.dtype, memory.device)._node
     write_leaf(target, node)
     return target
-
-
-def operate(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
-    """``a op b``, one of which is `other`, where an operator has no short way."""
-    manner = manner_of(other.__class__)
-    if manner is Manner.ASKED:
-        return ufunc(*operands)  # NumPy asks all operands in its order
-    if manner is Manner.OUTRANKS and ufunc in (np.equal, np.not_equal):
-        return _equal_to_them(ufunc, operands, other)
-    return answer(ufunc, operands, other) if manner is Manner.PLAIN else NotImplemented
-
-
-def _equal_to_them(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
-    """Ask an operand whether it equals an array: where both gave up Python would compare identities."""
-    name = "__eq__" if ufunc is np.equal else "__ne__"
-    theirs = getattr(type(other), name)
-    found = theirs(other, operands[operands[0] is other])
-    if found is NotImplemented and theirs is not getattr(object, name):
-        raise TypeError(f"neither DeviceArray nor {type(other).__name__} can compare one with the other")
-    return found
-
-
-def answer(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
-    """The value of a ufunc of two operands, one of which is `other`, where no operand's type computes it."""
-    from clarray.protocols import array_ufunc
-
-    try:
-        return array_ufunc(ufunc, "__call__", operands, {})
-    except NotNumbers as error:
-        unequal: dict[Any, bool] = {np.equal: False, np.not_equal: True}
-        value = unequal.get(ufunc)
-        kind, shape = error.dtype.kind, np.shape(other)
-        if value is None or not (kind in "SU" or (kind == "O" and not shape)):
-            raise
-        # no number equals None or a text
-        mine = operands[operands[0] is other]
-        shape = broadcast_shapes((mine.shape, shape))
-        return arrays.wrap(filled(scalar_node(value, _BOOL), shape))
-
-
-def in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
-    """``array op= other``: into the array's memory, or, while it has none, a new pending value."""
-    for other in others:
-        manner = manner_of(other.__class__)
-        if manner is not Manner.PLAIN:
-            return theirs_in_place(manner, ufunc, array, other)
-    pending = array._node.memory is None and array._base is None
-    return call(ufunc, (array, *others), out=(array,), _write=not pending)
-
-
-def theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:
-    """``array op= other``, which the other's type shall compute; NotImplemented makes it ``array = array op other``."""
-    if manner is Manner.OUTRANKS:
-        return NotImplemented
-    if manner is Manner.ASKED:
-        return other.__array_ufunc__(ufunc, "__call__", array, other, out=(array,), **kwargs)
-    return ufunc(array, other, out=(array,), **kwargs)
 
 
 def _replace(array: Any, node: Node) -> Any:

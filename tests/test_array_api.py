@@ -66,7 +66,7 @@ def test_every_call_of_the_standards_is_possible(theirs: Callable[..., Any], our
     room = [p for p in have if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     takes_any = {p.kind for p in have} & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     assert inspect.Parameter.VAR_POSITIONAL in takes_any or len(room) >= len(by_position)
-    names = {p.name for p in wanted if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    names = {p.name for p in wanted if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)} - {"self"}
     if inspect.Parameter.VAR_KEYWORD not in takes_any:
         assert names <= {p.name for p in have if p.kind is not p.POSITIONAL_ONLY}
     for expected, found in zip(by_position, room, strict=False):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray, as_array
-from clarray.creation import device_for
+from clarray.array import DeviceArray
+from clarray.creation import as_array, device_for
 from clarray.hostdata import device_dtype
 from clarray.repeating import roll
 from clarray.selecting import where

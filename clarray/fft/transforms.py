@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from clarray import callers
-from clarray.array import DeviceArray, as_array
+from clarray.array import DeviceArray
+from clarray.creation import as_array
 from clarray.fallback import through_library
 from clarray.fft import steps
 from clarray.fft.plans import available

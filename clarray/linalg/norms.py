@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from clarray import manipulation, reductions
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
 from clarray.composing import applied
+from clarray.creation import as_array
 from clarray.expr.axes import normalize_axes, normalize_axis
 from clarray.expr.node import Node
 from clarray.hostdata import device_dtype

@@ -11,7 +11,8 @@ from numpy.linalg import LinAlgError
 
 from clarray import manipulation, reductions, sequences
 from clarray import products as chapter
-from clarray.array import DeviceArray, as_array
+from clarray.array import DeviceArray
+from clarray.creation import as_array
 from clarray.linalg.factorizations import inv
 from clarray.ufunc_calls import device_of_operands
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from clarray import callers
-from clarray.array import DeviceArray, as_array
+from clarray.array import DeviceArray
+from clarray.creation import as_array
 from clarray.evaluate.stencil import Window
 from clarray.hostdata import device_dtype
 from clarray.ndimage import arguments

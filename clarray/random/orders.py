@@ -11,7 +11,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from clarray import creation
-from clarray.array import DeviceArray, as_array, wrap
+from clarray.array import DeviceArray, wrap
+from clarray.creation import as_array
 from clarray.gathering import take, take_along_axis
 from clarray.random import nodes
 from clarray.random.draws import FLOAT64, Draw

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import clarray
 from clarray.array import wrap
 from clarray.evaluate import compact as compaction
-from clarray.evaluate import positions
-from clarray.evaluate import state_of
+from clarray.evaluate import positions, state_of
 from clarray.runtime import current_device
 
 from .conftest import FEW_DTYPES, policy_in_force

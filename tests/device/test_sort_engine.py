@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.array import as_array, wrap
+from clarray.array import wrap
+from clarray.creation import as_array
 from clarray.evaluate.sort import argsort_lines, sort_lines, sort_pairs
 from clarray.evaluate.state import state_of
 from clarray.plan.tuning.rows import ROWS

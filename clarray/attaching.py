@@ -1,0 +1,304 @@
+"""DeviceArray's operators, methods and protocols: functions of the modules below, which here become its own.
+
+The array itself stands at the bottom, and all of NumPy's chapters are built on it; so its methods come last. Where a
+method has the function's signature it is the function; the others are written out here.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from types import GenericAlias, ModuleType
+from typing import Any
+
+import numpy as np
+
+from clarray import (
+    compaction,
+    construction,
+    conversion,
+    creation,
+    dlpack,
+    files,
+    gathering,
+    indexing,
+    layout_flags,
+    manipulation,
+    printing,
+    products,
+    protocols,
+    reductions,
+    reinterpreting,
+    repeating,
+    scans,
+    selecting,
+    sorting,
+)
+from clarray.array import DeviceArray, seen_as
+from clarray.explain import explain
+from clarray.flat_iterator import flatiter
+from clarray.operators import binary, binary_any, in_place, matmul_in_place, power, short_calls, unary
+
+__all__: list[str] = []
+
+# Operators ------------------------------------------------------------------------------------------
+
+_BINARY: dict[str, np.ufunc] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "lshift": np.left_shift, "rshift": np.right_shift,
+}  # fmt: skip
+_BINARY_ANY: dict[str, np.ufunc] = {"divmod": np.divmod, "matmul": np.matmul}
+_COMPARISONS: dict[str, np.ufunc] = {
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
+}  # fmt: skip
+_UNARY: dict[str, np.ufunc] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+
+def _operators() -> dict[str, Callable[..., Any]]:
+    made: dict[str, Callable[..., Any]] = {}
+    for name, ufunc in _BINARY.items():
+        made[f"__{name}__"] = binary(ufunc)
+        made[f"__r{name}__"] = binary(ufunc, reflected=True)
+        made[f"__i{name}__"] = in_place(ufunc)
+    for name, rare in _BINARY_ANY.items():
+        made[f"__{name}__"] = binary_any(rare)
+        made[f"__r{name}__"] = binary_any(rare, reflected=True)
+    made["__pow__"], made["__ipow__"] = power()
+    made["__imatmul__"] = matmul_in_place
+    made |= {f"__{name}__": binary(ufunc) for name, ufunc in _COMPARISONS.items()}
+    made |= {f"__{name}__": unary(ufunc) for name, ufunc in _UNARY.items()}
+    return made
+
+
+# Methods whose signature is not the function's ------------------------------------------------------
+
+
+def reshape(self: DeviceArray, *shape: Any, order: str = "C", copy: bool | None = None) -> DeviceArray:
+    """Another shape, as a view where possible; see `clarray.reshape`."""
+    wanted = shape[0] if len(shape) == 1 else shape
+    return manipulation.reshape(self, wanted, order, copy=copy)
+
+
+def transpose(self: DeviceArray, *axes: Any) -> DeviceArray:
+    """Permuted axes, as a view."""
+    wanted = axes[0] if len(axes) == 1 else (axes or None)
+    return manipulation.transpose(self, wanted)
+
+
+def copy(self: DeviceArray, order: str = "C") -> DeviceArray:
+    """A copy with memory of its own."""
+    return creation.copy(self, order)
+
+
+def __copy__(self: DeviceArray) -> DeviceArray:
+    return creation.copy(self, "K")
+
+
+def __deepcopy__(self: DeviceArray, memo: Any) -> DeviceArray:
+    return creation.copy(self, "K")
+
+
+def fill(self: DeviceArray, value: Any) -> None:
+    """Set every element."""
+    indexing.setitem(self, ..., value)
+
+
+def compress(self: DeviceArray, condition: Any, axis: Any = None, out: Any = None) -> DeviceArray:
+    """The elements, or the slices along an axis, where a condition holds."""
+    return compaction.compress(condition, self, axis, out)
+
+
+def put(self: DeviceArray, indices: Any, values: Any, mode: str = "raise") -> None:
+    """Write values at positions that count all elements in C order."""
+    gathering.put(self, indices, values, mode)
+
+
+def clip(self: DeviceArray, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> DeviceArray:
+    """Values limited to an interval."""
+    return selecting.clip(self, min, max, out, **kwargs)
+
+
+def conj(self: DeviceArray) -> DeviceArray:
+    """Complex conjugates; of real numbers the array itself."""
+    array: Any = self
+    return np.conjugate(array) if array.dtype.kind == "c" else array
+
+
+def tolist(self: DeviceArray) -> Any:
+    """Nested lists of Python scalars."""
+    return conversion.asnumpy(self).tolist()
+
+
+def tobytes(self: DeviceArray, order: Any = "C") -> bytes:
+    """The elements' bytes, copied to the host."""
+    return np.asarray(self).tobytes(order)
+
+
+def dumps(self: DeviceArray) -> bytes:
+    """The array's pickle."""
+    return pickle.dumps(self)
+
+
+def setfield(self: DeviceArray, val: Any, dtype: Any, offset: int = 0) -> None:
+    """Write to the part of every element that `getfield` gives."""
+    indexing.setitem(reinterpreting.getfield(self, dtype, offset), ..., val)
+
+
+def resize(self: DeviceArray, *new_shape: Any, refcheck: bool = True) -> None:
+    """Another shape and size in place, zeros at the end; views of the array keep the memory it had."""
+    reinterpreting.resize(self, new_shape)
+
+
+def to_device(self: DeviceArray, device: Any, /, *, stream: None = None) -> DeviceArray:
+    """The array on another device, or itself where it is there; see the Array API standard."""
+    if stream is not None:
+        raise ValueError("stream must be None: clarray orders the work of a device itself")
+    return creation.asarray(self, device=device)
+
+
+def __delitem__(self: DeviceArray, key: Any) -> None:
+    raise ValueError("cannot delete array elements")
+
+
+def __contains__(self: DeviceArray, value: Any) -> bool:
+    return bool((self == value).any())
+
+
+def __float__(self: DeviceArray) -> float:
+    return float(conversion.scalar(self, "float"))
+
+
+def __int__(self: DeviceArray) -> int:
+    return int(conversion.scalar(self, "int"))
+
+
+def __complex__(self: DeviceArray) -> complex:
+    return complex(conversion.scalar(self, "complex"))
+
+
+def __repr__(self: DeviceArray) -> str:
+    return printing.array_repr(self)
+
+
+def __str__(self: DeviceArray) -> str:
+    return printing.array_str(self)
+
+
+def __array_ufunc__(self: DeviceArray, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    if not kwargs and method == "__call__":  # what most calls are
+        short = short_calls.get(ufunc)
+        if short is not None and len(inputs) == ufunc.nin:
+            if len(inputs) == 1:
+                return short[0](inputs[0])
+            a, b = inputs
+            return short[0](a, b) if a.__class__ is DeviceArray else short[1](b, a)
+    return protocols.array_ufunc(ufunc, method, inputs, kwargs)
+
+
+def _new(
+    cls: type, shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0, strides: Any = None,
+    order: str | None = None, *, device: Any = None,
+) -> Any:  # fmt: skip
+    made = construction.construct(shape, dtype, buffer, offset, strides, order, device)
+    return made if cls is DeviceArray else seen_as(made, cls, None)
+
+
+def __reduce__(self: DeviceArray) -> Any:
+    return protocols.rebuild, (conversion.portable(self),)
+
+
+_METHODS: dict[str, Any] = {
+    # reductions and scans
+    "sum": reductions.sum, "prod": reductions.prod, "max": reductions.max, "min": reductions.min,
+    "any": reductions.any, "all": reductions.all, "mean": reductions.mean, "var": reductions.var,
+    "std": reductions.std, "argmax": reductions.argmax, "argmin": reductions.argmin,
+    "cumsum": scans.cumsum, "cumprod": scans.cumprod,
+    # choosing, sorting, products, values
+    "compress": compress, "nonzero": compaction.nonzero, "take": gathering.take, "put": put, "choose": selecting.choose,
+    "sort": sorting.sort_in_place, "argsort": sorting.argsort, "partition": sorting.partition_in_place,
+    "argpartition": sorting.argpartition, "searchsorted": sorting.searchsorted,
+    "dot": products.dot, "trace": products.trace,
+    "clip": clip, "round": selecting.round, "conj": conj, "conjugate": conj, "repeat": repeating.repeat,
+    # shape and memory
+    "reshape": reshape, "ravel": manipulation.ravel, "flatten": manipulation.flatten, "transpose": transpose,
+    "swapaxes": manipulation.swapaxes, "squeeze": manipulation.squeeze, "diagonal": manipulation.diagonal,
+    "copy": copy, "astype": conversion.astype, "fill": fill, "view": reinterpreting.view,
+    "getfield": reinterpreting.getfield, "setfield": setfield, "byteswap": reinterpreting.byteswap, "resize": resize,
+    "setflags": layout_flags.setflags, "to_device": to_device,
+    # to the host
+    "get": conversion.asnumpy, "item": conversion.item, "tolist": tolist, "tobytes": tobytes,
+    "tofile": files.to_file, "dump": files.dump, "dumps": dumps, "explain": explain,
+    # Python's protocols
+    "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__delitem__": __delitem__,
+    "__iter__": indexing.iterate, "__contains__": __contains__, "__copy__": __copy__, "__deepcopy__": __deepcopy__,
+    "__float__": __float__, "__int__": __int__, "__complex__": __complex__, "__bool__": conversion.truth,
+    "__index__": conversion.as_index, "__round__": conversion.round_scalar, "__format__": conversion.format_array,
+    "__repr__": __repr__, "__str__": __str__, "__bytes__": tobytes, "__reduce__": __reduce__,
+    "__new__": staticmethod(_new),
+    "__class_getitem__": classmethod(GenericAlias),  # annotations such as ndarray[tuple[int, int], dtype]
+    "_repr_inline_": printing.inline,
+    # NumPy's, the Array API's, DLPack's
+    "__array__": conversion.to_ndarray, "__array_ufunc__": __array_ufunc__,
+    "__dlpack__": dlpack.export, "__dlpack_device__": dlpack.place_of,
+}  # fmt: skip
+
+# Properties -----------------------------------------------------------------------------------------
+
+
+def _data(self: DeviceArray) -> memoryview:
+    """A copy of the elements on the host as a read-only memoryview; `clarray.asarray` shares memory."""
+    host: Any = conversion.asnumpy(self)  # before Python 3.12 no ndarray is a Buffer
+    return memoryview(host).toreadonly()
+
+
+def _set_flat(self: DeviceArray, value: Any) -> None:
+    flatiter(self)[...] = value
+
+
+_PROPERTIES: dict[str, tuple[Any, Any, str]] = {
+    "T": (manipulation.transpose, None, "The transpose, as a view."),
+    "mT": (manipulation.matrix_transpose, None, "The transpose of the last two axes, as a view."),
+    "real": (manipulation.real, manipulation.set_real, "The real part, as a view."),
+    "imag": (manipulation.imag, manipulation.set_imag, "The imaginary part: a view, or of reals read-only zeros."),
+    "flat": (flatiter, _set_flat, "The elements on one axis, in C order: to be indexed, written and gone through."),
+    "flags": (layout_flags.Flags, None, "Memory layout and whether it may be written, as NumPy's ``flags``."),
+    "data": (_data, None, _data.__doc__ or ""),
+}
+
+
+def attached() -> dict[str, Any]:
+    """What `DeviceArray` has beside its own: functions, and properties."""
+    found: dict[str, Any] = {**_operators(), **_METHODS}
+    for name, (read, write, text) in _PROPERTIES.items():
+        found[name] = property(read, write, doc=text)
+    return found
+
+
+for _name, _found in attached().items():
+    setattr(DeviceArray, _name, _found)
+for _name, _write in {
+    "shape": construction.set_shape,
+    "dtype": construction.set_dtype,
+    "strides": construction.set_strides,
+}.items():
+    setattr(DeviceArray, _name, vars(DeviceArray)[_name].setter(_write))
+
+
+def of_namespace(namespace: ModuleType) -> dict[str, Any]:
+    """The methods that look for clarray's functions, in `namespace`."""
+
+    def __array_function__(self: DeviceArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return protocols.array_function(self, func, types, args, kwargs, namespace)
+
+    def __array_namespace__(self: DeviceArray, *, api_version: str | None = None) -> ModuleType:
+        protocols.check_version(api_version)
+        return namespace
+
+    return {"__array_function__": __array_function__, "__array_namespace__": __array_namespace__}
+
+
+def attach_namespace(namespace: ModuleType) -> None:
+    """Let arrays find their functions: `namespace` is clarray itself, which has them all."""
+    for name, function in of_namespace(namespace).items():
+        setattr(DeviceArray, name, function)
