@@ -79,13 +79,14 @@ _attach_namespace(_sys.modules[__name__])
 if _t.TYPE_CHECKING:
     from numpy import typing as typing
 
+    from clarray.lib import scimath
+
     from . import fft as fft
     from . import lib as lib
     from . import linalg as linalg
     from . import ndimage as ndimage
     from . import random as random
     from . import testing as testing
-    from clarray.lib import scimath
 
     emath = scimath
 else:
