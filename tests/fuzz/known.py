@@ -50,6 +50,12 @@ def ascending(edges: Any) -> bool:
     return found.size < 2 or not np.isnan(found).any() or bool(found[0] < found[1])
 
 
+def modulus_overflows(value: Any) -> bool:
+    """Whether finite complex numbers have a modulus that their dtype does not hold."""
+    with np.errstate(over="ignore"):
+        return np.iscomplexobj(value) and bool((np.isfinite(value) & np.isinf(np.abs(value))).any())
+
+
 GUARDS: dict[str, Any] = {
     "fits": fits, "tame": tame, "nonnegative": nonnegative, "small_product": small_product, "are_bools": are_bools,
     "ascending": ascending,
@@ -150,6 +156,9 @@ KNOWN: tuple[Row, ...] = (
         statement=r"\bsign\(",
         kinds="value",
         theirs=r"complex\d+\(.*(0|1)j\)",
+        when=lambda difference, statement, values: (
+            bool(statement.changes) or any(modulus_overflows(values.get(name)) for name in statement.names.reads)
+        ),
     ),
     Row(
         "polydiv leaves out leading coefficients that are close to zero: what rounds to it, or to a little beside it",
