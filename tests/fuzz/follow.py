@@ -29,7 +29,7 @@ def together(names: Iterable[str], values: Names) -> set[str]:
     found = set(names)
     written = [a for name in found for a in arrays_in(values.get(name))]
     for name, value in values.items():
-        if name[0] in "hv" and any(np.may_share_memory(a, b) for a in arrays_in(value) for b in written):
+        if name[0] in "hv" and any(a is b or np.may_share_memory(a, b) for a in arrays_in(value) for b in written):
             found.add(name)
     return found
 

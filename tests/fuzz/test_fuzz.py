@@ -229,6 +229,10 @@ MEANT = {
             "v3 = xp.copy(v1) + 1",
         ),
     ),
+    "an ndarray without elements": (
+        ("float32", [], ""),
+        ("v1 = xp.asarray(h0)", "v1.shape = (0, 1)"),
+    ),
     "a correlation with what does not vary": (
         ("int64", [0, 7, 7, 0, 1, 0, 0, 0, 0], ".reshape(3, 3)"),
         ("v1 = xp.corrcoef(xp.sinc(xp.rad2deg(v0)))", "v2 = xp.isnan(v1)"),
