@@ -36,6 +36,7 @@ from clarray import (
 )
 from clarray.array import DeviceArray, seen_as
 from clarray.explain import explain
+from clarray.expr.view import check_order
 from clarray.flat_iterator import flatiter
 from clarray.operators import binary, binary_any, in_place, matmul_in_place, power, short_calls, unary
 
@@ -88,7 +89,7 @@ def transpose(self: DeviceArray, *axes: Any) -> DeviceArray:
 
 def copy(self: DeviceArray, order: str = "C") -> DeviceArray:
     """A copy with memory of its own."""
-    return creation.copy(self, order)
+    return creation.copy(self, check_order(order))
 
 
 def __copy__(self: DeviceArray) -> DeviceArray:

@@ -209,13 +209,18 @@ def astype(
     """Converted to a dtype; see `numpy.ndarray.astype`."""
     wanted = np.dtype(dtype)
     np.empty(0, array.dtype).astype(wanted, casting=casting)  # type: ignore[call-overload] # errors
-    check_order(order)
+    order = "K" if order is None else check_order(order)
     target = device_dtype(wanted, array.device)
     if device is not None and find_device(device) is not array.device:
         return creation.asarray(array, target, order, device=device)
     if target == array.dtype:
+        copy = copy or (order == "A" and not array.flags.forc)  # unlike asarray, which takes any order for 'A'
         return array.copy(order) if copy else creation.asarray(array, order=order)
-    converted = ufunc_calls.settled(ufunc_calls.cast(array._node, target))
+    node = array._node
+    known = node.memory is not None and not node.contiguous
+    if known and (order == "A" or 0 in node.strides):  # what a pass over the elements would lay out otherwise
+        return creation.converted(array, target, order)
+    converted = ufunc_calls.settled(ufunc_calls.cast(node, target))
     return converted if order == "K" else converted.copy(order)
 
 

@@ -188,7 +188,12 @@ def _make(
             "Unable to avoid copy while creating an array as requested: "
             f"{on.capabilities.name} cannot use this array's memory; leave copy=None"
         )
-    return wrap(upload(host, wanted, on, order))
+    return wrap(upload(host, wanted, on, _order_of_copy(order, host.dtype, wanted)))
+
+
+def _order_of_copy(order: str, given: np.dtype, wanted: np.dtype) -> str:
+    """The order in which NumPy converts: 'A' is that of the operand there, and of a mere copy C or Fortran's."""
+    return "K" if order == "A" and given != wanted else order
 
 
 def _in_order(view: View, order: str) -> bool:
@@ -196,7 +201,7 @@ def _in_order(view: View, order: str) -> bool:
         return view.contiguous
     if order == "F":
         return view.f_contiguous
-    return order == "K" or view.contiguous or view.f_contiguous
+    return True  # NumPy's 'A' is any order where nothing has to be copied
 
 
 def _from_device_array(a: DeviceArray, dtype: Any, order: str, device: Any, copy: bool | None) -> DeviceArray:
@@ -216,10 +221,10 @@ def _from_device_array(a: DeviceArray, dtype: Any, order: str, device: Any, copy
         raise ValueError(
             "Unable to avoid copy while creating an array as requested: dtype or order differ; leave copy=None"
         )
-    return _copied(a, wanted, order)
+    return converted(a, wanted, _order_of_copy(order, a.dtype, wanted))
 
 
-def _copied(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
+def converted(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
     """Compute an array into memory of its own."""
     if a.dtype.kind == "c" and dtype.kind not in "bc":
         np.empty(0, a.dtype).astype(dtype)  # warns that imaginary parts are lost

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 import pickle
 import struct
+from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -368,6 +370,37 @@ def test_copies(same: Any) -> None:
 def test_pickle(host: np.ndarray) -> None:
     a = pickle.loads(pickle.dumps(clarray.array(host).T))
     np.testing.assert_array_equal(clarray.asnumpy(a), host.T)
+
+
+ORDERED: dict[str, Callable[..., Any]] = {
+    "array": lambda xp, a, order: xp.array(a, order=order),
+    "array, no copy": lambda xp, a, order: xp.array(a, copy=None, order=order),
+    "array, ndmin": lambda xp, a, order: xp.array(a, copy=None, order=order, ndmin=4),
+    "array, dtype": lambda xp, a, order: xp.array(a, "i2", order=order),
+    "asarray": lambda xp, a, order: xp.asarray(a, order=order),
+    "asarray, dtype": lambda xp, a, order: xp.asarray(a, "i2", order=order),
+    "astype": lambda xp, a, order: a.astype("i2", order=order),
+    "astype, same": lambda xp, a, order: a.astype("i4", order=order, copy=False),
+    "copy": lambda xp, a, order: a.copy(order),
+    "copy function": lambda xp, a, order: xp.copy(a, order),
+    "zeros_like": lambda xp, a, order: xp.zeros_like(a, order=order),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_orders(name: str, same: Any) -> None:
+    def body(xp: Any) -> Any:
+        a = xp.array(np.arange(24, dtype="i4").reshape(2, 3, 4))
+        views = [a, a.T, a[..., ::2], a.transpose(0, 2, 1), a.transpose(1, 0, 2)[::-1], a[0, 0, ::2], a.T[::2]]
+        views += [xp.broadcast_to(a[0], (2, 3, 4)), a[:1, :1, ::2]]
+        found = []
+        for view, order in product(views, ("A", "K", "C", "F", None)):
+            made = ORDERED[name](xp, view, order)
+            steps = [s for s, n in zip(made.strides, made.shape, strict=True) if n > 1]
+            found.append([steps, made is view, xp.may_share_memory(made, view), made.flags.writeable])
+        return found
+
+    same(body)
 
 
 def test_pickled_layouts(same: Any) -> None:

@@ -172,11 +172,6 @@ KNOWN: tuple[Row, ...] = (
         ours="nan",
     ),
     Row("tile of nothing is a view in NumPy, and a copy of anything", statement=r"tile\(", kinds="writeable"),
-    Row(
-        "order 'A' is C where the operand is not Fortran's, as NumPy's docs say; its conversions keep any order",
-        statement=r"array\(.*['\"]A['\"]",
-        kinds="layout",
-    ),
 )
 
 
