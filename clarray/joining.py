@@ -91,7 +91,9 @@ def concatenate(
 
 
 def _joined(parts: list[DeviceArray], shape: tuple[int, ...], axis: int, dtype: np.dtype) -> DeviceArray:
-    made = _new(shape, dtype, joined_strides([layout_of(part._node) for part in parts], shape), parts[0].device)
+    plain = all(part._node.memory is not None and part._node.contiguous for part in parts)  # what most parts are
+    strides = contiguous(shape) if plain else joined_strides([layout_of(part._node) for part in parts], shape)
+    made = _new(shape, dtype, strides, parts[0].device)
     rows = prod(shape[:axis])
     filled = [part for part in parts if part.size]
     if made._node.contiguous and together(rows, [part.size // rows for part in filled], dtype.itemsize):

@@ -120,7 +120,8 @@ class Moved(Side):
         ((name, value),) = made.items()
         found = self.names[name]
         same = error is None and isinstance(found, arrays) and found.dtype in (dtype, wide)
-        self.names[name] = found.astype(dtype) if same else value
+        with quiet():
+            self.names[name] = found.astype(dtype) if same else value
 
     def coarsest(self, names: Iterable[str]) -> float:
         """The epsilon that a function computes in, whatever it writes to."""
