@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import clarray
-from clarray.ops.ufuncs import supported_ufuncs
+from clarray._engine.ops.ufuncs import supported_ufuncs
 
 # The search space: this many inputs of each family, for each argument.
 INPUTS = {np.float32: 1 << 18, np.float64: 1 << 16}

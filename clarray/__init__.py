@@ -12,65 +12,65 @@ import sys as _sys
 import typing as _t
 from importlib import import_module as _import_module
 
-from clarray import subclasses as _subclasses
-from clarray.applying import *  # noqa: F403
-from clarray.array import DeviceArray as DeviceArray
-from clarray.attaching import attach_namespace as _attach_namespace
-from clarray.bits import *  # noqa: F403
-from clarray.calculus import *  # noqa: F403
-from clarray.compaction import *  # noqa: F403
-from clarray.config import HostFallbackWarning as HostFallbackWarning
-from clarray.config import config as config
-from clarray.conversion import asnumpy as asnumpy
-from clarray.creation import *  # noqa: F403
-from clarray.diagonals import *  # noqa: F403
-from clarray.dlpack import *  # noqa: F403
-from clarray.dtype_functions import *  # noqa: F403
-from clarray.files import *  # noqa: F403
-from clarray.flat_iterator import *  # noqa: F403
-from clarray.gathering import *  # noqa: F403
-from clarray.histograms import *  # noqa: F403
-from clarray.index_tables import *  # noqa: F403
-from clarray.index_tricks import *  # noqa: F403
-from clarray.indexing import *  # noqa: F403
-from clarray.inserting import *  # noqa: F403
-from clarray.inspection import *  # noqa: F403
-from clarray.interpolation import *  # noqa: F403
-from clarray.joining import *  # noqa: F403
-from clarray.kernels import *  # noqa: F403
-from clarray.logic import *  # noqa: F403
-from clarray.manipulation import *  # noqa: F403
-from clarray.nanfunctions import *  # noqa: F403
-from clarray.numpy_names import *  # noqa: F403
-from clarray.numpy_ufuncs import *  # noqa: F403
-from clarray.padding import *  # noqa: F403
-from clarray.polynomial_object import *  # noqa: F403
-from clarray.polynomials import *  # noqa: F403
-from clarray.printing import *  # noqa: F403
-from clarray.products import *  # noqa: F403
-from clarray.quantiles import *  # noqa: F403
-from clarray.reductions import *  # noqa: F403
-from clarray.repeating import *  # noqa: F403
-from clarray.requirements import *  # noqa: F403
-from clarray.runtime import DeviceLostError as DeviceLostError
-from clarray.runtime import devices as devices
-from clarray.runtime import use_device as _use_device
-from clarray.runtime.profile import profile as profile
-from clarray.scans import *  # noqa: F403
-from clarray.selecting import *  # noqa: F403
-from clarray.sequences import *  # noqa: F403
-from clarray.sets import *  # noqa: F403
-from clarray.settings import reset as reset
-from clarray.settings import show_config as show_config
-from clarray.settings import synchronize as synchronize
-from clarray.sharing import *  # noqa: F403
-from clarray.sorting import *  # noqa: F403
-from clarray.sources import *  # noqa: F403
-from clarray.splitting import *  # noqa: F403
-from clarray.statistics import *  # noqa: F403
-from clarray.stencils import *  # noqa: F403
-from clarray.tapers import *  # noqa: F403
-from clarray.version import __version__ as __version__
+from clarray._api import subclasses as _subclasses
+from clarray._api.array_api import *  # noqa: F403
+from clarray._api.attaching import attach_namespace as _attach_namespace
+from clarray._api.dlpack import *  # noqa: F403
+from clarray._api.dtype_functions import *  # noqa: F403
+from clarray._api.numpy_names import *  # noqa: F403
+from clarray._api.numpy_ufuncs import *  # noqa: F403
+from clarray._api.settings import reset as reset
+from clarray._api.settings import show_config as show_config
+from clarray._api.settings import synchronize as synchronize
+from clarray._core.conversion import asnumpy as asnumpy
+from clarray._core.creation import *  # noqa: F403
+from clarray._core.device_array import DeviceArray as DeviceArray
+from clarray._core.host_policy import HostFallbackWarning as HostFallbackWarning
+from clarray._core.host_policy import config as config
+from clarray._core.printing import *  # noqa: F403
+from clarray._core.sharing import *  # noqa: F403
+from clarray._engine.runtime import DeviceLostError as DeviceLostError
+from clarray._engine.runtime import devices as devices
+from clarray._engine.runtime import use_device as _use_device
+from clarray._engine.runtime.profiling import profile as profile
+from clarray._engine.version import __version__ as __version__
+from clarray._numpy.creation.files import *  # noqa: F403
+from clarray._numpy.creation.from_data import *  # noqa: F403
+from clarray._numpy.creation.requiring import *  # noqa: F403
+from clarray._numpy.creation.sequences import *  # noqa: F403
+from clarray._numpy.indexing.diagonals import *  # noqa: F403
+from clarray._numpy.indexing.flat_iterator import *  # noqa: F403
+from clarray._numpy.indexing.gathering import *  # noqa: F403
+from clarray._numpy.indexing.index_tables import *  # noqa: F403
+from clarray._numpy.indexing.index_tricks import *  # noqa: F403
+from clarray._numpy.indexing.masking import *  # noqa: F403
+from clarray._numpy.indexing.selecting import *  # noqa: F403
+from clarray._numpy.indexing.subscripts import *  # noqa: F403
+from clarray._numpy.kernels.kernels import *  # noqa: F403
+from clarray._numpy.manipulation.applying import *  # noqa: F403
+from clarray._numpy.manipulation.inserting import *  # noqa: F403
+from clarray._numpy.manipulation.joining import *  # noqa: F403
+from clarray._numpy.manipulation.padding import *  # noqa: F403
+from clarray._numpy.manipulation.repeating import *  # noqa: F403
+from clarray._numpy.manipulation.shapes import *  # noqa: F403
+from clarray._numpy.manipulation.splitting import *  # noqa: F403
+from clarray._numpy.math.bits import *  # noqa: F403
+from clarray._numpy.math.calculus import *  # noqa: F403
+from clarray._numpy.math.convolution import *  # noqa: F403
+from clarray._numpy.math.interpolation import *  # noqa: F403
+from clarray._numpy.math.logic import *  # noqa: F403
+from clarray._numpy.math.window_functions import *  # noqa: F403
+from clarray._numpy.products.products import *  # noqa: F403
+from clarray._numpy.reduction.nanfunctions import *  # noqa: F403
+from clarray._numpy.reduction.reductions import *  # noqa: F403
+from clarray._numpy.reduction.scans import *  # noqa: F403
+from clarray._numpy.sorting.sets import *  # noqa: F403
+from clarray._numpy.sorting.sorting import *  # noqa: F403
+from clarray._numpy.statistics.averages import *  # noqa: F403
+from clarray._numpy.statistics.histograms import *  # noqa: F403
+from clarray._numpy.statistics.quantiles import *  # noqa: F403
+from clarray.lib.polynomial_object import *  # noqa: F403
+from clarray.lib.polynomials import *  # noqa: F403
 
 device = _use_device
 _attach_namespace(_sys.modules[__name__])

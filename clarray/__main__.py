@@ -9,10 +9,10 @@ import sys
 def main() -> int:
     """Run the command that the first argument names."""
     if sys.argv[1:2] == ["tune"]:
-        from clarray.tune import main as tune
+        from clarray._api.tune import main as tune
 
         return tune(sys.argv[2:])
-    from clarray.demo import main as demo
+    from clarray._api.demo import main as demo
 
     return demo()
 

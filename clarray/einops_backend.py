@@ -11,11 +11,11 @@ from typing import Any
 
 from einops._backends import NumpyBackend
 
-from clarray.array import DeviceArray
-from clarray.conversion import asnumpy
-from clarray.creation import array
-from clarray.manipulation import broadcast_to
-from clarray.sequences import arange
+from clarray._core.conversion import asnumpy
+from clarray._core.creation import array
+from clarray._core.device_array import DeviceArray
+from clarray._numpy.creation.sequences import arange
+from clarray._numpy.manipulation.shapes import broadcast_to
 
 __all__ = ["ClarrayBackend"]
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.composing import Operand, applied, chosen
-from clarray.creation import as_array
-from clarray.expr import build
-from clarray.expr.node import Node
-from clarray.hostdata import device_dtype
-from clarray.operands import scalar_node, weak_type
-from clarray.ops.special import builtin_loop, i0_loop
-from clarray.ufunc_calls import cast, device_of_operands, settled
+from clarray._core.composing import Operand, applied, chosen
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import device_dtype
+from clarray._core.operands import scalar_node, weak_type
+from clarray._core.ufunc_calls import cast, device_of_operands, settled
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.special import builtin_loop, i0_loop
 
 __all__ = [
     "entr",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy.testing as _testing
 
-from clarray.array import DeviceArray as _DeviceArray
+from clarray._core.device_array import DeviceArray as _DeviceArray
 
 __all__ = list(_testing.__all__)
 

@@ -10,51 +10,51 @@ import importlib
 import inspect
 from pathlib import Path
 
-from clarray.ops.ufuncs import supported_ufuncs, unsupported
+from clarray._engine.ops.ufuncs import supported_ufuncs, unsupported
 
 CHAPTERS = {
-    "creation": "Making arrays",
-    "sources": "Arrays from functions, iterators, buffers and text",
-    "sequences": "Ranges and grids",
-    "indexing": "Reading and writing elements",
-    "flat_iterator": "All elements on one axis",
-    "index_tables": "Arrays of indices",
-    "index_tricks": "Ranges written as indices",
-    "diagonals": "Diagonals and triangles",
-    "manipulation": "Shapes and views",
-    "joining": "Joining",
-    "splitting": "Splitting",
-    "repeating": "Shifting and repeating",
-    "padding": "Borders",
-    "inserting": "Inserting and trimming",
-    "applying": "Functions of your own",
-    "bits": "Packing bits",
-    "requirements": "Arrays with a layout",
-    "selecting": "Choosing between values",
-    "reductions": "Reductions",
-    "nanfunctions": "Reductions that skip NaN",
-    "scans": "Running sums, differences",
-    "compaction": "Choosing by a mask",
-    "gathering": "Choosing by number",
-    "sorting": "Sorting and searching",
-    "quantiles": "Order statistics",
-    "sets": "Sets",
-    "histograms": "Counting",
-    "statistics": "Weighted means, covariances",
-    "products": "Products",
-    "stencils": "Convolution",
-    "sharing": "Shared memory",
-    "dlpack": "Arrays of other libraries",
-    "files": "Arrays in files",
-    "printing": "Arrays as text",
-    "calculus": "Slopes and angles",
-    "interpolation": "Interpolation",
-    "polynomials": "Polynomials",
-    "polynomial_object": "Polynomials as objects",
-    "tapers": "Windows of signals",
-    "logic": "Comparing arrays, tests of elements",
-    "dtype_functions": "Dtypes",
-    "numpy_names": "NumPy's types, constants and settings",
+    "_core.creation": "Making arrays",
+    "_numpy.creation.from_data": "Arrays from functions, iterators, buffers and text",
+    "_numpy.creation.sequences": "Ranges and grids",
+    "_numpy.indexing.subscripts": "Reading and writing elements",
+    "_numpy.indexing.flat_iterator": "All elements on one axis",
+    "_numpy.indexing.index_tables": "Arrays of indices",
+    "_numpy.indexing.index_tricks": "Ranges written as indices",
+    "_numpy.indexing.diagonals": "Diagonals and triangles",
+    "_numpy.manipulation.shapes": "Shapes and views",
+    "_numpy.manipulation.joining": "Joining",
+    "_numpy.manipulation.splitting": "Splitting",
+    "_numpy.manipulation.repeating": "Shifting and repeating",
+    "_numpy.manipulation.padding": "Borders",
+    "_numpy.manipulation.inserting": "Inserting and trimming",
+    "_numpy.manipulation.applying": "Functions of your own",
+    "_numpy.math.bits": "Packing bits",
+    "_numpy.creation.requiring": "Arrays with a layout",
+    "_numpy.indexing.selecting": "Choosing between values",
+    "_numpy.reduction.reductions": "Reductions",
+    "_numpy.reduction.nanfunctions": "Reductions that skip NaN",
+    "_numpy.reduction.scans": "Running sums, differences",
+    "_numpy.indexing.masking": "Choosing by a mask",
+    "_numpy.indexing.gathering": "Choosing by number",
+    "_numpy.sorting.sorting": "Sorting and searching",
+    "_numpy.statistics.quantiles": "Order statistics",
+    "_numpy.sorting.sets": "Sets",
+    "_numpy.statistics.histograms": "Counting",
+    "_numpy.statistics.averages": "Weighted means, covariances",
+    "_numpy.products.products": "Products",
+    "_numpy.math.convolution": "Convolution",
+    "_core.sharing": "Shared memory",
+    "_api.dlpack": "Arrays of other libraries",
+    "_numpy.creation.files": "Arrays in files",
+    "_core.printing": "Arrays as text",
+    "_numpy.math.calculus": "Slopes and angles",
+    "_numpy.math.interpolation": "Interpolation",
+    "lib.polynomials": "Polynomials",
+    "lib.polynomial_object": "Polynomials as objects",
+    "_numpy.math.window_functions": "Windows of signals",
+    "_numpy.math.logic": "Comparing arrays, tests of elements",
+    "_api.dtype_functions": "Dtypes",
+    "_api.numpy_names": "NumPy's types, constants and settings",
 }
 KINDS = {"b": "bool", "i": "integers", "u": "unsigned", "f": "floats", "c": "complex"}
 
@@ -121,7 +121,7 @@ Not supported, and why:
 def write(folder: Path) -> None:
     """Write the pages, leaving alone those that would not change (Sphinx rebuilds by date)."""
     folder.mkdir(exist_ok=True)
-    pages = {name: chapter(name, title) for name, title in CHAPTERS.items()}
+    pages = {name.rpartition(".")[2]: chapter(name, title) for name, title in CHAPTERS.items()}
     pages["ufuncs"] = ufuncs()
     for name, text in pages.items():
         path = folder / f"{name}.rst"

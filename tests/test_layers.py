@@ -1,62 +1,79 @@
-"""Imports go downwards only, one layer wraps pyopencl, and no file grows out of hand."""
+"""Imports go downwards only and in no circle, one layer wraps pyopencl, and no file grows out of hand."""
 
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "clarray"
 
-# Top to bottom. A module belongs to the longest prefix listed; a top-level module that is not
-# listed is one of NumPy's chapters, in the array layer. A layer imports itself and what is below.
-LAYERS = [
-    ("", "__init__", "__main__", "demo"),
-    ("array", "methods", "protocols", "chapter"),
-    ("evaluate",),
-    ("codegen",),
-    ("plan",),
-    ("expr",),
-    ("ops",),
-    ("codegen.ctype",),
-    ("ops.dtypes",),
-    ("runtime",),
-    ("config", "errors", "version"),
+# Bottom to top. A module belongs to the longest prefix listed, and imports its own floor and those below; what one
+# line lists does not know of each other.
+FLOORS: list[tuple[str, ...]] = [
+    ("_engine.version",),
+    ("_engine.ops", "_engine.runtime"),
+    ("_engine.expr",),
+    ("_engine.codegen",),
+    ("policy",),  # an algorithm's, in its folder: the tables of tuning are made of them
+    ("_engine.tuning",),
+    ("_engine.launch",),
+    ("_engine.fused.elementwise",),
+    ("_engine.fused.reduce", "_engine.fused.compact"),
+    ("_engine.evaluate",),
+    ("_engine.algorithms",),
+    ("_core",),
+    ("_numpy",),
+    ("linalg",),
+    ("fft", "ndimage", "random", "special", "lib", "testing"),
+    ("_api", "einops_backend"),
+    ("clarray", "__main__"),
 ]
-# Below, and yet not to be touched: these stay plain values that need no device.
-FORBIDDEN = {layer: {"runtime"} for layer in ("ops", "ops.dtypes", "expr", "codegen", "codegen.ctype")}
-# __array_function__ finds clarray's function by NumPy's name, when it is called.
-ALLOWED = {("protocols", "clarray")}
+RANK = {prefix: rank for rank, floor in enumerate(FLOORS) for prefix in floor}
+# Within the folder of an algorithm, by the beginning of a file's name.
+STAGES = ("policy", "plan", "source", "launch")
+# These stay plain values that need no device, whatever lies below them.
+PURE_FLOORS = {"_engine.ops", "_engine.expr", "_engine.codegen", "_engine.tuning"}
+PURE_STAGES = {"policy", "plan", "source"}
+DEVICE = {"_engine.runtime", "_engine.launch"}
 ONLY_IN_RUNTIME = {"pyopencl"}
+ENTRIES = 12  # of clarray/, beside __init__.py, __main__.py and py.typed
 LONGEST = 500
 
-RANK = {prefix: rank for rank, layer in enumerate(LAYERS) for prefix in layer}
-SOURCES = sorted(PACKAGE.rglob("*.py"))
+FILES = {
+    ".".join(p.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__").replace("__init__", "clarray"): p
+    for p in sorted(PACKAGE.rglob("*.py"))
+}
 
 
-def layer_of(module: str) -> str:
+def stage_of(module: str) -> str | None:
+    """Give the stage of a file of an algorithm's, None for any other module."""
+    if not module.startswith(("_engine.fused.", "_engine.algorithms.")):
+        return None
+    return next((stage for stage in STAGES if module.rpartition(".")[2].startswith(stage)), None)
+
+
+def floor_of(module: str) -> str:
     """Give the listed prefix that a module (without the leading `clarray.`) belongs to."""
+    if stage_of(module) == "policy":
+        return "policy"
     parts = module.split(".")
-    for length in range(len(parts), 0, -1):
-        prefix = ".".join(parts[:length])
-        if prefix in RANK:
-            return prefix
-    return "chapter"
-
-
-def module_name(path: Path) -> str:
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+    prefixes = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    found = next((prefix for prefix in prefixes if prefix in RANK), None)
+    assert found is not None, f"{module} is on no floor: list it in FLOORS"
+    return found
 
 
 def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
-def imports(tree: ast.AST, package: list[str]) -> list[tuple[int, str]]:
-    """Line and dotted name of every import that runs, those inside functions included."""
+def imported(tree: ast.AST) -> list[tuple[int, str]]:
+    """Line and dotted name of every import that runs: those in functions, and modules named in strings, included."""
     found: list[tuple[int, str]] = []
     for node in ast.iter_child_nodes(tree):
         if is_type_checking(node):
@@ -64,45 +81,94 @@ def imports(tree: ast.AST, package: list[str]) -> list[tuple[int, str]]:
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            base = [*base, *(node.module or "").split(".")]
-            source = ".".join(part for part in base if part)
-            found += [(node.lineno, f"{source}.{alias.name}") for alias in node.names]
+            assert node.level == 0, f"line {node.lineno}: a relative import"
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if node.value.removeprefix("clarray.") in FILES and node.value.startswith("clarray."):
+                found.append((node.lineno, node.value))
         else:
-            found += imports(node, package)
+            found += imported(node)
     return found
 
 
-def own_target(name: str) -> str | None:
-    """Give the imported module without `clarray.`, or None for what is not ours.
-
-    `from clarray.expr import view` and `from clarray.expr.view import View` both lead to expr.view;
-    names that are no module do not matter to layer_of, which looks for the longest listed prefix.
-    """
-    if name != "clarray" and not name.startswith("clarray."):
+def own_module(name: str) -> str | None:
+    """Give the module of clarray that an imported name lies in, without `clarray.`; None for what is not ours."""
+    if name.split(".")[0] != "clarray" or name.startswith("clarray.templates"):
         return None
     rest = name.removeprefix("clarray").lstrip(".")
-    first = rest.split(".")[0]
-    exists = (PACKAGE / first).is_dir() or (PACKAGE / f"{first}.py").exists()
-    return rest if exists else ""
+    while rest and rest not in FILES:
+        rest = rest.rpartition(".")[0]
+    return rest or "clarray"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=[str(p.relative_to(ROOT)) for p in SOURCES])
-def test_imports_go_downwards(path: Path) -> None:
-    module = module_name(path)
-    layer = layer_of(module)
-    package = ["clarray", *path.relative_to(PACKAGE).parts[:-1]]
+@cache
+def imports_of(module: str) -> tuple[tuple[int, str], ...]:
+    """Line and name of all that a module imports."""
+    return tuple(imported(ast.parse(FILES[module].read_text())))
+
+
+def may_import(module: str, target: str) -> bool:
+    here, there = floor_of(module), floor_of(target)
+    if here != there:
+        return RANK[there] < RANK[here]
+    ours, theirs = stage_of(module), stage_of(target)
+    return ours is None or theirs is None or STAGES.index(theirs) <= STAGES.index(ours)
+
+
+def is_pure(module: str) -> bool:
+    return floor_of(module) in PURE_FLOORS or stage_of(module) in PURE_STAGES
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_imports_go_downwards(module: str) -> None:
     wrong = []
-    for line, name in imports(ast.parse(path.read_text()), package):
-        if name.split(".")[0] in ONLY_IN_RUNTIME and layer != "runtime":
-            wrong.append(f"line {line}: only clarray.runtime imports {name}")
-        target = own_target(name)
-        if target is None or target.startswith("templates") or (layer, name) in ALLOWED:
+    for line, name in imports_of(module):
+        if name.split(".")[0] in ONLY_IN_RUNTIME and floor_of(module) != "_engine.runtime":
+            wrong.append(f"line {line}: only clarray._engine.runtime imports {name}")
+        target = own_module(name)
+        if target is None or target == module:
             continue
-        below = layer_of(target) if target else ""
-        if RANK[below] < RANK[layer] or below in FORBIDDEN.get(layer, ()):
-            wrong.append(f"line {line}: {layer or 'clarray'} may not import {name}")
+        if not may_import(module, target):
+            wrong.append(f"line {line}: {module} may not import {name}")
+        if is_pure(module) and (floor_of(target) in DEVICE or stage_of(target) == "launch"):
+            wrong.append(f"line {line}: {module} needs no device, and may not import {name}")
     assert not wrong, "\n".join(wrong)
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Give the modules that import each other in a circle: what is left when those without imports are taken away."""
+    graph = {module: targets & graph.keys() for module, targets in graph.items()}
+    while True:
+        leaves = {module for module, targets in graph.items() if not targets}
+        used = set().union(*graph.values()) if graph else set()
+        leaves |= graph.keys() - used
+        if not leaves:
+            return [[module, *sorted(targets)] for module, targets in graph.items()]
+        graph = {module: targets - leaves for module, targets in graph.items() if module not in leaves}
+
+
+def test_imports_make_no_circle() -> None:
+    graph = {
+        module: {t for _, name in imports_of(module) if (t := own_module(name)) not in (None, module)}
+        for module in FILES
+    }
+    assert circles(graph) == []
+
+
+def test_circles_are_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"], ["c", "b"]]
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_the_package_is_small_at_the_top() -> None:
+    entries = {p.name for p in PACKAGE.iterdir()} - {"__init__.py", "__main__.py", "py.typed", "__pycache__"}
+    assert len(entries) <= ENTRIES
+
+
+def test_no_module_has_the_name_of_a_function() -> None:
+    """`clarray.array` is a function: a module of this name would be what type checkers see."""
+    outside = [module for module in FILES if not module.startswith("_engine.")]
+    assert [m for m in outside if callable(getattr(np, m.rpartition(".")[2], None))] == []
 
 
 def test_no_file_is_long() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from clarray.creation import device_for
-from clarray.expr.view import MAX_DIMENSIONS
-from clarray.ops.dtypes import DTYPES
-from clarray.runtime import Device, current_device, devices
+from clarray._core.creation import device_for
+from clarray._engine.expr.view import MAX_DIMENSIONS
+from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.runtime import Device, current_device, devices
 
 __all__ = ["__array_api_version__", "__array_namespace_info__"]
 

@@ -13,32 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from clarray import (
-    compaction,
-    construction,
-    conversion,
-    creation,
-    dlpack,
-    files,
-    gathering,
-    indexing,
-    layout_flags,
-    manipulation,
-    printing,
-    products,
-    protocols,
-    reductions,
-    reinterpreting,
-    repeating,
-    scans,
-    selecting,
-    sorting,
-)
-from clarray.array import DeviceArray, seen_as
-from clarray.explain import explain
-from clarray.expr.view import check_order
-from clarray.flat_iterator import flatiter
-from clarray.operators import binary, binary_any, in_place, matmul_in_place, power, short_calls, unary
+from clarray._api import dlpack, protocols
+from clarray._api.explain import explain
+from clarray._api.operators import binary, binary_any, in_place, matmul_in_place, power, short_calls, unary
+from clarray._core import construction, conversion, creation, layout_flags, printing, reinterpreting
+from clarray._core.device_array import DeviceArray, seen_as
+from clarray._engine.expr.view import check_order
+from clarray._numpy.creation import files
+from clarray._numpy.indexing import gathering, masking, selecting, subscripts
+from clarray._numpy.indexing.flat_iterator import flatiter
+from clarray._numpy.manipulation import repeating, shapes
+from clarray._numpy.products import products
+from clarray._numpy.reduction import reductions, scans
+from clarray._numpy.sorting import sorting
 
 __all__: list[str] = []
 
@@ -78,13 +65,13 @@ def _operators() -> dict[str, Callable[..., Any]]:
 def reshape(self: DeviceArray, *shape: Any, order: str = "C", copy: bool | None = None) -> DeviceArray:
     """Another shape, as a view where possible; see `clarray.reshape`."""
     wanted = shape[0] if len(shape) == 1 else shape
-    return manipulation.reshape(self, wanted, order, copy=copy)
+    return shapes.reshape(self, wanted, order, copy=copy)
 
 
 def transpose(self: DeviceArray, *axes: Any) -> DeviceArray:
     """Permuted axes, as a view."""
     wanted = axes[0] if len(axes) == 1 else (axes or None)
-    return manipulation.transpose(self, wanted)
+    return shapes.transpose(self, wanted)
 
 
 def copy(self: DeviceArray, order: str = "C") -> DeviceArray:
@@ -102,12 +89,12 @@ def __deepcopy__(self: DeviceArray, memo: Any) -> DeviceArray:
 
 def fill(self: DeviceArray, value: Any) -> None:
     """Set every element."""
-    indexing.setitem(self, ..., value)
+    subscripts.setitem(self, ..., value)
 
 
 def compress(self: DeviceArray, condition: Any, axis: Any = None, out: Any = None) -> DeviceArray:
     """The elements, or the slices along an axis, where a condition holds."""
-    return compaction.compress(condition, self, axis, out)
+    return masking.compress(condition, self, axis, out)
 
 
 def put(self: DeviceArray, indices: Any, values: Any, mode: str = "raise") -> None:
@@ -143,7 +130,7 @@ def dumps(self: DeviceArray) -> bytes:
 
 def setfield(self: DeviceArray, val: Any, dtype: Any, offset: int = 0) -> None:
     """Write to the part of every element that `getfield` gives."""
-    indexing.setitem(reinterpreting.getfield(self, dtype, offset), ..., val)
+    subscripts.setitem(reinterpreting.getfield(self, dtype, offset), ..., val)
 
 
 def resize(self: DeviceArray, *new_shape: Any, refcheck: bool = True) -> None:
@@ -216,14 +203,14 @@ _METHODS: dict[str, Any] = {
     "std": reductions.std, "argmax": reductions.argmax, "argmin": reductions.argmin,
     "cumsum": scans.cumsum, "cumprod": scans.cumprod,
     # choosing, sorting, products, values
-    "compress": compress, "nonzero": compaction.nonzero, "take": gathering.take, "put": put, "choose": selecting.choose,
+    "compress": compress, "nonzero": masking.nonzero, "take": gathering.take, "put": put, "choose": selecting.choose,
     "sort": sorting.sort_in_place, "argsort": sorting.argsort, "partition": sorting.partition_in_place,
     "argpartition": sorting.argpartition, "searchsorted": sorting.searchsorted,
     "dot": products.dot, "trace": products.trace,
     "clip": clip, "round": selecting.round, "conj": conj, "conjugate": conj, "repeat": repeating.repeat,
     # shape and memory
-    "reshape": reshape, "ravel": manipulation.ravel, "flatten": manipulation.flatten, "transpose": transpose,
-    "swapaxes": manipulation.swapaxes, "squeeze": manipulation.squeeze, "diagonal": manipulation.diagonal,
+    "reshape": reshape, "ravel": shapes.ravel, "flatten": shapes.flatten, "transpose": transpose,
+    "swapaxes": shapes.swapaxes, "squeeze": shapes.squeeze, "diagonal": shapes.diagonal,
     "copy": copy, "astype": conversion.astype, "fill": fill, "view": reinterpreting.view,
     "getfield": reinterpreting.getfield, "setfield": setfield, "byteswap": reinterpreting.byteswap, "resize": resize,
     "setflags": layout_flags.setflags, "to_device": to_device,
@@ -231,8 +218,8 @@ _METHODS: dict[str, Any] = {
     "get": conversion.asnumpy, "item": conversion.item, "tolist": tolist, "tobytes": tobytes,
     "tofile": files.to_file, "dump": files.dump, "dumps": dumps, "explain": explain,
     # Python's protocols
-    "__getitem__": indexing.getitem, "__setitem__": indexing.setitem, "__delitem__": __delitem__,
-    "__iter__": indexing.iterate, "__contains__": __contains__, "__copy__": __copy__, "__deepcopy__": __deepcopy__,
+    "__getitem__": subscripts.getitem, "__setitem__": subscripts.setitem, "__delitem__": __delitem__,
+    "__iter__": subscripts.iterate, "__contains__": __contains__, "__copy__": __copy__, "__deepcopy__": __deepcopy__,
     "__float__": __float__, "__int__": __int__, "__complex__": __complex__, "__bool__": conversion.truth,
     "__index__": conversion.as_index, "__round__": conversion.round_scalar, "__format__": conversion.format_array,
     "__repr__": __repr__, "__str__": __str__, "__bytes__": tobytes, "__reduce__": __reduce__,
@@ -258,10 +245,10 @@ def _set_flat(self: DeviceArray, value: Any) -> None:
 
 
 _PROPERTIES: dict[str, tuple[Any, Any, str]] = {
-    "T": (manipulation.transpose, None, "The transpose, as a view."),
-    "mT": (manipulation.matrix_transpose, None, "The transpose of the last two axes, as a view."),
-    "real": (manipulation.real, manipulation.set_real, "The real part, as a view."),
-    "imag": (manipulation.imag, manipulation.set_imag, "The imaginary part: a view, or of reals read-only zeros."),
+    "T": (shapes.transpose, None, "The transpose, as a view."),
+    "mT": (shapes.matrix_transpose, None, "The transpose of the last two axes, as a view."),
+    "real": (shapes.real, shapes.set_real, "The real part, as a view."),
+    "imag": (shapes.imag, shapes.set_imag, "The imaginary part: a view, or of reals read-only zeros."),
     "flat": (flatiter, _set_flat, "The elements on one axis, in C order: to be indexed, written and gone through."),
     "flags": (layout_flags.Flags, None, "Memory layout and whether it may be written, as NumPy's ``flags``."),
     "data": (_data, None, _data.__doc__ or ""),

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray.conversion import asnumpy
-from clarray.creation import array, asarray, zeros
-from clarray.runtime import devices, use_device
-from clarray.settings import synchronize
-from clarray.version import __version__
+from clarray._api.settings import synchronize
+from clarray._core.conversion import asnumpy
+from clarray._core.creation import array, asarray, zeros
+from clarray._engine.runtime import devices, use_device
+from clarray._engine.version import __version__
 
 SAMPLE_ELEMENTS = {"gpu": 1 << 28, "accelerator": 1 << 26, "cpu": 1 << 25}
 SAMPLE_COLUMNS = 4096

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray, wrap
-from clarray.conversion import asnumpy, host_array
-from clarray.creation import asarray, device_for
-from clarray.hostdata import device_dtype, share, upload
-from clarray.runtime import devices
+from clarray._core.conversion import asnumpy, host_array
+from clarray._core.creation import asarray, device_for
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype, share, upload
+from clarray._engine.runtime import devices
 
 __all__ = ["from_dlpack"]
 

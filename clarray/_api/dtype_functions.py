@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy import isdtype, issubdtype, promote_types, typename
 
-from clarray.array import DeviceArray
+from clarray._core.device_array import DeviceArray
 
 __all__ = [
     "can_cast", "common_type", "finfo", "iscomplexobj", "isdtype", "isrealobj", "isscalar", "issubdtype",

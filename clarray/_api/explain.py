@@ -10,11 +10,11 @@ from dataclasses import fields
 from typing import Any
 from weakref import ref
 
-from clarray.array import DeviceArray
-from clarray.evaluate import device_of, prepare, state_of
-from clarray.evaluate.state import DeviceState, Launch
-from clarray.expr.build import Selecting, pass_on, selected
-from clarray.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
+from clarray._core.device_array import DeviceArray
+from clarray._engine.evaluate import device_of, prepare, state_of
+from clarray._engine.expr.build import Selecting, pass_on, selected
+from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
+from clarray._engine.launch.kernel_cache import DeviceState, Launch
 
 __all__ = ["explain"]
 

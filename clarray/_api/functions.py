@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from clarray import protocols
-from clarray.array import DeviceArray
-from clarray.gufuncs import generalized
-from clarray.ops.ufuncs import supported_ufuncs
+from clarray._api import protocols
+from clarray._core.device_array import DeviceArray
+from clarray._engine.ops.ufuncs import supported_ufuncs
+from clarray._numpy.products.gufuncs import generalized
 
 
 class UFunc:

@@ -80,8 +80,8 @@ from numpy import (
     ushort,
 )  # fmt: skip
 
-from clarray.array import DeviceArray as ndarray  # noqa: N813 - NumPy's name
-from clarray.functions import UFunc as ufunc  # noqa: N813 - NumPy's name
+from clarray._api.functions import UFunc as ufunc  # noqa: N813 - NumPy's name
+from clarray._core.device_array import DeviceArray as ndarray  # noqa: N813 - NumPy's name
 
 __all__ = [
     "False_", "ScalarType", "True_", "base_repr", "binary_repr", "bool", "bool_", "byte", "cdouble", "complex64",

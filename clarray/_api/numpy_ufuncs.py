@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clarray.functions import ufuncs_by_name
+from clarray._api.functions import ufuncs_by_name
 
 _found = ufuncs_by_name()
 globals().update(_found)

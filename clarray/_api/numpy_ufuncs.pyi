@@ -1,8 +1,8 @@
-# Written by tests/typing/stubs.py from what clarray.attaching attaches: do not edit.
+# Written by tests/typing/stubs.py from what clarray._api.attaching attaches: do not edit.
 from typing import Any
 
-from clarray.array import DeviceArray
-from clarray.functions import UFunc
+from clarray._core.device_array import DeviceArray
+from clarray._api.functions import UFunc
 
 class _OfTwo(UFunc):
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[DeviceArray, DeviceArray]: ...  # type: ignore[override]

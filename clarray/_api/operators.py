@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarray import gufuncs, ufunc_calls
-from clarray.array import wrap
-from clarray.expr import build
-from clarray.expr.node import EAGER, constant
-from clarray.expr.view import broadcast_shapes
-from clarray.hostdata import device_dtype
-from clarray.operands import Manner, NotNumbers, manner_of, scalar_node, scalar_value
-from clarray.ops.promotion import resolve
-from clarray.ops.ufuncs import Loop, find_loop, supported_ufuncs
-from clarray.protocols import array_ufunc
+from clarray._api.protocols import array_ufunc
+from clarray._core import ufunc_calls
+from clarray._core.device_array import wrap
+from clarray._core.host_data import device_dtype
+from clarray._core.operands import Manner, NotNumbers, manner_of, scalar_node, scalar_value
+from clarray._engine.expr import build
+from clarray._engine.expr.node import EAGER, constant
+from clarray._engine.expr.view import broadcast_shapes
+from clarray._engine.ops.promotion import resolve
+from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
+from clarray._numpy.products import gufuncs
 
 if TYPE_CHECKING:
-    from clarray.array import DeviceArray
+    from clarray._core.device_array import DeviceArray
 
 __all__ = ["binary", "binary_any", "in_place", "matmul_in_place", "power", "short_calls", "unary"]
 

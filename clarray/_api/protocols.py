@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from clarray import creation, folds, gufuncs, reduce_calls, special, ufunc_calls
-from clarray.array import DeviceArray
-from clarray.fallback import on_host
-from clarray.inspection import VERSIONS
-from clarray.operands import Manner, manner_of
-from clarray.ops.ufuncs import supported_ufuncs
-from clarray.runtime import current_device, use_device
+from clarray import special
+from clarray._api.array_api import VERSIONS
+from clarray._core import creation, ufunc_calls
+from clarray._core.device_array import DeviceArray
+from clarray._core.fallback import on_host
+from clarray._core.operands import Manner, manner_of
+from clarray._engine.ops.ufuncs import supported_ufuncs
+from clarray._engine.runtime import current_device, use_device
+from clarray._numpy.products import gufuncs
+from clarray._numpy.reduction import accumulations, reduce_calls
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -37,13 +40,13 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     if method == "__call__":
         return ufunc_calls.call(ufunc, inputs, **kwargs)
     if method == "outer":
-        return folds.outer(ufunc, *inputs, **kwargs)
+        return accumulations.outer(ufunc, *inputs, **kwargs)
     out = kwargs.get("out")
     if isinstance(out, tuple):
         kwargs = {**kwargs, "out": out[0]}
     if method == "reduce":
         return reduce_calls.ufunc_reduce(ufunc, *inputs, **kwargs)
-    return getattr(folds, method)(ufunc, *inputs, **kwargs)
+    return getattr(accumulations, method)(ufunc, *inputs, **kwargs)
 
 
 def _listed(out: Any) -> tuple[Any, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarray import runtime
-from clarray.config import config
-from clarray.evaluate import state_of
-from clarray.evaluate.kept import place_of
-from clarray.evaluate.state import forget
-from clarray.plan.tuning.search import ALGORITHMS
-from clarray.runtime import current_device, devices, find_device
+from clarray._core.host_policy import config
+from clarray._engine import runtime
+from clarray._engine.evaluate import state_of
+from clarray._engine.launch.kernel_cache import forget
+from clarray._engine.launch.tuned_files import place_of
+from clarray._engine.runtime import current_device, devices, find_device
+from clarray._engine.tuning.search_space import ALGORITHMS
 
 
 def synchronize(device: Any = None) -> None:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-import clarray.attaching  # noqa: F401 - the methods that KeepsClass wraps must be there
-from clarray.array import DeviceArray, seen_as
-from clarray.conversion import portable
-from clarray.creation import array as new_array
-from clarray.reinterpreting import dtype_and_class
+import clarray._api.attaching  # noqa: F401 - the methods that KeepsClass wraps must be there
+from clarray._core.conversion import portable
+from clarray._core.creation import array as new_array
+from clarray._core.device_array import DeviceArray, seen_as
+from clarray._core.reinterpreting import dtype_and_class
 
 # Methods and properties that give arrays of the elements, which keep the class.
 _METHODS = (

@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from clarray.conversion import asnumpy
-from clarray.evaluate import state_of
-from clarray.evaluate.kept import forget, keep, kept_of, place_of
-from clarray.plan.tuning.kept import Kept
-from clarray.plan.tuning.policy import Policies
-from clarray.plan.tuning.search import ALGORITHMS, kind_of, search_space
-from clarray.plan.tuning.select import select
-from clarray.runtime import Device, use_device
-from clarray.tune_workloads import Workload, workloads
+from clarray._api.tune_workloads import Workload, workloads
+from clarray._core.conversion import asnumpy
+from clarray._engine.evaluate import state_of
+from clarray._engine.launch.tuned_files import forget, keep, kept_of, place_of
+from clarray._engine.runtime import Device, use_device
+from clarray._engine.tuning.policy import Policies
+from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
+from clarray._engine.tuning.selection import select
+from clarray._engine.tuning.tuned import Kept
 
 __all__ = ["main", "tune"]
 

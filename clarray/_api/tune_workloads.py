@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.creation import array
+from clarray._core.creation import array
+from clarray._core.device_array import DeviceArray
 
 __all__ = ["Workload", "workloads"]
 

@@ -1,14 +1,14 @@
-# Written by tests/typing/stubs.py from what clarray.attaching attaches: do not edit.
+# Written by tests/typing/stubs.py from what clarray._api.attaching attaches: do not edit.
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.flat_iterator import flatiter
-from clarray.layout_flags import Flags
-from clarray.runtime import Device
+from clarray._core.device_array import DeviceArray
+from clarray._numpy.indexing.flat_iterator import flatiter
+from clarray._core.layout_flags import Flags
+from clarray._engine.runtime import Device
 
 class Methods:
     def __add__(self, other: Any) -> DeviceArray: ...

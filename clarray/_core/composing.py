@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
-from clarray.creation import as_array
-from clarray.evaluate import device_of
-from clarray.expr import build
-from clarray.expr.node import Node
-from clarray.hostdata import device_dtype
-from clarray.operands import scalar_node, weak_type
-from clarray.ops.promotion import resolve
-from clarray.ops.special import compose_loop, part_loop, select_loop
-from clarray.ops.ufuncs import find_loop
-from clarray.runtime import Device
+from clarray._core import ufunc_calls
+from clarray._core.creation import as_array
+from clarray._core.host_data import device_dtype
+from clarray._core.operands import scalar_node, weak_type
+from clarray._engine.evaluate import device_of
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.promotion import resolve
+from clarray._engine.ops.special import compose_loop, part_loop, select_loop
+from clarray._engine.ops.ufuncs import find_loop
+from clarray._engine.runtime import Device
 
 __all__ = ["Operand", "applied", "as_operand", "chosen", "composed", "imag_part", "real_part"]
 

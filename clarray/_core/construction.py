@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from clarray import callers
-from clarray.array import DeviceArray, wrap
-from clarray.creation import asarray, device_for, plain_order
-from clarray.expr import view as views
-from clarray.expr.node import READONLY, leaf
-from clarray.expr.overlap import SOMEWHERE, AddressRange
-from clarray.expr.view import View, as_shape
-from clarray.hostdata import device_dtype, new_leaf
-from clarray.reinterpreting import view
-from clarray.windows import view_of, window
+from clarray._core import callers
+from clarray._core.creation import asarray, device_for, plain_order
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype, new_leaf
+from clarray._core.reinterpreting import view
+from clarray._core.views import view_of, window
+from clarray._engine.expr import view as views
+from clarray._engine.expr.node import READONLY, leaf
+from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
+from clarray._engine.expr.view import View, as_shape
 
 _NO_FIT = "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
 

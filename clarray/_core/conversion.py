@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from clarray import creation, ufunc_calls
-from clarray.array import DeviceArray, is_writeable, wrap
-from clarray.evaluate import evaluate, finish, share_with_host
-from clarray.expr import view as views
-from clarray.expr.node import Node, leaf
-from clarray.expr.view import View, check_order, memory_order
-from clarray.hostdata import device_dtype, host_window
-from clarray.runtime import find_device, profile
+from clarray._core import creation, ufunc_calls
+from clarray._core.device_array import DeviceArray, is_writeable, wrap
+from clarray._core.host_data import device_dtype, host_window
+from clarray._engine.evaluate import evaluate, finish, share_with_host
+from clarray._engine.expr import view as views
+from clarray._engine.expr.node import Node, leaf
+from clarray._engine.expr.view import View, check_order, memory_order
+from clarray._engine.runtime import find_device, profiling
 
 # Scalars ------------------------------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ def asnumpy(a: Any) -> np.ndarray:
         found = host_window(node)
         assert found is not None
         copied = found.copy(order="K")
-        profile.record("transfer", "to host", copied.nbytes, time.perf_counter() - start)
+        profiling.record("transfer", "to host", copied.nbytes, time.perf_counter() - start)
         return copied
     if node.contiguous:
         return _fetch(node)

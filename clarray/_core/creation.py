@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.expr.view import View, as_shape, check_order
-from clarray.hostdata import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
-from clarray.operands import NO_MASKS
-from clarray.runtime import Device, current_device, different_devices, find_device
-from clarray.windows import view_of, window
+from clarray._core import ufunc_calls
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
+from clarray._core.operands import NO_MASKS
+from clarray._core.views import view_of, window
+from clarray._engine.expr.view import View, as_shape, check_order
+from clarray._engine.runtime import Device, current_device, different_devices, find_device
 
 __all__ = [
     "array",

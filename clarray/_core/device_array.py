@@ -1,7 +1,7 @@
 """DeviceArray: NumPy's ndarray with its elements on an OpenCL device, evaluated when needed.
 
 An array is a node of an expression, pending or in memory. Here it is bare: what it is and where it lies. Its operators,
-methods and protocols are functions of the modules above, which `clarray.attaching` makes its own.
+methods and protocols are functions of the modules above, which `clarray._api.attaching` makes its own.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarray.evaluate import device_of, evaluate
-from clarray.expr.node import READONLY, Node, contiguous_leaf
-from clarray.expr.overlap import repeats_elements
-from clarray.expr.view import View
-from clarray.runtime import Device
+from clarray._engine.evaluate import device_of, evaluate
+from clarray._engine.expr.node import READONLY, Node, contiguous_leaf
+from clarray._engine.expr.overlap import repeats_elements
+from clarray._engine.expr.view import View
+from clarray._engine.runtime import Device
 
 if TYPE_CHECKING:
-    from clarray.array_methods import Methods
+    from clarray._core.array_methods import Methods
 else:
     Methods = object
 

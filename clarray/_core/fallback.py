@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.callers import warn
-from clarray.config import HostFallbackWarning, config
-from clarray.creation import array
-from clarray.evaluate import evaluate
-from clarray.hostdata import host_window
-from clarray.operands import Manner, manner_of
-from clarray.ops.dtypes import DTYPES
-from clarray.runtime import profile
+from clarray._core.callers import warn
+from clarray._core.creation import array
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import host_window
+from clarray._core.host_policy import HostFallbackWarning, config
+from clarray._core.operands import Manner, manner_of
+from clarray._engine.evaluate import evaluate
+from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.runtime import profiling
 
 
 def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -84,7 +84,7 @@ def through_library(name: str, function: Callable[..., Any], *args: Any, **kwarg
     given, named = arrays.to_host(args), arrays.to_host(kwargs)
     start = time.perf_counter()
     result = function(*given, **named)
-    profile.record("host", name, 0, time.perf_counter() - start)
+    profiling.record("host", name, 0, time.perf_counter() - start)
     return arrays.to_device(result)
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray import runtime
-from clarray.expr.node import Node, leaf
-from clarray.expr.view import Shape, View, check_order, contiguous, memory_order, ordered_strides
-from clarray.ops.dtypes import DTYPES, dtype_row
-from clarray.runtime import Device, profile
+from clarray._engine import runtime
+from clarray._engine.expr.node import Node, leaf
+from clarray._engine.expr.view import Shape, View, check_order, contiguous, memory_order, ordered_strides
+from clarray._engine.ops.dtypes import DTYPES, dtype_row
+from clarray._engine.runtime import Device, profiling
 
 
 def device_dtype(dtype: Any, device: Device) -> np.dtype:
@@ -101,7 +101,7 @@ def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None
         device.synchronize()
         start = time.perf_counter()
         np.copyto(host.view(dtype).reshape(arranged.shape), arranged, casting="unsafe")
-        profile.record("transfer", "to device", host.nbytes, time.perf_counter() - start)
+        profiling.record("transfer", "to device", host.nbytes, time.perf_counter() - start)
     return leaf(memory, array.shape, ordered_strides(array.shape, axes), 0, dtype)
 
 

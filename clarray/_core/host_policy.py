@@ -32,7 +32,7 @@ class Config:
 
     Examples
     --------
-    >>> from clarray.config import Config
+    >>> from clarray._core.host_policy import Config
     >>> config = Config()
     >>> with config(host_fallback="allow"):
     ...     config.host_fallback

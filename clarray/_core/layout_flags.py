@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarray.array import DeviceArray, is_writeable
-from clarray.expr.node import READONLY
-from clarray.windows import read_only, view_of, window
+from clarray._core.device_array import DeviceArray, is_writeable
+from clarray._core.views import read_only, view_of, window
+from clarray._engine.expr.node import READONLY
 
 _LETTERS = {
     "C": "C_CONTIGUOUS", "F": "F_CONTIGUOUS", "O": "OWNDATA", "W": "WRITEABLE", "A": "ALIGNED", "X": "WRITEBACKIFCOPY",

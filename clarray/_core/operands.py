@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.expr.node import Node, constant
-from clarray.hostdata import data_dtype, share, upload
-from clarray.ops.dtypes import DTYPES
-from clarray.runtime import Device
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import data_dtype, share, upload
+from clarray._engine.expr.node import Node, constant
+from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.runtime import Device
 
 _LARGE = 65504.0  # the largest float16: what is below is finite in every float dtype
 

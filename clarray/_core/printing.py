@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.conversion import asnumpy
+from clarray._core.conversion import asnumpy
+from clarray._core.device_array import DeviceArray
 
 __all__ = ["array2string", "array_repr", "array_str"]
 

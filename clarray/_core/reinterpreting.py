@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray, seen_as
-from clarray.creation import zeros
-from clarray.expr.overlap import SOMEWHERE, AddressRange
-from clarray.expr.view import Shape, View, as_shape, new_view
-from clarray.hostdata import device_dtype
-from clarray.windows import view_of, window
+from clarray._core.creation import zeros
+from clarray._core.device_array import DeviceArray, seen_as
+from clarray._core.host_data import device_dtype
+from clarray._core.views import view_of, window
+from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
+from clarray._engine.expr.view import Shape, View, as_shape, new_view
 
 
 def view(array: DeviceArray, dtype: Any = None, type: Any = None) -> DeviceArray:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.expr.overlap import SOMEWHERE, AddressRange
-from clarray.windows import view_of
+from clarray._core.device_array import DeviceArray
+from clarray._core.views import view_of
+from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
 
 __all__ = ["may_share_memory", "shares_memory"]
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from clarray import array as arrays
-from clarray.evaluate import evaluate
-from clarray.evaluate import write as write_leaf
-from clarray.expr import build
-from clarray.expr.node import EAGER, MASKED, Node
-from clarray.expr.view import broadcast_shapes
-from clarray.hostdata import device_dtype
-from clarray.operands import array_node, scalar_node, weak_type
-from clarray.ops.promotion import resolve
-from clarray.ops.special import cast_loop, select_loop
-from clarray.ops.ufuncs import Loop, find_loop
-from clarray.runtime import Device, current_device, different_devices
+from clarray._core import device_array as arrays
+from clarray._core.host_data import device_dtype
+from clarray._core.operands import array_node, scalar_node, weak_type
+from clarray._engine.evaluate import evaluate
+from clarray._engine.evaluate import write as write_leaf
+from clarray._engine.expr import build
+from clarray._engine.expr.node import EAGER, MASKED, Node
+from clarray._engine.expr.view import broadcast_shapes
+from clarray._engine.ops.promotion import resolve
+from clarray._engine.ops.special import cast_loop, select_loop
+from clarray._engine.ops.ufuncs import Loop, find_loop
+from clarray._engine.runtime import Device, current_device, different_devices
 
 _BOOL = np.dtype(bool)
 loops_of_one: dict[tuple[np.ufunc, np.dtype], Loop] = {}  # what calls with one operand took

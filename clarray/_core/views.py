@@ -8,10 +8,10 @@ from weakref import WeakSet
 
 import numpy as np
 
-from clarray.array import DeviceArray, wrap
-from clarray.evaluate import evaluate
-from clarray.expr.node import READONLY, leaf
-from clarray.expr.view import View
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.node import READONLY, leaf
+from clarray._engine.expr.view import View
 
 
 def view_of(array: DeviceArray) -> View:
@@ -40,7 +40,7 @@ def window(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> Dev
 
 
 def viewed(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray:
-    """Apply a function of `clarray.expr.view` to an array."""
+    """Apply a function of `clarray._engine.expr.view` to an array."""
     return window(array, function(view_of(array), *args))
 
 

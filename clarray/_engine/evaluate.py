@@ -11,13 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from clarray.codegen.reduce import Epilogue
-from clarray.evaluate.compact import compacted
-from clarray.evaluate.elementwise import flat_launch, strided_launch
-from clarray.evaluate.reduce import find_epilogue, reduction_launches
-from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
-from clarray.expr.build import Selecting, live_readers, pass_on, prune
-from clarray.expr.node import (
+from clarray._engine.expr.build import Selecting, live_readers, pass_on, prune
+from clarray._engine.expr.node import (
     COMPRESS,
     EAGER,
     MASKED,
@@ -31,10 +26,15 @@ from clarray.expr.node import (
     leaf,
     result_leaf,
 )
-from clarray.expr.overlap import extent, k_order_strides, may_overlap, same_elements
-from clarray.expr.view import View, contiguous
-from clarray.ops.monoids import Reduction
-from clarray.runtime import Memory, held_at_fork
+from clarray._engine.expr.overlap import extent, k_order_strides, may_overlap, same_elements
+from clarray._engine.expr.view import View, contiguous
+from clarray._engine.fused.compact.launch import compacted
+from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
+from clarray._engine.fused.reduce.launch import find_epilogue, reduction_launches
+from clarray._engine.fused.reduce.source import Epilogue
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, device_of, state_of
+from clarray._engine.ops.monoids import Reduction
+from clarray._engine.runtime import Memory, held_at_fork
 
 __all__ = [
     "device_of", "evaluate", "finish", "flush_readers", "overlaps", "positions", "prepare",

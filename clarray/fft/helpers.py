@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.creation import as_array, device_for
-from clarray.hostdata import device_dtype
-from clarray.repeating import roll
-from clarray.selecting import where
-from clarray.sequences import arange
+from clarray._core.creation import as_array, device_for
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import device_dtype
+from clarray._numpy.creation.sequences import arange
+from clarray._numpy.indexing.selecting import where
+from clarray._numpy.manipulation.repeating import roll
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray import sequences
-from clarray.array import DeviceArray, empty
-from clarray.runtime import Device, Memory, use_device
-from clarray.runtime.vkfft import Plan, bindings
+from clarray._core.device_array import DeviceArray, empty
+from clarray._engine.runtime import Device, Memory, use_device
+from clarray._engine.runtime.vkfft import Plan, bindings
+from clarray._numpy.creation import sequences
 
 __all__ = ["Key", "available", "find_plan"]
 

@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from clarray import creation, manipulation
-from clarray.array import DeviceArray, empty, wrap
-from clarray.contraction import conjugate
-from clarray.evaluate import evaluate
-from clarray.expr.axes import normalize_axis
-from clarray.expr.node import Node
+from clarray._core import creation
+from clarray._core.device_array import DeviceArray, empty, wrap
+from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import cast
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.axes import normalize_axis
+from clarray._engine.expr.node import Node
+from clarray._numpy.manipulation import shapes
+from clarray._numpy.products.contraction import conjugate
 from clarray.fft.plans import Key, find_plan
-from clarray.hostdata import device_dtype
-from clarray.ufunc_calls import cast
 
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -61,12 +62,12 @@ def one_axis(name: str, array: DeviceArray, n: int | None, axis: int, norm: Any)
     work = device_dtype(np.result_type(array.dtype, 1j), array.device)
     if name[-4:] == "rfft":
         work = np.dtype(work.char.lower())
-        moved = manipulation.moveaxis(array, axis, -1)
+        moved = shapes.moveaxis(array, axis, -1)
         found = (_to_real if inverse else _from_real)(moved, n, work, divisor)
         if found is None:
             return None
         half = inverse and array.dtype.char == "e"  # NumPy's dtype, though it computes in float32
-        return manipulation.moveaxis(wrap(cast(found._node, array.dtype)) if half else found, -1, axis)
+        return shapes.moveaxis(wrap(cast(found._node, array.dtype)) if half else found, -1, axis)
     return _complex(array, n, axis, work, inverse, divisor)
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from clarray import callers
-from clarray.array import DeviceArray
-from clarray.creation import as_array
-from clarray.fallback import through_library
+from clarray._core import callers
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.fallback import through_library
+from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import assign, device_of_operands
 from clarray.fft import steps
 from clarray.fft.plans import available
-from clarray.hostdata import device_dtype
-from clarray.ufunc_calls import assign, device_of_operands
 
 __all__ = [
     "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from clarray import creation, joining
-from clarray.array import DeviceArray
-from clarray.polynomials import (
+from clarray._core import creation
+from clarray._core.device_array import DeviceArray
+from clarray._numpy.manipulation import joining
+from clarray.lib.polynomials import (
     coefficients_of,
     poly,
     polyadd,

@@ -7,21 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import RankWarning
 
-from clarray import callers, creation, joining, reductions, ufunc_calls
-from clarray.array import DeviceArray
-from clarray.composing import applied
-from clarray.creation import as_array
-from clarray.evaluate import evaluate
-from clarray.expr import build
-from clarray.expr.node import Node
-from clarray.folds import accumulate
-from clarray.logic import isclose, isreal
-from clarray.manipulation import atleast_1d, broadcast_to
-from clarray.operands import scalar_node
-from clarray.sequences import arange, eye
-from clarray.sorting import sort
-from clarray.stencils import convolve
-from clarray.ufunc_calls import device_of_operands
+from clarray._core import callers, creation, ufunc_calls
+from clarray._core.composing import applied
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.operands import scalar_node
+from clarray._core.ufunc_calls import device_of_operands
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node
+from clarray._numpy.creation.sequences import arange, eye
+from clarray._numpy.manipulation import joining
+from clarray._numpy.manipulation.shapes import atleast_1d, broadcast_to
+from clarray._numpy.math.convolution import convolve
+from clarray._numpy.math.logic import isclose, isreal
+from clarray._numpy.reduction import reductions
+from clarray._numpy.reduction.accumulations import accumulate
+from clarray._numpy.sorting.sorting import sort
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots",

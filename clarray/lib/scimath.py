@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray
-from clarray.creation import asarray
+from clarray._core import ufunc_calls
+from clarray._core.creation import asarray
+from clarray._core.device_array import DeviceArray
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
 

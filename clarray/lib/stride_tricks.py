@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray.array import DeviceArray
-from clarray.creation import asarray
-from clarray.expr.overlap import extent
-from clarray.expr.view import View, as_shape
-from clarray.windows import read_only, view_of, window
+from clarray._core.creation import asarray
+from clarray._core.device_array import DeviceArray
+from clarray._core.views import read_only, view_of, window
+from clarray._engine.expr.overlap import extent
+from clarray._engine.expr.view import View, as_shape
 
 __all__ = ["as_strided", "sliding_window_view"]
 

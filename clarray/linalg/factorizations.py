@@ -1,8 +1,8 @@
 """Factorizations of matrices and what follows from them: NumPy's LAPACK, on the host.
 
 There is no OpenCL library to call (docs/linalg.rst says what was looked for), so each function is one call of
-`clarray.fallback.through_library`: NumPy's function of the same name reads the arrays, and what it returns or raises is
-returned, on the arrays' device, or raised.
+`through_library`: NumPy's function of the same name reads the arrays, and what it returns or raises is returned, on the
+arrays' device, or raised.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.fallback import through_library
-from clarray.hostdata import device_dtype
-from clarray.ufunc_calls import device_of_operands
+from clarray._core.device_array import DeviceArray
+from clarray._core.fallback import through_library
+from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import device_of_operands
 
 __all__ = [
     "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",

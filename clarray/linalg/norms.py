@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from clarray import manipulation, reductions
-from clarray.array import DeviceArray, wrap
-from clarray.composing import applied
-from clarray.creation import as_array
-from clarray.expr.axes import normalize_axes, normalize_axis
-from clarray.expr.node import Node
-from clarray.hostdata import device_dtype
+from clarray._core.composing import applied
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import cast
+from clarray._engine.expr.axes import normalize_axes, normalize_axis
+from clarray._engine.expr.node import Node
+from clarray._numpy.manipulation import shapes
+from clarray._numpy.reduction import reductions
+from clarray._numpy.reduction.reductions import squared_magnitude
 from clarray.linalg.factorizations import svdvals
-from clarray.reductions import squared_magnitude
-from clarray.ufunc_calls import cast
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
@@ -135,9 +136,9 @@ def _matrix_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: 
     if ord in (None, "fro", "f"):
         return _vector_norm(array, 2, (row, column), keepdims)
     if ord in (2, -2, "nuc"):
-        values = svdvals(manipulation.moveaxis(array, (row, column), (-2, -1)))
+        values = svdvals(shapes.moveaxis(array, (row, column), (-2, -1)))
         found = _of_singular_values(values, ord)
-        return manipulation.expand_dims(found, (row, column)) if keepdims else found
+        return shapes.expand_dims(found, (row, column)) if keepdims else found
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     summed, other = (row, column) if abs(ord) == 1 else (column, row)
@@ -146,7 +147,7 @@ def _matrix_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: 
         reductions.min(sums, other, keepdims=True)
     )  # fmt: skip
     found = _as_real(kept, array)
-    return found if keepdims else manipulation.squeeze(found, (row, column))
+    return found if keepdims else shapes.squeeze(found, (row, column))
 
 
 def _of_singular_values(values: DeviceArray, ord: Any) -> DeviceArray:

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from clarray import manipulation, reductions, sequences
-from clarray import products as chapter
-from clarray.array import DeviceArray
-from clarray.creation import as_array
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.ufunc_calls import device_of_operands
+from clarray._numpy.creation import sequences
+from clarray._numpy.manipulation import shapes
+from clarray._numpy.products import products as chapter
+from clarray._numpy.reduction import reductions
 from clarray.linalg.factorizations import inv
-from clarray.ufunc_calls import device_of_operands
 
 __all__ = [
     "cross", "diagonal", "matmul", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "trace",
@@ -133,7 +135,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> DeviceArray:
     offset : int
         How far above the main diagonal.
     """
-    return manipulation.diagonal(x, offset, -2, -1)
+    return shapes.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> DeviceArray:
@@ -152,7 +154,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> DeviceArray:
 
 def matrix_transpose(x: Any, /) -> DeviceArray:
     """The last two axes interchanged, as a view."""
-    return manipulation.matrix_transpose(x)
+    return shapes.matrix_transpose(x)
 
 
 # Chains of products ---------------------------------------------------------------------------
@@ -268,7 +270,7 @@ def matrix_power(a: Any, n: int) -> DeviceArray:
         raise TypeError("exponent must be an integer") from error
     if n == 0:
         unit = sequences.eye(power.shape[-1], dtype=power.dtype, device=power.device)
-        return manipulation.broadcast_to(unit, power.shape).copy()
+        return shapes.broadcast_to(unit, power.shape).copy()
     if n < 0:
         power, n = inv(power), -n
     if n == 3:  # a product less in line: NumPy's order, and so its rounding

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, SupportsIndex, cast
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from clarray import callers, ufunc_calls
-from clarray.array import DeviceArray, empty, wrap
-from clarray.evaluate.stencil import Window, stencil
-from clarray.evaluate.stencil_lines import stencil_lines
-from clarray.expr.node import Node
-from clarray.hostdata import device_dtype
+from clarray._core import callers, ufunc_calls
+from clarray._core.device_array import DeviceArray, empty, wrap
+from clarray._core.host_data import device_dtype
+from clarray._engine.algorithms.stencil.launch import Window, stencil
+from clarray._engine.algorithms.stencil.launch_separable import stencil_lines
+from clarray._engine.expr.node import Node
 
 _ALIASES = {
     "nearest": "nearest", "wrap": "wrap", "reflect": "reflect", "mirror": "mirror", "constant": "constant",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from clarray.array import DeviceArray
-from clarray.creation import as_array
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
 from clarray.ndimage import arguments
 from clarray.ndimage.arguments import mode_of, sequence, target_of
 from clarray.ndimage.linear import _along_axes, correlate1d, gaussian_filter, table

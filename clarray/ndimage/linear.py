@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from clarray.array import DeviceArray
-from clarray.creation import as_array
-from clarray.evaluate.stencil import Window
-from clarray.hostdata import device_dtype
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import device_dtype
+from clarray._engine.algorithms.stencil.launch import Window
+from clarray._engine.algorithms.stencil.plan import EVEN, LINE, ODD, TABLE
 from clarray.ndimage import arguments
 from clarray.ndimage.arguments import Pass, Target, mode_of, sequence, target_of
-from clarray.plan.stencil import EVEN, LINE, ODD, TABLE
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _EPSILON = np.finfo(np.float64).eps  # SciPy's, of what is zero and what is the same

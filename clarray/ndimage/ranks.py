@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from clarray import callers
-from clarray.array import DeviceArray
-from clarray.creation import as_array
-from clarray.evaluate.stencil import Window
-from clarray.hostdata import device_dtype
+from clarray._core import callers
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import device_dtype
+from clarray._engine.algorithms.stencil.launch import Window
+from clarray._engine.algorithms.stencil.plan import GREATEST, LEAST, SELECT
 from clarray.ndimage import arguments
 from clarray.ndimage.arguments import Pass, mode_of, sequence, target_of
 from clarray.ndimage.linear import expanded
-from clarray.plan.stencil import GREATEST, LEAST, SELECT
 
 _MANY = 100  # values that a byte can still count
 

@@ -11,9 +11,9 @@ from weakref import WeakSet
 import numpy as np
 from numpy.random import SeedSequence
 
-from clarray.array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.runtime.forking import after_fork_in_child
 from clarray.random.nodes import Start, shape_of, words
-from clarray.runtime.forking import after_fork_in_child
 
 __all__ = ["Philox4x32", "SeedSequence"]
 

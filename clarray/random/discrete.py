@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
+from clarray._core.device_array import DeviceArray
+from clarray._numpy.indexing.selecting import where
 from clarray.random.draws import FLOAT64, INT64, Source, apply, check, given
-from clarray.selecting import where
 
 __all__ = ["Discrete"]
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from clarray import creation, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.expr.node import Node, Shape
-from clarray.hostdata import device_dtype
-from clarray.operands import scalar_node
+from clarray._core import creation, ufunc_calls
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype
+from clarray._core.operands import scalar_node
+from clarray._engine.expr.node import Node, Shape
+from clarray._engine.runtime import current_device
 from clarray.random import nodes
 from clarray.random.bit_generator import Philox4x32
-from clarray.runtime import current_device
 
 __all__ = ["Draw", "Source", "apply", "as_double", "check", "given", "result_shape"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
+from clarray._core.device_array import DeviceArray
 from clarray.random.draws import Draw, Number, Source, apply
 
 __all__ = ["Gammas"]

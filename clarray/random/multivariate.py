@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from clarray import callers, creation
-from clarray.array import DeviceArray
-from clarray.expr.node import Shape, index
-from clarray.expr.view import contiguous
-from clarray.fallback import through_library
-from clarray.kernel_base import run_now
-from clarray.operands import scalar_node
-from clarray.ops.snippets import Snippet
+from clarray._core import callers, creation
+from clarray._core.device_array import DeviceArray
+from clarray._core.fallback import through_library
+from clarray._core.operands import scalar_node
+from clarray._engine.expr.node import Shape, index
+from clarray._engine.expr.view import contiguous
+from clarray._engine.ops.snippets import Snippet
+from clarray._engine.runtime import current_device
+from clarray._numpy.kernels.base import run_now
 from clarray.random import nodes
 from clarray.random.draws import FLOAT64, INT64, Draw, Source, _numpy, apply, as_double, float_dtype, given
-from clarray.runtime import current_device
 
 __all__ = ["Multivariate"]
 

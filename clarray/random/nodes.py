@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray.codegen.ctype import compute_type
-from clarray.expr import build
-from clarray.expr.node import Node, Shape, index
-from clarray.expr.view import as_shape, contiguous
-from clarray.operands import scalar_node
-from clarray.ops.random import random_loop
-from clarray.ops.snippets import Snippet, snippet_loop
-from clarray.ops.ufuncs import Loop
+from clarray._core.operands import scalar_node
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node, Shape, index
+from clarray._engine.expr.view import as_shape, contiguous
+from clarray._engine.ops.ctype import compute_type
+from clarray._engine.ops.random import random_loop
+from clarray._engine.ops.snippets import Snippet, snippet_loop
+from clarray._engine.ops.ufuncs import Loop
 
 __all__ = ["Start", "Take", "bounded", "converted", "drawn", "shape_of", "words"]
 

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from clarray import creation
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array
-from clarray.gathering import take, take_along_axis
+from clarray._core import creation
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._numpy.indexing.gathering import take, take_along_axis
+from clarray._numpy.reduction.scans import cumsum
+from clarray._numpy.sorting.sets import unique
+from clarray._numpy.sorting.sorting import argsort, searchsorted, sort
 from clarray.random import nodes
 from clarray.random.draws import FLOAT64, Draw
 from clarray.random.uniform import Uniform
-from clarray.scans import cumsum
-from clarray.sets import unique
-from clarray.sorting import argsort, searchsorted, sort
 
 __all__ = ["Orders"]
 

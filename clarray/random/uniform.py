@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray import creation, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.expr.node import Node, Shape
-from clarray.operands import scalar_node
-from clarray.ops.dtypes import DTYPES
+from clarray._core import creation, ufunc_calls
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.operands import scalar_node
+from clarray._engine.expr.node import Node, Shape
+from clarray._engine.ops.dtypes import DTYPES
 from clarray.random import nodes
 from clarray.random.draws import Source, _numpy, result_shape
 

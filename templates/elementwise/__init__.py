@@ -1,1 +1,1 @@
-"""One template per algorithm, named as its module in clarray.plan."""
+"""Kernels of elementwise."""

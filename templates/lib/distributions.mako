@@ -57,7 +57,7 @@ ${by_vectors(t, "long", "loggamma", "loggammas_far")}
 </%def>
 <%def name="by_vectors(t, position, scalar, name)">
 <%
-    from clarray.codegen.ctype import CType
+    from clarray._engine.ops.ctype import CType
     n = t.width
     p, u, w = CType(position, n), CType("uint", n), CType("ulong", n)
     numbers = ", ".join(f"{u} {x}" for x in ("k0", "k1", "f0", "f1", "stream"))

@@ -4,7 +4,7 @@
 HELPER ${t} ca_pow_${t}(${t} x, ${t} y) { return pow(x, y); }
 % elif t.bits == 32:
 <%
-    from clarray.codegen.ctype import CType
+    from clarray._engine.ops.ctype import CType
     d = CType("double", t.width)
     a, b = dialect.convert("fabs(x)", t, d), dialect.convert("y", t, d)
 %>\

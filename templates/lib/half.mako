@@ -16,7 +16,7 @@ HELPER ${t} ca_round_half_${t}(${t} x) {
 }
 </%def>
 <%def name="to_ulong(t)">
-<% from clarray.codegen.ctype import CType
+<% from clarray._engine.ops.ctype import CType
 ul = CType("ulong", t.width); l = CType("long", t.width); top = t.lit("9223372036854775808.0") %>\
 /* Truncation to 64 unsigned bits; negative values wrap around as x86 and so NumPy do. */
 HELPER ${ul} ca_to_ulong_${t}(${t} x) {

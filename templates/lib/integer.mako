@@ -25,7 +25,7 @@ HELPER ${t} ca_divisor_${t}(${t} x, ${t} y) {
 </%def>
 <%def name="quotient(t)">
 <%
-    from clarray.codegen.ctype import CType
+    from clarray._engine.ops.ctype import CType
     wide = CType("float" if t.bits < 32 else "double", t.width)
     x, d = dialect.convert("x", t, wide), dialect.convert("d", t, wide)
 %>\

@@ -12,7 +12,7 @@ HELPER ${t} ca_${name}_${t}(${", ".join(f"{t} {n}" for n in names)}) {
 </%def>
 <%def name="some(t)">
 <%
-    from clarray.codegen.ctype import CType
+    from clarray._engine.ops.ctype import CType
     bytes_ = dialect.convert("m", t, CType("char", t.width))
     test = {2: f"as_ushort({bytes_})", 4: f"as_uint({bytes_})", 8: f"as_ulong({bytes_})"}.get(t.width)
 %>\

@@ -6,7 +6,7 @@ def sum_tree(names):
     half = (len(names) + 1) // 2
     return f"({sum_tree(names[:half])} + {sum_tree(names[half:])})"
 %>
-## Algebras: how values are accumulated. Each def writes, for the monoid `m` (codegen.reduce.MonoidCode):
+## Algebras: how values are accumulated. Each def writes, for the monoid `m` (MonoidCode of reduce/source.py):
 ##
 ##   acc_t, state_t     the accumulator at the kernel's width, and of one lane (one type at width 1)
 ##   acc_identity()     an accumulator that has seen nothing

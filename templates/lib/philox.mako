@@ -103,7 +103,7 @@ ${draw(t, "long", "words_far")}
 ## Words number i of a draw. Full vectors that start with a block, which contiguous loops have, take whole blocks.
 <%def name="draw(t, position, name)">
 <%
-    from clarray.codegen.ctype import CType
+    from clarray._engine.ops.ctype import CType
     n = t.width
     p = CType(position, n)
     per_block = 128 // t.bits
@@ -147,7 +147,7 @@ ${below(t, "long", "bounded_far")}
 ## blocks with the next attempts, so that it does not matter what becomes of others. Bound 0 stands for 2^bits.
 <%def name="below(t, position, name)">
 <%
-    from clarray.codegen.ctype import CType
+    from clarray._engine.ops.ctype import CType
     n = t.width
     p = CType(position, n)
     per_block = 128 // t.bits

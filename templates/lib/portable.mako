@@ -3,7 +3,7 @@
 ##
 ## The polynomials interpolate at Chebyshev nodes; beside each is its relative error.
 <%!
-    from clarray.codegen.ctype import CType
+    from clarray._engine.ops.ctype import CType
 
     # (log(1 + f) - f) / f^2 in f, as GPUs divide floats slowly: 8.4e-9; (2 atanh(s) / s - 2) / s^2 in s^2: 3e-18
     LOG = {

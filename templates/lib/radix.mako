@@ -1,4 +1,4 @@
-## Keys of a radix sort (plan.sort.KeyKind): from the bits of a value, and back.
+## Keys of a radix sort (KeyKind of sort/plan.py): from the bits of a value, and back.
 
 ## key_of(x): the key, from which the bits can be made again. NaNs keep theirs, and -0.0 comes before 0.0.
 ## rank_of(k): the same number for keys of values that compare equal.

@@ -26,7 +26,7 @@ ${lanes.by_lane(name, t, 1)}
 HELPER ${t} ca_${name}_${t}(${t} x) { return ${name}(x); }
 % else:
 <%
-    from clarray.codegen.ctype import CType
+    from clarray._engine.ops.ctype import CType
     d = CType("double", t.width)
 %>\
 /* Computed in double. Lanes beyond 2^20, where the reduction would lose bits, take the scalar built-in. */

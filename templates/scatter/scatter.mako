@@ -1,4 +1,4 @@
-## At: y[numbers[m]] = VALUE(y[numbers[m]], LOAD(m)) for m = 0, 1, 2 ... in this order; see plan/at.py.
+## At: y[numbers[m]] = VALUE(y[numbers[m]], LOAD(m)) for m = 0, 1, 2 ... in this order; see scatter/plan.py.
 ##
 ## A target's number counts the chosen axes in C order. `columns` are the elements of the rest axes: each
 ## update is done for a block of them.

@@ -9,7 +9,7 @@
 ##        +------+-----------------------+           deep: one such plane for every plane of the window
 ##        pitch: elements from row to row
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
-<%namespace name="forms" file="/kernels/stencil_forms.mako" inheritable="True"/>
+<%namespace name="forms" file="/stencil/forms.mako" inheritable="True"/>
 <%def name="stage_edge(low, high)">
 for (long at_ = ${low}; at_ < ${high}; ++at_) {
   const long e = first_x + at_;

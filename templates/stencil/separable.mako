@@ -8,7 +8,7 @@
 ##        +-------+-----------------------+
 ##        input, computed as it is read             between the two, in the output's dtype
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
-<%namespace name="forms" file="/kernels/stencil_forms.mako" inheritable="True"/>
+<%namespace name="forms" file="/stencil/forms.mako" inheritable="True"/>
 <% G, K, TH, TW, SC, SR = policy.work_group, policy.line_items, plan.height, plan.width, plan.columns, plan.rows %>
 ## acc_i = the window of each of `count` outputs, from the values v[i + t * step]
 <%def name="slide(line, count, step, first, weights)">

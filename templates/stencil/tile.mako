@@ -11,7 +11,7 @@
 ##
 ## Windows that do not fit local memory are read where they lie, each tap through the modes.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
-<%namespace name="forms" file="/kernels/stencil_forms.mako" inheritable="True"/>
+<%namespace name="forms" file="/stencil/forms.mako" inheritable="True"/>
 <% W, G, R = width, policy.work_group, policy.items %>
 ${forms.helpers()}
 ATTR __kernel __attribute__((reqd_work_group_size(${G}, 1, 1)))

@@ -1,4 +1,4 @@
-## Bitmap: the distinct ones of many keys of 32 bits, in order, without a sort; see plan/bitmap.py.
+## Bitmap: the distinct ones of many keys of 32 bits, in order, without a sort; see unique/plan_bitmap.py.
 ##
 ##   tally, split         keys to 256 places by their highest 8 bits, in any order; then those of a place to 256 of its own
 ##   set                  a bit per possible key: of one of the 65536 places 8 KiB, so local memory holds a tile's

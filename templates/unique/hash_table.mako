@@ -1,4 +1,4 @@
-## Few: which values occur, however far apart, while they are few; see plan/few.py.
+## Few: which values occur, however far apart, while they are few; see unique/plan_hash_table.py.
 ##
 ##   memory   tables                            notes
 ##            [group 0: slots][group 1: slots]  zero seen 1, too many 2: of group 0, of group 1 ...    CPU

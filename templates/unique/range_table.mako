@@ -1,4 +1,4 @@
-## Distinct: which of the values of a small range occur, or how often; see plan/distinct.py.
+## Distinct: which of the values of a small range occur, or how often; see unique/plan_range_table.py.
 ##
 ##   memory   tables                              ranges
 ##            [group 0: slots][group 1: slots]    least and largest of group 0, of group 1 ...    CPU

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.evaluate import state_of
-from clarray.plan.tuning.rows import ROWS
-from clarray.runtime import current_device
+from clarray._engine.evaluate import state_of
+from clarray._engine.runtime import current_device
+from clarray._engine.tuning.rows import ROWS
 
 Body = Callable[[ModuleType], Any]
 

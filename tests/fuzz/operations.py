@@ -72,21 +72,23 @@ GROUPS: dict[str, tuple[float, list[Operation]]] = {
 
 # What no row of the table calls.
 NOT_CALLED = {
-    "kernels written by the user: tests/device/test_kernels.py": "ElementwiseKernel ReductionKernel ScanKernel",
+    "kernels written by the user: tests/device/kernels/test_kernels.py": "ElementwiseKernel ReductionKernel ScanKernel",
     "devices and settings, which compute nothing": "config device devices profile reset synchronize show_config",
-    "files: tests/device/test_files.py": "fromfile genfromtxt load loadtxt save savetxt savez savez_compressed",
+    "files: tests/device/creation/test_files.py": (
+        "fromfile genfromtxt load loadtxt save savetxt savez savez_compressed"
+    ),
     "NumPy's own, about text and settings of the host": (
         "base_repr binary_repr format_float_positional format_float_scientific get_printoptions set_printoptions "
         "printoptions geterr geterrcall seterr seterrcall isdtype issubdtype mintypecode promote_types typename "
         "frompyfunc"
     ),
     "explicit copies to the host, which NumPy has no name for; every comparison is one": "asnumpy",
-    "solved by a library on the host: tests/device/test_polynomials.py": "polyfit roots",
+    "solved by a library on the host: tests/device/lib/test_polynomials.py": "polyfit roots",
 }
 NOT_CALLED_METHODS = {
     "pending work made visible: every program in the evaluated order calls it": "evaluate explain get",
     "files": "dump dumps tofile",
-    "a buffer of the host's: tests/device/test_construction.py": "data",
+    "a buffer of the host's: tests/device/core/test_construction.py": "data",
     "NumPy's depends on who refers to the array": "resize",
     "NumPy has it not, or otherwise": "check_writeable device to_device base strides flags T",
 }

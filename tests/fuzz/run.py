@@ -41,7 +41,7 @@ def seeded(seed: int, job: int, jobs: int, first: int = 0) -> Iterator[int]:
 
 def shares_memory() -> bool:
     """Whether `asarray` of an ndarray shares its memory: the device works in the host's."""
-    from clarray.runtime import current_device
+    from clarray._engine.runtime import current_device
 
     return current_device().capabilities.host_memory
 
@@ -49,9 +49,9 @@ def shares_memory() -> bool:
 def plan_as(name: str) -> None:
     """Plan as a row of the table of policies says: kernels of every device's shape run on any device."""
     if name != "own":
-        from clarray.evaluate import state_of
-        from clarray.plan.tuning.rows import ROWS
-        from clarray.runtime import current_device
+        from clarray._engine.evaluate import state_of
+        from clarray._engine.runtime import current_device
+        from clarray._engine.tuning.rows import ROWS
 
         state_of(current_device()).policies = ROWS[name]
 

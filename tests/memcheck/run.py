@@ -18,9 +18,9 @@ from unittest.mock import patch
 import numpy as np
 
 import clarray
-from clarray.evaluate import state_of
-from clarray.plan.tuning.rows import ROWS
-from clarray.runtime import current_device
+from clarray._engine.evaluate import state_of
+from clarray._engine.runtime import current_device
+from clarray._engine.tuning.rows import ROWS
 
 Case = Callable[[ModuleType], Any]
 CASES: dict[str, Case] = {}
@@ -175,13 +175,19 @@ def distinct(xp: ModuleType) -> Any:
 
 @case
 def few(xp: ModuleType) -> Any:
-    with patch("clarray.plan.few.WORTH_CPU", 1), patch("clarray.plan.few.WORTH_GPU", 1):
+    with (
+        patch("clarray._engine.algorithms.unique.plan_hash_table.WORTH_CPU", 1),
+        patch("clarray._engine.algorithms.unique.plan_hash_table.WORTH_GPU", 1),
+    ):
         return [xp.unique(numbers(xp, 200) / 3), xp.unique(numbers(xp, 90, dtype=np.int32)[::3] * 10**8)]
 
 
 @case
 def bitmap(xp: ModuleType) -> Any:
-    with patch("clarray.plan.bitmap.WORTH", 1), patch("clarray.plan.bitmap.BITS", 17):
+    with (
+        patch("clarray._engine.algorithms.unique.plan_bitmap.WORTH", 1),
+        patch("clarray._engine.algorithms.unique.plan_bitmap.BITS", 17),
+    ):
         return [xp.unique((numbers(xp, 300, dtype=np.int32) - 5) * 9000)]
 
 

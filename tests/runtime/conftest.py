@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clarray.runtime import Device, Kernel, current_device
+from clarray._engine.runtime import Device, Kernel, current_device
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -2,8 +2,8 @@
 
 ONCE = """
 import numpy as np
-from clarray.runtime import current_device
-from clarray.runtime.profile import profile
+from clarray._engine.runtime import current_device
+from clarray._engine.runtime.profiling import profile
 source = "kernel void twice(global float *x) { x[get_global_id(0)] *= 2; }"
 with profile() as p:
     device = current_device()

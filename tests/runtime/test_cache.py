@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from clarray.runtime import Device, Program, environment, programs
-from clarray.runtime import cache as caches
-from clarray.runtime import device as devices
-from clarray.runtime.cache import DiskCache, key_of
-from clarray.runtime.capabilities import Compiled
+from clarray._engine.runtime import Device, Program, environment, programs
+from clarray._engine.runtime import cache as caches
+from clarray._engine.runtime import device as devices
+from clarray._engine.runtime.cache import DiskCache, key_of
+from clarray._engine.runtime.capabilities import Compiled
 
 from .once import ONCE
 
 OF_ONE_SHAPE = """
 import numpy as np
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 device = current_device()
 source = "kernel void place(global int *x) { x[get_global_id(0)] = get_local_id(0) + get_global_size(0); }"
 kernel = device.program(source, {"place": ("buffer",)}).kernel("place")
@@ -142,7 +142,7 @@ def test_what_was_kept_of_one_launch_serves_every_other(fresh: Any, tmp_path: Pa
 FULL = """
 import resource
 from pathlib import Path
-from clarray.runtime.cache import DiskCache
+from clarray._engine.runtime.cache import DiskCache
 cache = DiskCache(Path(FOLDER))
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 cache.store("a", b"x" * 1000)

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from clarray.runtime import current_device, pocl_binary
-from clarray.runtime.cache import DiskCache
-from clarray.runtime.pocl import is_mendable
-from clarray.runtime.trials import Trials
+from clarray._engine.runtime import current_device, pocl_binary
+from clarray._engine.runtime.cache import DiskCache
+from clarray._engine.runtime.pocl import is_mendable
+from clarray._engine.runtime.trials import Trials
 
 from .once import ONCE
 
@@ -138,8 +138,8 @@ def test_every_piece_of_a_binary_is_seen_to_be_one(kept: Path) -> None:
 
 
 CRASH = """
-from clarray.runtime import current_device
-from clarray.runtime.trials import trials_of
+from clarray._engine.runtime import current_device
+from clarray._engine.runtime.trials import trials_of
 import os, signal
 trials_of(current_device().program_cache).begin(KEY)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -217,8 +217,8 @@ def _with_code(binary: bytes, code: bytes) -> bytes:
 REMOVED = """
 import shutil
 from pathlib import Path
-from clarray.runtime import pocl_folder
-from clarray.runtime.cache import cache_folder
+from clarray._engine.runtime import pocl_folder
+from clarray._engine.runtime.cache import cache_folder
 def away(path):
     shutil.rmtree(path)
     if FILE:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clarray.runtime import Capabilities, Device, current_device, find_device, use_device
+from clarray._engine.runtime import Capabilities, Device, current_device, find_device, use_device
 
 X = np.linspace(-1, 1, 1001, dtype=np.float32)
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from clarray.runtime import environment
+from clarray._engine.runtime import environment
 
 LIST = """
-from clarray.runtime import devices
+from clarray._engine.runtime import devices
 for device in devices():
     print(device)
 """
-CHOSEN = "from clarray.runtime import current_device; print(current_device())"
+CHOSEN = "from clarray._engine.runtime import current_device; print(current_device())"
 OPENCL_SETTINGS = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "POCL_DEVICES", "CLARRAY_DEVICE")
 UNSET = dict.fromkeys(OPENCL_SETTINGS)
 
@@ -35,7 +35,7 @@ import pyopencl
 def touched(*args):
     raise AssertionError("OpenCL was asked for its platforms")
 pyopencl.get_platforms = touched
-import clarray, clarray.runtime
+import clarray, clarray._engine.runtime
 """
     assert fresh(code).stderr == ""
 
@@ -60,7 +60,7 @@ def test_pocls_two_devices_are_one(fresh: Any) -> None:
 @needs_pocl_wheel
 def test_the_users_pocl_devices_stay(fresh: Any) -> None:
     code = """
-from clarray.runtime import devices
+from clarray._engine.runtime import devices
 ours = [d for d in devices() if "Portable" in d.capabilities.platform]
 print([(d.capabilities.name.partition("-")[0], d.inline is None) for d in ours])
 """
@@ -88,7 +88,7 @@ def test_the_environment_is_left_as_it_was(fresh: Any) -> None:
     code = """
 import os
 before = dict(os.environ)
-from clarray.runtime import devices
+from clarray._engine.runtime import devices
 devices()
 assert dict(os.environ) == before
 """
@@ -107,7 +107,7 @@ def test_choosing_by_the_variable(fresh: Any) -> None:
 def test_choosing_by_kind(fresh: Any) -> None:
     code = """
 import clarray
-from clarray.runtime import current_device, find_device
+from clarray._engine.runtime import current_device, find_device
 cpus = [d for d in clarray.devices() if d.capabilities.kind == "cpu"]
 with clarray.device(cpus[-1]):
     assert find_device("CPU") is cpus[-1]
@@ -119,7 +119,7 @@ print(current_device().capabilities.kind)
 
 
 def test_double_precision_can_be_switched_off(fresh: Any) -> None:
-    code = "from clarray.runtime import current_device as c; print(c().capabilities.fp64)"
+    code = "from clarray._engine.runtime import current_device as c; print(c().capabilities.fp64)"
     assert fresh(code, CLARRAY_SIMULATE_NO_FP64="1").stdout == "False\n"
 
 
@@ -139,7 +139,7 @@ import pyopencl
 def opened(*args, **more):
     raise AssertionError("a context was opened")
 pyopencl.Context = opened
-from clarray.runtime import devices
+from clarray._engine.runtime import devices
 print(devices())
 """
     assert fresh(code).stderr == ""

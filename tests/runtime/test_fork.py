@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from clarray.runtime import current_device, pocl_binary
-from clarray.runtime.cache import DiskCache
+from clarray._engine.runtime import current_device, pocl_binary
+from clarray._engine.runtime.cache import DiskCache
 
 from .once import ONCE
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forking is Unix
 START = """
 import os, sys, faulthandler, warnings
 import numpy as np
-from clarray.runtime import current_device, use_device
+from clarray._engine.runtime import current_device, use_device
 warnings.simplefilter("ignore")
 
 def scaled(device):
@@ -230,7 +230,7 @@ def test_pools_of_processes(fresh: Any, tmp_path: Path) -> None:
 def test_a_lock_that_a_thread_keeps_gives_an_error_in_the_child(fresh: Any) -> None:
     code = """
 import threading
-from clarray.runtime import discovery
+from clarray._engine.runtime import discovery
 discovery._PATIENCE_SECONDS = 0.2
 device = current_device()
 scaled(device)
@@ -256,9 +256,9 @@ def test_what_other_threads_hold_is_free_in_the_child(fresh: Any) -> None:
     code = """
 import threading
 import clarray
-from clarray.expr.node import graph_lock
-from clarray.runtime import discovery
-from clarray.runtime.quiet import quiet_build
+from clarray._engine.expr.node import graph_lock
+from clarray._engine.runtime import discovery
+from clarray._engine.runtime.quiet import quiet_build
 discovery._PATIENCE_SECONDS = 0.2
 bits = clarray.random.Philox4x32(key=0)
 taken, done = threading.Event(), threading.Event()

@@ -10,8 +10,8 @@ import pyopencl as cl
 import pytest
 
 import clarray
-from clarray.runtime import Device, current_device, use_device
-from clarray.runtime.limits import available_host_bytes
+from clarray._engine.runtime import Device, current_device, use_device
+from clarray._engine.runtime.limits import available_host_bytes
 
 LIMIT = 1 << 20
 SIZE = 300_000  # float32, so past the limit

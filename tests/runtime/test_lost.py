@@ -13,7 +13,7 @@ import pyopencl as cl
 import pytest
 
 import clarray
-from clarray.runtime import Device, current_device, find_device, launch, use_device
+from clarray._engine.runtime import Device, current_device, find_device, launch, use_device
 
 NAMES = {-5: "OUT_OF_RESOURCES", -36: "INVALID_COMMAND_QUEUE", -9999: "unknown error -9999"}
 

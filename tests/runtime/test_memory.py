@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clarray.runtime import Device, adopt, limits
-from clarray.runtime.limits import in_units
-from clarray.runtime.memory import size_class
+from clarray._engine.runtime import Device, adopt, limits
+from clarray._engine.runtime.limits import in_units
+from clarray._engine.runtime.memory import size_class
 
 FLOAT = np.dtype(np.float32)
 

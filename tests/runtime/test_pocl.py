@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from clarray.runtime import current_device, environment, pocl, pocl_binary, pocl_header, programs
-from clarray.runtime.pocl import is_mendable, library_cpu
-from clarray.runtime.programs import compile_source
+from clarray._engine.runtime import current_device, environment, pocl, pocl_binary, pocl_header, programs
+from clarray._engine.runtime.pocl import is_mendable, library_cpu
+from clarray._engine.runtime.programs import compile_source
 
 linux_x86 = pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="the wheel's platform")
 

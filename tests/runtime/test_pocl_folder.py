@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clarray.runtime import environment, pocl_folder
+from clarray._engine.runtime import environment, pocl_folder
 
 needs_pocl_wheel = pytest.mark.skipif(
     os.name != "posix" or not environment._has_pocl_wheel() or environment._has_driver("pocl"),
@@ -17,7 +17,7 @@ needs_pocl_wheel = pytest.mark.skipif(
 
 SUM = """
 import clarray
-from clarray.runtime import pocl_folder
+from clarray._engine.runtime import pocl_folder
 assert float(clarray.arange(10).sum()) == 45
 print(pocl_folder._held.path)
 """
@@ -78,7 +78,7 @@ def test_a_cache_that_the_user_wants_of_pocl_is_left_to_it(on_pocl: Any, tmp_pat
 def test_with_no_room_left_it_says_so(on_pocl: Any) -> None:
     code = """
 import clarray, errno
-from clarray.runtime import pocl_folder
+from clarray._engine.runtime import pocl_folder
 x = (clarray.arange(10) + 1).evaluate()  # so that no other kernel is needed later
 assert int(x.sum()) == 55
 pocl_folder._LEAST = 1 << 60
@@ -98,7 +98,7 @@ assert int((x * 3).sum()) == 165
 @needs_pocl_wheel
 def test_with_no_place_at_all_it_says_so(on_pocl: Any, tmp_path: Path) -> None:
     code = """
-from clarray.runtime import devices, pocl_folder
+from clarray._engine.runtime import devices, pocl_folder
 pocl_folder._take = lambda place: False
 devices()
 """

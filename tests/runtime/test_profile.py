@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clarray.runtime import Device
-from clarray.runtime.profile import Profile, Record, profile
+from clarray._engine.runtime import Device
+from clarray._engine.runtime.profiling import Profile, Record, profile
 
 
 def test_counts(device: Device, scale: Any) -> None:

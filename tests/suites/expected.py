@@ -139,7 +139,7 @@ INTEL = {"scipy/spatial/transform/tests/test_rotation.py::test_as_euler_symmetri
 def failures(suite: str) -> dict[str, str]:
     """What is expected of a suite on the device and beside the devices that there are."""
     import clarray
-    from clarray.runtime import current_device
+    from clarray._engine.runtime import current_device
 
     found = dict(FAILURES[suite])
     if suite == "scipy" and len(clarray.devices()) > 1:

@@ -25,7 +25,7 @@ for name in OTHERS:
 def clarray_parameter() -> object:
     """Make clarray known to SciPy's conftest and give the fixture's parameter."""
     import clarray
-    from clarray.runtime import current_device
+    from clarray._engine.runtime import current_device
 
     theirs.xp_known_backends.add("clarray")
     if current_device().capabilities.kind != "cpu":

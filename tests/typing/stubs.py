@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import clarray
-from clarray import functions, numpy_ufuncs
-from clarray.attaching import attached, of_namespace
+from clarray._api import functions, numpy_ufuncs
+from clarray._api.attaching import attached, of_namespace
 
-HEAD = "# Written by tests/typing/stubs.py from what clarray.attaching attaches: do not edit.\n"
+HEAD = "# Written by tests/typing/stubs.py from what clarray._api.attaching attaches: do not edit.\n"
 IMPORTS = """\
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -23,16 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.flat_iterator import flatiter
-from clarray.layout_flags import Flags
-from clarray.runtime import Device
+from clarray._core.device_array import DeviceArray
+from clarray._numpy.indexing.flat_iterator import flatiter
+from clarray._core.layout_flags import Flags
+from clarray._engine.runtime import Device
 """
 OF_TWO = """\
 from typing import Any
 
-from clarray.array import DeviceArray
-from clarray.functions import UFunc
+from clarray._core.device_array import DeviceArray
+from clarray._api.functions import UFunc
 
 class _OfTwo(UFunc):
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[DeviceArray, DeviceArray]: ...  # type: ignore[override]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 einops = pytest.importorskip("einops")
 array_api = pytest.importorskip("einops.array_api")

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 SOURCE = Path(__file__).with_name("programs.py").read_text()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clarray.codegen.expression import distinct
-from clarray.evaluate import evaluate, settle, write
-from clarray.evaluate.state import device_of
-from clarray.expr.node import CONST, INDEX, Node, contiguous_leaf
-from clarray.plan.elementwise import ALIGNMENT
-from clarray.plan.layout import Shape, access, aligned, collapse
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.evaluate import evaluate, settle, write
+from clarray._engine.expr.layout import Shape, access, aligned, collapse
+from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf
+from clarray._engine.fused.elementwise.plan import ALIGNMENT
+from clarray._engine.launch.kernel_cache import device_of
 
 
 class Line(NamedTuple):

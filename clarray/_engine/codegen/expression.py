@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarray.codegen.ctype import Dialect, cast, compute_type
-from clarray.expr.node import Node
-from clarray.ops.dtypes import dtype_row
-from clarray.ops.special import cast_loop
-from clarray.ops.ufuncs import emit
-from clarray.plan.layout import COUNT
+from clarray._engine.expr.layout import COUNT
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.ctype import Dialect, cast, compute_type
+from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.special import cast_loop
+from clarray._engine.ops.ufuncs import emit
 
 
 @dataclass(frozen=True, slots=True)

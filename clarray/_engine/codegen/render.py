@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mako import exceptions
 from mako.lookup import TemplateLookup
 
-from clarray.codegen.ctype import Dialect
-from clarray.ops.helpers import helpers_in, template_directory
-from clarray.ops.snippets import functions_in
+from clarray._engine.ops.ctype import Dialect
+from clarray._engine.ops.helpers import helpers_in, template_directory
+from clarray._engine.ops.snippets import functions_in
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 class Source(NamedTuple):
@@ -40,7 +40,7 @@ def _lookup() -> TemplateLookup:
 
 
 def render(template: str, **context: Any) -> str:
-    """Render ``kernels/<template>.mako``.
+    """Render ``<template>.mako``.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def render(template: str, **context: Any) -> str:
         A name the template uses is missing; the message shows the template's line and the names given.
     """
     try:
-        text = _lookup().get_template(f"kernels/{template}.mako").render(**context)
+        text = _lookup().get_template(f"{template}.mako").render(**context)
     except Exception as error:
         where = exceptions.text_error_template().render()
         raise RuntimeError(

@@ -14,7 +14,7 @@ from weakref import ref
 
 import numpy as np
 
-from clarray.expr.node import (
+from clarray._engine.expr.node import (
     COMPRESS,
     EAGER,
     MASKED,
@@ -27,7 +27,7 @@ from clarray.expr.node import (
     graph_lock,
     intern_structure,
 )
-from clarray.expr.view import broadcast_shapes
+from clarray._engine.expr.view import broadcast_shapes
 
 # A tree heavier than this is evaluated rather than grown: it bounds the kernel's arguments
 # (NVIDIA takes 4 KiB), the compile time, and the memory that pending work keeps alive.

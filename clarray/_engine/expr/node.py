@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarray.expr.view import contiguous as contiguous_strides
-from clarray.expr.view import is_contiguous
+from clarray._engine.expr.view import contiguous as contiguous_strides
+from clarray._engine.expr.view import is_contiguous
 
 if TYPE_CHECKING:
-    from clarray.runtime import Memory
+    from clarray._engine.runtime import Memory
 
 # Flags of a node, inherited by what is grown from it.
 EAGER = 1  # reads host memory that the user may change: must be evaluated at the call

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .view import Shape, View, contiguous, ordered_strides
+from clarray._engine.expr.view import Shape, View, contiguous, ordered_strides
 
 EXACT_WORK = 10_000  # candidates NumPy may try before "cannot tell" counts as an overlap (< 0.1 ms)
 SOMEWHERE = 1 << 40  # an address: NumPy compares them here and never follows them

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray.expr.axes import normalize_axes, normalize_axis
+from clarray._engine.expr.axes import normalize_axes, normalize_axis
 
 Shape = tuple[int, ...]
 

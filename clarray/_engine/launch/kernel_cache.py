@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from clarray.codegen.render import Source
-from clarray.evaluate.kept import kept_of
-from clarray.expr.node import CONST, Node
-from clarray.plan.reduce import COUNTERS
-from clarray.plan.tuning import Policies, select
-from clarray.runtime import Device, Kernel, Memory, current_device, different_devices
+from clarray._engine.codegen.render import Source
+from clarray._engine.expr.node import CONST, Node
+from clarray._engine.launch.tuned_files import kept_of
+from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices
+from clarray._engine.tuning import Policies, select
 
 _DOUBLE = re.compile(r"\bdouble\d*\b")
 CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are more
+COUNTERS = 1 << 12  # blocks of outputs whose work-groups can be counted at once
 
 
 class Launch(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clarray.plan.tuning.kept import Kept
-from clarray.runtime import Device
-from clarray.runtime.cache import DiskCache, cache_folder, key_of
+from clarray._engine.runtime import Device
+from clarray._engine.runtime.cache import DiskCache, cache_folder, key_of
+from clarray._engine.tuning.tuned import Kept
 
 __all__ = ["forget", "kept_of", "keep", "place_of"]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from clarray.codegen.ctype import Dialect
-    from clarray.ops.ufuncs import Loop
+    from clarray._engine.ops.ctype import Dialect
+    from clarray._engine.ops.ufuncs import Loop
 
 __all__ = ["Form", "Row", "converted", "exact", "lane_int", "test", "value", "wrap"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from mako.lookup import TemplateLookup
 from mako.template import Template
 
-from clarray.codegen.ctype import CType, Dialect
+from clarray._engine.ops.ctype import CType, Dialect
 
 __all__ = ["helpers_in", "template_directory"]
 
@@ -28,7 +28,7 @@ def template_directory() -> Path:
     try:
         return Path(str(resources.files("clarray.templates")))
     except ModuleNotFoundError:  # not installed: a checkout keeps templates/ beside the package
-        return Path(__file__).resolve().parents[2] / "templates"
+        return Path(__file__).resolve().parents[3] / "templates"
 
 
 @cache

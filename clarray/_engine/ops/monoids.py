@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray.codegen.ctype import compute_type
-from clarray.ops.dtypes import dtype_row
-from clarray.ops.ufuncs import Loop, find_loop
+from clarray._engine.ops.ctype import compute_type
+from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.ufuncs import Loop, find_loop
 
 __all__ = ["CText", "Monoid", "Reduction", "fold_monoid", "scan_monoid", "snippet_monoid", "statistic_monoid"]
 

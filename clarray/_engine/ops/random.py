@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray.codegen.ctype import Dialect, compute_type
-from clarray.ops.forms import Form, Row
-from clarray.ops.ufuncs import Loop, next_code
+from clarray._engine.ops.ctype import Dialect, compute_type
+from clarray._engine.ops.forms import Form, Row
+from clarray._engine.ops.ufuncs import Loop, next_code
 
 __all__ = ["random_loop"]
 

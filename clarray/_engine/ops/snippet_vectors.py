@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray.codegen.ctype import Dialect, compute_type
-from clarray.ops.ufuncs import emit, find_loop
+from clarray._engine.ops.ctype import Dialect, compute_type
+from clarray._engine.ops.ufuncs import emit, find_loop
 
 if TYPE_CHECKING:
-    from clarray.ops.snippets import Snippet
+    from clarray._engine.ops.snippets import Snippet
 
 __all__ = ["vector_lines"]
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray.codegen.ctype import Dialect, compute_type
-from clarray.ops.dtypes import DTYPES, dtype_row
-from clarray.ops.forms import Form, Row
-from clarray.ops.snippet_vectors import vector_lines
-from clarray.ops.ufuncs import Loop, next_code
+from clarray._engine.ops.ctype import Dialect, compute_type
+from clarray._engine.ops.dtypes import DTYPES, dtype_row
+from clarray._engine.ops.forms import Form, Row
+from clarray._engine.ops.snippet_vectors import vector_lines
+from clarray._engine.ops.ufuncs import Loop, next_code
 
 __all__ = [
     "INDEX", "SIZE", "Parameter", "Snippet", "check_kernel_name", "functions_in", "mentions", "parse_parameters",
@@ -224,7 +224,7 @@ def _written(function: str) -> Any:
 def functions_in(body: str, dialect: Dialect) -> str:
     """Definitions of the snippets that `body` calls, at the widths it calls them at.
 
-    Lines that are not the user's are told by ``#line @``: see `clarray.codegen.render.source`.
+    Lines that are not the user's are told by ``#line @``: see `clarray._engine.codegen.render.source`.
     """
     found: dict[str, None] = {}
     for match in _CALL.finditer(body):

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray.codegen.ctype import Dialect, compute_type, select
-from clarray.ops.forms import Form, Row, exact, value
-from clarray.ops.ufuncs import Loop, next_code
+from clarray._engine.ops.ctype import Dialect, compute_type, select
+from clarray._engine.ops.forms import Form, Row, exact, value
+from clarray._engine.ops.ufuncs import Loop, next_code
 
 __all__ = ["builtin_loop", "cast_loop", "compose_loop", "i0_loop", "part_loop", "select_loop"]
 

@@ -11,8 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from clarray.codegen.ctype import CType, Dialect, compute_type, convert, mask
-from clarray.ops import (
+from clarray._engine.ops import (
     ufuncs_arithmetic,
     ufuncs_comparison,
     ufuncs_exponential,
@@ -21,9 +20,10 @@ from clarray.ops import (
     ufuncs_rounding,
     ufuncs_trigonometric,
 )
-from clarray.ops.dtypes import DTYPES
-from clarray.ops.forms import Form, Row
-from clarray.ops.helpers import helpers_in
+from clarray._engine.ops.ctype import CType, Dialect, compute_type, convert, mask
+from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.ops.forms import Form, Row
+from clarray._engine.ops.helpers import helpers_in
 
 __all__ = ["Loop", "clip_ufunc", "emit", "find_loop", "helpers", "supported_ufuncs", "unsupported"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clarray.ops.forms import Row, exact, value, wrap
+from clarray._engine.ops.forms import Row, exact, value, wrap
 
 __all__ = ["ROWS"]
 

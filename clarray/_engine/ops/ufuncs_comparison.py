@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clarray.ops.forms import Row, exact, test
+from clarray._engine.ops.forms import Row, exact, test
 
 __all__ = ["ROWS"]
 

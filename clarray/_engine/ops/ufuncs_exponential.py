@@ -8,7 +8,7 @@ operands, as NumPy's.
 
 from __future__ import annotations
 
-from clarray.ops.forms import Form, Row, exact, value
+from clarray._engine.ops.forms import Form, Row, exact, value
 
 __all__ = ["ROWS"]
 

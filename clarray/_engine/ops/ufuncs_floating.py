@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray.codegen.ctype import CType, compute_type, convert
-from clarray.ops.forms import Row, exact, lane_int, test
+from clarray._engine.ops.ctype import CType, compute_type, convert
+from clarray._engine.ops.forms import Row, exact, lane_int, test
 
 if TYPE_CHECKING:
-    from clarray.codegen.ctype import Dialect
-    from clarray.ops.ufuncs import Loop
+    from clarray._engine.ops.ctype import Dialect
+    from clarray._engine.ops.ufuncs import Loop
 
 __all__ = ["ROWS"]
 

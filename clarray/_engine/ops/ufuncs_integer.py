@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clarray.ops.forms import Row, converted, exact
+from clarray._engine.ops.forms import Row, converted, exact
 
 __all__ = ["ROWS"]
 

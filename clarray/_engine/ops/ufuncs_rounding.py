@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clarray.ops.forms import Form, Row, exact
+from clarray._engine.ops.forms import Form, Row, exact
 
 __all__ = ["ROWS"]
 

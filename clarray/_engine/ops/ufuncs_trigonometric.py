@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clarray.ops.forms import Form, Row, value
+from clarray._engine.ops.forms import Form, Row, value
 
 __all__ = ["ROWS"]
 

@@ -1,8 +1,8 @@
 """Devices, programs, memory and launches: alone imports pyopencl."""
 
-from clarray.runtime.capabilities import Capabilities
-from clarray.runtime.device import Device
-from clarray.runtime.discovery import (
+from clarray._engine.runtime.capabilities import Capabilities
+from clarray._engine.runtime.device import Device
+from clarray._engine.runtime.discovery import (
     adopt,
     current_device,
     devices,
@@ -11,11 +11,11 @@ from clarray.runtime.discovery import (
     reset,
     use_device,
 )
-from clarray.runtime.errors import DeviceLostError, different_devices
-from clarray.runtime.launch import Kernel
-from clarray.runtime.memory import Memory
-from clarray.runtime.profile import Profile
-from clarray.runtime.programs import ArgType, Program
+from clarray._engine.runtime.errors import DeviceLostError, different_devices
+from clarray._engine.runtime.launch import Kernel
+from clarray._engine.runtime.memory import Memory
+from clarray._engine.runtime.profiling import Profile
+from clarray._engine.runtime.programs import ArgType, Program
 
 __all__ = [
     "ArgType",

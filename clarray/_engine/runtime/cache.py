@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from clarray.version import __version__
+from clarray._engine.version import __version__
 
 _MAGIC = b"clarray cache 2\n"
 _CHECKSUM = 32

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray.runtime import pocl, pocl_binary
-from clarray.runtime.limits import total_host_bytes
-from clarray.runtime.programs import binary_of, compile_source
+from clarray._engine.runtime import pocl, pocl_binary
+from clarray._engine.runtime.limits import total_host_bytes
+from clarray._engine.runtime.programs import binary_of, compile_source
 
 _EMPTY = "kernel void probe(void) {}"
 _PLAIN = "kernel void probe(global float *x) { x[0] = exp(x[1]); }"

@@ -26,12 +26,12 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 import pyopencl as cl
 
-from clarray.runtime import memory as memories
-from clarray.runtime import pocl, profile, transfer
-from clarray.runtime.cache import DiskCache, cache_folder, key_of
-from clarray.runtime.capabilities import Capabilities, Compiled, describe, probe
-from clarray.runtime.environment import compiler_settings, cpu_identity
-from clarray.runtime.errors import (
+from clarray._engine.runtime import memory as memories
+from clarray._engine.runtime import pocl, profiling, transfer
+from clarray._engine.runtime.cache import DiskCache, cache_folder, key_of
+from clarray._engine.runtime.capabilities import Capabilities, Compiled, describe, probe
+from clarray._engine.runtime.environment import compiler_settings, cpu_identity
+from clarray._engine.runtime.errors import (
     Closed,
     DeviceLostError,
     beyond_reset_message,
@@ -39,9 +39,9 @@ from clarray.runtime.errors import (
     lost_message,
     reset_message,
 )
-from clarray.runtime.launch import Launched
-from clarray.runtime.memory import Memory, Pool
-from clarray.runtime.programs import ArgType, Program
+from clarray._engine.runtime.launch import Launched
+from clarray._engine.runtime.memory import Memory, Pool
+from clarray._engine.runtime.programs import ArgType, Program
 
 _REMEMBERED = 12  # launches
 _SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main", "pool", "copier", "_sign"}
@@ -266,7 +266,7 @@ class Device:
                 copy(memory, byte_offset, data)
             except cl.Error as error:
                 self._copy_again(error, copy, memory, byte_offset, data)
-        profile.record("transfer", name, data.size, time.perf_counter() - start)
+        profiling.record("transfer", name, data.size, time.perf_counter() - start)
 
     def _copy_again(
         self, error: cl.Error, copy: transfer.Copy, memory: Memory, byte_offset: int, data: np.ndarray
@@ -283,7 +283,7 @@ class Device:
 
     def read_scalar(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
         """Read one element, as a NumPy scalar; the fast way to a full reduction's result."""
-        if not self.pending and profile.state.recorder is None:
+        if not self.pending and profiling.state.recorder is None:
             host = memory._block.host
             if host is not None:  # nothing to wait for, so nothing to lock
                 return np.ndarray((), dtype, host, byte_offset)[()]
@@ -294,13 +294,13 @@ class Device:
             except cl.Error as error:
                 self.check_alive(error)
                 raise
-        if profile.state.recorder is not None:
-            profile.record("transfer", "to host", dtype.itemsize, time.perf_counter() - start)
+        if profiling.state.recorder is not None:
+            profiling.record("transfer", "to host", dtype.itemsize, time.perf_counter() - start)
         return value
 
     def read_number(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
         """Read one element, as a Python number."""
-        if not self.pending and profile.state.recorder is None:
+        if not self.pending and profiling.state.recorder is None:
             host = memory._block.host
             if host is not None:  # nothing to wait for, so nothing to lock
                 return np.ndarray((), dtype, host, byte_offset).item()
@@ -318,7 +318,7 @@ class Device:
             if self.pending:
                 start = time.perf_counter()
                 self.finish()
-                profile.record("synchronize", "wait", 0, time.perf_counter() - start)
+                profiling.record("synchronize", "wait", 0, time.perf_counter() - start)
 
     def finish(self) -> None:
         """Wait for the main lane, uncounted by a profile. For the runtime: the lock is held."""

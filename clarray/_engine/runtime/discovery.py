@@ -18,11 +18,11 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray.runtime import pocl, pocl_folder
-from clarray.runtime.capabilities import KINDS, kind
-from clarray.runtime.device import Device
-from clarray.runtime.environment import prepared_environment
-from clarray.runtime.memory import Memory
+from clarray._engine.runtime import pocl, pocl_folder
+from clarray._engine.runtime.capabilities import KINDS, kind
+from clarray._engine.runtime.device import Device
+from clarray._engine.runtime.environment import prepared_environment
+from clarray._engine.runtime.memory import Memory
 
 _NONE_FOUND = (
     'no OpenCL device found: pip install "clarray[pocl]" or "clarray[intel]" for the CPU, or '

@@ -24,8 +24,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from clarray.runtime import pocl_folder
-from clarray.runtime.cache import cache_folder
+from clarray._engine.runtime import pocl_folder
+from clarray._engine.runtime.cache import cache_folder
 
 _COMPILER_SETTING = re.compile(r"POCL_(EXTRA_BUILD_FLAGS|KERNELLIB_NAME|WORK_GROUP_\w+)|CL_CONFIG_\w+")
 _SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
-from clarray.runtime.limits import in_units
+from clarray._engine.runtime.limits import in_units
 
 if TYPE_CHECKING:
-    from clarray.runtime.device import Device
-    from clarray.runtime.launch import Launched
+    from clarray._engine.runtime.device import Device
+    from clarray._engine.runtime.launch import Launched
 
 __all__ = [
     "Closed", "DeviceLostError", "beyond_reset_message", "different_devices", "lost_message", "reset_message",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
-from clarray.runtime import pocl, pocl_folder
-from clarray.runtime.errors import different_devices
-from clarray.runtime.profile import record, state
+from clarray._engine.runtime import pocl, pocl_folder
+from clarray._engine.runtime.errors import different_devices
+from clarray._engine.runtime.profiling import record, state
 
 if TYPE_CHECKING:
-    from clarray.runtime.device import Device, Lane
-    from clarray.runtime.programs import Program
+    from clarray._engine.runtime.device import Device, Lane
+    from clarray._engine.runtime.programs import Program
 
 _enqueue = cl.enqueue_nd_range_kernel
 Launched = tuple["Kernel", tuple[int, ...], tuple[int, ...], int]  # groups, local, bytes

@@ -20,11 +20,11 @@ from weakref import WeakSet
 import numpy as np
 import pyopencl as cl
 
-from clarray.runtime import profile
-from clarray.runtime.limits import available_host_bytes, in_units
+from clarray._engine.runtime import profiling
+from clarray._engine.runtime.limits import available_host_bytes, in_units
 
 if TYPE_CHECKING:
-    from clarray.runtime.device import Device
+    from clarray._engine.runtime.device import Device
 
 _SMALLEST = 128  # the alignment too: a vector of 16 doubles, and Intel's threshold for zero-copy
 _FINE = 2048  # up to here every multiple of that is a size
@@ -281,8 +281,8 @@ class Pool:
             block = self._bins[size].pop()
         except (KeyError, IndexError):
             block = self._create(size, nbytes)
-        if profile.state.recorder is not None:
-            profile.record("allocate", "memory", nbytes, 0.0)
+        if profiling.state.recorder is not None:
+            profiling.record("allocate", "memory", nbytes, 0.0)
         return Memory(self._device, block, nbytes, 1 + (nbytes << 6) // self._global_bytes)
 
     def empty(self) -> None:

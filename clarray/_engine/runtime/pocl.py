@@ -28,7 +28,7 @@ from pathlib import Path
 
 import pyopencl as cl
 
-from clarray.runtime.environment import cpu_flags
+from clarray._engine.runtime.environment import cpu_flags
 
 _STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds the next one's
 _GENERIC = b"generic\0"

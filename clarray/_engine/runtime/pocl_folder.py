@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from clarray.runtime.cache import cache_folder
-from clarray.runtime.forking import after_fork_in_child
+from clarray._engine.runtime.cache import cache_folder
+from clarray._engine.runtime.forking import after_fork_in_child
 
 try:
     import fcntl

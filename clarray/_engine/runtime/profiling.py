@@ -20,7 +20,7 @@ from typing import Literal
 
 Kind = Literal["launch", "transfer", "synchronize", "build", "allocate", "host"]
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyopencl as cl
 
-from clarray.runtime import pocl, pocl_binary, pocl_folder, pocl_header, profile
-from clarray.runtime.cache import key_of
-from clarray.runtime.forking import after_fork_in_child
-from clarray.runtime.invoker import keep_in_memory
-from clarray.runtime.launch import Bound, Kernel
-from clarray.runtime.quiet import quiet_build
-from clarray.runtime.trials import trials_of
+from clarray._engine.runtime import pocl, pocl_binary, pocl_folder, pocl_header, profiling
+from clarray._engine.runtime.cache import key_of
+from clarray._engine.runtime.forking import after_fork_in_child
+from clarray._engine.runtime.invoker import keep_in_memory
+from clarray._engine.runtime.launch import Bound, Kernel
+from clarray._engine.runtime.quiet import quiet_build
+from clarray._engine.runtime.trials import trials_of
 
 if TYPE_CHECKING:
-    from clarray.runtime.device import Device, Lane
+    from clarray._engine.runtime.device import Device, Lane
 
 ArgType = str  # 'buffer', or the name of a NumPy scalar type
 
@@ -176,7 +176,7 @@ class Program:
         except RuntimeError as error:
             device.check_alive(error)
             raise
-        profile.record("build", ", ".join(self._arg_types), 0, time.perf_counter() - start)
+        profiling.record("build", ", ".join(self._arg_types), 0, time.perf_counter() - start)
         return program
 
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
-from clarray.runtime.forking import after_fork_in_child
+from clarray._engine.runtime.forking import after_fork_in_child
 
 _CHATTER = re.compile(rb"(\d+ warnings? and )?\d+ (warning|error)s? generated\.|error: unknown target CPU '[^']*'|")
 

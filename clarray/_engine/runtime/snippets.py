@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pyopencl as cl
 
-from clarray.runtime.cache import DiskCache, cache_folder, key_of
-from clarray.runtime.programs import build_options
-from clarray.runtime.quiet import quiet_build
+from clarray._engine.runtime.cache import DiskCache, cache_folder, key_of
+from clarray._engine.runtime.programs import build_options
+from clarray._engine.runtime.quiet import quiet_build
 
 if TYPE_CHECKING:
-    from clarray.runtime.device import Device
+    from clarray._engine.runtime.device import Device
 
 _AROUND = re.compile(r"^(Device .* failed to build|Compilation (started|failed)|=+$)")
 

@@ -20,8 +20,8 @@ import numpy as np
 import pyopencl as cl
 
 if TYPE_CHECKING:
-    from clarray.runtime.device import Device
-    from clarray.runtime.memory import Memory
+    from clarray._engine.runtime.device import Device
+    from clarray._engine.runtime.memory import Memory
 
 Copy = Callable[["Memory", int, np.ndarray], None]
 

@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from clarray.runtime.cache import DiskCache
-from clarray.runtime.forking import after_fork_in_child
+from clarray._engine.runtime.cache import DiskCache
+from clarray._engine.runtime.forking import after_fork_in_child
 
 try:
     import fcntl

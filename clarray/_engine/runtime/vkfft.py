@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl.array as cl_array
 
-from clarray.runtime.profile import record, state
+from clarray._engine.runtime.profiling import record, state
 
 if TYPE_CHECKING:
-    from clarray.runtime.device import Device
-    from clarray.runtime.memory import Memory
+    from clarray._engine.runtime.device import Device
+    from clarray._engine.runtime.memory import Memory
 
 
 @cache

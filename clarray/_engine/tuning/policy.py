@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clarray.plan.tuning.compact import CompactPolicy
-from clarray.plan.tuning.histogram import HistogramPolicy
-from clarray.plan.tuning.matmul import MatmulPolicy
-from clarray.plan.tuning.scan import ScanPolicy
-from clarray.plan.tuning.sort import SortPolicy
-from clarray.plan.tuning.stencil import StencilPolicy
+from clarray._engine.algorithms.histogram.policy import HistogramPolicy
+from clarray._engine.algorithms.matmul.policy import MatmulPolicy
+from clarray._engine.algorithms.scan.policy import ScanPolicy
+from clarray._engine.algorithms.sort.policy import SortPolicy
+from clarray._engine.algorithms.stencil.policy import StencilPolicy
+from clarray._engine.fused.compact.policy import CompactPolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clarray.plan.tuning import compact, histogram, matmul, scan, sort, stencil
-from clarray.plan.tuning.policy import ElementwisePolicy, Policies, ReducePolicy
+from clarray._engine.algorithms.histogram import policy as histogram
+from clarray._engine.algorithms.matmul import policy as matmul
+from clarray._engine.algorithms.scan import policy as scan
+from clarray._engine.algorithms.sort import policy as sort
+from clarray._engine.algorithms.stencil import policy as stencil
+from clarray._engine.fused.compact import policy as compact
+from clarray._engine.tuning.policy import ElementwisePolicy, Policies, ReducePolicy
 
 CPU = Policies(
     name="cpu",

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from importlib import import_module
 from typing import Any
 
-from clarray.plan.tuning.policy import Policies
+from clarray._engine.tuning.policy import Policies
 
 __all__ = ["ALGORITHMS", "kind_of", "search_space"]
 
@@ -97,7 +96,4 @@ def search_space(algorithm: str, kind: str) -> dict[str, tuple[Any, ...]]:
     """
     if algorithm not in ALGORITHMS:
         raise ValueError(f"nothing is called {algorithm!r}: tune {', '.join(ALGORITHMS)}")
-    declared = _SPACES.get(algorithm, {})
-    if algorithm not in ("elementwise", "reduce"):
-        declared = getattr(import_module(f"clarray.plan.tuning.{algorithm}"), "SEARCH", declared)
-    return {name: tuple(values) for name, values in declared.get(kind, {}).items()}
+    return {name: tuple(values) for name, values in _SPACES.get(algorithm, {}).get(kind, {}).items()}

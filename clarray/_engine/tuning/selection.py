@@ -6,12 +6,12 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clarray.plan.tuning.kept import Kept
-from clarray.plan.tuning.policy import Policies
-from clarray.plan.tuning.rows import CPU, GPU, NVIDIA, ROWS
+from clarray._engine.tuning.policy import Policies
+from clarray._engine.tuning.rows import CPU, GPU, NVIDIA, ROWS
+from clarray._engine.tuning.tuned import Kept
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def select(capabilities: Capabilities, kept: Kept | None = None) -> Policies:

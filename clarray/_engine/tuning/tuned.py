@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from clarray.plan.tuning.policy import Policies
-from clarray.plan.tuning.search import ALGORITHMS, kind_of, search_space
+from clarray._engine.tuning.policy import Policies
+from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
 
 __all__ = ["Kept"]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.conversion import asnumpy
-from clarray.creation import array, asarray
-from clarray.ops.dtypes import DTYPES, dtype_row
+from clarray._core.conversion import asnumpy
+from clarray._core.creation import array, asarray
+from clarray._core.device_array import DeviceArray
+from clarray._engine.ops.dtypes import DTYPES, dtype_row
 
 __all__ = ["fromfile", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed"]
 

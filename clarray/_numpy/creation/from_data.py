@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.construction import of_buffer
-from clarray.creation import asarray
-from clarray.index_tables import indices
+from clarray._core.construction import of_buffer
+from clarray._core.creation import asarray
+from clarray._core.device_array import DeviceArray
+from clarray._numpy.indexing.index_tables import indices
 
 __all__ = ["frombuffer", "fromfunction", "fromiter", "fromstring"]
 

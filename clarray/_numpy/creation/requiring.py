@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.creation import array, asarray
-from clarray.reductions import all as every
+from clarray._core.creation import array, asarray
+from clarray._core.device_array import DeviceArray
+from clarray._numpy.reduction.reductions import all as every
 
 __all__ = ["asarray_chkfinite", "isfortran", "require"]
 

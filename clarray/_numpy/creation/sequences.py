@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array, asarray, device_for, plain_order
-from clarray.evaluate import evaluate
-from clarray.expr import node as nodes
-from clarray.hostdata import data_dtype, device_dtype, new_leaf, upload
-from clarray.manipulation import broadcast_arrays, expand_dims, moveaxis
-from clarray.operands import weak_type
-from clarray.runtime import Device, use_device
+from clarray._core import ufunc_calls
+from clarray._core.creation import as_array, asarray, device_for, plain_order
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import data_dtype, device_dtype, new_leaf, upload
+from clarray._core.operands import weak_type
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr import node as nodes
+from clarray._engine.runtime import Device, use_device
+from clarray._numpy.manipulation.shapes import broadcast_arrays, expand_dims, moveaxis
 
 __all__ = ["arange", "eye", "geomspace", "identity", "linspace", "logspace", "meshgrid"]
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from clarray import gathering, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import asarray, zeros
-from clarray.expr import node as nodes
-from clarray.expr.view import contiguous
-from clarray.manipulation import broadcast_to, diagonal, ravel
-from clarray.selecting import where
+from clarray._core import ufunc_calls
+from clarray._core.creation import asarray, zeros
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.expr import node as nodes
+from clarray._engine.expr.view import contiguous
+from clarray._numpy.indexing import gathering
+from clarray._numpy.indexing.selecting import where
+from clarray._numpy.manipulation.shapes import broadcast_to, diagonal, ravel
 
 __all__ = ["diag", "diagflat", "fill_diagonal", "tri", "tril", "triu"]
 

@@ -7,13 +7,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from clarray import gathering, positions
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array
-from clarray.evaluate.gather import Named, OutOfBounds, gather_named
-from clarray.expr import node as nodes
-from clarray.expr.view import View
-from clarray.windows import view_of
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.views import view_of
+from clarray._engine.algorithms.gather.launch import Named, OutOfBounds, gather_named
+from clarray._engine.expr import node as nodes
+from clarray._engine.expr.view import View
+from clarray._numpy.indexing import gathering, index_arrays
 
 __all__ = ["flatiter"]
 
@@ -116,7 +116,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             return Ellipsis
         if any(item is None or isinstance(item, str) for item in items):
             raise IndexError(_INVALID)
-        items = tuple(positions.as_item(item) for item in items)
+        items = tuple(index_arrays.as_item(item) for item in items)
         used = sum(item.ndim if _is_mask(item) else 1 for item in items)
         if used > 1 or len(items) > 1:
             raise IndexError(
@@ -142,7 +142,7 @@ class flatiter:  # noqa: N801 - NumPy's name
         return tuple(int(p) for p in np.unravel_index(number % size, self._array.shape))
 
     def _out_of_bounds(self, key: Any) -> NoReturn:
-        raise IndexError(f"index {positions.first_outside(key, len(self))} is out of bounds for size {len(self)}")
+        raise IndexError(f"index {index_arrays.first_outside(key, len(self))} is out of bounds for size {len(self)}")
 
     def __eq__(self, other: Any) -> Any:
         return self.copy() == other

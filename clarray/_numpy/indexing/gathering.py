@@ -7,17 +7,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from clarray import positions, ufunc_calls
-from clarray.array import DeviceArray, empty, wrap
-from clarray.creation import as_array
-from clarray.evaluate import evaluate
-from clarray.evaluate.gather import Named, OutOfBounds, gather_named, scatter_named
-from clarray.expr import node as nodes
-from clarray.expr.axes import line_axis, normalize_axis
-from clarray.expr.node import Node
-from clarray.expr.view import Shape, View, contiguous
-from clarray.operands import array_node
-from clarray.windows import view_of
+from clarray._core import ufunc_calls
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, empty, wrap
+from clarray._core.operands import array_node
+from clarray._core.views import view_of
+from clarray._engine.algorithms.gather.launch import Named, OutOfBounds, gather_named, scatter_named
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr import node as nodes
+from clarray._engine.expr.axes import line_axis, normalize_axis
+from clarray._engine.expr.node import Node
+from clarray._engine.expr.view import Shape, View, contiguous
+from clarray._numpy.indexing import index_arrays
 
 __all__ = ["put", "put_along_axis", "take", "take_along_axis"]
 
@@ -38,9 +39,9 @@ def pick(array: DeviceArray, key: Any) -> DeviceArray:
     """
     view_of(array)
     try:
-        return wrap(gather_named(array._node, positions.named(array, key)))
+        return wrap(gather_named(array._node, index_arrays.named(array, key)))
     except OutOfBounds:
-        positions.out_of_bounds(array, key)
+        index_arrays.out_of_bounds(array, key)
 
 
 def put_at(array: DeviceArray, key: Any, value: Node) -> None:
@@ -55,12 +56,12 @@ def put_at(array: DeviceArray, key: Any, value: Node) -> None:
     """
     view_of(array)
     leaf = array._node
-    named = positions.named(array, key)
+    named = index_arrays.named(array, key)
     stored = own_leaf(fitted(value, named.result_shape), leaf, named.result_shape)
     try:
         scatter_named(leaf, _settled(named, leaf), stored)
     except OutOfBounds:
-        positions.out_of_bounds(array, key)
+        index_arrays.out_of_bounds(array, key)
 
 
 def _along(array: DeviceArray, numbers: Node, axis: int, mode: str) -> Named:
@@ -197,7 +198,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
     try:
         found = wrap(gather_named(array._node, named, target))
     except OutOfBounds:
-        positions.check_inside(wrap(numbers), axis or 0, named.bound)
+        index_arrays.check_inside(wrap(numbers), axis or 0, named.bound)
         raise AssertionError("an index out of bounds was not found again") from None
     if target is not None:
         assert out is not None
@@ -255,9 +256,9 @@ def _along_axis(array: DeviceArray, given: DeviceArray, axis: Any) -> Named:
     here = tuple(0 if a == axis or n == 1 else s for a, (n, s) in enumerate(zip(array.shape, steps, strict=True)))
     shape = _along_shape(array.shape, given.shape, axis)
     elsewhere = wrap(nodes.index(shape, here, _INT64))
-    wide: Any = positions.growing(given).astype(_INT64)
-    inside, outside = positions.from_the_start(wide, array.shape[axis], positions.chosen_from)
-    numbers = positions.chosen_from(outside, positions.OUTSIDE, inside * steps[axis] + elsewhere)
+    wide: Any = index_arrays.growing(given).astype(_INT64)
+    inside, outside = index_arrays.from_the_start(wide, array.shape[axis], index_arrays.chosen_from)
+    numbers = index_arrays.chosen_from(outside, index_arrays.OUTSIDE, inside * steps[axis] + elsewhere)
     return _everywhere(array, numbers._node, "raise" if prod(shape) else "known")
 
 
@@ -276,7 +277,7 @@ def _along_shape(shape: Shape, given: Shape, axis: int) -> Shape:
 
 def _out_of_bounds_along(array: DeviceArray, given: DeviceArray, axis: Any) -> NoReturn:
     at = 0 if axis is None else normalize_axis(axis, array.ndim)
-    positions.check_inside(given, at, array.size if axis is None else array.shape[at])
+    index_arrays.check_inside(given, at, array.size if axis is None else array.shape[at])
     raise AssertionError("an index out of bounds was not found again")
 
 
@@ -365,7 +366,7 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     try:
         scatter_named(leaf, _settled(_everywhere(a, numbers, mode), leaf), stored)
     except OutOfBounds:
-        positions.check_inside(wrap(numbers), 0, a.size)
+        index_arrays.check_inside(wrap(numbers), 0, a.size)
         raise AssertionError("an index out of bounds was not found again") from None
 
 

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from clarray import evaluate
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array
-from clarray.evaluate.gather import Named
-from clarray.expr import build
-from clarray.expr.node import EAGER, Node, leaf
-from clarray.expr.view import Shape, View, index
-from clarray.operands import array_node, scalar_node
-from clarray.ops.special import select_loop
-from clarray.windows import view_of
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.operands import array_node, scalar_node
+from clarray._core.views import view_of
+from clarray._engine import evaluate
+from clarray._engine.algorithms.gather.launch import Named
+from clarray._engine.expr import build
+from clarray._engine.expr.node import EAGER, Node, leaf
+from clarray._engine.expr.view import Shape, View, index
+from clarray._engine.ops.special import select_loop
 
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)

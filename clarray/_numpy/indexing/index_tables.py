@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy import ndindex
 
-from clarray import compaction, composing, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array, asarray, empty, ones
-from clarray.diagonals import below
-from clarray.expr import node as nodes
-from clarray.expr.node import Node
-from clarray.expr.view import Shape, as_shape, broadcast_shapes, check_order, contiguous
-from clarray.gathering import check_mode
-from clarray.indexing import getitem
-from clarray.sequences import arange
+from clarray._core import composing, ufunc_calls
+from clarray._core.creation import as_array, asarray, empty, ones
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.expr import node as nodes
+from clarray._engine.expr.node import Node
+from clarray._engine.expr.view import Shape, as_shape, broadcast_shapes, check_order, contiguous
+from clarray._numpy.creation.sequences import arange
+from clarray._numpy.indexing import masking
+from clarray._numpy.indexing.diagonals import below
+from clarray._numpy.indexing.gathering import check_mode
+from clarray._numpy.indexing.subscripts import getitem
 
 __all__ = [
     "ix_",
@@ -71,7 +72,7 @@ def ix_(*args: Any) -> tuple[DeviceArray, ...]:
             raise ValueError("Cross index must be 1 dimensional")
         array = as_array(given, device)
         if array.dtype == bool:
-            array = compaction.flatnonzero(array)
+            array = masking.flatnonzero(array)
         made.append(array.reshape((1,) * axis + (array.size,) + (1,) * (len(args) - axis - 1)))
     return tuple(made)
 
@@ -263,12 +264,12 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray, ...]:
     """Find the indices of an n x m matrix at and below its `k`-th diagonal, in C order."""
-    return compaction.nonzero(below((n, n if m is None else m), k))
+    return masking.nonzero(below((n, n if m is None else m), k))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray, ...]:
     """Find the indices of an n x m matrix at and above its `k`-th diagonal, in C order."""
-    return compaction.nonzero(~below((n, n if m is None else m), k - 1))
+    return masking.nonzero(~below((n, n if m is None else m), k - 1))
 
 
 def _matrix(arr: Any) -> Any:
@@ -289,7 +290,7 @@ def triu_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
 
 def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[DeviceArray, ...]:
     """Find the indices that a function of an n x n matrix and `k`, such as `triu`, leaves other than zero."""
-    return compaction.nonzero(mask_func(ones((n, n), int), k) != 0)
+    return masking.nonzero(mask_func(ones((n, n), int), k) != 0)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[DeviceArray, ...]:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy import index_exp, s_
 
-from clarray import composing, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import array, as_array, empty
-from clarray.index_tables import grid, positions_along
-from clarray.joining import concatenate
-from clarray.manipulation import transpose
-from clarray.operands import weak_type
-from clarray.sequences import arange, linspace
+from clarray._core import composing, ufunc_calls
+from clarray._core.creation import array, as_array, empty
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.operands import weak_type
+from clarray._numpy.creation.sequences import arange, linspace
+from clarray._numpy.indexing.index_tables import grid, positions_along
+from clarray._numpy.manipulation.joining import concatenate
+from clarray._numpy.manipulation.shapes import transpose
 
 __all__ = ["c_", "index_exp", "mgrid", "ogrid", "r_", "s_"]
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array, copy, ones
-from clarray.evaluate import evaluate, positions
-from clarray.evaluate.gather import Named, gather_named, scatter_named
-from clarray.expr import build
-from clarray.expr.axes import line_axis, normalize_axis
-from clarray.expr.node import Node
-from clarray.expr.view import Shape, View, contiguous
-from clarray.gathering import check_out, cycled, delivered, fitted, own_leaf
-from clarray.windows import view_of
+from clarray._core import ufunc_calls
+from clarray._core.creation import as_array, copy, ones
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.views import view_of
+from clarray._engine.algorithms.gather.launch import Named, gather_named, scatter_named
+from clarray._engine.evaluate import evaluate, positions
+from clarray._engine.expr import build
+from clarray._engine.expr.axes import line_axis, normalize_axis
+from clarray._engine.expr.node import Node
+from clarray._engine.expr.view import Shape, View, contiguous
+from clarray._numpy.indexing.gathering import check_out, cycled, delivered, fitted, own_leaf
 
 __all__ = [
     "argwhere", "compress", "delete", "extract", "flatnonzero", "nonzero", "place", "putmask",

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from clarray import composing, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array, asarray, empty, empty_like
-from clarray.evaluate import device_of, layout_of
-from clarray.expr import build
-from clarray.expr.node import Node
-from clarray.gathering import check_is_array, check_mode
-from clarray.operands import array_node, scalar_node, weak_type
-from clarray.ops.special import select_loop
-from clarray.ops.ufuncs import clip_ufunc
-from clarray.runtime import Device
+from clarray._core import composing, ufunc_calls
+from clarray._core.creation import as_array, asarray, empty, empty_like
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.operands import array_node, scalar_node, weak_type
+from clarray._engine.evaluate import device_of, layout_of
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.special import select_loop
+from clarray._engine.ops.ufuncs import clip_ufunc
+from clarray._engine.runtime import Device
+from clarray._numpy.indexing.gathering import check_is_array, check_mode
 
 __all__ = ["around", "choose", "clip", "round", "select", "where"]
 
@@ -69,7 +69,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         Without `x` and `y` the positions where the condition holds, as `nonzero` gives them.
     """
     if x is None and y is None:
-        from clarray.compaction import nonzero
+        from clarray._numpy.indexing.masking import nonzero
 
         return nonzero(condition)
     if x is None or y is None:

@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from clarray import compaction, gathering, positions, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.evaluate import evaluate
-from clarray.expr import build
-from clarray.expr.node import Node
-from clarray.expr.overlap import same_elements
-from clarray.expr.view import View, index, is_basic
-from clarray.operands import array_node, scalar_node
-from clarray.windows import view_of, window
+from clarray._core import ufunc_calls
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.operands import array_node, scalar_node
+from clarray._core.views import view_of, window
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node
+from clarray._engine.expr.overlap import same_elements
+from clarray._engine.expr.view import View, index, is_basic
+from clarray._numpy.indexing import gathering, index_arrays, masking
 
 __all__ = ["copyto"]
 
@@ -46,8 +47,8 @@ def getitem(array: DeviceArray, key: Any) -> DeviceArray:
     if isinstance(mask, bool):
         return getitem(array, None).copy() if mask else getitem(array, (None,))[:0].copy()
     if mask.shape != array.shape:
-        return compaction.rows_where(array, mask)
-    return compaction.selected(array, mask)
+        return masking.rows_where(array, mask)
+    return masking.selected(array, mask)
 
 
 def _has_ellipsis(key: Any) -> bool:
@@ -63,14 +64,14 @@ def _mask_of(array: DeviceArray, key: Any) -> Node | bool | None:
         if len(key) != 1:
             return None
         key = key[0]
-    mask = positions.as_item(key)
+    mask = index_arrays.as_item(key)
     if not isinstance(mask, DeviceArray | np.ndarray) or mask.dtype != _BOOL:
         return None
     if mask.ndim == 0:
         return bool(mask)
     if mask.ndim > array.ndim:
         raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {mask.ndim} were indexed")
-    positions.check_mask(mask.shape, array.shape)
+    index_arrays.check_mask(mask.shape, array.shape)
     return mask._node if isinstance(mask, DeviceArray) else array_node(mask, array.device)
 
 
@@ -185,7 +186,7 @@ def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
         if not rest:
             _check_values(node)
         if mask.shape != array.shape[: len(mask.shape)] or not gathering.fits(node.shape, rest):
-            compaction.put_where(array, mask, node)
+            masking.put_where(array, mask, node)
             return
         node = _fitted(node, rest)
     if rest:

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray
-from clarray.creation import as_array
-from clarray.evaluate import device_of, evaluate
-from clarray.evaluate.snippet import check
-from clarray.expr.node import MASKED, Node
-from clarray.hostdata import device_dtype
-from clarray.operands import scalar_node, weak_type
-from clarray.ops.dtypes import DTYPES
-from clarray.ops.snippets import Parameter, Snippet, parse_parameters
-from clarray.runtime import Device
+from clarray._core import ufunc_calls
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import device_dtype
+from clarray._core.operands import scalar_node, weak_type
+from clarray._engine.algorithms.snippet.launch import check
+from clarray._engine.evaluate import device_of, evaluate
+from clarray._engine.expr.node import MASKED, Node
+from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.ops.snippets import Parameter, Snippet, parse_parameters
+from clarray._engine.runtime import Device
 
 Types = dict[str, np.dtype]
 Declared = tuple[tuple[str, np.dtype, bool], ...]

@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.evaluate import evaluate
-from clarray.evaluate.snippet import run
-from clarray.expr import build
-from clarray.expr.node import Node, contiguous_leaf, index
-from clarray.expr.view import broadcast_shapes, contiguous
-from clarray.kernel_arguments import (
+from clarray._core import ufunc_calls
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.operands import scalar_node
+from clarray._engine.algorithms.snippet.launch import run
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node, contiguous_leaf, index
+from clarray._engine.expr.view import broadcast_shapes, contiguous
+from clarray._engine.ops.monoids import CText, Monoid, accumulator, snippet_monoid
+from clarray._engine.ops.snippets import INDEX, SIZE, Snippet, check_kernel_name, mentions, snippet_loop
+from clarray._engine.runtime import Device
+from clarray._numpy.kernels.arguments import (
     Call,
     Declared,
     Signature,
@@ -26,10 +30,6 @@ from clarray.kernel_arguments import (
     shape_argument,
     type_named,
 )
-from clarray.operands import scalar_node
-from clarray.ops.monoids import CText, Monoid, accumulator, snippet_monoid
-from clarray.ops.snippets import INDEX, SIZE, Snippet, check_kernel_name, mentions, snippet_loop
-from clarray.runtime import Device
 
 __all__ = [
     "Kernel", "finished", "given", "identity_value", "into", "one_output", "positions", "run_now", "spread", "text_of",

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.evaluate import evaluate, write
-from clarray.evaluate.scan import scan
-from clarray.expr import build
-from clarray.expr.axes import normalize_axes, normalize_axis
-from clarray.expr.node import MASKED, Node, leaf
-from clarray.expr.view import View, contiguous
-from clarray.expr.view import index as window_of
-from clarray.kernel_arguments import Declared, Types, bind, declared, dtype_of
-from clarray.kernel_base import (
+from clarray._core import ufunc_calls
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.algorithms.scan.launch import scan
+from clarray._engine.evaluate import evaluate, write
+from clarray._engine.expr import build
+from clarray._engine.expr.axes import normalize_axes, normalize_axis
+from clarray._engine.expr.node import MASKED, Node, leaf
+from clarray._engine.expr.view import View, contiguous
+from clarray._engine.expr.view import index as window_of
+from clarray._engine.ops.monoids import Monoid
+from clarray._engine.ops.snippets import INDEX, SIZE, mentions, snippet_loop
+from clarray._engine.runtime import Device
+from clarray._numpy.kernels.arguments import Declared, Types, bind, declared, dtype_of
+from clarray._numpy.kernels.base import (
     Kernel,
     finished,
     given,
@@ -27,10 +30,7 @@ from clarray.kernel_base import (
     spread,
     text_of,
 )
-from clarray.ops.monoids import Monoid
-from clarray.ops.snippets import INDEX, SIZE, mentions, snippet_loop
-from clarray.reduce_calls import kept_shape, reduced
-from clarray.runtime import Device
+from clarray._numpy.reduction.reduce_calls import kept_shape, reduced
 
 __all__ = ["ElementwiseKernel", "ReductionKernel", "ScanKernel"]
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy import frompyfunc
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray
-from clarray.creation import as_array, asarray, zeros, zeros_like
-from clarray.expr.axes import normalize_axis
-from clarray.fallback import on_host
-from clarray.manipulation import expand_dims, moveaxis, transpose
+from clarray._core import ufunc_calls
+from clarray._core.creation import as_array, asarray, zeros, zeros_like
+from clarray._core.device_array import DeviceArray
+from clarray._core.fallback import on_host
+from clarray._engine.expr.axes import normalize_axis
+from clarray._numpy.manipulation.shapes import expand_dims, moveaxis, transpose
 
 __all__ = ["apply_along_axis", "apply_over_axes", "frompyfunc", "piecewise", "vectorize"]
 

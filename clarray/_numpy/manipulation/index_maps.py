@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clarray.array import DeviceArray, wrap
-from clarray.evaluate.remap import remap
-from clarray.expr.view import View
-from clarray.hostdata import axis_order, new_leaf
-from clarray.plan.remap import SAME, Axis
-from clarray.windows import view_of
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import axis_order, new_leaf
+from clarray._core.views import view_of
+from clarray._engine.algorithms.index_map.launch import remap
+from clarray._engine.algorithms.index_map.plan import SAME, Axis
+from clarray._engine.expr.view import View
 
 
 class Map(NamedTuple):
-    """How an axis of a result is read: `clarray.plan.remap.Axis` without what the source tells."""
+    """How an axis of a result is read: an `Axis` of the plan without what the source tells."""
 
     extent: int
     map: str = SAME

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray
-from clarray.creation import array, as_array, empty
-from clarray.expr.axes import normalize_axes, normalize_axis
-from clarray.gathering import take
-from clarray.indexing import copyto
-from clarray.manipulation import moveaxis, ravel
-from clarray.sequences import arange
-from clarray.sorting import argsort, searchsorted, sort
+from clarray._core import ufunc_calls
+from clarray._core.creation import array, as_array, empty
+from clarray._core.device_array import DeviceArray
+from clarray._engine.expr.axes import normalize_axes, normalize_axis
+from clarray._numpy.creation.sequences import arange
+from clarray._numpy.indexing.gathering import take
+from clarray._numpy.indexing.subscripts import copyto
+from clarray._numpy.manipulation.shapes import moveaxis, ravel
+from clarray._numpy.sorting.sorting import argsort, searchsorted, sort
 
 __all__ = ["insert", "trim_zeros"]
 

@@ -8,21 +8,21 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array, ascontiguousarray
-from clarray.evaluate import evaluate, layout_of
-from clarray.evaluate.join import join
-from clarray.expr.axes import normalize_axis, strict_axis
-from clarray.expr.overlap import joined_strides
-from clarray.expr.view import View, contiguous
-from clarray.gathering import check_is_array
-from clarray.hostdata import device_dtype, new_leaf
-from clarray.indexing import copyto
-from clarray.manipulation import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, reshape
-from clarray.operands import weak_type
-from clarray.plan.join import together
-from clarray.runtime import Device
+from clarray._core import ufunc_calls
+from clarray._core.creation import as_array, ascontiguousarray
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype, new_leaf
+from clarray._core.operands import weak_type
+from clarray._engine.algorithms.join.launch import join
+from clarray._engine.algorithms.join.plan import together
+from clarray._engine.evaluate import evaluate, layout_of
+from clarray._engine.expr.axes import normalize_axis, strict_axis
+from clarray._engine.expr.overlap import joined_strides
+from clarray._engine.expr.view import View, contiguous
+from clarray._engine.runtime import Device
+from clarray._numpy.indexing.gathering import check_is_array
+from clarray._numpy.indexing.subscripts import copyto
+from clarray._numpy.manipulation.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, reshape
 
 __all__ = [
     "append", "block", "column_stack", "concat", "concatenate", "dstack", "hstack", "stack", "vstack",

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray import reductions
-from clarray.array import DeviceArray, wrap
-from clarray.creation import asarray
-from clarray.expr import node as nodes
-from clarray.manipulation import flip, moveaxis
-from clarray.plan.remap import CONSTANT, EDGE, REFLECT, SAME, SYMMETRIC, WRAP
-from clarray.quantiles import median
-from clarray.remapping import Map, remapped
-from clarray.selecting import round, where
-from clarray.windows import view_of
+from clarray._core.creation import asarray
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.views import view_of
+from clarray._engine.algorithms.index_map.plan import CONSTANT, EDGE, REFLECT, SAME, SYMMETRIC, WRAP
+from clarray._engine.expr import node as nodes
+from clarray._numpy.indexing.selecting import round, where
+from clarray._numpy.manipulation.index_maps import Map, remapped
+from clarray._numpy.manipulation.shapes import flip, moveaxis
+from clarray._numpy.reduction import reductions
+from clarray._numpy.statistics.quantiles import median
 
 __all__ = ["pad"]
 

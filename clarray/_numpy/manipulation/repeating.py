@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray import ufunc_calls
-from clarray.array import DeviceArray
-from clarray.creation import as_array, asarray, zeros
-from clarray.expr.axes import line_axis
-from clarray.expr.view import View, as_shape
-from clarray.gathering import take
-from clarray.manipulation import ravel, reshape
-from clarray.plan.remap import WRAP
-from clarray.remapping import Map, remapped, repeated
-from clarray.sequences import arange
-from clarray.sorting import searchsorted
-from clarray.windows import view_of
+from clarray._core import ufunc_calls
+from clarray._core.creation import as_array, asarray, zeros
+from clarray._core.device_array import DeviceArray
+from clarray._core.views import view_of
+from clarray._engine.algorithms.index_map.plan import WRAP
+from clarray._engine.expr.axes import line_axis
+from clarray._engine.expr.view import View, as_shape
+from clarray._numpy.creation.sequences import arange
+from clarray._numpy.indexing.gathering import take
+from clarray._numpy.manipulation.index_maps import Map, remapped, repeated
+from clarray._numpy.manipulation.shapes import ravel, reshape
+from clarray._numpy.sorting.sorting import searchsorted
 
 __all__ = ["repeat", "resize", "roll", "tile"]
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray.array import DeviceArray
-from clarray.creation import asarray, zeros_like
-from clarray.expr import view as views
-from clarray.expr.axes import normalize_axis
-from clarray.expr.node import READONLY
-from clarray.hostdata import axis_order
-from clarray.windows import read_only, view_of, viewed, window
+from clarray._core.creation import asarray, zeros_like
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import axis_order
+from clarray._core.views import read_only, view_of, viewed, window
+from clarray._engine.expr import view as views
+from clarray._engine.expr.axes import normalize_axis
+from clarray._engine.expr.node import READONLY
 
 __all__ = [
     "reshape",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from clarray.array import DeviceArray
-from clarray.creation import asarray
-from clarray.expr.axes import normalize_axis
-from clarray.manipulation import moveaxis
+from clarray._core.creation import asarray
+from clarray._core.device_array import DeviceArray
+from clarray._engine.expr.axes import normalize_axis
+from clarray._numpy.manipulation.shapes import moveaxis
 
 __all__ = ["array_split", "dsplit", "hsplit", "split", "unstack", "vsplit"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.creation import asarray, ascontiguousarray
-from clarray.expr.axes import strict_axis
-from clarray.manipulation import moveaxis, ravel
-from clarray.plan.remap import CONSTANT
-from clarray.reinterpreting import view
-from clarray.remapping import Map, remapped
+from clarray._core.creation import asarray, ascontiguousarray
+from clarray._core.device_array import DeviceArray
+from clarray._core.reinterpreting import view
+from clarray._engine.algorithms.index_map.plan import CONSTANT
+from clarray._engine.expr.axes import strict_axis
+from clarray._numpy.manipulation.index_maps import Map, remapped
+from clarray._numpy.manipulation.shapes import moveaxis, ravel
 
 __all__ = ["packbits", "unpackbits"]
 

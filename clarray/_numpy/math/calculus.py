@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray import scans
-from clarray.array import DeviceArray, wrap
-from clarray.composing import Operand, applied, as_operand, chosen
-from clarray.creation import as_array, empty
-from clarray.expr.axes import normalize_axis
-from clarray.expr.node import Node
-from clarray.hostdata import device_dtype
-from clarray.manipulation import imag, real, reshape
-from clarray.ufunc_calls import assign, cast, device_of_operands, settled
+from clarray._core.composing import Operand, applied, as_operand, chosen
+from clarray._core.creation import as_array, empty
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import assign, cast, device_of_operands, settled
+from clarray._engine.expr.axes import normalize_axis
+from clarray._engine.expr.node import Node
+from clarray._numpy.manipulation.shapes import imag, real, reshape
+from clarray._numpy.reduction import scans
 
 __all__ = ["angle", "gradient", "unwrap"]
 

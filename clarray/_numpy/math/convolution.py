@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from clarray import composing, reductions, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array
-from clarray.evaluate import evaluate
-from clarray.evaluate.stencil import Window, stencil
-from clarray.expr.node import Node
-from clarray.hostdata import device_dtype
-from clarray.ops.monoids import accumulator
-from clarray.plan.stencil import LINE
+from clarray._core import composing, ufunc_calls
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype
+from clarray._engine.algorithms.stencil.launch import Window, stencil
+from clarray._engine.algorithms.stencil.plan import LINE
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.monoids import accumulator
+from clarray._numpy.reduction import reductions
 
 __all__ = ["convolve", "correlate"]
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.creation import as_array
-from clarray.hostdata import device_dtype
-from clarray.joining import concatenate
-from clarray.kernels import ElementwiseKernel
-from clarray.sorting import argsort
-from clarray.ufunc_calls import device_of_operands
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import device_of_operands
+from clarray._numpy.kernels.kernels import ElementwiseKernel
+from clarray._numpy.manipulation.joining import concatenate
+from clarray._numpy.sorting.sorting import argsort
 
 __all__ = ["interp"]
 

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from clarray import callers, reductions, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.composing import Operand, applied, as_operand, chosen, composed, imag_part, real_part
-from clarray.creation import as_array, asarray
-from clarray.expr.node import Node
-from clarray.expr.view import broadcast_shapes
-from clarray.manipulation import real
-from clarray.operands import scalar_node
-from clarray.ufunc_calls import cast, device_of_operands, filled, settled
+from clarray._core import callers, ufunc_calls
+from clarray._core.composing import Operand, applied, as_operand, chosen, composed, imag_part, real_part
+from clarray._core.creation import as_array, asarray
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.operands import scalar_node
+from clarray._core.ufunc_calls import cast, device_of_operands, filled, settled
+from clarray._engine.expr.node import Node
+from clarray._engine.expr.view import broadcast_shapes
+from clarray._numpy.manipulation.shapes import real
+from clarray._numpy.reduction import reductions
 
 __all__ = [
     "allclose", "array_equal", "array_equiv", "fix", "isclose", "iscomplex", "isneginf", "isposinf", "isreal",

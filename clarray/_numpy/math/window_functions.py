@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from clarray.array import DeviceArray
-from clarray.composing import applied, chosen
-from clarray.creation import as_array, empty, ones
-from clarray.expr import build
-from clarray.hostdata import device_dtype
-from clarray.ops.special import i0_loop
-from clarray.sequences import arange
-from clarray.ufunc_calls import cast, settled
+from clarray._core.composing import applied, chosen
+from clarray._core.creation import as_array, empty, ones
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import cast, settled
+from clarray._engine.expr import build
+from clarray._engine.ops.special import i0_loop
+from clarray._numpy.creation.sequences import arange
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser", "sinc"]
 

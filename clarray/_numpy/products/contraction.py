@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from clarray import manipulation
-from clarray.array import DeviceArray, wrap
-from clarray.evaluate import evaluate, flush_readers, overlaps, state_of
-from clarray.evaluate.matmul import matmul, worthwhile
-from clarray.expr import build
-from clarray.expr.node import Node, contiguous_leaf
-from clarray.operands import scalar_node
-from clarray.ops.monoids import fold_monoid, reduction_op
-from clarray.ops.ufuncs import find_loop
-from clarray.reduce_calls import ufunc_reduce
-from clarray.ufunc_calls import cast, filled, settle
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.operands import scalar_node
+from clarray._core.ufunc_calls import cast, filled, settle
+from clarray._engine.algorithms.matmul.launch import matmul, worthwhile
+from clarray._engine.evaluate import evaluate, flush_readers, overlaps, state_of
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node, contiguous_leaf
+from clarray._engine.ops.monoids import fold_monoid, reduction_op
+from clarray._engine.ops.ufuncs import find_loop
+from clarray._numpy.manipulation import shapes
+from clarray._numpy.reduction.reduce_calls import ufunc_reduce
 
 Labels = Sequence[Any]
 _HALF = np.dtype(np.float16)
@@ -155,12 +155,12 @@ def arranged(array: DeviceArray, own: Labels, order: Labels) -> DeviceArray:
     """An array with its axes in `order`, and axes of one element where it has none, but none in front."""
     present = [label for label in order if label in own]
     if list(own) != present:
-        array = manipulation.transpose(array, [list(own).index(label) for label in present])
+        array = shapes.transpose(array, [list(own).index(label) for label in present])
     if not present:
         return array
     first = list(order).index(present[0])
     missing = [i for i, label in enumerate(order[first:]) if label not in own]
-    return manipulation.expand_dims(array, tuple(missing)) if missing else array
+    return shapes.expand_dims(array, tuple(missing)) if missing else array
 
 
 # Elements used again and again: a product of matrices -----------------------------------------
@@ -182,15 +182,15 @@ def _multiplied(
         memory = target._node.memory
         assert memory is not None
         flush_readers(memory)
-        view = manipulation.reshape(target, flat)._node
+        view = shapes.reshape(target, flat)._node
         matmul(left, right, view)
         return target
     device = a.device
     leaf = contiguous_leaf(device.allocate(prod(flat) * dtype.itemsize), flat, dtype)
     matmul(left, right, leaf)
-    made = manipulation.reshape(wrap(leaf), shape)
+    made = shapes.reshape(wrap(leaf), shape)
     if found != list(labels):
-        made = manipulation.transpose(made, [found.index(label) for label in labels])
+        made = shapes.transpose(made, [found.index(label) for label in labels])
     return wrap(made._node)
 
 
@@ -215,18 +215,18 @@ def _matrices(
         array = wrap(evaluate(cast(node, dtype)))
     order = [*(label for label in batch if label in own), *first, *second]
     if list(own) != order:
-        array = manipulation.transpose(array, [list(own).index(label) for label in order])
+        array = shapes.transpose(array, [list(own).index(label) for label in order])
     at = len(order) - len(first) - len(second)
     split = at + len(first)
     shape = array.shape
     flat = (*shape[:at], prod(shape[at:split]), prod(shape[split:]))
     if flat != shape:
-        array = manipulation.reshape(array, flat)
+        array = shapes.reshape(array, flat)
     if at < len(batch):
         missing = tuple(i for i, label in enumerate(batch) if label not in own)
-        array = manipulation.expand_dims(array, missing)
+        array = shapes.expand_dims(array, missing)
     whole = (*repeated, *flat[-2:])
-    return evaluate((array if array.shape == whole else manipulation.broadcast_to(array, whole))._node)
+    return evaluate((array if array.shape == whole else shapes.broadcast_to(array, whole))._node)
 
 
 def conjugate(array: DeviceArray) -> DeviceArray:

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from clarray import manipulation
-from clarray.array import DeviceArray, wrap
-from clarray.contraction import contract
-from clarray.creation import as_array
-from clarray.expr.view import View
-from clarray.hostdata import device_dtype
-from clarray.reduce_calls import ufunc_reduce
-from clarray.ufunc_calls import assign, cast, device_of_operands
-from clarray.windows import view_of, window
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import assign, cast, device_of_operands
+from clarray._core.views import view_of, window
+from clarray._engine.expr.view import View
+from clarray._numpy.manipulation import shapes as manipulation
+from clarray._numpy.products.contraction import contract
+from clarray._numpy.reduction.reduce_calls import ufunc_reduce
 
 __all__ = ["einsum", "einsum_path"]
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from clarray import manipulation
-from clarray.array import DeviceArray
-from clarray.contraction import conjugate, contract
-from clarray.creation import as_array
-from clarray.hostdata import device_dtype
-from clarray.ops.promotion import resolve
-from clarray.ufunc_calls import assign, device_of_operands
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import assign, device_of_operands
+from clarray._engine.ops.promotion import resolve
+from clarray._numpy.manipulation import shapes
+from clarray._numpy.products.contraction import conjugate, contract
 
 # Labels of the core axes: the operands', then the result's; "?" in NumPy's signature makes matmul's optional.
 _CORES: dict[str, tuple[str, str, str]] = {
@@ -82,9 +82,9 @@ def _call(
     found = _arranged(ufunc, a.shape, b.shape, places, axis, bool(keepdims))
     fits = None if out is None else _checked(out, found.shape, dtype, casting, ufunc)
     if found.a_lone:
-        a = manipulation.squeeze(a, found.a_lone)
+        a = shapes.squeeze(a, found.a_lone)
     if found.b_lone:
-        b = manipulation.squeeze(b, found.b_lone)
+        b = shapes.squeeze(b, found.b_lone)
     if ufunc.__name__ in _CONJUGATE:
         a = conjugate(a)
     made = contract(a, found.a_labels, b, found.b_labels, found.labels, dtype, None if keepdims else fits)

@@ -7,19 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from clarray import callers, manipulation, reductions
-from clarray.array import DeviceArray, empty, wrap
-from clarray.composing import applied
-from clarray.contraction import conjugate, contract
-from clarray.creation import as_array
-from clarray.einsums import einsum, einsum_path
-from clarray.expr import build
-from clarray.expr.axes import normalize_axis
-from clarray.expr.node import Node
-from clarray.folds import outer as outer_product
-from clarray.hostdata import device_dtype
-from clarray.ops.ufuncs import find_loop
-from clarray.ufunc_calls import assign, call, cast, device_of_operands, settled
+from clarray._core import callers
+from clarray._core.composing import applied
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, empty, wrap
+from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, settled
+from clarray._engine.expr import build
+from clarray._engine.expr.axes import normalize_axis
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.ufuncs import find_loop
+from clarray._numpy.manipulation import shapes
+from clarray._numpy.products.contraction import conjugate, contract
+from clarray._numpy.products.einsums import einsum, einsum_path
+from clarray._numpy.reduction import reductions
+from clarray._numpy.reduction.accumulations import outer as outer_product
 
 __all__ = ["cross", "dot", "einsum", "einsum_path", "inner", "kron", "outer", "tensordot", "trace", "vdot"]
 
@@ -125,7 +127,7 @@ def vdot(a: Any, b: Any, /) -> DeviceArray:
     """
     left, right, dtype = _arrays(a, b)
     if left.shape != right.shape or left.ndim != 1:
-        left, right = manipulation.ravel(left), manipulation.ravel(right)
+        left, right = shapes.ravel(left), shapes.ravel(right)
     if left.shape != right.shape:
         raise ValueError(f"cannot reshape array of size {right.size} into shape {_written(left.shape)}")
     return contract(conjugate(left), (0,), right, (0,), (), dtype)
@@ -156,7 +158,7 @@ def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
         Of shape (M, N).
     """
     device = device_of_operands((a, b, out))
-    left, right = (manipulation.ravel(as_array(x, device)) for x in (a, b))
+    left, right = (shapes.ravel(as_array(x, device)) for x in (a, b))
     made: DeviceArray = outer_product(np.multiply, left, right, out=None if out is None else (out,))
     return made
 
@@ -231,8 +233,8 @@ def kron(a: Any, b: Any) -> DeviceArray:
     left = left.reshape((1,) * (ndim - left.ndim) + left.shape)
     right = right.reshape((1,) * (ndim - right.ndim) + right.shape)
     scaled = multiply(
-        manipulation.expand_dims(left, tuple(range(1, 2 * ndim, 2))),
-        manipulation.expand_dims(right, tuple(range(0, 2 * ndim, 2))),
+        shapes.expand_dims(left, tuple(range(1, 2 * ndim, 2))),
+        shapes.expand_dims(right, tuple(range(0, 2 * ndim, 2))),
     )
     return scaled.reshape(tuple(m * n for m, n in zip(left.shape, right.shape, strict=True)))
 
@@ -284,12 +286,12 @@ def cross(
     made = empty(shape, dtype, left.device)
     for k in range(3):
         assign(made[..., k], _minor(first, second, (k + 1) % 3, (k + 2) % 3))
-    return manipulation.moveaxis(made, -1, place)
+    return shapes.moveaxis(made, -1, place)
 
 
 def _vectors(array: DeviceArray, axis: int, name: str, dtype: np.dtype) -> list[Node]:
     """The elements along an axis, each as an array of the other axes."""
-    moved = manipulation.moveaxis(array, normalize_axis(axis, array.ndim, name), -1)
+    moved = shapes.moveaxis(array, normalize_axis(axis, array.ndim, name), -1)
     return [cast(moved[..., k]._node, dtype) for k in range(min(moved.shape[-1], 4))]
 
 
@@ -323,5 +325,5 @@ def trace(
     out : DeviceArray, optional
         Where the result goes.
     """
-    found: DeviceArray = reductions.sum(manipulation.diagonal(as_array(a), offset, axis1, axis2), -1, dtype, out)
+    found: DeviceArray = reductions.sum(shapes.diagonal(as_array(a), offset, axis1, axis2), -1, dtype, out)
     return found

@@ -11,23 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from clarray import creation, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array
-from clarray.evaluate import evaluate
-from clarray.evaluate.at import update
-from clarray.evaluate.gather import OutOfBounds, resolved
-from clarray.evaluate.scan import reduce_segments, scan
-from clarray.expr.axes import strict_axis
-from clarray.expr.node import Node
-from clarray.expr.view import broadcast_shapes, index, is_basic
-from clarray.hostdata import device_dtype
-from clarray.operands import array_node
-from clarray.ops.monoids import Monoid, fold_monoid
-from clarray.ops.promotion import resolve
-from clarray.ops.ufuncs import Loop, find_loop
-from clarray.positions import named, out_of_bounds
-from clarray.windows import view_of, window
+from clarray._core import creation, ufunc_calls
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype
+from clarray._core.operands import array_node
+from clarray._core.views import view_of, window
+from clarray._engine.algorithms.gather.launch import OutOfBounds, resolved
+from clarray._engine.algorithms.scan.launch import reduce_segments, scan
+from clarray._engine.algorithms.scatter.launch import update
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.axes import strict_axis
+from clarray._engine.expr.node import Node
+from clarray._engine.expr.view import broadcast_shapes, index, is_basic
+from clarray._engine.ops.monoids import Monoid, fold_monoid
+from clarray._engine.ops.promotion import resolve
+from clarray._engine.ops.ufuncs import Loop, find_loop
+from clarray._numpy.indexing.index_arrays import named, out_of_bounds
 
 _INT64 = np.dtype(np.int64)
 _NONE = np._NoValue

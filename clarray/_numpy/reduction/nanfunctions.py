@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from clarray import callers, reductions, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.composing import applied, chosen
-from clarray.creation import as_array
-from clarray.expr.node import Node
-from clarray.reduce_calls import axes_of, finished, ufunc_reduce
+from clarray._core import callers, ufunc_calls
+from clarray._core.composing import applied, chosen
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.expr.node import Node
+from clarray._numpy.reduction import reductions
+from clarray._numpy.reduction.reduce_calls import axes_of, finished, ufunc_reduce
 
 __all__ = [
     "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum",

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import ComplexWarning
 
-from clarray import callers, ufunc_calls
-from clarray.array import DeviceArray, empty, wrap
-from clarray.creation import as_array
-from clarray.evaluate import device_of, write
-from clarray.expr import build
-from clarray.expr.axes import normalize_axes, strict_axis
-from clarray.expr.node import Node
-from clarray.expr.view import broadcast_shapes, index
-from clarray.hostdata import device_dtype
-from clarray.operands import scalar_node
-from clarray.ops.monoids import Monoid, Reduction, accumulator, fold_monoid, reduction_op
-from clarray.ops.promotion import resolve
-from clarray.ops.special import select_loop
-from clarray.ops.ufuncs import find_loop
-from clarray.windows import view_of, window
+from clarray._core import callers, ufunc_calls
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, empty, wrap
+from clarray._core.host_data import device_dtype
+from clarray._core.operands import scalar_node
+from clarray._core.views import view_of, window
+from clarray._engine.evaluate import device_of, write
+from clarray._engine.expr import build
+from clarray._engine.expr.axes import normalize_axes, strict_axis
+from clarray._engine.expr.node import Node
+from clarray._engine.expr.view import broadcast_shapes, index
+from clarray._engine.ops.monoids import Monoid, Reduction, accumulator, fold_monoid, reduction_op
+from clarray._engine.ops.promotion import resolve
+from clarray._engine.ops.special import select_loop
+from clarray._engine.ops.ufuncs import find_loop
 
 _NO = np._NoValue
 _BOOL = np.dtype(bool)

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from clarray import callers, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.composing import applied
-from clarray.expr import build
-from clarray.expr.node import Node
-from clarray.hostdata import device_dtype
-from clarray.operands import scalar_node
-from clarray.ops.monoids import fold_monoid, statistic_monoid
-from clarray.ops.special import select_loop
-from clarray.reduce_calls import (
+from clarray._core import callers, ufunc_calls
+from clarray._core.composing import applied
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype
+from clarray._core.operands import scalar_node
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.monoids import fold_monoid, statistic_monoid
+from clarray._engine.ops.special import select_loop
+from clarray._numpy.reduction.reduce_calls import (
     averaged_axes,
     axes_of,
     check_out,

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from clarray import reductions
-from clarray.array import DeviceArray
-from clarray.creation import as_array, empty
-from clarray.expr.axes import normalize_axis, strict_axis
-from clarray.folds import accumulate, accumulated_dtype
-from clarray.joining import concatenate
-from clarray.manipulation import atleast_1d, broadcast_to, ravel
-from clarray.nanfunctions import replaced
+from clarray._core.creation import as_array, empty
+from clarray._core.device_array import DeviceArray
+from clarray._engine.expr.axes import normalize_axis, strict_axis
+from clarray._numpy.manipulation.joining import concatenate
+from clarray._numpy.manipulation.shapes import atleast_1d, broadcast_to, ravel
+from clarray._numpy.reduction import reductions
+from clarray._numpy.reduction.accumulations import accumulate, accumulated_dtype
+from clarray._numpy.reduction.nanfunctions import replaced
 
 __all__ = [
     "cumsum",

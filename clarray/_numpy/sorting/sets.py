@@ -8,14 +8,15 @@ import numpy as np
 from numpy.exceptions import AxisError
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray import creation, joining, manipulation, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array
-from clarray.distinct import Unique, of_lines, of_values
-from clarray.evaluate import select
-from clarray.evaluate.search import search
-from clarray.evaluate.sort import sort_lines
-from clarray.sorting import argsort, flat, sort
+from clarray._core import creation, ufunc_calls
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.algorithms.search.launch import search
+from clarray._engine.algorithms.sort.launch import sort_lines
+from clarray._engine.evaluate import select
+from clarray._numpy.manipulation import joining, shapes
+from clarray._numpy.sorting.sorting import argsort, flat, sort
+from clarray._numpy.sorting.uniques import Unique, of_lines, of_values
 
 _INT64 = np.dtype(np.int64)
 _UINT64 = np.dtype(np.uint64)
@@ -78,7 +79,7 @@ def unique(
         found = of_values(array, index, inverse, counts, bool(equal_nan))
         if inverse:
             assert found.inverse is not None
-            found = found._replace(inverse=manipulation.reshape(found.inverse, array.shape))
+            found = found._replace(inverse=shapes.reshape(found.inverse, array.shape))
     else:
         found = of_lines(array, axis, index, inverse, counts)
     return _unpacked(found)

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from clarray import manipulation, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array, copy, zeros
-from clarray.evaluate import evaluate
-from clarray.evaluate.gather import gather
-from clarray.evaluate.search import search
-from clarray.evaluate.sort import argsort_lines, sort_lines, sort_pairs
-from clarray.expr.node import Node, index
-from clarray.expr.view import contiguous
+from clarray._core import ufunc_calls
+from clarray._core.creation import as_array, copy, zeros
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.algorithms.gather.launch import gather
+from clarray._engine.algorithms.search.launch import search
+from clarray._engine.algorithms.sort.launch import argsort_lines, sort_lines, sort_pairs
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.node import Node, index
+from clarray._engine.expr.view import contiguous
+from clarray._numpy.manipulation import shapes
 
 _INT64 = np.dtype(np.int64)
 
@@ -28,7 +29,7 @@ __all__ = [
 
 def flat(array: DeviceArray) -> DeviceArray:
     """All elements along one axis, in C order."""
-    return array if array.ndim == 1 else manipulation.reshape(array, -1)
+    return array if array.ndim == 1 else shapes.reshape(array, -1)
 
 
 def packed(array: DeviceArray) -> Node:

@@ -13,19 +13,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray import creation, joining, manipulation, reductions
-from clarray.array import DeviceArray, wrap
-from clarray.evaluate import evaluate, positions, select, write
-from clarray.evaluate.bitmap import bitmap_values
-from clarray.evaluate.distinct import Table, distinct_table
-from clarray.evaluate.few import few_values
-from clarray.evaluate.gather import Named, gather, scatter_named
-from clarray.evaluate.scan import scan
-from clarray.evaluate.sort import argsort_lines, sort_lines, sort_pairs
-from clarray.expr.node import Node, contiguous_leaf, index, leaf
-from clarray.expr.view import View
-from clarray.ops.monoids import fold_monoid
-from clarray.sorting import flat, packed, then_by
+from clarray._core import creation
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.algorithms.gather.launch import Named, gather, scatter_named
+from clarray._engine.algorithms.scan.launch import scan
+from clarray._engine.algorithms.sort.launch import argsort_lines, sort_lines, sort_pairs
+from clarray._engine.algorithms.unique.launch_bitmap import bitmap_values
+from clarray._engine.algorithms.unique.launch_hash_table import few_values
+from clarray._engine.algorithms.unique.launch_range_table import Table, distinct_table
+from clarray._engine.evaluate import evaluate, positions, select, write
+from clarray._engine.expr.node import Node, contiguous_leaf, index, leaf
+from clarray._engine.expr.view import View
+from clarray._engine.ops.monoids import fold_monoid
+from clarray._numpy.manipulation import joining, shapes
+from clarray._numpy.reduction import reductions
+from clarray._numpy.sorting.sorting import flat, packed, then_by
 
 _INT64 = np.dtype(np.int64)
 _HALF = np.dtype(np.float16)
@@ -187,7 +189,7 @@ def _inverse(order: Node, begins: DeviceArray, size: int) -> Node:
 
 def of_lines(array: DeviceArray, axis: int, index: bool, inverse: bool, counts: bool) -> Unique:
     """Distinct slices along an axis: sorted column by column, the first one last."""
-    moved = manipulation.moveaxis(array, axis, 0)
+    moved = shapes.moveaxis(array, axis, 0)
     shape = moved.shape
     size, columns = shape[0], prod(shape[1:])
     rows = wrap(packed(moved))
@@ -195,7 +197,7 @@ def of_lines(array: DeviceArray, axis: int, index: bool, inverse: bool, counts: 
     if not size:
         none = creation.zeros(0, _INT64, device=device)
         return Unique(array.copy(), *(none if asked else None for asked in (index, inverse, counts)))
-    table = manipulation.reshape(rows, (size, columns))
+    table = shapes.reshape(rows, (size, columns))
     order = _order(table, size, columns)
     if size > 1 and columns:
         ordered = _taken(table, order, columns)
@@ -206,9 +208,9 @@ def of_lines(array: DeviceArray, axis: int, index: bool, inverse: bool, counts: 
     starts = _starts(begins)
     first = wrap(gather(order, starts._node))
     values = _taken(table, evaluate(first._node), columns) if columns else table[: starts.size]
-    values = manipulation.reshape(values, (starts.size, *shape[1:]))
+    values = shapes.reshape(values, (starts.size, *shape[1:]))
     found = _indices(order, begins, starts, size, index, inverse, counts)
-    return Unique(manipulation.moveaxis(values, 0, axis), *found)
+    return Unique(shapes.moveaxis(values, 0, axis), *found)
 
 
 def _order(table: DeviceArray, size: int, columns: int) -> Node:
@@ -223,7 +225,7 @@ def _order(table: DeviceArray, size: int, columns: int) -> Node:
 
 def _taken(table: DeviceArray, rows: Node, columns: int) -> DeviceArray:
     """Rows at positions."""
-    numbers = manipulation.expand_dims(wrap(rows), 1) * columns
+    numbers = shapes.expand_dims(wrap(rows), 1) * columns
     along = wrap(index((1, columns), (0, 1), _INT64))
     return wrap(gather(table._node, (numbers + along)._node))
 

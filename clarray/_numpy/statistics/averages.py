@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray import callers, creation, joining, products, reductions, ufunc_calls
-from clarray.array import DeviceArray
-from clarray.creation import as_array
-from clarray.hostdata import device_dtype
-from clarray.manipulation import broadcast_to
+from clarray._core import callers, creation, ufunc_calls
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import device_dtype
+from clarray._numpy.manipulation import joining
+from clarray._numpy.manipulation.shapes import broadcast_to
+from clarray._numpy.products import products
+from clarray._numpy.reduction import reductions
 
 __all__ = ["average", "corrcoef", "cov"]
 

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray import histogram_rules as rules
-from clarray.array import DeviceArray
-from clarray.codegen.histogram import Steps
-from clarray.evaluate import evaluate
-from clarray.evaluate.histogram import Axis
-from clarray.expr.node import Node
-from clarray.histogram_rules import number, unsigned_subtract
-from clarray.hostdata import device_dtype, upload
-from clarray.operands import scalar_node
-from clarray.plan.histogram import FEW, FEW_BINS, SEARCH, STEPS, UNIFORM, equal_bins
-from clarray.runtime import Device
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_data import device_dtype, upload
+from clarray._core.operands import scalar_node
+from clarray._engine.algorithms.histogram.launch import Axis
+from clarray._engine.algorithms.histogram.plan import FEW, FEW_BINS, SEARCH, STEPS, UNIFORM, equal_bins
+from clarray._engine.algorithms.histogram.source import Steps
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.node import Node
+from clarray._engine.runtime import Device
+from clarray._numpy.statistics import histogram_rules as rules
+from clarray._numpy.statistics.histogram_rules import number, unsigned_subtract
 
 __all__: list[str] = []
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray import callers
-from clarray.array import DeviceArray
-from clarray.quantiles import percentile
+from clarray._core import callers
+from clarray._core.device_array import DeviceArray
+from clarray._numpy.statistics.quantiles import percentile
 
 __all__: list[str] = []
 

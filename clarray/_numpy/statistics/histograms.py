@@ -10,21 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from clarray import callers, creation
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array
-from clarray.evaluate import evaluate
-from clarray.evaluate import histogram as counting
-from clarray.evaluate.histogram import Axis
-from clarray.evaluate.state import state_of
-from clarray.expr import build
-from clarray.expr.node import contiguous_leaf
-from clarray.histogram_bins import Edges, axis_of, bin_edges, device_edges, on_host, outer_edges, rank_of
-from clarray.hostdata import device_dtype, host_window
-from clarray.ops.special import cast_loop
-from clarray.plan.histogram import MOST_BINS, first_guess
-from clarray.runtime import Device
-from clarray.sorting import searchsorted
+from clarray._core import callers, creation
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype, host_window
+from clarray._engine.algorithms.histogram import launch as counting
+from clarray._engine.algorithms.histogram.launch import Axis
+from clarray._engine.algorithms.histogram.plan import MOST_BINS, first_guess
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr import build
+from clarray._engine.expr.node import contiguous_leaf
+from clarray._engine.launch.kernel_cache import state_of
+from clarray._engine.ops.special import cast_loop
+from clarray._engine.runtime import Device
+from clarray._numpy.sorting.sorting import searchsorted
+from clarray._numpy.statistics.histogram_bins import (
+    Edges,
+    axis_of,
+    bin_edges,
+    device_edges,
+    on_host,
+    outer_edges,
+    rank_of,
+)
 
 __all__ = ["bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 

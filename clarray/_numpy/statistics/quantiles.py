@@ -14,18 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from clarray import callers, creation, manipulation, nanfunctions, reductions, selecting, ufunc_calls
-from clarray.array import DeviceArray, wrap
-from clarray.creation import as_array
-from clarray.evaluate.gather import gather
-from clarray.evaluate.sort import argsort_lines, sort_lines
-from clarray.expr.node import Node, index
-from clarray.expr.view import contiguous
-from clarray.folds import accumulate
-from clarray.joining import stack
-from clarray.quantile_methods import METHODS, bounds, gamma_of
-from clarray.reduce_calls import finished
-from clarray.sorting import along, flat, packed
+from clarray._core import callers, creation, ufunc_calls
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.algorithms.gather.launch import gather
+from clarray._engine.algorithms.sort.launch import argsort_lines, sort_lines
+from clarray._engine.expr.node import Node, index
+from clarray._engine.expr.view import contiguous
+from clarray._numpy.indexing import selecting
+from clarray._numpy.manipulation import shapes
+from clarray._numpy.manipulation.joining import stack
+from clarray._numpy.reduction import nanfunctions, reductions
+from clarray._numpy.reduction.accumulations import accumulate
+from clarray._numpy.reduction.reduce_calls import finished
+from clarray._numpy.sorting.sorting import along, flat, packed
+from clarray._numpy.statistics.quantile_methods import METHODS, bounds, gamma_of
 
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
@@ -65,16 +68,16 @@ def _reduced(
         shape = list(found.shape[lead:])
         for each in sorted(axes):
             shape.insert(each, 1)
-        found = manipulation.reshape(found, found.shape[:lead] + tuple(shape))
+        found = shapes.reshape(found, found.shape[:lead] + tuple(shape))
     return found if out is None else finished(found._node, out)
 
 
 def _merged(a: DeviceArray, axes: tuple[int, ...]) -> DeviceArray:
     """The same with the reduced axes as one, the last."""
     kept = [k for k in range(a.ndim) if k not in axes]
-    moved = manipulation.moveaxis(a, kept, range(len(kept)))
+    moved = shapes.moveaxis(a, kept, range(len(kept)))
     shape = moved.shape
-    return manipulation.reshape(moved, (*shape[: len(kept)], prod(shape[len(kept) :])))
+    return shapes.reshape(moved, (*shape[: len(kept)], prod(shape[len(kept) :])))
 
 
 def _sorted(a: DeviceArray, axis: int) -> DeviceArray:
@@ -91,12 +94,12 @@ def _rows(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
     """
     rest = a.shape[:axis] + a.shape[axis + 1 :]
     if places.ndim == 0:
-        return manipulation.moveaxis(a, axis, 0)[int(places)]
+        return shapes.moveaxis(a, axis, 0)[int(places)]
     strides = contiguous(a.shape)
     step, others = strides[axis], strides[:axis] + strides[axis + 1 :]
     if places.size == 1:  # one row, as a window
-        row = manipulation.moveaxis(a, axis, 0)[int(places.reshape(()))]
-        return manipulation.reshape(row, places.shape[: places.ndim] + rest)
+        row = shapes.moveaxis(a, axis, 0)[int(places.reshape(()))]
+        return shapes.reshape(row, places.shape[: places.ndim] + rest)
     shape = places.shape + rest
     numbers = creation.array(places.reshape(places.shape + (1,) * len(rest)) * step, device=a.device)
     lines = index(shape, (0,) * places.ndim + others, _INT64)
@@ -148,7 +151,7 @@ def _median(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     extent = a.shape[axis]
     if not extent:
         return reductions.mean(a, axis)
-    part = manipulation.moveaxis(_sorted(a, axis), axis, 0)
+    part = shapes.moveaxis(_sorted(a, axis), axis, 0)
     middle = extent // 2
     pair = part[middle : middle + 1] if extent % 2 else part[middle - 1 : middle + 1]
     found = reductions.mean(pair, 0)
@@ -225,9 +228,9 @@ def _weights(weights: Any, a: DeviceArray, axis: Any, method: str) -> DeviceArra
             raise TypeError("Axis must be specified when shapes of a and weights differ.")
         if given.shape != tuple(a.shape[ax] for ax in axis):
             raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-        given = manipulation.transpose(given, np.argsort(axis))
+        given = shapes.transpose(given, np.argsort(axis))
         shape = tuple(s if ax in axis else 1 for ax, s in enumerate(a.shape))
-        given = manipulation.broadcast_to(manipulation.reshape(given, shape), a.shape)
+        given = shapes.broadcast_to(shapes.reshape(given, shape), a.shape)
     if given.size and bool((given < 0).any()):
         raise ValueError("Weights must be non-negative.")
     return given
@@ -314,7 +317,7 @@ def _plain(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) ->
         empty: Any = np.empty(0, a.dtype)
         np.quantile(empty, q, method=method)  # type: ignore[call-overload]  # NumPy's IndexError
     ordered = _sorted(a, axis)
-    last = manipulation.moveaxis(ordered, axis, 0)[-1]
+    last = shapes.moveaxis(ordered, axis, 0)[-1]
     whole = method == "linear" and virtual.dtype.kind in "iu"
     if METHODS[method].gamma is None or whole:
         return _with_nan(_rows(ordered, _inside(virtual, count), axis), last)
@@ -403,8 +406,8 @@ def _weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, sk
         heavy = selecting.where(_isnan(ordered), heavy.dtype.type(0), heavy)
         most = creation.array(np.maximum(count - 1, 0), device=a.device)
     running = accumulate(np.add, heavy, axis, _FLOAT64)
-    total = manipulation.moveaxis(running, axis, 0)[-1:]
-    lines = manipulation.moveaxis(running, axis, 0) / total
+    total = shapes.moveaxis(running, axis, 0)[-1:]
+    lines = shapes.moveaxis(running, axis, 0) / total
     bad = _isnan(lines[-1])
     if count is not None:
         bad = bad & creation.array(count > 0, device=a.device)
@@ -415,14 +418,14 @@ def _weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, sk
     lines = selecting.where(lines == 0, lines.dtype.type(-1), lines)
     lines.evaluate()
     found = [_weighted_one(ordered, lines, part, axis, most) for part in q.ravel()]
-    last = manipulation.moveaxis(ordered, axis, 0)[-1]
+    last = shapes.moveaxis(ordered, axis, 0)[-1]
     shape = q.shape + found[0].shape
-    result = manipulation.reshape(stack(found), shape)
+    result = shapes.reshape(stack(found), shape)
     return result if skip else _with_nan(result, last)
 
 
 def _weighted_one(ordered: DeviceArray, lines: DeviceArray, part: Any, axis: int, most: Any) -> DeviceArray:
     below = reductions.count_nonzero(lines < part, 0)
     place = ufunc_calls.call(np.minimum, (below, most))
-    node: Node = manipulation.expand_dims(place, axis)._node
-    return manipulation.squeeze(wrap(along(ordered._node, node, axis)), axis)
+    node: Node = shapes.expand_dims(place, axis)._node
+    return shapes.squeeze(wrap(along(ordered._node, node, axis)), axis)

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clarray
-from clarray.array import wrap
-from clarray.evaluate import compact as compaction
-from clarray.evaluate import positions, state_of
-from clarray.runtime import current_device
+from clarray._core.device_array import wrap
+from clarray._engine.evaluate import positions, state_of
+from clarray._engine.fused.compact import launch as compaction
+from clarray._engine.runtime import current_device
 
-from .conftest import FEW_DTYPES, policy_in_force
+from ..conftest import FEW_DTYPES, policy_in_force
 
 HOST = np.arange(60, dtype=np.float32).reshape(3, 4, 5) % 7
 

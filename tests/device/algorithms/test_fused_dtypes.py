@@ -10,8 +10,8 @@ import pytest
 
 import clarray
 
-from .closeness import outcome, skip_without_float64
-from .conftest import policy_in_force
+from ..closeness import outcome, skip_without_float64
+from ..conftest import policy_in_force
 
 HOST = (np.arange(240) % 7).astype("float32").reshape(12, 20)
 

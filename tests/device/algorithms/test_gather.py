@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import clarray
 
-from .conftest import check_same, policy_in_force
+from ..conftest import check_same, policy_in_force
 
 HOST = np.arange(60, dtype=np.float32).reshape(3, 4, 5) % 7
 I = np.array([[0, -1], [2, 1]])  # noqa: E741

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clarray
-from clarray.plan.histogram import equal_bins
-from clarray.runtime import current_device
+from clarray._engine.algorithms.histogram.plan import equal_bins
+from clarray._engine.runtime import current_device
 
-from .conftest import assert_same, check_same, policy_in_force
+from ..conftest import assert_same, check_same, policy_in_force
 
 Same = Callable[..., None]
 RULES = ["auto", "fd", "doane", "scott", "stone", "rice", "sturges", "sqrt"]

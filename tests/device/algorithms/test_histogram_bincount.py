@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clarray
-from clarray.evaluate import state_of
-from clarray.runtime import current_device
+from clarray._engine.evaluate import state_of
+from clarray._engine.runtime import current_device
 
-from .conftest import check_same, policy_in_force
+from ..conftest import check_same, policy_in_force
 
 Same = Callable[..., None]
 INTEGERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

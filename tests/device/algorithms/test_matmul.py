@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.evaluate import state_of
-from clarray.runtime import current_device
+from clarray._engine.evaluate import state_of
+from clarray._engine.runtime import current_device
 
-from .conftest import FEW_DTYPES, policy_in_force
+from ..conftest import FEW_DTYPES, policy_in_force
 
 Same = Callable[..., None]
 

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
-from .conftest import DTYPES, policy_in_force
+from ..conftest import DTYPES, policy_in_force
 
 Same = Callable[..., None]
 ROWS, COLUMNS = 12, 64  # a work-item of a GPU has whole vectors of columns, and all that it takes

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.evaluate import state_of
-from clarray.runtime import current_device
+from clarray._engine.evaluate import state_of
+from clarray._engine.runtime import current_device
 
 ULPS = 2
 N = 20000  # elements of each data set

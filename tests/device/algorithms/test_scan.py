@@ -14,17 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clarray
-from clarray.array import wrap
-from clarray.evaluate import scan_parallel, state_of
-from clarray.evaluate.scan import scan
-from clarray.evaluate.scan_parallel import chain_of
-from clarray.ops.forms import Form, Row
-from clarray.ops.monoids import Monoid, fold_monoid
-from clarray.ops.ufuncs import Loop, next_code
-from clarray.plan.tuning.rows import ROWS
-from clarray.runtime import current_device
+from clarray._core.device_array import wrap
+from clarray._engine.algorithms.scan import launch_parallel
+from clarray._engine.algorithms.scan.launch import scan
+from clarray._engine.algorithms.scan.launch_parallel import chain_of
+from clarray._engine.evaluate import state_of
+from clarray._engine.ops.forms import Form, Row
+from clarray._engine.ops.monoids import Monoid, fold_monoid
+from clarray._engine.ops.ufuncs import Loop, next_code
+from clarray._engine.runtime import current_device
+from clarray._engine.tuning.rows import ROWS
 
-from .conftest import policy_in_force
+from ..conftest import policy_in_force
 
 # Single passes: in tiles of a group, of a CPU's cache, and where everyone gives up at once.
 SINGLE: dict[str, tuple[str, dict[str, Any]]] = {
@@ -199,7 +200,7 @@ def test_other_operations(policy: str, name: str) -> None:
 
 def test_single_passes_are_taken_and_count_their_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     # a device that many share may not get through the self-test; who gives up waiting is right all the same
-    monkeypatch.setattr(scan_parallel, "is_trusted", lambda state: True)
+    monkeypatch.setattr(launch_parallel, "is_trusted", lambda state: True)
     state = state_of(current_device())
     with policy_in_force("tiny-fenced"):
         a = clarray.arange(1000) + 1

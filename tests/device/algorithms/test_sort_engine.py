@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.array import wrap
-from clarray.creation import as_array
-from clarray.evaluate.sort import argsort_lines, sort_lines, sort_pairs
-from clarray.evaluate.state import state_of
-from clarray.plan.tuning.rows import ROWS
-from clarray.runtime import current_device
+from clarray._core.creation import as_array
+from clarray._core.device_array import wrap
+from clarray._engine.algorithms.sort.launch import argsort_lines, sort_lines, sort_pairs
+from clarray._engine.launch.kernel_cache import state_of
+from clarray._engine.runtime import current_device
+from clarray._engine.tuning.rows import ROWS
 
 # 4 and 16 are where the tiny policies change from counting to digits, and from one work-item to several.
 SIZES = (0, 1, 2, 4, 5, 15, 16, 17, 31, 33, 100, 257, 1000)
@@ -82,7 +82,7 @@ def test_look_back_that_gives_up(dtype: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("row", ["tiny-cpu", "tiny-gpu", "tiny-fenced"])
 def test_counts_and_positions_of_64_bits(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clarray.plan.sort.WORD", 1)
+    monkeypatch.setattr("clarray._engine.algorithms.sort.plan.WORD", 1)
     monkeypatch.setattr(state_of(current_device()), "policies", ROWS[row])
     for n in (17, 1000):
         check(values("float32", (n,)))

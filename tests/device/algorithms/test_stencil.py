@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import clarray
-from clarray.plan.stencil import rank_network
+from clarray._engine.algorithms.stencil.plan import rank_network
 
 MODES = ("full", "same", "valid")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clarray import demo
+from clarray._api import demo
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_npy_is_mapped(tmp_path: Path) -> None:

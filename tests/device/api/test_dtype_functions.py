@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.ops.dtypes import DTYPES
-from clarray.runtime import current_device
+from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.runtime import current_device
 
 
 def both(*hosts: Any) -> list[tuple[Any, Any]]:
@@ -87,7 +87,7 @@ def test_numpy_finds_them_for_device_arrays() -> None:
 
 
 def test_names_are_numpys() -> None:
-    from clarray import numpy_names
+    from clarray._api import numpy_names
 
     for name in set(numpy_names.__all__) - {"ndarray", "ufunc"}:
         assert getattr(clarray, name) is getattr(np, name)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.config import Config
-from clarray.fallback import through_library
-from clarray.runtime import current_device
+from clarray._core.fallback import through_library
+from clarray._core.host_policy import Config
+from clarray._engine.runtime import current_device
 
-from .conftest import policy_in_force
+from ..conftest import policy_in_force
 
 HOST = np.array([[2.0, 1.0], [1.0, 3.0]], np.float32)
 

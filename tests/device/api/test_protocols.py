@@ -14,8 +14,8 @@ import pytest
 from numpy.testing import overrides
 
 import clarray
-from clarray import protocols
-from clarray.runtime import current_device
+from clarray._api import protocols
+from clarray._engine.runtime import current_device
 
 MODULES = ("numpy", "numpy.linalg", "numpy.fft")
 TELLS_NO_SIGNATURE = {"fromstring"}

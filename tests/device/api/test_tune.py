@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray import tune as tuning
-from clarray.evaluate import state_of
-from clarray.evaluate.kept import forget, keep, kept_of, place_of
-from clarray.plan.tuning import Kept, select
-from clarray.plan.tuning.search import ALGORITHMS
-from clarray.runtime import Device, current_device
-from clarray.tune_workloads import workloads
+from clarray._api import tune as tuning
+from clarray._api.tune_workloads import workloads
+from clarray._engine.evaluate import state_of
+from clarray._engine.launch.tuned_files import forget, keep, kept_of, place_of
+from clarray._engine.runtime import Device, current_device
+from clarray._engine.tuning import Kept, select
+from clarray._engine.tuning.search_space import ALGORITHMS
 
 
 @pytest.fixture
@@ -137,11 +137,11 @@ def test_a_damaged_file_is_as_none(device: Device, damage: str) -> None:
     path = place_of(device)
     data = path.read_bytes()
     if damage == "no json":
-        from clarray.evaluate import kept as files
+        from clarray._engine.launch import tuned_files as files
 
         files._cache().store(path.name, b"not { json")
     elif damage == "foreign":
-        from clarray.evaluate import kept as files
+        from clarray._engine.launch import tuned_files as files
 
         files._cache().store_json(path.name, replace(kept, device="another").to_json())
     else:

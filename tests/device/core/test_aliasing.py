@@ -16,7 +16,7 @@ import pytest
 
 import clarray
 
-from .test_every_function import (
+from ..whole.test_every_function import (
     FUNCTIONS,
     KEYWORDS,
     METHODS,

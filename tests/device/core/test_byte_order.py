@@ -14,8 +14,8 @@ import pytest
 
 import clarray
 
-from .closeness import outcome, skip_without_float64
-from .test_every_function import SAMPLES, required
+from ..closeness import outcome, skip_without_float64
+from ..whole.test_every_function import SAMPLES, required
 
 X = np.array([[3, 1, 4], [1, 5, 9]], "float32")
 SWAPPED = X.astype(X.dtype.newbyteorder())

@@ -11,7 +11,7 @@ import pytest
 
 import clarray
 
-from .conftest import assert_same, check_same
+from ..conftest import assert_same, check_same
 
 pytestmark = pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")  # each NumPy has its own
 BYTES = bytes(range(1, 25))

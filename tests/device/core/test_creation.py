@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
-from .conftest import FEW_DTYPES
+from ..conftest import FEW_DTYPES
 
 SHAPES = [(), 0, 1, 7, (3,), (2, 0, 3), (2, 3, 4), [5, 2], (np.int64(3), 2)]
 

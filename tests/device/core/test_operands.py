@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.operands import Manner, manner_of
+from clarray._core.operands import Manner, manner_of
 
-from .conftest import assert_same
+from ..conftest import assert_same
 
 X = np.array([1, 2, 3], "float32")
 OPERATORS = {

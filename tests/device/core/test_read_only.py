@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .outcomes import difference
+from ..outcomes import difference
 
 NAMES = {
     "READ_ONLY": "xp.broadcast_to(xp.array([True, False]), (3, 2))",

@@ -12,8 +12,8 @@ import pytest
 
 import clarray
 
-from .closeness import skip_without_float64
-from .conftest import check_same
+from ..closeness import skip_without_float64
+from ..conftest import check_same
 
 DTYPES = ["bool", "int8", "uint16", "float32", "complex64"]
 SCALARS: dict[str, Any] = {

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 VALUES = [
     *(np.float32(2.5), np.float64(-0.0), np.float16(1.25), np.float32("nan"), np.float64("inf")),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 
 @pytest.mark.parametrize("name", ["may_share_memory", "shares_memory"])

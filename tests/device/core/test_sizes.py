@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 FOLDS = ["sum", "prod", "max", "min", "any", "all", "mean", "std", "argmax", "ptp", "count_nonzero"]
 ONES = [(), (1,), (1, 1), (1, 1, 1)]
@@ -64,7 +64,7 @@ def room(nbytes: int) -> None:
     device = current_device()
     free = device.capabilities.global_bytes - device.pool.reserved
     if device.capabilities.host_memory:
-        from clarray.runtime.limits import available_host_bytes
+        from clarray._engine.runtime.limits import available_host_bytes
 
         device.pool.empty()
         free = min(free, available_host_bytes())

@@ -14,7 +14,7 @@ import pytest
 
 import clarray
 
-from .conftest import outcome
+from ..conftest import outcome
 
 
 def classes(xp: Any) -> SimpleNamespace:

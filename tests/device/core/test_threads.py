@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.expr import build
-from clarray.expr.node import Node
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node
 
 THREADS = 8
 

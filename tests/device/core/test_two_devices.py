@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.functions import ufuncs_by_name
-from clarray.runtime import Device, current_device
-from clarray.runtime.memory import Memory
+from clarray._api.functions import ufuncs_by_name
+from clarray._engine.runtime import Device, current_device
+from clarray._engine.runtime.memory import Memory
 
-from .closeness import outcome
-from .test_every_function import (
+from ..closeness import outcome
+from ..whole.test_every_function import (
     FUNCTIONS,
     KEYWORDS,
     METHODS,

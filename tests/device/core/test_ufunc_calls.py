@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 A = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
 B = np.linspace(-2, 2, 4).astype(np.float32)

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clarray
-from clarray.codegen.ctype import Dialect
-from clarray.ops.ufuncs import clip_ufunc, find_loop, helpers, supported_ufuncs
-from clarray.runtime import current_device
+from clarray._engine.ops.ctype import Dialect
+from clarray._engine.ops.ufuncs import clip_ufunc, find_loop, helpers, supported_ufuncs
+from clarray._engine.runtime import current_device
 
-from .conftest import DTYPES, check_same
+from ..conftest import DTYPES, check_same
 
 Types = tuple[np.dtype, ...]
 

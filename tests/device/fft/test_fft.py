@@ -1,4 +1,4 @@
-"""clarray.fft against numpy.fft; which library transforms is the device's, tests/device/test_vkfft.py has the other."""
+"""clarray.fft against numpy.fft; which library transforms is the device's, test_vkfft.py has the other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
-from .conftest import outcome
+from ..conftest import outcome
 
 FP64 = current_device().capabilities.fp64
 DTYPES = ["float32", "complex64", "float16"] + (["float64", "complex128", "int16", "bool"] if FP64 else [])

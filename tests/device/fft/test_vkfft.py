@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine.runtime import current_device
 from clarray.fft import plans
-from clarray.runtime import current_device
 
 pytest.importorskip("pyvkfft.opencl", reason="pyvkfft is not installed")
 

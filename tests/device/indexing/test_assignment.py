@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 import clarray
 
-from .conftest import FEW_DTYPES
+from ..conftest import FEW_DTYPES
 
 KEYS = {
     "integer": 1,

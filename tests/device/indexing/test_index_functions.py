@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 A = np.arange(12, dtype=np.int32).reshape(3, 4)
 F = A.astype(np.float32)

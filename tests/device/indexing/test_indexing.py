@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import clarray
 
-from .conftest import check_same, policy_in_force
+from ..conftest import check_same, policy_in_force
 
 HOST = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
 COLUMN = np.array([[2], [0], [-1]])
@@ -189,7 +189,7 @@ def test_the_last_of_repeated_indices_stays(same: Any, policy: str) -> None:
 @pytest.mark.parametrize("numbers", ["rising", "falling late", "repeating late", "out of bounds late", "negative"])
 def test_numbers_that_rise(same: Any, monkeypatch: pytest.MonkeyPatch, numbers: str) -> None:
     """Long lists are looked at before a GPU writes; here those of more than eight numbers are long."""
-    monkeypatch.setattr("clarray.evaluate.gather.LONG", 8)
+    monkeypatch.setattr("clarray._engine.algorithms.gather.launch.LONG", 8)
     given = np.arange(0, 200, 3)
     given[-2:] = {
         "falling late": [150, 149], "repeating late": [30, 30], "out of bounds late": [198, 400], "negative": [-2, -1],
@@ -207,8 +207,8 @@ def test_numbers_that_rise(same: Any, monkeypatch: pytest.MonkeyPatch, numbers: 
 
 def test_positions_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a list of more than 2**31 indices takes, here one of more than seven."""
-    monkeypatch.setattr("clarray.evaluate.gather.MOST", 7)
-    monkeypatch.setattr("clarray.plan.gather.MOST", 7)
+    monkeypatch.setattr("clarray._engine.algorithms.gather.launch.MOST", 7)
+    monkeypatch.setattr("clarray._engine.algorithms.gather.plan.MOST", 7)
     host, numbers = np.zeros((9, 2), np.int64), np.random.default_rng(3).integers(-9, 9, 500)
     values = np.arange(1000).reshape(500, 2)
     host[numbers] = values
@@ -227,7 +227,7 @@ def test_positions_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_of_any_width(policy: str, itemsize: int) -> None:
     """Rows are moved in the widest words that fit, from wherever they begin."""
     dtype = {1: "u1", 2: "f2", 4: "f4", 8: "f8", 16: "c16"}[itemsize]
-    if itemsize > 4 and not clarray.runtime.current_device().capabilities.fp64:
+    if itemsize > 4 and not clarray._engine.runtime.current_device().capabilities.fp64:
         dtype = {8: "c8", 16: "c8"}[itemsize]
     numbers = np.array([3, 0, -1, 3])
     with policy_in_force(policy):

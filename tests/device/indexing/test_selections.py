@@ -10,9 +10,9 @@ import pytest
 
 import clarray
 
-from .closeness import outcome
-from .conftest import check_same
-from .test_every_function import (
+from ..closeness import outcome
+from ..conftest import check_same
+from ..whole.test_every_function import (
     FUNCTIONS,
     KEYWORDS,
     METHODS,

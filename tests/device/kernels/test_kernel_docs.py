@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from clarray import kernels
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
+from clarray._numpy.kernels import kernels
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 pytestmark = pytest.mark.skipif(
     not current_device().capabilities.fp64, reason="the examples use Python's floats, and the device has no float64"

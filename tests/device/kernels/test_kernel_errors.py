@@ -11,9 +11,9 @@ import pytest
 
 import clarray
 from clarray import ElementwiseKernel, ReductionKernel, ScanKernel
-from clarray.kernel_arguments import _told
-from clarray.ops.snippets import Snippet, parse_parameters
-from clarray.runtime import current_device
+from clarray._engine.ops.snippets import Snippet, parse_parameters
+from clarray._engine.runtime import current_device
+from clarray._numpy.kernels.arguments import _told
 
 F = np.dtype(np.float32)
 
@@ -183,7 +183,7 @@ def test_each_part_is_named(x: Any, kernel: Any, part: str) -> None:
 
 
 def test_a_compiler_that_heeds_no_line_directive() -> None:
-    from clarray.codegen.snippet import check_source
+    from clarray._engine.algorithms.snippet.source import check_source
 
     inputs, outputs = (("x", F, False),), (("z", F, False),)
     snippet = Snippet("bad", "z = x *\n  w + g(x)", inputs, outputs, (("T", F),), "")

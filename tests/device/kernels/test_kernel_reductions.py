@@ -11,7 +11,7 @@ import pytest
 import clarray
 from clarray import ReductionKernel, ScanKernel
 
-from .conftest import policy_in_force
+from ..conftest import policy_in_force
 
 SUM = ReductionKernel("T x", "int64 y", "x", "a + b", identity=0, name="sum_of")
 LARGEST = ReductionKernel("T x, T y", "T z", "x * y", "max(a, b)", name="largest")

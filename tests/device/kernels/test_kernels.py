@@ -13,7 +13,7 @@ import pytest
 import clarray
 from clarray import ElementwiseKernel
 
-from .conftest import FEW_DTYPES
+from ..conftest import FEW_DTYPES
 
 DIFFERENCE = ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squared_difference")
 POSITION = ElementwiseKernel("int32 x", "int64 z", "z = x % 2 ? i : -n", "position")

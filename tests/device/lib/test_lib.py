@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 X = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clarray
+from clarray._engine.runtime import current_device
 from clarray.linalg.products import chain_order
-from clarray.runtime import current_device
 
-from .conftest import outcome
+from ..conftest import outcome
 
 FP64 = current_device().capabilities.fp64
 OTHERS = ["complex64"] + (["int32", "complex128"] if FP64 else [])

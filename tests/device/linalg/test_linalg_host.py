@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
-from .conftest import check_same
+from ..conftest import check_same
 
 FP64 = current_device().capabilities.fp64
 DTYPES = ["float32", "complex64"] + (["float64", "complex128", "int16", "bool"] if FP64 else [])

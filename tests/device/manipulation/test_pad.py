@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 HOST = np.random.default_rng(2).integers(0, 100, (4, 5, 3))
 MAPPED = ["constant", "edge", "reflect", "symmetric", "wrap"]

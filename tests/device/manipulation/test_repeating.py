@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 HOST = np.random.default_rng(1).integers(0, 100, (5, 7, 3))
 
@@ -58,7 +58,7 @@ def test_rolls_of_any_width(flat: int, other: int, turned: bool) -> None:
 
 
 def test_copies_of_a_large_array(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clarray.plan.remap.COPIED_BYTES", 64)
+    monkeypatch.setattr("clarray._engine.algorithms.index_map.plan.COPIED_BYTES", 64)
     host = np.arange(48, dtype=np.float32).reshape(6, 8)
     found = clarray.tile(clarray.array(host), (3, 1)), clarray.tile(clarray.array(host), (2, 2))
     np.testing.assert_array_equal(found[0].get(), np.tile(host, (3, 1)))

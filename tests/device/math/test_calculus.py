@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
-from .closeness import check_close
+from ..closeness import check_close
 
 rng = np.random.default_rng(4)
 GRID = rng.random((5, 6)).astype("float32")

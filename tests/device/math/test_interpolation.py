@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
-from .closeness import check_close
+from ..closeness import check_close
 
 pytestmark = pytest.mark.skipif(not current_device().capabilities.fp64, reason="NumPy computes in float64")
 

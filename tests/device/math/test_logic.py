@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 Same = Callable[..., None]
 SPECIAL = [0.0, -0.0, 1.0, 1.00001, 1.001, np.nan, np.inf, -np.inf, 5.0, -5.0, 1e-9, 3e38]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import clarray
 from clarray import ndimage
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 ALL_MODES = ("reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap")
 FP64 = current_device().capabilities.fp64

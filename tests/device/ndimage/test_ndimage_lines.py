@@ -11,9 +11,9 @@ import scipy.ndimage
 
 import clarray
 from clarray import ndimage
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
-from .conftest import policy_in_force
+from ..conftest import policy_in_force
 
 pytestmark = pytest.mark.parametrize("policy", ["tiny-gpu"], indirect=True)
 FP64 = current_device().capabilities.fp64

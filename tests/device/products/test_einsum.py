@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import clarray
 
-from .conftest import FEW_DTYPES, check_same
+from ..conftest import FEW_DTYPES, check_same
 
 Same = Callable[..., None]
 

@@ -9,7 +9,7 @@ import pytest
 
 import clarray
 
-from .closeness import check_close
+from ..closeness import check_close
 
 rng = np.random.default_rng(8)
 A = rng.random((3, 4, 3)).astype("float32")

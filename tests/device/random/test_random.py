@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine.runtime import current_device
 from clarray.random import Generator, Philox4x32, SeedSequence, default_rng
 from clarray.random import nodes as drawing
-from clarray.runtime import current_device
 
 # kat_vectors of Random123: counter, key, block
 KNOWN = [

@@ -13,7 +13,7 @@ import clarray
 
 Body = Callable[[Any, ModuleType], Any]
 
-needs_double = pytest.mark.skipif("not clarray.runtime.current_device().capabilities.fp64", reason="no float64")
+needs_double = pytest.mark.skipif("not clarray._engine.runtime.current_device().capabilities.fp64", reason="no float64")
 
 WRONG: list[Body] = [
     lambda g, xp: g.random(3, dtype="int32"),

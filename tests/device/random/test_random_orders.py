@@ -15,7 +15,7 @@ from clarray.random import default_rng
 N = 20000
 UNLIKELY = 1e-3
 
-needs_double = pytest.mark.skipif("not clarray.runtime.current_device().capabilities.fp64", reason="no float64")
+needs_double = pytest.mark.skipif("not clarray._engine.runtime.current_device().capabilities.fp64", reason="no float64")
 
 
 def even(counts: Any) -> bool:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import clarray
-from clarray.evaluate import state_of
-from clarray.plan.tuning.rows import ROWS
-from clarray.runtime import current_device
+from clarray._engine.evaluate import state_of
+from clarray._engine.runtime import current_device
+from clarray._engine.tuning.rows import ROWS
 
 FEW_DTYPES = ["bool", "int8", "uint16", "int64", "float16", "float32", "complex64"]
 

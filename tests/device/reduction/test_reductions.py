@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
-from .conftest import FEW_DTYPES, policy_in_force
+from ..conftest import FEW_DTYPES, policy_in_force
 
 Body = Callable[[Any], Any]
 
@@ -94,8 +94,8 @@ def test_layouts_of_masks(same: Any, policy: str, layout: str) -> None:
 
 
 def test_policy_of_another_device(same: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from clarray.evaluate import state_of
-    from clarray.plan.tuning.rows import CPU, GPU
+    from clarray._engine.evaluate import state_of
+    from clarray._engine.tuning.rows import CPU, GPU
 
     state = state_of(current_device())
     other = CPU if state.policies.name == "gpu" else GPU

@@ -9,7 +9,7 @@ import pytest
 
 import clarray
 
-from .conftest import FEW_DTYPES
+from ..conftest import FEW_DTYPES
 
 HOST = (np.arange(60) * 7 % 11).reshape(3, 4, 5)
 

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import clarray
-from clarray.array import wrap
-from clarray.evaluate import state_of
-from clarray.evaluate.bitmap import bitmap_values
-from clarray.evaluate.distinct import distinct_table
-from clarray.evaluate.few import few_values
-from clarray.plan.distinct import FEW, FEW_SLOTS, SLOTS
-from clarray.plan.few import LIMIT
-from clarray.runtime import current_device
+from clarray._core.device_array import wrap
+from clarray._engine.algorithms.unique.launch_bitmap import bitmap_values
+from clarray._engine.algorithms.unique.launch_hash_table import few_values
+from clarray._engine.algorithms.unique.launch_range_table import distinct_table
+from clarray._engine.algorithms.unique.plan_hash_table import LIMIT
+from clarray._engine.algorithms.unique.plan_range_table import FEW, FEW_SLOTS, SLOTS
+from clarray._engine.evaluate import state_of
+from clarray._engine.runtime import current_device
 
-from .conftest import FEW_DTYPES, policy_in_force
+from ..conftest import FEW_DTYPES, policy_in_force
 
 Same = Callable[..., None]
 RNG = np.random.default_rng(20261121)
@@ -217,8 +217,8 @@ def test_any_floats(x: np.ndarray, flags: dict[str, bool]) -> None:
 
 @pytest.fixture
 def always_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clarray.plan.few.WORTH_CPU", 1)
-    monkeypatch.setattr("clarray.plan.few.WORTH_GPU", 1)
+    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_hash_table.WORTH_CPU", 1)
+    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_hash_table.WORTH_GPU", 1)
 
 
 def chunked() -> bool:
@@ -264,9 +264,9 @@ def test_values_that_share_a_slot(policy: str) -> None:
 
 @pytest.fixture
 def small_bitmaps(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("clarray.plan.bitmap.WORTH", 1)
-    monkeypatch.setattr("clarray.plan.bitmap.BITS", 18)
-    monkeypatch.setattr("clarray.plan.bitmap.ITEMS", 2)
+    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_bitmap.WORTH", 1)
+    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_bitmap.BITS", 18)
+    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_bitmap.ITEMS", 2)
     with policy_in_force("gpu"):
         yield
 
@@ -281,7 +281,7 @@ def test_bitmaps(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
         "one place": RNG.integers(0, 40, size),
         "sorted": np.arange(size),
     }
-    monkeypatch.setattr("clarray.evaluate.bitmap.in_runs", lambda sample: False)
+    monkeypatch.setattr("clarray._engine.algorithms.unique.launch_bitmap.in_runs", lambda sample: False)
     for x in some.values():
         found = bitmap_values(clarray.array(x.astype(np.int32))._node)
         assert found is not None
@@ -291,7 +291,7 @@ def test_bitmaps(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 def test_bitmaps_of_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     if chunked():
         pytest.skip("only GPUs use bitmaps, and one of all floats takes 512 MiB")
-    monkeypatch.setattr("clarray.plan.bitmap.WORTH", 1)
+    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_bitmap.WORTH", 1)
     x = RNG.normal(size=30000).astype(np.float32)
     x[:9] = np.nan, np.inf, -np.inf, -0.0, 0.0, -np.nan, 1e-45, -1e-45, 3e38
     for y in (x, RNG.integers(0, 2**32, 30000, np.uint32), RNG.integers(-(2**31), 2**31, 30000, np.int32)):

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import clarray
 
-from .conftest import FEW_DTYPES
+from ..conftest import FEW_DTYPES
 
 Same = Callable[..., None]
 RNG = np.random.default_rng(7)

@@ -15,7 +15,7 @@ import pytest
 
 import clarray
 
-from .conftest import FEW_DTYPES
+from ..conftest import FEW_DTYPES
 
 Body = Callable[[Any], Any]
 ULPS = 4

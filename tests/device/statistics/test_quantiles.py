@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import clarray
-from clarray.quantile_methods import METHODS
+from clarray._numpy.statistics.quantile_methods import METHODS
 
 Same = Callable[..., None]
 RNG = np.random.default_rng(11)

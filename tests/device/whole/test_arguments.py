@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from .outcomes import difference
+from ..outcomes import difference
 
 INPUTS = {
     "MATRIX": "xp.array([[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]], 'f4')",

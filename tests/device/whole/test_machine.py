@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 )
 
 import clarray
-from clarray.runtime import current_device
+from clarray._engine.runtime import current_device
 
 SHAPES: tuple[tuple[int, ...], ...] = ((12,), (3, 4), (4, 3), (1, 4), (4,))
 MOST = 8  # arrays alive at once

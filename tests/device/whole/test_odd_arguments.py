@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from .outcomes import difference
+from ..outcomes import difference
 from .test_every_function import FUNCTIONS, KEYWORDS, NO_CALL, sample
 
 # By the name of the parameter. Most are refused, which compiles nothing.

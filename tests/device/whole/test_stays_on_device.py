@@ -12,8 +12,8 @@ import pytest
 
 import clarray
 
-from .closeness import on_device, outcome, skip_without_float64
-from .outcomes import settled
+from ..closeness import on_device, outcome, skip_without_float64
+from ..outcomes import settled
 from .test_every_function import (
     FUNCTIONS,
     KEYWORDS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarray.plan.gather import divisor, gather_plan, gather_space, sizes, widened, widening, work
-from clarray.plan.tuning.rows import ROWS
+from clarray._engine.algorithms.gather.plan import divisor, gather_plan, gather_space, sizes, widened, widening, work
+from clarray._engine.tuning.rows import ROWS
 
 ROWS_OF_64 = gather_space([], [(100, (1,))], [(1000, 64)], [(64, 1)])
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from clarray.plan.join import join_plan, together
-from clarray.plan.remap import CONSTANT, EDGE, SAME, WRAP, Axis, copied, remap_plan, simplified
-from clarray.plan.tuning.rows import ROWS
+from clarray._engine.algorithms.index_map.plan import CONSTANT, EDGE, SAME, WRAP, Axis, copied, remap_plan, simplified
+from clarray._engine.algorithms.join.plan import join_plan, together
+from clarray._engine.tuning.rows import ROWS
 
 
 def test_axes_without_a_map_are_merged() -> None:

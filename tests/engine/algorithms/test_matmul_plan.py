@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clarray.plan.matmul import (
+from clarray._engine.algorithms.matmul.plan import (
     Matrix,
     Problem,
     choose_blocks,
@@ -20,7 +20,7 @@ from clarray.plan.matmul import (
     smallest,
     work_dtype,
 )
-from clarray.plan.tuning.rows import CPU, GPU, NVIDIA, TINY_CPU, TINY_GPU
+from clarray._engine.tuning.rows import CPU, GPU, NVIDIA, TINY_CPU, TINY_GPU
 
 extents = st.integers(1, 3000)
 depths = st.integers(1, 10**7)

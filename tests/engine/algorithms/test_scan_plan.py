@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clarray.plan.scan import (
+from clarray._engine.algorithms.scan.plan import (
     COLUMNS,
     LOOKBACK,
     ROWS,
@@ -18,7 +18,7 @@ from clarray.plan.scan import (
     line_space,
     parallel_plan,
 )
-from clarray.plan.tuning.scan import CPU, GPU, NVIDIA, ScanPolicy
+from clarray._engine.algorithms.scan.policy import CPU, GPU, NVIDIA, ScanPolicy
 
 FLOAT = np.dtype(np.float32)
 

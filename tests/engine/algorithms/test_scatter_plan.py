@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from clarray.plan.at import at_space, split
-from clarray.plan.scan import BLOCK, line_blocks, line_space, scan_plan
-from clarray.plan.tuning.rows import CPU, GPU
+from clarray._engine.algorithms.scan.plan import BLOCK, line_blocks, line_space, scan_plan
+from clarray._engine.algorithms.scatter.plan import at_space, split
+from clarray._engine.tuning.rows import CPU, GPU
 
 
 @pytest.mark.parametrize("policy", [CPU.elementwise, GPU.elementwise], ids=["cpu", "gpu"])

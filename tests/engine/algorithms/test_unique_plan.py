@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clarray.plan import bitmap, distinct, few
-from clarray.plan.distinct import FEW, FEW_SLOTS, SLOTS, DistinctPlan, slots_for
-from clarray.plan.tuning.rows import CPU, GPU, ROWS
+from clarray._engine.algorithms.unique import plan_bitmap, plan_hash_table, plan_range_table
+from clarray._engine.algorithms.unique.plan_range_table import FEW, FEW_SLOTS, SLOTS, DistinctPlan, slots_for
+from clarray._engine.tuning.rows import CPU, GPU, ROWS
 
 NAMES = ["bool", "int8", "uint16", "int32", "uint64"]
 
@@ -39,10 +39,12 @@ def test_groups_have_something_to_do(row: str) -> None:
     policy = ROWS[row].reduce
     for size in (1, 100, 10**6, 2**33):
         plan = DistinctPlan(("unit",), 4, False, "int", False, FEW_SLOTS, False, True, policy)
-        groups = distinct.group_count(size, plan, 2)
+        groups = plan_range_table.group_count(size, plan, 2)
         assert 1 <= groups <= 2 * policy.groups_per_unit
-        other = few.FewPlan(("unit",), 4, False, "int", False, few.SLOTS, few.LIMIT, True, policy)
-        assert 1 <= distinct.group_count(size, other, 2) <= 2 * policy.groups_per_unit
+        other = plan_hash_table.FewPlan(
+            ("unit",), 4, False, "int", False, plan_hash_table.SLOTS, plan_hash_table.LIMIT, True, policy
+        )
+        assert 1 <= plan_range_table.group_count(size, other, 2) <= 2 * policy.groups_per_unit
 
 
 def test_a_table_of_few_values_always_has_a_free_slot() -> None:
@@ -50,22 +52,22 @@ def test_a_table_of_few_values_always_has_a_free_slot() -> None:
         policy = row.reduce
         beyond = policy.max_width if policy.chunked else policy.work_group
         # every work-item, or lane, that has looked at the count may add the values of one load
-        assert few.LIMIT + 1 + beyond < few.SLOTS
+        assert plan_hash_table.LIMIT + 1 + beyond < plan_hash_table.SLOTS
 
 
 def test_what_is_worth_trying() -> None:
-    assert few.is_worth_trying(np.dtype(np.float64), 1 << 20, CPU.reduce)
-    assert not few.is_worth_trying(np.dtype(np.float64), 1 << 25, GPU.reduce)
-    assert few.is_worth_trying(np.dtype(np.float32), 1 << 25, GPU.reduce)
-    assert not few.is_worth_trying(np.dtype(np.complex64), 1 << 25, CPU.reduce)
-    assert not few.is_worth_trying(np.dtype(np.float16), 1 << 25, CPU.reduce)
+    assert plan_hash_table.is_worth_trying(np.dtype(np.float64), 1 << 20, CPU.reduce)
+    assert not plan_hash_table.is_worth_trying(np.dtype(np.float64), 1 << 25, GPU.reduce)
+    assert plan_hash_table.is_worth_trying(np.dtype(np.float32), 1 << 25, GPU.reduce)
+    assert not plan_hash_table.is_worth_trying(np.dtype(np.complex64), 1 << 25, CPU.reduce)
+    assert not plan_hash_table.is_worth_trying(np.dtype(np.float16), 1 << 25, CPU.reduce)
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_bitmaps_fit_local_memory(row: str) -> None:
     policy = ROWS[row].reduce
     for local in (32 << 10, 48 << 10, 64 << 10):
-        plan = bitmap.bitmap_plan(np.dtype(np.float32), 1 << 28, policy, local)
+        plan = plan_bitmap.bitmap_plan(np.dtype(np.float32), 1 << 28, policy, local)
         assert (plan is None) == policy.chunked
         if plan is not None:
             assert 4 * (plan.work_group * plan.items + 2 * 256) <= local
@@ -76,10 +78,10 @@ def test_bitmaps_fit_local_memory(row: str) -> None:
 
 def test_bitmaps_are_for_very_many_values_of_32_bits() -> None:
     for name, size in (("int32", 1 << 25), ("int32", 1 << 31), ("int64", 1 << 28), ("complex64", 1 << 28)):
-        assert bitmap.bitmap_plan(np.dtype(name), size, GPU.reduce, 48 << 10) is None
+        assert plan_bitmap.bitmap_plan(np.dtype(name), size, GPU.reduce, 48 << 10) is None
 
 
 def test_dense_runs_are_sorted() -> None:
-    assert bitmap.in_runs(np.arange(64, dtype=np.int32))
-    assert bitmap.in_runs(np.full(64, 1.5, np.float32))
-    assert not bitmap.in_runs(np.arange(64, dtype=np.int32) * 1000)
+    assert plan_bitmap.in_runs(np.arange(64, dtype=np.int32))
+    assert plan_bitmap.in_runs(np.full(64, 1.5, np.float32))
+    assert not plan_bitmap.in_runs(np.arange(64, dtype=np.int32) * 1000)

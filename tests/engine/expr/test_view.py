@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from clarray.expr import axes as axis_rules
-from clarray.expr import overlap, view
-from clarray.expr.view import View
+from clarray._engine.expr import axes as axis_rules
+from clarray._engine.expr import overlap, view
+from clarray._engine.expr.view import View
 
 quick = settings(max_examples=150, deadline=None, derandomize=True)
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from clarray.codegen.compact import places
-from clarray.plan.compact import access_class, compact_plan, flat_step, parts
-from clarray.plan.tuning.rows import ROWS
+from clarray._engine.fused.compact.plan import access_class, compact_plan, flat_step, parts
+from clarray._engine.fused.compact.source import places
+from clarray._engine.tuning.rows import ROWS
 
 
 def test_even_steps() -> None:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clarray.expr.view import contiguous
-from clarray.plan.reduce import (
+from clarray._engine.expr.view import contiguous
+from clarray._engine.fused.reduce.plan import (
     COLUMNS,
     ROWS,
     ReduceSpace,
@@ -24,8 +24,8 @@ from clarray.plan.reduce import (
     reduce_space,
     split,
 )
-from clarray.plan.tuning import ReducePolicy
-from clarray.plan.tuning.rows import CPU, GPU, TINY_CPU, TINY_GPU
+from clarray._engine.tuning import ReducePolicy
+from clarray._engine.tuning.rows import CPU, GPU, TINY_CPU, TINY_GPU
 
 POLICIES = [row.reduce for row in (CPU, GPU, TINY_CPU, TINY_GPU)]
 NAMES = [row.name for row in (CPU, GPU, TINY_CPU, TINY_GPU)]

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clarray.codegen.expression import distinct
-from clarray.codegen.render import Source, render
-from clarray.evaluate import reduce as evaluation
-from clarray.expr import build
-from clarray.expr.node import Node, constant, leaf
-from clarray.expr.view import contiguous
-from clarray.ops.monoids import Monoid, fold_monoid, reduction_op, statistic_monoid
-from clarray.ops.ufuncs import find_loop
-from clarray.plan.tuning.rows import ROWS
-from clarray.runtime import Capabilities
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.codegen.render import Source, render
+from clarray._engine.expr import build
+from clarray._engine.expr.node import Node, constant, leaf
+from clarray._engine.expr.view import contiguous
+from clarray._engine.fused.reduce import launch as evaluation
+from clarray._engine.ops.monoids import Monoid, fold_monoid, reduction_op, statistic_monoid
+from clarray._engine.ops.ufuncs import find_loop
+from clarray._engine.runtime import Capabilities
+from clarray._engine.tuning.rows import ROWS
 
 CAPABILITIES = Capabilities(
     kind="cpu", name="n", vendor="v", platform="p", platform_version="1", driver="d",
@@ -189,9 +189,9 @@ def test_positions_take_the_narrowest_integer() -> None:
 
 def test_a_missing_name_is_an_error_that_shows_what_was_given() -> None:
     with pytest.raises(RuntimeError) as caught:
-        render("reduce", V=1, form="rows")
+        render("reduce/reduce", V=1, form="rows")
     message = str(caught.value)
-    assert "template 'reduce' failed" in message
+    assert "template 'reduce/reduce' failed" in message
     assert "['V', 'form']" in message
     assert "policy" in message or "not defined" in message
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from clarray.codegen.ctype import CType, Dialect, cast, compute_type, select
-from clarray.ops.dtypes import DTYPES, dtype_row
-from clarray.ops.helpers import helpers_in
+from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type, select
+from clarray._engine.ops.dtypes import DTYPES, dtype_row
+from clarray._engine.ops.helpers import helpers_in
 
 f2, f4, f8, i4, u1, u4, b1, c8 = map(np.dtype, ("f2", "f4", "f8", "i4", "u1", "u4", "?", "c8"))
 WIDE = Dialect(16, clang=True)

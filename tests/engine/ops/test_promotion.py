@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from clarray.ops.dtypes import DTYPES
-from clarray.ops.promotion import resolve
+from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.ops.promotion import resolve
 
 VALUES = {bool: True, int: 3, float: 2.5, complex: 1j}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clarray.codegen.ctype import Dialect
-from clarray.codegen.render import source
-from clarray.ops.snippet_vectors import vector_lines
-from clarray.ops.snippets import Snippet, functions_in, mentions, snippet_loop
+from clarray._engine.codegen.render import source
+from clarray._engine.ops.ctype import Dialect
+from clarray._engine.ops.snippet_vectors import vector_lines
+from clarray._engine.ops.snippets import Snippet, functions_in, mentions, snippet_loop
 
 WIDE = Dialect(16, clang=True)
 

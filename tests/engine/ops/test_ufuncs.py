@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from clarray.codegen.ctype import Dialect
-from clarray.ops.dtypes import DTYPES
-from clarray.ops.helpers import helpers_in
-from clarray.ops.ufuncs import emit, find_loop, helpers, supported_ufuncs, unsupported
+from clarray._engine.ops.ctype import Dialect
+from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.ops.helpers import helpers_in
+from clarray._engine.ops.ufuncs import emit, find_loop, helpers, supported_ufuncs, unsupported
 
 NUMPY_UFUNCS = {u for u in vars(np).values() if isinstance(u, np.ufunc)}
 DIALECTS = [

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from clarray.plan.tuning import Kept, select
-from clarray.plan.tuning.rows import CPU, NVIDIA, ROWS
-from clarray.plan.tuning.search import ALGORITHMS, kind_of, search_space
+from clarray._engine.tuning import Kept, select
+from clarray._engine.tuning.rows import CPU, NVIDIA, ROWS
+from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
 
 DEVICE = "a device, driver 1"
 KEPT = Kept(DEVICE, "cpu", "2026-11-21", "reduce 1.50 times as fast", {"reduce": {"loads": 8}})
@@ -93,13 +93,6 @@ def test_the_search_space_names_fields_of_the_policy(algorithm: str, row: Any) -
         assert name in known
         assert all(type(v) is type(known[name]) for v in values)
         assert len(set(values)) == len(values)
-
-
-def test_an_algorithms_own_module_may_declare_its_space(monkeypatch: pytest.MonkeyPatch) -> None:
-    declared = {"cpu": {"strip": [1, 2]}}
-    monkeypatch.setattr("clarray.plan.tuning.scan.SEARCH", declared, raising=False)
-    assert search_space("scan", "cpu") == {"strip": (1, 2)}
-    assert search_space("scan", "gpu") == {}
 
 
 def test_nothing_else_can_be_searched() -> None:

@@ -8,16 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray.codegen.expression import distinct
-from clarray.codegen.gather import gather_source
-from clarray.evaluate import evaluate, flush_readers, settle
-from clarray.evaluate.compact import flat
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
-from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index, intern_structure
-from clarray.expr.view import Shape, View
-from clarray.ops.special import cast_loop
-from clarray.plan.elementwise import groups
-from clarray.plan.gather import (
+from clarray._engine.algorithms.gather.plan import (
     MOST,
     GatherSpace,
     gather_plan,
@@ -27,8 +18,17 @@ from clarray.plan.gather import (
     widening,
     work,
 )
-from clarray.plan.layout import aligned
-from clarray.runtime import Memory
+from clarray._engine.algorithms.gather.source import gather_source
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.evaluate import evaluate, flush_readers, settle
+from clarray._engine.expr.layout import aligned
+from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index, intern_structure
+from clarray._engine.expr.view import Shape, View
+from clarray._engine.fused.compact.launch import flat
+from clarray._engine.fused.elementwise.plan import groups
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray._engine.ops.special import cast_loop
+from clarray._engine.runtime import Memory
 
 _INT64 = np.dtype(np.int64)
 OWNERS = 8  # work-items of a CPU, at most, that read the whole list and write each a part of the elements

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-from clarray.plan.elementwise import index_type
-from clarray.plan.layout import INDEX, STEPPED, STRIDED, ZERO, Shape, access, merge, reach
-from clarray.plan.tuning.policy import ElementwisePolicy
+from clarray._engine.expr.layout import INDEX, STEPPED, STRIDED, ZERO, Shape, access, merge, reach
+from clarray._engine.fused.elementwise.plan import index_type
+from clarray._engine.tuning.policy import ElementwisePolicy
 
 NEIGHBOURS = 4  # of a list, that a work-item of a CPU takes at once
 IN_FLIGHT = {16: 4, 8: 4}  # words of so many bytes that a work-item of a GPU loads at once; else:
@@ -208,7 +208,7 @@ def divisor(n: int) -> tuple[int, int]:
 
 
 def sizes(space: GatherSpace, plan: GatherPlan) -> list[int]:
-    """Arguments after the data, in the order of `codegen.gather`."""
+    """Arguments after the data, in the order of `gather.source`."""
     extents = [space.listed]
     found = [work(space, plan), space.listed]
     outer: tuple[Axis, ...] = ()

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clarray.codegen.expression import Call, Inputs, Operand
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.plan.gather import GatherPlan
-from clarray.plan.layout import STEPPED
+from clarray._engine.algorithms.gather.plan import GatherPlan
+from clarray._engine.codegen.expression import Call, Inputs, Operand
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.layout import STEPPED
+from clarray._engine.expr.node import Node
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 BITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 
@@ -53,7 +53,7 @@ def gather_source(plan: GatherPlan, numbers: Node, nodes: Sequence[Node], capabi
         params += [p for n in extents for p in (f"const uint {n}_f", f"const uint {n}_s")]
         kinds += ["uint32"] * 2 * len(extents)
     body = render(
-        "gather" if plan.policy.chunked else "gather_tiles",
+        "gather/chunks" if plan.policy.chunked else "gather/tiles",
         d=dialect, V=plan.vector if plan.policy.chunked else 1, in_flight=plan.vector, spread=1, I=plan.index,
         policy=plan.policy, inputs=inputs, value=Call("value", numbers, inputs), op=plan.op, note=note,
         mode=plan.mode, storage=storage, rows=plan.after_rank >= 0, list_rank=plan.list_rank,
@@ -77,7 +77,7 @@ def _placed(o: Operand, plan: GatherPlan) -> Operand:
 
 
 def _sizes(plan: GatherPlan, sources: Sequence[str], steps: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Names of the extents and strides, and of the extents alone, in the order of `plan.gather.sizes`."""
+    """Names of the extents and strides, and of the extents alone, in the order of `gather.plan.sizes`."""
     names, extents = ["count"], ["count"]
     if plan.after_rank >= 0:
         names += ["n0", "zs0"]

@@ -11,14 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray.codegen.expression import distinct
-from clarray.codegen.histogram import Steps, histogram_source, merge_source, sum_types
-from clarray.evaluate import settle
-from clarray.evaluate.elementwise import dtypes_inside
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
-from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
-from clarray.plan.elementwise import ALIGNMENT, explicit_width, index_type, vector_width
-from clarray.plan.histogram import (
+from clarray._engine.algorithms.histogram.plan import (
     DIRECT,
     FEW,
     GLOBAL,
@@ -33,9 +26,16 @@ from clarray.plan.histogram import (
     private_groups,
     tables,
 )
-from clarray.plan.layout import Space, access, aligned, collapse, reach
-from clarray.plan.tuning.histogram import HistogramPolicy
-from clarray.runtime import Kernel, Memory
+from clarray._engine.algorithms.histogram.policy import HistogramPolicy
+from clarray._engine.algorithms.histogram.source import Steps, histogram_source, merge_source, sum_types
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.evaluate import settle
+from clarray._engine.expr.layout import Space, access, aligned, collapse, reach
+from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
+from clarray._engine.fused.elementwise.launch import dtypes_inside
+from clarray._engine.fused.elementwise.plan import ALIGNMENT, explicit_width, index_type, vector_width
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray._engine.runtime import Kernel, Memory
 
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
@@ -48,7 +48,7 @@ class Axis(NamedTuple):
     Parameters
     ----------
     kind : str
-        How values become bins: `plan.histogram.UNIFORM` and so on.
+        How values become bins: `histogram.plan.UNIFORM` and so on.
     value : Node
     dtype : dtype
         In which values are compared with edges.
@@ -56,7 +56,7 @@ class Axis(NamedTuple):
     edges : Node or None
         A contiguous leaf of bins + 1 edges (of float32 for float16).
     scalars : tuple of float
-        From `plan.histogram.equal_bins`; of other kinds first and last edge.
+        From `histogram.plan.equal_bins`; of other kinds first and last edge.
     steps : Steps or None
     """
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray.plan.tuning.histogram import HistogramPolicy
+from clarray._engine.algorithms.histogram.policy import HistogramPolicy
 
 PRIVATE = "private"
 LOCAL = "local"

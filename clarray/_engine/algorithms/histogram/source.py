@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clarray.codegen.ctype import CType, cast, compute_type
-from clarray.codegen.expression import Call, Inputs, converted
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.ops.dtypes import dtype_row
-from clarray.ops.ufuncs import find_loop
-from clarray.plan.histogram import (
+from clarray._engine.algorithms.histogram.plan import (
     DIRECT,
     LOCAL,
     PRIVATE,
@@ -22,10 +16,16 @@ from clarray.plan.histogram import (
     HistogramPlan,
     MergePlan,
 )
-from clarray.plan.layout import PAIRS
+from clarray._engine.codegen.expression import Call, Inputs, converted
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.layout import PAIRS
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.ctype import CType, cast, compute_type
+from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.ufuncs import find_loop
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 class Steps(NamedTuple):
@@ -172,7 +172,7 @@ def histogram_source(
         text += call.text
     params, arg_types = _parameters(plan, inputs, axes, sum_type)
     body = text + render(
-        "histogram",
+        "histogram/histogram",
         d=dialect, V=plan.vector, X=plan.loads, I=plan.index, spread=1, inputs=inputs, axes=axes,
         rank=plan.rank, space=plan.space, shifted=plan.shifted, rounds=plan.policy.rounds,
         table=plan.table, copies=plan.copies, policy=plan.policy,
@@ -246,7 +246,7 @@ def merge_source(plan: MergePlan, capabilities: Capabilities) -> Source:
         params += ["__global uint *status", "const long capacity"]
         kinds += ["buffer", "int64"]
     body = render(
-        "histogram_merge",
+        "histogram/merge",
         d=dialect, work_group=policy.merge_group, lanes=policy.merge_lanes,
         chunked=policy.chunked, summed=plan.summed, pair=plan.summed == "pair", sum_type=total,
         direct=plan.direct, zero=plan.zero, params=params, result_type=row.storage,

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from clarray.codegen.remap import remap_source
-from clarray.evaluate.state import Launch, state_of
-from clarray.expr.node import Node
-from clarray.expr.view import View
-from clarray.plan.elementwise import groups
-from clarray.plan.layout import reach
-from clarray.plan.remap import SAME, Axis, copied, remap_plan, simplified
+from clarray._engine.algorithms.index_map.plan import SAME, Axis, copied, remap_plan, simplified
+from clarray._engine.algorithms.index_map.source import remap_source
+from clarray._engine.expr.layout import reach
+from clarray._engine.expr.node import Node
+from clarray._engine.expr.view import View
+from clarray._engine.fused.elementwise.plan import groups
+from clarray._engine.launch.kernel_cache import Launch, state_of
 
 
 def remap(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:

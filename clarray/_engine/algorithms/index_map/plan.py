@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
-from clarray.plan.elementwise import index_type
-from clarray.plan.tuning.policy import ElementwisePolicy
+from clarray._engine.fused.elementwise.plan import index_type
+from clarray._engine.tuning.policy import ElementwisePolicy
 
 SAME = "same"
 WRAP = "wrap"

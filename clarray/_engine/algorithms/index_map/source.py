@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clarray.codegen.gather import BITS
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.plan.remap import CONSTANT, SAME, RemapPlan
+from clarray._engine.algorithms.gather.source import BITS
+from clarray._engine.algorithms.index_map.plan import CONSTANT, SAME, RemapPlan
+from clarray._engine.codegen.render import Source, make_dialect, render, source
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def remap_source(plan: RemapPlan, capabilities: Capabilities) -> Source:
@@ -30,7 +30,7 @@ def remap_source(plan: RemapPlan, capabilities: Capabilities) -> Source:
             params += [f"const ulong {side}{a}_{k}" for side in "lr" for k in range(words)]
             kinds += ["uint64"] * (2 * words)
     body = render(
-        "remap",
+        "index_map/index_map",
         maps=plan.maps, V=plan.vector, I=plan.index, policy=plan.policy, storage=storage, params=params,
         copies=plan.copies,
         stream=plan.stream and capabilities.clang_builtins,

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from clarray.codegen.join import join_source
-from clarray.evaluate.state import DeviceState, Launch, state_of
-from clarray.expr.node import Node
-from clarray.plan.elementwise import groups
-from clarray.plan.join import MOST, join_plan
+from clarray._engine.algorithms.join.plan import MOST, join_plan
+from clarray._engine.algorithms.join.source import join_source
+from clarray._engine.expr.node import Node
+from clarray._engine.fused.elementwise.plan import groups
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, state_of
 
 
 def join(parts: Sequence[Node], rows: int, target: Node) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clarray.plan.elementwise import index_type
-from clarray.plan.tuning.policy import ElementwisePolicy
+from clarray._engine.fused.elementwise.plan import index_type
+from clarray._engine.tuning.policy import ElementwisePolicy
 
 MOST = 8  # arrays in one launch: each costs a comparison per element, and a pointer
 SHORT_BYTES = 32  # parts of a row no longer than this share the sectors of memory that they are written to

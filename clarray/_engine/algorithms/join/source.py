@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clarray.codegen.gather import BITS
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.plan.join import JoinPlan
+from clarray._engine.algorithms.gather.source import BITS
+from clarray._engine.algorithms.join.plan import JoinPlan
+from clarray._engine.codegen.render import Source, make_dialect, render, source
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def join_source(plan: JoinPlan, capabilities: Capabilities) -> Source:
@@ -23,7 +23,7 @@ def join_source(plan: JoinPlan, capabilities: Capabilities) -> Source:
     params += ["const long rows", *(f"const {plan.index} {name}" for name in names)]
     kinds = [*["buffer", "int64"] * (plan.count + 1), "int64", *[integer] * len(names)]
     body = render(
-        "join",
+        "join/join",
         count=plan.count, V=plan.vector, I=plan.index, policy=plan.policy, storage=storage, params=params,
         single=plan.single, whole=plan.whole, stream=plan.stream and capabilities.clang_builtins,
     )  # fmt: skip

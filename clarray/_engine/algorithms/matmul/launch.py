@@ -8,15 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray.codegen.matmul import pack_source, packed_source, tiled_source
-from clarray.codegen.render import Source
-from clarray.evaluate import write
-from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
-from clarray.expr import build
-from clarray.expr.node import EAGER, Node, contiguous_leaf
-from clarray.ops.monoids import fold_monoid, reduction_op
-from clarray.ops.special import cast_loop
-from clarray.plan.matmul import (
+from clarray._engine.algorithms.matmul.plan import (
     PACK_BLOCK,
     Matrix,
     PackedPlan,
@@ -33,9 +25,17 @@ from clarray.plan.matmul import (
     smallest,
     work_dtype,
 )
-from clarray.plan.tuning.matmul import MatmulPolicy
-from clarray.runtime import Kernel
-from clarray.runtime.environment import cpu_flags
+from clarray._engine.algorithms.matmul.policy import MatmulPolicy
+from clarray._engine.algorithms.matmul.source import pack_source, packed_source, tiled_source
+from clarray._engine.codegen.render import Source
+from clarray._engine.evaluate import write
+from clarray._engine.expr import build
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, device_of, state_of
+from clarray._engine.ops.monoids import fold_monoid, reduction_op
+from clarray._engine.ops.special import cast_loop
+from clarray._engine.runtime import Kernel
+from clarray._engine.runtime.environment import cpu_flags
 
 _WIDE = "avx512f" in cpu_flags()
 

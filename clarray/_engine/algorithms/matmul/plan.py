@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray.plan.layout import Shape, merge
-from clarray.plan.tuning.matmul import MatmulPolicy, Tile
+from clarray._engine.algorithms.matmul.policy import MatmulPolicy, Tile
+from clarray._engine.expr.layout import Shape, merge
 
 ALIGNMENT = 16  # bytes a GPU's widest load wants
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.ops.dtypes import dtype_row
-from clarray.plan.matmul import PACK_BLOCK, PackedPlan, PackPlan, Side, TiledPlan
+from clarray._engine.algorithms.matmul.plan import PACK_BLOCK, PackedPlan, PackPlan, Side, TiledPlan
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.ops.dtypes import dtype_row
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 _UNSIGNED = {4: "uint", 8: "ulong"}
 
@@ -89,7 +89,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         f"__global {c.type} *cp", "long co", *(f"const long {name}" for name in numbers),
     ]  # fmt: skip
     body = render(
-        "matmul",
+        "matmul/tiled",
         W=work_type(plan.work), L=plan.lanes, t=tile, items=tile.work_items, a=a, b=b, c=c,
         complex_=plan.work.kind == "c", c_vectors=plan.out_vectors, rank=plan.rank, params=params,
         band=plan.policy.band, total=plan.policy.total and plan.work.kind in "fc",
@@ -121,7 +121,7 @@ def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
         *(f"const long {name}" for name in numbers),
     ]  # fmt: skip
     body = render(
-        "matmul_pack",
+        "matmul/pack",
         S=scalar, R=plan.width, half=row.storage == "half", kind=row.kind, complex_=complex_, along=plan.along,
         unit=plan.unit, rank=plan.rank, block=PACK_BLOCK, chunks=_Chunks, params=params,
     )  # fmt: skip
@@ -146,7 +146,7 @@ def packed_source(plan: PackedPlan, capabilities: Capabilities) -> Source:
     real = np.dtype(np.float32 if scalar == "float" else np.float64) if complex_ else plan.work
     direct = not complex_ and plan.lanes > 1 and plan.out.kind != "b" and plan.out.itemsize == plan.work.itemsize
     body = render(
-        "matmul_packed",
+        "matmul/packed",
         T=vector, S=scalar, V=plan.lanes, P=plan.vectors, R=plan.rows, complex_=complex_, half=row.storage == "half",
         kind=row.kind, c_type=row.storage, direct=direct, rank=plan.rank, params=params,
         mac=multiply_add(real, plan.out, plan.policy.multiply_add),

@@ -9,24 +9,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarray.codegen.expression import distinct
-from clarray.codegen.scan import scan_source
-from clarray.evaluate import flush_readers, overlaps, settle, view_of
-from clarray.evaluate.scan_parallel import run_parallel, shifted_arguments
-from clarray.evaluate.state import (
+from clarray._engine.algorithms.scan.launch_parallel import run_parallel, shifted_arguments
+from clarray._engine.algorithms.scan.plan import Lines, ScanPlan, line_blocks, line_space, scan_plan
+from clarray._engine.algorithms.scan.source import scan_source
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.evaluate import flush_readers, overlaps, settle, view_of
+from clarray._engine.expr.layout import aligned
+from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, leaf
+from clarray._engine.expr.overlap import k_order_strides
+from clarray._engine.fused.elementwise.plan import groups
+from clarray._engine.launch.kernel_cache import (
     DeviceState,
     Launch,
     bytes_of,
     device_of,
     state_of,
 )
-from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, leaf
-from clarray.expr.overlap import k_order_strides
-from clarray.ops.monoids import Monoid, scan_monoid
-from clarray.plan.elementwise import groups
-from clarray.plan.layout import aligned
-from clarray.plan.scan import Lines, ScanPlan, line_blocks, line_space, scan_plan
-from clarray.runtime import Device
+from clarray._engine.ops.monoids import Monoid, scan_monoid
+from clarray._engine.runtime import Device
 
 __all__ = ["access_of", "reduce_segments", "scan", "shifted_arguments"]
 

@@ -7,15 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray.codegen.expression import distinct
-from clarray.codegen.scan import held_bytes, parallel_source, state_dtypes, state_words
-from clarray.evaluate.elementwise import dtypes_inside
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments
-from clarray.expr.node import CONST, INDEX, Node, contiguous_leaf, index
-from clarray.ops.monoids import Monoid, fold_monoid, widened_monoid
-from clarray.plan.layout import aligned
-from clarray.plan.lookback import MOST
-from clarray.plan.scan import (
+from clarray._engine.algorithms.scan.plan import (
     COLUMNS,
     LOOKBACK,
     SPLIT,
@@ -29,7 +21,15 @@ from clarray.plan.scan import (
     parallel_plan,
     single_pass,
 )
-from clarray.runtime import Device, Kernel, Memory
+from clarray._engine.algorithms.scan.plan_lookback import MOST
+from clarray._engine.algorithms.scan.source import held_bytes, parallel_source, state_dtypes, state_words
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.expr.layout import aligned
+from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf, index
+from clarray._engine.fused.elementwise.launch import dtypes_inside
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments
+from clarray._engine.ops.monoids import Monoid, fold_monoid, widened_monoid
+from clarray._engine.runtime import Device, Kernel, Memory
 
 _INT64 = np.dtype(np.int64)
 _LAST_EPOCH = 2**32 - 1

@@ -24,11 +24,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from clarray.plan.elementwise import ALIGNMENT, index_type
-from clarray.plan.layout import INDEX, STRIDED, UNIT, Shape, access, collapse, reach
-from clarray.plan.lookback import block_size, told_states
-from clarray.plan.tuning.policy import ElementwisePolicy
-from clarray.plan.tuning.scan import ScanPolicy
+from clarray._engine.algorithms.scan.plan_lookback import block_size, told_states
+from clarray._engine.algorithms.scan.policy import ScanPolicy
+from clarray._engine.expr.layout import INDEX, STRIDED, UNIT, Shape, access, collapse, reach
+from clarray._engine.fused.elementwise.plan import ALIGNMENT, index_type
+from clarray._engine.tuning.policy import ElementwisePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

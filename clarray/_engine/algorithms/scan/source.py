@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray.codegen.ctype import Dialect, compute_type, convert
-from clarray.codegen.expression import Call, Inputs, Operand, converted, operand, parameters
-from clarray.codegen.reduce import MonoidCode, lane_dtype
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.ops.monoids import Monoid, accumulator, literal
-from clarray.ops.ufuncs import emit
-from clarray.plan.scan import COLUMNS, LOOKBACK, SPLIT, ParallelPlan, ScanPlan
+from clarray._engine.algorithms.scan.plan import COLUMNS, LOOKBACK, SPLIT, ParallelPlan, ScanPlan
+from clarray._engine.codegen.expression import Call, Inputs, Operand, converted, operand, parameters
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.node import Node
+from clarray._engine.fused.reduce.source import MonoidCode, lane_dtype
+from clarray._engine.ops.ctype import Dialect, compute_type, convert
+from clarray._engine.ops.monoids import Monoid, accumulator, literal
+from clarray._engine.ops.ufuncs import emit
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def scan_source(
@@ -48,7 +48,7 @@ def scan_source(
         *["int64"] * (2 + len(counts)), *[integer] * len(numbers),
     ]  # fmt: skip
     body = call.text + render(
-        "scan",
+        "scan/reference",
         d=dialect, V=1, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,
         value=call, m=MonoidCode(monoid, dialect, entering.dtype, np.dtype(np.int64)),
         first=_first_state(monoid),
@@ -241,7 +241,7 @@ def parallel_source(
         *["int64"] * len(counts), *[integer] * len(numbers),
     )  # fmt: skip
     body = call.text + render(
-        "scan_chunks" if chunked else "scan_columns" if columns else "scan_tiles",
+        "scan/chunks" if chunked else "scan/columns" if columns else "scan/tiles",
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,
         value=call, m=code, first=_first_state(monoid), everyone=everyone,
         pointers=[o for o in everyone if o.access != "index"], params=params, rank=plan.kept_rank,

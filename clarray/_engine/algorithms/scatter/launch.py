@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from math import prod
 
-from clarray.codegen.at import at_source
-from clarray.codegen.expression import distinct
-from clarray.evaluate import flush_readers, settle
-from clarray.evaluate.gather import Named
-from clarray.evaluate.scan import access_of, shifted_arguments
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, state_of
-from clarray.expr.node import CONST, EAGER, Node
-from clarray.ops.ufuncs import Loop
-from clarray.plan.at import AtPlan, at_space, split
-from clarray.plan.elementwise import groups
-from clarray.plan.layout import aligned
+from clarray._engine.algorithms.gather.launch import Named
+from clarray._engine.algorithms.scan.launch import access_of, shifted_arguments
+from clarray._engine.algorithms.scatter.plan import AtPlan, at_space, split
+from clarray._engine.algorithms.scatter.source import at_source
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.evaluate import flush_readers, settle
+from clarray._engine.expr.layout import aligned
+from clarray._engine.expr.node import CONST, EAGER, Node
+from clarray._engine.fused.elementwise.plan import groups
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, state_of
+from clarray._engine.ops.ufuncs import Loop
 
 
 def update(array: Node, targets: Named, loop: Loop, value: Node | None) -> None:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from clarray.plan.layout import Shape, collapse, merge
-from clarray.plan.tuning.policy import ElementwisePolicy
+from clarray._engine.expr.layout import Shape, collapse, merge
+from clarray._engine.tuning.policy import ElementwisePolicy
 
 ITEMS = 1 << 16  # work-items of a GPU that read the list of positions: enough to fill it
 WORTH = 1 << 12  # updates that are worth a second work-item of a CPU

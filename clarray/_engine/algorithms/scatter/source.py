@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clarray.codegen.expression import Call, Inputs, operand, parameters
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.ops.special import cast_loop
-from clarray.ops.ufuncs import Loop
-from clarray.plan.at import AtPlan
+from clarray._engine.algorithms.scatter.plan import AtPlan
+from clarray._engine.codegen.expression import Call, Inputs, operand, parameters
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.special import cast_loop
+from clarray._engine.ops.ufuncs import Loop
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def at_source(
@@ -51,7 +51,7 @@ def at_source(
     sizes += [f"ye{a}" for a in range(plan.chosen_rank)]
     sizes += [f"{n}r{a}" for n in names for a in range(plan.rest_rank)]
     body = render(
-        "at",
+        "scatter/scatter",
         d=dialect, V=1, spread=1, policy=plan.policy, inputs=inputs, value=call, target=target,
         pointers=[*(o for o in inputs.operands if o.access != "index"), target],
         list_rank=plan.list_rank, chosen_rank=plan.chosen_rank, rest_rank=plan.rest_rank,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarray.codegen.search import search_source
-from clarray.evaluate import evaluate
-from clarray.evaluate.lines import line_of
-from clarray.evaluate.scan import shifted_arguments
-from clarray.evaluate.state import Launch, bytes_of, device_of, state_of
-from clarray.expr.node import EAGER, Node, contiguous_leaf
-from clarray.plan.elementwise import groups, index_type
-from clarray.plan.search import SearchPlan, needles
+from clarray._engine.algorithms.flat_operands import line_of
+from clarray._engine.algorithms.scan.launch import shifted_arguments
+from clarray._engine.algorithms.search.plan import SearchPlan, needles
+from clarray._engine.algorithms.search.source import search_source
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
+from clarray._engine.fused.elementwise.plan import groups, index_type
+from clarray._engine.launch.kernel_cache import Launch, bytes_of, device_of, state_of
 
 _INT64 = np.dtype(np.int64)
 _BOOL = np.dtype(bool)

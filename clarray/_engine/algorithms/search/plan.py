@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarray.plan.tuning.policy import ElementwisePolicy
+from clarray._engine.tuning.policy import ElementwisePolicy
 
 # Needles that a work-item of a CPU searches side by side: their loads do not wait for each other.
 TOGETHER = 8

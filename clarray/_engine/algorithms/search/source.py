@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from clarray.codegen.ctype import cast, compute_type
-from clarray.codegen.expression import Call, Inputs, converted, operand
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.ops.dtypes import dtype_row
-from clarray.plan.search import SearchPlan
+from clarray._engine.algorithms.search.plan import SearchPlan
+from clarray._engine.codegen.expression import Call, Inputs, converted, operand
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.ctype import cast, compute_type
+from clarray._engine.ops.dtypes import dtype_row
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
@@ -50,7 +50,7 @@ def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabili
 
     call = Call("value", entering, inputs)
     body = render(
-        "search",
+        "search/search",
         d=dialect, V=plan.vector, spread=1, I=plan.index, P="long", policy=plan.policy,
         inputs=inputs, value=call, params=params, lane=str(compute_type(plan.dtype)),
         kind=dtype_row(plan.dtype).kind, side=plan.side, found=plan.found, cast_at=entry,

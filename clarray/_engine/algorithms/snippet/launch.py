@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clarray.codegen.expression import distinct
-from clarray.codegen.snippet import check_source, snippet_source
-from clarray.evaluate import evaluate, flush_readers, overlaps, settle, write
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, state_of
-from clarray.expr.node import CONST, EAGER, INDEX, Node, Shape, contiguous_leaf
-from clarray.ops.snippets import Snippet
-from clarray.plan.elementwise import groups
-from clarray.plan.layout import aligned, collapse
-from clarray.plan.snippet import snippet_plan
-from clarray.runtime import Device
-from clarray.runtime.snippets import compiler_message
+from clarray._engine.algorithms.snippet.plan import snippet_plan
+from clarray._engine.algorithms.snippet.source import check_source, snippet_source
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.evaluate import evaluate, flush_readers, overlaps, settle, write
+from clarray._engine.expr.layout import aligned, collapse
+from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, Shape, contiguous_leaf
+from clarray._engine.fused.elementwise.plan import groups
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments, state_of
+from clarray._engine.ops.snippets import Snippet
+from clarray._engine.runtime import Device
+from clarray._engine.runtime.snippets import compiler_message
 
 _sound: set[tuple[Device, str]] = set()
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clarray.plan.elementwise import index_type
-from clarray.plan.layout import Space, access, reach
-from clarray.plan.tuning.policy import ElementwisePolicy
+from clarray._engine.expr.layout import Space, access, reach
+from clarray._engine.fused.elementwise.plan import index_type
+from clarray._engine.tuning.policy import ElementwisePolicy
 
 
 @dataclass(frozen=True, slots=True)

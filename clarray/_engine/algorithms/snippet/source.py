@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray.codegen.ctype import compute_type
-from clarray.codegen.expression import Call, Inputs, Operand, operand, parameters
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.ops.dtypes import dtype_row
-from clarray.ops.snippets import Snippet, visible_type
-from clarray.plan.snippet import SnippetPlan
+from clarray._engine.algorithms.snippet.plan import SnippetPlan
+from clarray._engine.codegen.expression import Call, Inputs, Operand, operand, parameters
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.ctype import compute_type
+from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.snippets import Snippet, visible_type
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def check_source(snippet: Snippet, capabilities: Capabilities) -> str:
@@ -86,7 +86,7 @@ def snippet_source(
     params += ["const long rows", *(f"const {plan.index} {name}" for name in numbers)]
     kinds += ["int64", *["int32" if plan.index == "int" else "int64"] * len(numbers)]
     body = "".join(call.text for call in calls) + render(
-        "snippet",
+        "snippet/snippet",
         d=dialect, V=1, spread=1, I=plan.index, policy=plan.policy, segment=plan.policy.segment or 1,
         operands=operands, outs=outs, everyone=everyone, pointers=[o for o in everyone if o.access != "index"],
         whole=whole, prepare=inputs.prepare, params=params, rank=plan.rank,

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarray.evaluate import evaluate, view_of, write
-from clarray.evaluate.sort_chunks import sort_by_lines
-from clarray.evaluate.sort_tiles import sort_by_groups
-from clarray.evaluate.sort_words import lines_of, order_by_words, pick, sort_line, twin
-from clarray.evaluate.state import DeviceState, device_of, state_of
-from clarray.expr.node import EAGER, Node, contiguous_leaf, leaf
-from clarray.expr.view import contiguous, memory_order, moveaxis, ordered_strides
-from clarray.plan.sort import group_plan, key_kind
-from clarray.runtime import Memory
+from clarray._engine.algorithms.sort.launch_chunks import sort_by_lines
+from clarray._engine.algorithms.sort.launch_tiles import sort_by_groups
+from clarray._engine.algorithms.sort.launch_words import lines_of, order_by_words, pick, sort_line, twin
+from clarray._engine.algorithms.sort.plan import group_plan, key_kind
+from clarray._engine.evaluate import evaluate, view_of, write
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf
+from clarray._engine.expr.view import contiguous, memory_order, moveaxis, ordered_strides
+from clarray._engine.launch.kernel_cache import DeviceState, device_of, state_of
+from clarray._engine.runtime import Memory
 
 __all__ = ["argsort_lines", "sort_lines", "sort_pairs"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray.codegen.sort import chunks_source, lines_source
-from clarray.evaluate.state import DeviceState, Launch
-from clarray.plan import sort
-from clarray.plan.sort import FEW, KeyKind, SortPlan, line_plan
-from clarray.runtime import Memory
+from clarray._engine.algorithms.sort import plan as sort
+from clarray._engine.algorithms.sort.plan import FEW, KeyKind, SortPlan, line_plan
+from clarray._engine.algorithms.sort.source import chunks_source, lines_source
+from clarray._engine.launch.kernel_cache import DeviceState, Launch
+from clarray._engine.runtime import Memory
 
 _WORD = 8
 PROBE = 1024  # keys that tell what to expect

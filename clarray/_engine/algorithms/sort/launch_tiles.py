@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarray.codegen.sort import groups_source, tiles_source
-from clarray.evaluate.state import DeviceState, Launch
-from clarray.plan.sort import GroupPlan, KeyKind, TilePlan, tile_plan
-from clarray.runtime import Memory
+from clarray._engine.algorithms.sort.plan import GroupPlan, KeyKind, TilePlan, tile_plan
+from clarray._engine.algorithms.sort.source import groups_source, tiles_source
+from clarray._engine.launch.kernel_cache import DeviceState, Launch
+from clarray._engine.runtime import Memory
 
 
 def sort_by_groups(

@@ -6,14 +6,14 @@ from math import prod
 
 import numpy as np
 
-from clarray.codegen.sort import line_numbers_source, part_source, pick_source, twin_source
-from clarray.evaluate.sort_chunks import Line
-from clarray.evaluate.sort_tiles import sort_by_tiles
-from clarray.evaluate.state import DeviceState, Launch
-from clarray.expr.node import Node, contiguous_leaf
-from clarray.plan.elementwise import groups
-from clarray.plan.sort import KeyKind, key_kind
-from clarray.runtime import Memory
+from clarray._engine.algorithms.sort.launch_chunks import Line
+from clarray._engine.algorithms.sort.launch_tiles import sort_by_tiles
+from clarray._engine.algorithms.sort.plan import KeyKind, key_kind
+from clarray._engine.algorithms.sort.source import line_numbers_source, part_source, pick_source, twin_source
+from clarray._engine.expr.node import Node, contiguous_leaf
+from clarray._engine.fused.elementwise.plan import groups
+from clarray._engine.launch.kernel_cache import DeviceState, Launch
+from clarray._engine.runtime import Memory
 
 _INT64 = np.dtype(np.int64)
 

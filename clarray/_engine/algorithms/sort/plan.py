@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from clarray.plan.tuning.sort import SortPolicy
+from clarray._engine.algorithms.sort.policy import SortPolicy
 
 __all__ = [
     "FEW", "GroupPlan", "KeyKind", "LinePlan", "SortPlan", "TilePlan", "group_plan", "key_kind", "line_plan",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.plan.sort import FEW, GroupPlan, KeyKind, LinePlan, SortPlan, TilePlan, word_of_bytes
-from clarray.plan.tuning.policy import ElementwisePolicy
+from clarray._engine.algorithms.sort.plan import FEW, GroupPlan, KeyKind, LinePlan, SortPlan, TilePlan, word_of_bytes
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.tuning.policy import ElementwisePolicy
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def twin_source(kind: KeyKind, descending: bool, capabilities: Capabilities) -> Source:
@@ -17,7 +17,7 @@ def twin_source(kind: KeyKind, descending: bool, capabilities: Capabilities) -> 
     words = kind.bits // 8
     complex_ = kind.kind == "c"
     body = render(
-        "radix_twin",
+        "sort/reference",
         kind=kind, descending=descending, words=words, parts=2 if complex_ else 1,
         passes=2 * words + 1 if complex_ else words,
     )  # fmt: skip
@@ -27,7 +27,7 @@ def twin_source(kind: KeyKind, descending: bool, capabilities: Capabilities) -> 
 
 def pick_source(itemsize: int, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
     """Render the gather of elements of `itemsize` bytes along lines."""
-    body = render("radix_pick", word=word_of_bytes(itemsize), policy=policy)
+    body = render("sort/pick", word=word_of_bytes(itemsize), policy=policy)
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     types = ("buffer", "int64", "buffer", "buffer", "int64", "int64")
     return Source("radix_pick", text, types)
@@ -37,7 +37,7 @@ def lines_source(plan: LinePlan, capabilities: Capabilities) -> Source:
     """Render the sort of lines by one work-item each."""
     kind = plan.kind
     body = render(
-        "radix_lines",
+        "sort/lines",
         kind=kind, form=plan.form, descending=plan.descending, bits=plan.bits, short=plan.short,
         out=kind.type if plan.form == "keys" else "long",
     )  # fmt: skip
@@ -49,7 +49,7 @@ def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict
     """Render the passes over a line in chunks: the program's text, and its kernels' argument types."""
     policy = plan.policy
     body = render(
-        "radix_chunks",
+        "sort/chunks",
         kind=plan.kind, form=plan.form, descending=plan.descending, counter=plan.counter,
         short=policy.short, most_buckets=policy.most_buckets, size=1 << policy.digit_bits, few=FEW,
     )  # fmt: skip
@@ -78,7 +78,7 @@ def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[
     pairs = bool(plan.position)
     widest = max(plan.kind.bits // 8, 8 if plan.position == "ulong" else 4 if pairs else 1)
     body = render(
-        "radix_tiles",
+        "sort/tiles",
         p=plan.policy, kind=plan.kind, descending=plan.descending, passes=plan.passes, pairs=pairs,
         position=plan.position, given=plan.given, state=plan.state, items=plan.items, widest=widest, apart=plan.apart,
         variants=variants,
@@ -102,7 +102,7 @@ def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
     """Render the sort of lines by one work-group each, or fewer."""
     kind = plan.kind
     body = render(
-        "radix_groups",
+        "sort/groups",
         p=plan.policy, kind=kind, descending=plan.descending, pairs=plan.argsort, short=plan.short,
         items=plan.items, widest=max(kind.bits // 8, 2), apart=plan.apart,
         out="long" if plan.argsort else kind.type,
@@ -113,13 +113,13 @@ def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
 
 def part_source(kind: KeyKind, part: int, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
     """Render the gather of one word of complex numbers' order: 0 imaginary part, 1 real part, 2 class."""
-    body = render("radix_part", kind=kind, part=part, policy=policy)
+    body = render("sort/part", kind=kind, part=part, policy=policy)
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source("radix_part", text, ("buffer", "int64", *["buffer"] * (2 if part else 1), "int64"))
 
 
 def line_numbers_source(out: str, policy: ElementwisePolicy, capabilities: Capabilities) -> Source:
     """Render the line of each position (``'uint'``), or the position along it (``'long'``)."""
-    body = render("radix_line_numbers", out=out, policy=policy)
+    body = render("sort/line_numbers", out=out, policy=policy)
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source("radix_line_numbers", text, ("buffer", "buffer", "int64", "int64"))

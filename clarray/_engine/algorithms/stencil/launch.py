@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray.codegen.expression import distinct
-from clarray.codegen.stencil import stencil_source, tile_dtype
-from clarray.evaluate import evaluate, settle
-from clarray.evaluate.elementwise import dtypes_inside
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
-from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
-from clarray.expr.view import contiguous
-from clarray.plan import stencil as plans
-from clarray.plan.elementwise import index_type
-from clarray.plan.layout import STEPPED, access, aligned, reach
-from clarray.plan.reduce import power_of_two
-from clarray.plan.stencil import MODES, Frame, Reach, StencilPlan, Tiling
-from clarray.runtime import Kernel, Memory
+from clarray._engine.algorithms.stencil import plan as plans
+from clarray._engine.algorithms.stencil.plan import MODES, Frame, Reach, StencilPlan, Tiling
+from clarray._engine.algorithms.stencil.source import stencil_source, tile_dtype
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.evaluate import evaluate, settle
+from clarray._engine.expr.layout import STEPPED, access, aligned, reach
+from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
+from clarray._engine.expr.view import contiguous
+from clarray._engine.fused.elementwise.launch import dtypes_inside
+from clarray._engine.fused.elementwise.plan import index_type
+from clarray._engine.fused.reduce.plan import power_of_two
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray._engine.runtime import Kernel, Memory
 
 Spans = tuple[tuple[int, int], ...]
 
@@ -35,7 +35,7 @@ class Window:
     Parameters
     ----------
     form : str
-        One of `clarray.plan.stencil`.
+        One of `clarray._engine.algorithms.stencil.plan`.
     spans : tuple of (int, int)
         Least and greatest shift along each axis.
     shifts : tuple of tuple of int

@@ -6,11 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray.codegen.expression import distinct
-from clarray.codegen.stencil_lines import stencil_lines_source
-from clarray.evaluate import settle
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
-from clarray.evaluate.stencil import (
+from clarray._engine.algorithms.stencil.launch import (
     Window,
     constant_memory,
     frame_arguments,
@@ -18,11 +14,15 @@ from clarray.evaluate.stencil import (
     furthest,
     scalar_arguments,
 )
-from clarray.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
-from clarray.plan.elementwise import ALIGNMENT, index_type
-from clarray.plan.stencil import EVEN, LINE, ODD, Frame
-from clarray.plan.stencil_lines import VECTOR, Line, LinesPlan, is_rectangle, line_tile
-from clarray.runtime import Kernel, Memory
+from clarray._engine.algorithms.stencil.plan import EVEN, LINE, ODD, Frame
+from clarray._engine.algorithms.stencil.plan_separable import VECTOR, Line, LinesPlan, is_rectangle, line_tile
+from clarray._engine.algorithms.stencil.source_separable import stencil_lines_source
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.evaluate import settle
+from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
+from clarray._engine.fused.elementwise.plan import ALIGNMENT, index_type
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray._engine.runtime import Kernel, Memory
 
 
 def stencil_lines(

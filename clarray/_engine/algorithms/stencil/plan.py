@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray.plan.layout import Shape
-from clarray.plan.reduce import power_of_two
-from clarray.plan.tuning.stencil import StencilPolicy
+from clarray._engine.algorithms.stencil.policy import StencilPolicy
+from clarray._engine.expr.layout import Shape
+from clarray._engine.fused.reduce.plan import power_of_two
 
 LINE, EVEN, ODD, TABLE = "line", "even", "odd", "table"
 LEAST, GREATEST, NETWORK, SELECT = "least", "greatest", "network", "select"

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray.plan.stencil import Frame
-from clarray.plan.tuning.stencil import StencilPolicy
+from clarray._engine.algorithms.stencil.plan import Frame
+from clarray._engine.algorithms.stencil.policy import StencilPolicy
 
 VECTOR = 4  # neighbouring elements that a work-item takes from local memory, or stores, at once
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarray.codegen.ctype import CType, Dialect, cast, compute_type
-from clarray.codegen.expression import Call, Inputs, Operand, converted, operand, parameters, scalar_parameters
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.ops.dtypes import dtype_row
-from clarray.ops.ufuncs import emit, find_loop
-from clarray.plan.layout import STEPPED
-from clarray.plan.stencil import NETWORK, RANKS, TABLE, StencilPlan
+from clarray._engine.algorithms.stencil.plan import NETWORK, RANKS, TABLE, StencilPlan
+from clarray._engine.codegen.expression import Call, Inputs, Operand, converted, operand, parameters, scalar_parameters
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.layout import STEPPED
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type
+from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.ufuncs import emit, find_loop
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 BLOCK = 256  # weights whose products are summed before the sum is added to the others'
 _BYTE = np.dtype(np.uint8)
@@ -62,7 +62,7 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
     ranks = plan.form in RANKS
     body = call.text + (call_1.text if plan.vector > 1 else "")
     body += render(
-        "stencil_rows" if plan.policy.chunked else "stencil_tile",
+        "stencil/rows" if plan.policy.chunked else "stencil/tile",
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
         scalars=scalars, value=call, scalar=call_1 if plan.vector > 1 else call, out=out, t=t, form=plan.form,
         ranks=ranks, keyed=plan.value.kind == "f", weighted=not ranks, exact=plan.exact,

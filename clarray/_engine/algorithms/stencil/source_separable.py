@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from clarray.codegen.ctype import Dialect, cast
-from clarray.codegen.expression import Call, Inputs, converted, operand, parameters, scalar_parameters
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.codegen.stencil import finish_lines, frame_parameters, multiply_add, tile_types
-from clarray.expr.node import Node
-from clarray.ops.dtypes import dtype_row
-from clarray.plan.stencil import LINE
-from clarray.plan.stencil_lines import LinesPlan
+from clarray._engine.algorithms.stencil.plan import LINE
+from clarray._engine.algorithms.stencil.plan_separable import LinesPlan
+from clarray._engine.algorithms.stencil.source import finish_lines, frame_parameters, multiply_add, tile_types
+from clarray._engine.codegen.expression import Call, Inputs, converted, operand, parameters, scalar_parameters
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.ctype import Dialect, cast
+from clarray._engine.ops.dtypes import dtype_row
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def stencil_lines_source(plan: LinesPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
@@ -36,7 +36,7 @@ def stencil_lines_source(plan: LinesPlan, value: Node, nodes: Sequence[Node], ca
     params += placed
     types += kinds
     body = call.text + render(
-        "stencil_lines",
+        "stencil/separable",
         d=dialect, V=1, spread=1, I=plan.index, plan=plan, policy=plan.policy, scalars=inputs, scalar=call, out=out,
         t=t, ranks=False, keyed=False, divides=False, exact=plan.exact, rank=plan.rank, params=params,
         prepare=[*inputs.prepare, *lines], pointers=[o for o in [*inputs.operands, out] if o.access != "index"],

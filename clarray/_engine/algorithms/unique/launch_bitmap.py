@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarray.codegen.bitmap import ARG_TYPES, bitmap_source
-from clarray.evaluate import evaluate
-from clarray.evaluate.state import DeviceState, Launch, device_of, state_of
-from clarray.expr.node import Node, contiguous_leaf
-from clarray.plan.bitmap import SAMPLE, BitmapPlan, bitmap_plan, in_runs
-from clarray.runtime import Memory
+from clarray._engine.algorithms.unique.plan_bitmap import SAMPLE, BitmapPlan, bitmap_plan, in_runs
+from clarray._engine.algorithms.unique.source_bitmap import ARG_TYPES, bitmap_source
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.node import Node, contiguous_leaf
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, device_of, state_of
+from clarray._engine.runtime import Memory
 
 
 def bitmap_values(value: Node) -> Node | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarray.codegen.few import few_source
-from clarray.evaluate.elementwise import dtypes_inside
-from clarray.evaluate.lines import Line, line_of
-from clarray.evaluate.scan import shifted_arguments
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, device_of, state_of
-from clarray.expr.node import Node
-from clarray.plan.distinct import group_count
-from clarray.plan.elementwise import explicit_width, index_type, vector_width
-from clarray.plan.few import LIMIT, SLOTS, FewPlan, is_worth_trying
+from clarray._engine.algorithms.flat_operands import Line, line_of
+from clarray._engine.algorithms.scan.launch import shifted_arguments
+from clarray._engine.algorithms.unique.plan_hash_table import LIMIT, SLOTS, FewPlan, is_worth_trying
+from clarray._engine.algorithms.unique.plan_range_table import group_count
+from clarray._engine.algorithms.unique.source_hash_table import few_source
+from clarray._engine.expr.node import Node
+from clarray._engine.fused.elementwise.launch import dtypes_inside
+from clarray._engine.fused.elementwise.plan import explicit_width, index_type, vector_width
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, device_of, state_of
 
 
 def few_values(value: Node, equal_nan: bool) -> np.ndarray | None:

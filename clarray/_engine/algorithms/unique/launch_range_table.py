@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray.codegen.distinct import distinct_source
-from clarray.evaluate.elementwise import dtypes_inside
-from clarray.evaluate.lines import Line, line_of
-from clarray.evaluate.scan import shifted_arguments
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, device_of, state_of
-from clarray.expr.node import Node
-from clarray.plan.distinct import DistinctPlan, group_count, slots_for
-from clarray.plan.elementwise import explicit_width, index_type, vector_width
+from clarray._engine.algorithms.flat_operands import Line, line_of
+from clarray._engine.algorithms.scan.launch import shifted_arguments
+from clarray._engine.algorithms.unique.plan_range_table import DistinctPlan, group_count, slots_for
+from clarray._engine.algorithms.unique.source_range_table import distinct_source
+from clarray._engine.expr.node import Node
+from clarray._engine.fused.elementwise.launch import dtypes_inside
+from clarray._engine.fused.elementwise.plan import explicit_width, index_type, vector_width
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, device_of, state_of
 
 MOST = 1 << 32  # elements that a count of 32 bits holds
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarray.plan.tuning.policy import ReducePolicy
+from clarray._engine.tuning.policy import ReducePolicy
 
 BITS = 32  # of a key: all there are. Tests take less, as the bitmap has 2^BITS bits whatever the data
 # Elements that are worth clearing and reading 512 MiB. H200, int32, ms, bitmap / sort and compaction: 2^26 2.7 / 1.8,

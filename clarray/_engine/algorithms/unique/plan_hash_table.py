@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarray.plan.tuning.policy import ReducePolicy
+from clarray._engine.tuning.policy import ReducePolicy
 
 SLOTS = 2048
 # The work-items that have looked at the count before they add a value may go beyond it: a vector's elements on a CPU,
@@ -34,7 +34,7 @@ class FewPlan:
     Parameters
     ----------
     accesses, vector, explicit, index, aligned
-        As in `clarray.plan.distinct.DistinctPlan`.
+        As in `clarray._engine.algorithms.unique.plan_range_table.DistinctPlan`.
     slots, limit : int
         Of a table, and how many values are too many.
     equal_nan : bool

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray.plan.tuning.policy import ReducePolicy
+from clarray._engine.tuning.policy import ReducePolicy
 
 if TYPE_CHECKING:
-    from clarray.plan.few import FewPlan
+    from clarray._engine.algorithms.unique.plan_hash_table import FewPlan
 
 # Slots of a table for dtypes of more than 16 bits. A CPU's table of 2^16 bytes stays in the second-level cache; a
 # GPU's of 2^16 bits takes 8 KiB of local memory, and one of 2^12 counts 16 KiB.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clarray.codegen.ctype import compute_type
-from clarray.codegen.distinct import look
-from clarray.codegen.render import make_dialect, render, source
-from clarray.plan.bitmap import BitmapPlan
+from clarray._engine.algorithms.unique.plan_bitmap import BitmapPlan
+from clarray._engine.algorithms.unique.source_range_table import look
+from clarray._engine.codegen.render import make_dialect, render, source
+from clarray._engine.ops.ctype import compute_type
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 _TALLY = ("buffer", "int64", "uint32", "buffer")
 ARG_TYPES = {
@@ -29,7 +29,7 @@ ARG_TYPES = {
 def bitmap_source(plan: BitmapPlan, capabilities: Capabilities) -> str:
     """Render the kernels named in `ARG_TYPES`, as one program."""
     body = render(
-        "bitmap",
+        "unique/bitmap",
         lane=str(compute_type(plan.dtype)), kind=plan.dtype.kind, bits=plan.bits, items=plan.items,
         chunk=plan.chunk, window=plan.window, wg=plan.work_group, look=look(capabilities),
     )  # fmt: skip

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from clarray.codegen.ctype import compute_type
-from clarray.codegen.distinct import look
-from clarray.codegen.expression import Call, Inputs
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.ops.dtypes import dtype_row
-from clarray.plan.few import FewPlan, multiplier
+from clarray._engine.algorithms.unique.plan_hash_table import FewPlan, multiplier
+from clarray._engine.algorithms.unique.source_range_table import look
+from clarray._engine.codegen.expression import Call, Inputs
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.ctype import compute_type
+from clarray._engine.ops.dtypes import dtype_row
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 _NANS = {4: "0x7fc00000", 8: "0x7ff8000000000000UL"}
 
@@ -33,7 +33,7 @@ def few_source(plan: FewPlan, value: Node, nodes: Sequence[Node], capabilities: 
         "const long notes_at", "const long n", *(f"const {plan.index} {s}" for s in strides),
     ]  # fmt: skip
     body = render(
-        "few",
+        "unique/hash_table",
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
         value=call, params=params, look=look(capabilities),
         slots=plan.slots, limit=plan.limit, equal_nan=plan.equal_nan,

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray.codegen.ctype import compute_type
-from clarray.codegen.expression import Call, Inputs
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.ops.dtypes import dtype_row
-from clarray.ops.monoids import literal
-from clarray.plan.distinct import BLOCK, DistinctPlan
+from clarray._engine.algorithms.unique.plan_range_table import BLOCK, DistinctPlan
+from clarray._engine.codegen.expression import Call, Inputs
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.node import Node
+from clarray._engine.ops.ctype import compute_type
+from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.monoids import literal
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def look(capabilities: Capabilities) -> Callable[[str], str]:
@@ -43,7 +43,7 @@ def distinct_source(plan: DistinctPlan, value: Node, nodes: Sequence[Node], capa
         "const long ranges_at", "const long n", *(f"const {plan.index} {s}" for s in strides),
     ]  # fmt: skip
     body = render(
-        "distinct",
+        "unique/range_table",
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
         value=call, params=params, look=look(capabilities),
         slots=plan.slots, counted=plan.counted, checked=plan.checked,

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray.codegen.compact import compact_source, places
-from clarray.codegen.expression import distinct
-from clarray.evaluate.elementwise import dtypes_inside, flat_launch, strided_launch
-from clarray.evaluate.state import DeviceState, Launch, bytes_of, data_arguments
-from clarray.expr.node import CONST, INDEX, Node, contiguous_leaf
-from clarray.expr.view import Shape, broadcast_shapes
-from clarray.ops.special import cast_loop
-from clarray.plan.compact import WORD, CompactPlan, access_class, compact_plan, flat_step, parts
-from clarray.plan.elementwise import ALIGNMENT, INT_LIMIT
-from clarray.plan.layout import STEPPED, aligned
-from clarray.runtime import Memory
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.expr.layout import STEPPED, aligned
+from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf
+from clarray._engine.expr.view import Shape, broadcast_shapes
+from clarray._engine.fused.compact.plan import WORD, CompactPlan, access_class, compact_plan, flat_step, parts
+from clarray._engine.fused.compact.source import compact_source, places
+from clarray._engine.fused.elementwise.launch import dtypes_inside, flat_launch, strided_launch
+from clarray._engine.fused.elementwise.plan import ALIGNMENT, INT_LIMIT
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments
+from clarray._engine.ops.special import cast_loop
+from clarray._engine.runtime import Memory
 
 SPARSE = 4  # a result that fills less of its memory than one part in so many is moved to its own
 SMALL = 1 << 16  # bytes that are not worth it

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarray.plan.elementwise import index_type
-from clarray.plan.layout import STRIDED, UNIT, ZERO, Shape, merge
-from clarray.plan.tuning.compact import CompactPolicy
+from clarray._engine.expr.layout import STRIDED, UNIT, ZERO, Shape, merge
+from clarray._engine.fused.compact.policy import CompactPolicy
+from clarray._engine.fused.elementwise.plan import index_type
 
 WORD = 64  # elements whose flags make one word of the first pass's bits
 ITEMS = 32  # elements of a tile per work-item, at most: as many flags as an int has

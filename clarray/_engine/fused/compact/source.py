@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clarray.codegen.expression import Call, Inputs, operand
-from clarray.codegen.render import make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.plan.compact import LANES, CompactPlan
-from clarray.plan.layout import STEPPED
+from clarray._engine.codegen.expression import Call, Inputs, operand
+from clarray._engine.codegen.render import make_dialect, render, source
+from clarray._engine.expr.layout import STEPPED
+from clarray._engine.expr.node import Node
+from clarray._engine.fused.compact.plan import LANES, CompactPlan
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 class Kernels(NamedTuple):
@@ -52,7 +52,7 @@ def compact_source(
     keep = Call("keep", mask, inputs)
     name = inputs.slots.get(id(value), "")
     origin, stride = f"{name}o", f"{name}s"  # of an index, where the values are positions
-    template = "compact_chunks" if plan.policy.chunked else "compact_tiles"
+    template = "compact/chunks" if plan.policy.chunked else "compact/tiles"
     body = render(
         template,
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from clarray.codegen.elementwise import elementwise_source
-from clarray.codegen.expression import distinct
-from clarray.evaluate.state import DeviceState, Launch, append_scalar, bytes_of, data_arguments
-from clarray.expr.node import CONST, INDEX, Node
-from clarray.expr.view import contiguous
-from clarray.plan.elementwise import (
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.expr.layout import COUNT, STEPPED, UNIT, ZERO, Space, access, aligned, collapse, reach
+from clarray._engine.expr.node import CONST, INDEX, Node
+from clarray._engine.expr.view import contiguous
+from clarray._engine.fused.elementwise.plan import (
     ALIGNMENT,
     INT_LIMIT,
     STAGED_LIMIT,
@@ -26,8 +25,9 @@ from clarray.plan.elementwise import (
     tile_axis,
     vector_width,
 )
-from clarray.plan.layout import COUNT, STEPPED, UNIT, ZERO, Space, access, aligned, collapse, reach
-from clarray.runtime import Kernel
+from clarray._engine.fused.elementwise.source import elementwise_source
+from clarray._engine.launch.kernel_cache import DeviceState, Launch, append_scalar, bytes_of, data_arguments
+from clarray._engine.runtime import Kernel
 
 
 class Flat(NamedTuple):

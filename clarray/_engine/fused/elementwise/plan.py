@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clarray.plan.tuning.policy import ElementwisePolicy
+from clarray._engine.tuning.policy import ElementwisePolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
 
-    from clarray.plan.layout import Shape
+    from clarray._engine.expr.layout import Shape
 
 INT_LIMIT = 2**31 - 2**16  # 32-bit indices must not overflow within the last vector or grid stride
 ALIGNMENT = 16  # bytes a GPU's widest load wants

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from clarray.codegen.expression import Call, Inputs, operand, parameters
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.plan.elementwise import TILE, ElementwisePlan
-from clarray.plan.layout import COUNT, INDEX, STEPPED
+from clarray._engine.codegen.expression import Call, Inputs, operand, parameters
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.layout import COUNT, INDEX, STEPPED
+from clarray._engine.expr.node import Node
+from clarray._engine.fused.elementwise.plan import TILE, ElementwisePlan
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 
 def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
@@ -68,5 +68,5 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
 def _template(plan: ElementwisePlan) -> str:
     """Plain loops, or, where operands lie transposed, tiles in local memory or blocks in the cache."""
     if not plan.tile_axis:
-        return "elementwise"
-    return "blocked" if plan.policy.chunked else "tiled"
+        return "elementwise/loops"
+    return "elementwise/blocked" if plan.policy.chunked else "elementwise/tiled"

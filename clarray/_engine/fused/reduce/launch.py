@@ -7,24 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray.codegen.expression import distinct
-from clarray.codegen.reduce import Epilogue, combine_source, lane_dtype, reduce_source
-from clarray.evaluate.elementwise import dtypes_inside
-from clarray.evaluate.state import (
-    DeviceState,
-    Launch,
-    append_scalar,
-    bytes_of,
-    data_arguments,
-)
-from clarray.expr.node import CONST, INDEX, Node, index
-from clarray.expr.view import contiguous
-from clarray.ops.monoids import Monoid, Reduction
-from clarray.plan.elementwise import ALIGNMENT, explicit_width, index_type, vector_width
-from clarray.plan.layout import access, aligned, reach
-from clarray.plan.reduce import (
+from clarray._engine.codegen.expression import distinct
+from clarray._engine.expr.layout import access, aligned, reach
+from clarray._engine.expr.node import CONST, INDEX, Node, index
+from clarray._engine.expr.view import contiguous
+from clarray._engine.fused.elementwise.launch import dtypes_inside
+from clarray._engine.fused.elementwise.plan import ALIGNMENT, explicit_width, index_type, vector_width
+from clarray._engine.fused.reduce.plan import (
     COLUMNS,
-    COUNTERS,
     ROWS,
     ReducePlan,
     ReduceSpace,
@@ -35,8 +25,18 @@ from clarray.plan.reduce import (
     reduce_space,
     split,
 )
-from clarray.plan.tuning import ReducePolicy
-from clarray.runtime import Kernel, Memory
+from clarray._engine.fused.reduce.source import Epilogue, combine_source, lane_dtype, reduce_source
+from clarray._engine.launch.kernel_cache import (
+    COUNTERS,
+    DeviceState,
+    Launch,
+    append_scalar,
+    bytes_of,
+    data_arguments,
+)
+from clarray._engine.ops.monoids import Monoid, Reduction
+from clarray._engine.runtime import Kernel, Memory
+from clarray._engine.tuning import ReducePolicy
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
@@ -299,7 +299,7 @@ def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]
 
 
 def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int) -> tuple[int, ...]:
-    """Arguments after the data, in the order of `codegen.reduce.reduce_source`."""
+    """Arguments after the data, in the order of `reduce.source.reduce_source`."""
     reduced = prod(space.reduced)
     inner = space.reduced[-1] if space.reduced else 1
     rows = reduced if plan.form == COLUMNS else reduced // inner

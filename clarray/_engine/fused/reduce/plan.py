@@ -21,8 +21,8 @@ from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
-from clarray.plan.layout import Shape, merge
-from clarray.plan.tuning.policy import ReducePolicy
+from clarray._engine.expr.layout import Shape, merge
+from clarray._engine.tuning.policy import ReducePolicy
 
 ROWS = "rows"
 COLUMNS = "columns"
@@ -180,9 +180,6 @@ def _form(kept: Sequence[tuple[int, Shape]], reduced: Sequence[tuple[int, Shape]
     for extent, _ in reduced:
         rows *= extent
     return COLUMNS if rows < short and kept[-1][0] >= vector else ROWS
-
-
-COUNTERS = 1 << 12  # blocks of outputs whose work-groups can be counted at once
 
 
 def ascending(extents: Shape, strides: Shape) -> bool:

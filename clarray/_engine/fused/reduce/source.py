@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarray.codegen.ctype import CType, Dialect, cast, compute_type, convert, select
-from clarray.codegen.expression import Call, Inputs, Operand, converted, operand, parameters, scalar_parameters
-from clarray.codegen.render import Source, make_dialect, render, source
-from clarray.expr.node import Node
-from clarray.ops.dtypes import dtype_row
-from clarray.ops.monoids import Monoid, literal
-from clarray.ops.ufuncs import emit, find_loop
-from clarray.plan.reduce import COLUMNS, ROWS, ReducePlan
+from clarray._engine.codegen.expression import Call, Inputs, Operand, converted, operand, parameters, scalar_parameters
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.node import Node
+from clarray._engine.fused.reduce.plan import COLUMNS, ROWS, ReducePlan
+from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type, convert, select
+from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.monoids import Monoid, literal
+from clarray._engine.ops.ufuncs import emit, find_loop
 
 if TYPE_CHECKING:
-    from clarray.runtime import Capabilities
+    from clarray._engine.runtime import Capabilities
 
 _BOOL = np.dtype(bool)
 
@@ -269,7 +269,7 @@ def reduce_source(
     arg_types = [*inputs.arg_types, *kinds, *["int64"] * 7]
     arg_types += [integer] * (len(extents) + len(strides))
     body = text + render(
-        "reduce",
+        "reduce/reduce",
         d=dialect, V=plan.vector, X=plan.loads, I=plan.index, policy=plan.policy, m=code,
         form=plan.form, spread=plan.spread, lanes=plan.lanes, strip=plan.strip, value=call,
         mask=mask_call, masked=mask_node is not None, epilogue=ends, wide_epilogue=wide,
@@ -299,7 +299,7 @@ def combine_source(
     params += [f"const long yk{a}" for a in range(plan.kept_rank)]
     arg_types = [*ends.arg_types, *kinds, *out_kinds, *["int64"] * (2 + 2 * plan.kept_rank)]
     body = ends.text + render(
-        "combine",
+        "reduce/combine",
         d=dialect, V=1, spread=1, policy=plan.policy, m=code, lanes=lanes, epilogue=ends, out=out,
         kept_rank=plan.kept_rank, params=params, prepare=ends.prepare,
     )  # fmt: skip

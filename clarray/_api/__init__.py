@@ -1,0 +1,1 @@
+"""What is put on top: methods, protocols, names, questions about what runs, commands."""

@@ -1,0 +1,1 @@
+"""Elements named by numbers, read or written."""

@@ -1,0 +1,1 @@
+"""Values counted, or summed, per bin."""

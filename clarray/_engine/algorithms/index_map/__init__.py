@@ -1,0 +1,1 @@
+"""Arrays read through a map of positions per axis."""

@@ -1,0 +1,1 @@
+"""Short runs of several arrays, in one launch."""

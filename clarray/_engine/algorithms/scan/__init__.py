@@ -1,0 +1,1 @@
+"""Running values along an axis."""

@@ -1,0 +1,1 @@
+"""Updates at positions, in order."""

@@ -1,0 +1,1 @@
+"""Needles searched for in a sorted line."""

@@ -1,0 +1,1 @@
+"""C of the user's, run at once."""

@@ -1,0 +1,1 @@
+"""Lines sorted stably by radix."""

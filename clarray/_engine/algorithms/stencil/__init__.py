@@ -1,0 +1,1 @@
+"""Windows of an array made into values."""

@@ -1,0 +1,1 @@
+"""Which values occur: a table over a range, a hash table, a bitmap."""

@@ -1,0 +1,1 @@
+"""Elements that a mask selects, one after the other."""

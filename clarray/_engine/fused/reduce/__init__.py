@@ -1,0 +1,1 @@
+"""Axes reduced to one value."""

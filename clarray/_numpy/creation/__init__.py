@@ -1,0 +1,1 @@
+"""Arrays from nothing, from data and from files."""

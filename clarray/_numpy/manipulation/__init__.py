@@ -1,0 +1,1 @@
+"""The same elements in another arrangement."""

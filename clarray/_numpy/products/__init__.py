@@ -1,0 +1,1 @@
+"""Products of vectors, matrices and tensors."""

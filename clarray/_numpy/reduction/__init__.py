@@ -1,0 +1,1 @@
+"""Axes reduced, and running values along them."""

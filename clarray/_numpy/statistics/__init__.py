@@ -1,0 +1,1 @@
+"""Averages, order statistics, histograms."""
