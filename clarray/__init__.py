@@ -19,6 +19,7 @@ from clarray._api.dlpack import *  # noqa: F403
 from clarray._api.dtype_functions import *  # noqa: F403
 from clarray._api.numpy_names import *  # noqa: F403
 from clarray._api.numpy_ufuncs import *  # noqa: F403
+from clarray._api.protocols import _rebuild as _rebuild
 from clarray._api.settings import reset as reset
 from clarray._api.settings import show_config as show_config
 from clarray._api.settings import synchronize as synchronize

@@ -193,7 +193,7 @@ def _new(
 
 
 def __reduce__(self: DeviceArray) -> Any:
-    return protocols.rebuild, (conversion.portable(self),)
+    return protocols._rebuild, (conversion.portable(self),)
 
 
 _METHODS: dict[str, Any] = {

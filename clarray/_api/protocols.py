@@ -99,6 +99,9 @@ def check_version(api_version: str | None) -> None:
         raise ValueError(f"clarray has no version {api_version!r} of the array API standard; it has {known}")
 
 
-def rebuild(array: np.ndarray) -> DeviceArray:
+def _rebuild(array: np.ndarray) -> DeviceArray:
     """Unpickle: an array on the current device."""
     return creation.array(array)
+
+
+_rebuild.__module__ = "clarray"  # pickles name it: they outlive the layout of folders

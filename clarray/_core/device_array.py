@@ -63,6 +63,7 @@ class DeviceArray(Methods):
         The buffer's, or the current device, when None.
     """
 
+    __module__ = "clarray"  # where users find it
     __slots__ = ("_node", "_base", "__weakref__")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]

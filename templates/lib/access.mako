@@ -1,6 +1,6 @@
 ## Loads and stores by vector width: the only code that knows how elements lie in memory.
 ##
-## An operand `s` (Operand of codegen/expression.py) has a pointer `s.p` (already moved to its first element), a
+## An operand `s` (Operand of _engine/codegen/expression.py) has a pointer `s.p` (already moved to its first element), a
 ## compute type, and an access class along the innermost loop:
 ##
 ##   unit     elements j, j+1, j+2 ...          strided  elements j*stride

@@ -14,6 +14,7 @@ from typing import Any
 import clarray
 from clarray._api import functions, numpy_ufuncs
 from clarray._api.attaching import attached, of_namespace
+from clarray._core import device_array
 
 HEAD = "# Written by tests/typing/stubs.py from what clarray._api.attaching attaches: do not edit.\n"
 IMPORTS = """\
@@ -107,7 +108,7 @@ def ufuncs() -> str:
 
 
 FILES = {
-    Path(inspect.getfile(clarray.DeviceArray)).with_name("array_methods.pyi"): methods,
+    Path(device_array.__file__).with_name("array_methods.pyi"): methods,
     Path(functions.__file__).with_name("numpy_ufuncs.pyi"): ufuncs,
 }
 
