@@ -38,6 +38,12 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
         No operand is given.
     TypeError
         The operands have no common dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.result_type(clarray.float32, clarray.int16, 3.0)
+    dtype('float32')
     """
     return np.result_type(*map(_dtype_of, arrays_and_dtypes))
 
@@ -50,6 +56,10 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     from_ : dtype or array
     to : dtype
     casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
+
+    Returns
+    -------
+    bool
 
     Raises
     ------
@@ -138,5 +148,9 @@ def mintypecode(typechars: Any, typeset: Any = "GDFgdf", default: str = "d") -> 
         The characters to choose from.
     default : str, optional
         What is given where none of `typechars` is in `typeset`.
+
+    Returns
+    -------
+    str
     """
     return np.mintypecode([c.dtype.char if isinstance(c, DeviceArray) else c for c in typechars], typeset, default)

@@ -46,7 +46,30 @@ def scalar(array: DeviceArray, kind: str) -> Any:
 
 
 def item(array: DeviceArray, *args: Any) -> Any:
-    """One element as a Python scalar; evaluates the array and waits for it."""
+    """One element as a Python scalar; evaluates the array and waits for it.
+
+    Parameters
+    ----------
+    *args : int or tuple of int
+        Nothing for an array of one element; a position that counts elements in C order, or an index along each axis.
+
+    Returns
+    -------
+    bool, int, float or complex
+
+    Raises
+    ------
+    ValueError
+        The array has several elements and none is named, or there are not as many indices as axes.
+    IndexError
+        There is no such element.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.asarray([[1, 2], [3, 4]]).item(1, 0)
+    3
+    """
     if len(args) == 1 and isinstance(args[0], tuple) and not args[0]:
         args = ()
     if not args and array.size == 1:
@@ -121,6 +144,12 @@ def asnumpy(a: Any) -> np.ndarray:
     -------
     ndarray
         New, in the array's memory order.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.asnumpy(clarray.asarray([1, 2]) + 1)
+    array([2, 3])
     """
     if not isinstance(a, DeviceArray):
         return np.array(a)
@@ -206,7 +235,31 @@ def astype(
     array: DeviceArray, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True,
     *, device: Any = None,
 ) -> DeviceArray:  # fmt: skip
-    """Converted to a dtype; see `numpy.ndarray.astype`."""
+    """Converted to a dtype; see `numpy.ndarray.astype`.
+
+    Parameters
+    ----------
+    dtype : dtype
+    order : {'C', 'F', 'A', 'K'}, optional
+        Memory layout; 'K': as it is.
+    casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
+        Which conversions are allowed.
+    subok : bool, optional
+        Accepted for NumPy's sake.
+    copy : bool, optional
+        False gives the array itself where nothing has to change.
+    device : Device, str or int, optional
+        Where the result shall be; the array's device when None.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    TypeError
+        `casting` does not allow it, or the device has no such dtype.
+    """
     wanted = np.dtype(dtype)
     np.empty(0, array.dtype).astype(wanted, casting=casting)  # type: ignore[call-overload] # errors
     order = "K" if order is None else check_order(order)

@@ -91,6 +91,13 @@ def asarray(
         The device has no such dtype.
     ValueError
         ``copy=False`` and a copy is needed.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> import numpy as np
+    >>> clarray.asarray(np.arange(3)) + 1
+    array([1, 2, 3])
     """
     return _make(a, dtype, order, device, copy)
 
@@ -106,16 +113,26 @@ def array(
     like: Any = None,
     device: Any = None,
 ) -> DeviceArray:
-    """Make a new array of any array-like; as `asarray`, but by default it copies.
+    """Make a new array of any array-like; it copies unless told otherwise. Further parameters as in `asarray`.
 
     Parameters
     ----------
-    object, dtype, copy, order, like, device
-        As in `asarray`.
+    object : array_like
+    copy : bool, optional
+        True copies always, False never, None where it is needed.
+    order : {'C', 'F', 'A', 'K'}, optional
+        Memory layout; 'K': as it is.
     subok : bool, optional
         Whether an array of a subclass of DeviceArray that need not be copied keeps its class.
     ndmin : int, optional
         Axes of one element are put in front until there are so many.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.array([[1, 2], [3, 4]], clarray.float32)
+    >>> x.sum(axis=0).tolist()
+    [4.0, 6.0]
     """
     made = _make(object, dtype, order, device, copy, subok)
     missing = ndmin - made.ndim
@@ -131,18 +148,18 @@ def asanyarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> DeviceArray:
-    """Make an array of any array-like as `asarray` does; one of a subclass of DeviceArray keeps its class."""
+    """Make an array of any array-like, parameters as in `asarray`; one of a subclass of DeviceArray keeps its class."""
     return _make(a, dtype, order, device, copy, True)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
-    """Make a C-contiguous array of at least one axis, sharing memory where that is possible."""
+    """Make a C-contiguous array of at least one axis, sharing memory where possible; parameters as in `asarray`."""
     made = _make(a, dtype, "C", None, None)
     return made if made.ndim else made.reshape((1,))
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
-    """Make a Fortran-contiguous array of at least one axis."""
+    """Make a Fortran-contiguous array of at least one axis; parameters as in `ascontiguousarray`."""
     made = _make(a, dtype, "F", None, None)
     return made if made.ndim else made.reshape((1,))
 
@@ -157,6 +174,11 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
         Memory layout; 'K': as it is.
     subok : bool, optional
         Accepted for NumPy's sake.
+
+    Returns
+    -------
+    DeviceArray
+        C-contiguous or in the order asked for, with memory of its own.
     """
     return _make(a, None, order, None, True)
 
@@ -256,6 +278,10 @@ def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     like : object, optional
         Accepted for NumPy's sake.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     MemoryError
@@ -302,7 +328,21 @@ def full(
     device: Any = None,
     like: Any = None,
 ) -> DeviceArray:
-    """Make an array filled with a value, of the value's dtype when none is given."""
+    """Make an array filled with a value; further parameters as in `empty`.
+
+    Parameters
+    ----------
+    fill_value : scalar or array_like
+        Broadcast to the shape.
+    dtype : dtype, optional
+        The value's when None.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.full((2, 2), 7).tolist()
+    [[7, 7], [7, 7]]
+    """
     if dtype is None:
         given = fill_value if isinstance(fill_value, DeviceArray) else np.asarray(fill_value)
         dtype = data_dtype(given.dtype, device_for(device))
@@ -330,14 +370,20 @@ def empty_like(
     Parameters
     ----------
     prototype : array_like
-    dtype, shape : optional
+    dtype : dtype, optional
         Instead of the prototype's.
     order : {'C', 'F', 'A', 'K'}, optional
         Memory layout; 'K': the prototype's.
     subok : bool, optional
         Accepted for NumPy's sake.
+    shape : int or sequence of int, optional
+        Instead of the prototype's.
     device : Device, str or int, optional
         The prototype's, or the current device, when None.
+
+    Returns
+    -------
+    DeviceArray
     """
     if isinstance(prototype, DeviceArray):
         on = prototype.device if device is None else find_device(device)
@@ -360,7 +406,12 @@ def zeros_like(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Make an array of zeros in the shape, dtype and layout of another; see `empty_like`."""
+    """Make an array of zeros in the shape, dtype and layout of another; further parameters as in `empty_like`.
+
+    Parameters
+    ----------
+    a : array_like
+    """
     made = empty_like(a, dtype, order, subok, shape, device=device)
     made.device.fill_zero(made._node.memory)  # type: ignore[arg-type]
     return made
@@ -375,7 +426,12 @@ def ones_like(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Make an array of ones in the shape, dtype and layout of another; see `empty_like`."""
+    """Make an array of ones in the shape, dtype and layout of another; further parameters as in `empty_like`.
+
+    Parameters
+    ----------
+    a : array_like
+    """
     made = empty_like(a, dtype, order, subok, shape, device=device)
     made.fill(1)
     return made
@@ -391,7 +447,14 @@ def full_like(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Make an array of one value in the shape, dtype and layout of another; see `empty_like`."""
+    """Make an array of one value in the shape, dtype and layout of another; further parameters as in `empty_like`.
+
+    Parameters
+    ----------
+    a : array_like
+    fill_value : scalar or array_like
+        Broadcast to the shape.
+    """
     made = empty_like(a, dtype, order, subok, shape, device=device)
     made[...] = _converted(fill_value, made.dtype)
     return made

@@ -91,7 +91,22 @@ class Flags:
 
 
 def setflags(array: DeviceArray, write: Any = None, align: Any = None, uic: Any = None) -> None:
-    """Set whether an array may be written; the other flags follow from its memory."""
+    """Set whether an array may be written; the other flags follow from its memory.
+
+    Parameters
+    ----------
+    write : bool, optional
+        Whether elements may be written; as it is when None.
+    align : bool, optional
+        True or None: the arrays of a device are aligned.
+    uic : bool, optional
+        False or None: no array stands in for another one.
+
+    Raises
+    ------
+    ValueError
+        The array cannot be what is asked: writeable where its memory or its base is not, not aligned, or a stand-in.
+    """
     if write is not None:
         array.flags.writeable = bool(write)
     if align is not None and not align:

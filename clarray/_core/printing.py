@@ -27,12 +27,28 @@ def array2string(
     Parameters
     ----------
     a : array_like
-    max_line_width, precision, suppress_small, formatter, threshold, edgeitems, sign, floatmode, legacy : optional
+    max_line_width, precision, suppress_small : optional
         Instead of those of `set_printoptions`.
     separator : str, optional
         What stands between elements.
-    prefix, suffix : str, optional
-        What will stand before and behind the text: their lengths count where lines are broken.
+    prefix : str, optional
+        What will stand before the text: its length counts where lines are broken.
+    formatter, threshold, edgeitems, sign, floatmode : optional
+        Instead of those of `set_printoptions`.
+    suffix : str, optional
+        What will stand behind the text; as `prefix`.
+    legacy : optional
+        Instead of that of `set_printoptions`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.array2string(clarray.asarray([1, 2, 3]), separator=", ")
+    '[1, 2, 3]'
     """
     options = np.get_printoptions()
     edge = options["edgeitems"] if edgeitems is None else edgeitems
@@ -45,7 +61,18 @@ def array2string(
 
 
 def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    """Text that NumPy gives as an array's `repr`: ``array(...)``, with shape and dtype where they do not show."""
+    """Text that NumPy gives as an array's `repr`: ``array(...)``, with shape and dtype where they do not show.
+
+    Parameters
+    ----------
+    arr : DeviceArray
+    max_line_width, precision, suppress_small : optional
+        Instead of those of `set_printoptions`.
+
+    Returns
+    -------
+    str
+    """
     options: Mapping[str, Any] = np.get_printoptions()
     limits = max_line_width, precision, suppress_small
     if arr.size <= options["threshold"] or options.get("override_repr") is not None or options["legacy"]:
@@ -64,7 +91,18 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
 
 
 def array_str(a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    """Text that NumPy gives as an array's `str`: its elements, or the one of a 0-d array as a scalar."""
+    """Text that NumPy gives as an array's `str`: its elements, or the one of a 0-d array as a scalar.
+
+    Parameters
+    ----------
+    a : DeviceArray
+    max_line_width, precision, suppress_small : optional
+        Instead of those of `set_printoptions`.
+
+    Returns
+    -------
+    str
+    """
     if not a.ndim:
         return np.array_str(asnumpy(a), max_line_width, precision, suppress_small)
     return array2string(a, max_line_width, precision, suppress_small)

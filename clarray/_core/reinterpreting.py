@@ -18,6 +18,17 @@ from clarray._engine.expr.view import Shape, View, as_shape, new_view
 def view(array: DeviceArray, dtype: Any = None, type: Any = None) -> DeviceArray:
     """The same memory as elements of another dtype, as an array of another class; see `numpy.ndarray.view`.
 
+    Parameters
+    ----------
+    dtype : dtype or class, optional
+        Of the elements, as they are when None; or the class, in the place of `type`.
+    type : class, optional
+        A subclass of DeviceArray.
+
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
@@ -69,6 +80,17 @@ def _nothing(array: DeviceArray, shape: Shape, dtype: np.dtype) -> DeviceArray:
 def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
     """A part of every element as a view of another dtype; see `numpy.ndarray.getfield`.
 
+    Parameters
+    ----------
+    dtype : dtype
+        Of the part.
+    offset : int, optional
+        Where it begins in the element, in bytes.
+
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
@@ -89,7 +111,22 @@ def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
 
 
 def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
-    """Reverse the bytes of every element, in a copy or in place."""
+    """Reverse the bytes of every element, in a copy or in place; see `numpy.ndarray.byteswap`.
+
+    Parameters
+    ----------
+    inplace : bool, optional
+        Whether to write to the array, and return it.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        The array that shall be written is read-only.
+    """
     if not inplace:
         lies = view_of(array)
         return _swapped(array if lies.contiguous or lies.f_contiguous else array.copy())

@@ -44,10 +44,21 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     max_work : int, default -1
         How many candidates to try; -1 for all of them, which may take very long.
 
+    Returns
+    -------
+    bool
+
     Raises
     ------
     numpy.exceptions.TooHardError
         `max_work` candidates were not enough.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(4)
+    >>> clarray.shares_memory(x[:2], x[1:]), clarray.shares_memory(x[::2], x[1::2])
+    (True, False)
     """
     found = _side_by_side(a, b)
     return found is not None and np.shares_memory(*found, max_work=max_work)  # type: ignore[arg-type]

@@ -156,10 +156,12 @@ def profile() -> Iterator[Profile]:
 
     Examples
     --------
-    >>> with profile() as p:
-    ...     pass
+    >>> import clarray
+    >>> x = clarray.zeros(4)
+    >>> with clarray.profile() as p:
+    ...     y = (x + 1).evaluate()
     >>> p.launches
-    0
+    1
     """
     outer = state.recorder
     recorder = Profile()

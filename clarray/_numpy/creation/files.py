@@ -68,24 +68,58 @@ def load(file: Any, mmap_mode: Any = None, **kwargs: Any) -> Any:
     mmap_mode : {'r+', 'r', 'w+', 'c'}, optional
         Map the file instead of reading it: a device that works in host memory reads from the mapping.
     **kwargs
-        As in `numpy.load`; what a pickle holds is given as it is.
+        As `numpy.load` takes them; what a pickle holds is given as it is.
+
+    Returns
+    -------
+    DeviceArray or mapping
+        Of an ``.npz`` file a mapping from names to arrays, each read when it is asked for.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> from io import BytesIO
+    >>> file = BytesIO()
+    >>> clarray.save(file, clarray.arange(3))
+    >>> position = file.seek(0)
+    >>> clarray.load(file).tolist()
+    [0, 1, 2]
     """
     found = np.load(file, mmap_mode, **kwargs)
     return Archive(found) if hasattr(found, "files") else _on_device(found)
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
-    """Write an array to a ``.npy`` file."""
+    """Write an array to a ``.npy`` file.
+
+    Parameters
+    ----------
+    file : path or file object
+    arr : array_like
+    allow_pickle : bool, optional
+        Whether objects may be written, as pickles.
+    """
     np.save(file, asnumpy(arr), allow_pickle)
 
 
 def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
-    """Write arrays to an ``.npz`` file, those given by keyword under their names."""
+    """Write arrays to an ``.npz`` file.
+
+    Parameters
+    ----------
+    file : path or file object
+    *args : array_like
+        They get the names ``arr_0``, ``arr_1`` ...
+    allow_pickle : bool, optional
+        Whether objects may be written, as pickles.
+    **kwds : array_like
+        They get the names of the keywords.
+    """
     np.savez(file, *map(asnumpy, args), **_members(kwds, allow_pickle))
 
 
 def savez_compressed(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
-    """Write arrays to a compressed ``.npz`` file, those given by keyword under their names."""
+    """Write arrays to a compressed ``.npz`` file; parameters as in `savez`."""
     np.savez_compressed(file, *map(asnumpy, args), **_members(kwds, allow_pickle))
 
 
@@ -96,19 +130,50 @@ def _members(named: dict[str, Any], allow_pickle: bool) -> dict[str, Any]:
 
 
 def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N803 - NumPy's name
-    """Write an array of one or two axes as text; further parameters as in `numpy.savetxt`."""
+    """Write an array of one or two axes as text; further parameters as in `numpy.savetxt`.
+
+    Parameters
+    ----------
+    fname : path or file object
+    X : array_like
+    *args, **kwargs
+        Passed on.
+    """
     np.savetxt(fname, asnumpy(X), *args, **kwargs)
 
 
 def loadtxt(fname: Any, *args: Any, **kwargs: Any) -> Any:
-    """Read an array from text; further parameters as in `numpy.loadtxt`."""
+    """Read an array from text; further parameters as in `numpy.loadtxt`.
+
+    Parameters
+    ----------
+    fname : path, file object or iterable of str
+    *args, **kwargs
+        Passed on.
+
+    Returns
+    -------
+    DeviceArray or list
+        With ``unpack=True`` and a structured dtype one array for each column.
+    """
     found = np.loadtxt(fname, *args, **kwargs)
     # with ``unpack=True`` there may be one array for each column
     return [_as_asked(one) for one in found] if isinstance(found, list) else _as_asked(found)
 
 
 def genfromtxt(fname: Any, *args: Any, **kwargs: Any) -> DeviceArray:
-    """Read an array from text in which values may be missing; further parameters as in `numpy.genfromtxt`."""
+    """Read an array from text in which values may be missing; further parameters as in `numpy.genfromtxt`.
+
+    Parameters
+    ----------
+    fname : path, file object or iterable of str
+    *args, **kwargs
+        Passed on.
+
+    Returns
+    -------
+    DeviceArray
+    """
     found: DeviceArray = _as_asked(np.genfromtxt(fname, *args, **kwargs))
     return found
 
@@ -131,16 +196,34 @@ def fromfile(
         Bytes to skip at the start.
     like : object, optional
         Accepted for NumPy's sake.
+
+    Returns
+    -------
+    DeviceArray
     """
     return array(np.fromfile(file, dtype, count, sep, offset))
 
 
 def to_file(a: DeviceArray, fid: Any, sep: str = "", format: str = "%s") -> None:
-    """``a.tofile(...)``."""
+    """Write the elements to a file, in C order; see `numpy.ndarray.tofile`.
+
+    Parameters
+    ----------
+    fid : path or file object
+    sep : str, optional
+        What stands between elements of text; empty for a binary file.
+    format : str, optional
+        How an element becomes text.
+    """
     asnumpy(a).ravel().tofile(fid, sep, format)
 
 
 def dump(a: DeviceArray, file: Any) -> None:
-    """``a.dump(file)``: the array's pickle."""
+    """Write the array's pickle to a file.
+
+    Parameters
+    ----------
+    file : path or file object
+    """
     with nullcontext(file) if hasattr(file, "write") else open(file, "wb") as opened:
         pickle.dump(a, opened)

@@ -36,6 +36,12 @@ def fromfunction(
     -------
     object
         What the function returns. The coordinates are not stored: they are computed where they are used.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int).tolist()
+    [[0, 1, 2], [10, 11, 12]]
     """
     return function(*indices(shape, dtype), **kwargs)
 
@@ -52,6 +58,10 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
         How many items to read; all by default.
     like : object, optional
         Accepted for NumPy's sake.
+
+    Returns
+    -------
+    DeviceArray
 
     Raises
     ------
@@ -76,10 +86,20 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     like : object, optional
         Accepted for NumPy's sake.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
         The buffer is too small, or holds no whole number of elements.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.frombuffer(bytes(range(4)), clarray.uint8).tolist()
+    [0, 1, 2, 3]
     """
     return of_buffer(np.frombuffer(buffer, dtype, count, offset))
 
@@ -98,6 +118,10 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str, li
         What separates them; white space in it stands for any.
     like : object, optional
         Accepted for NumPy's sake.
+
+    Returns
+    -------
+    DeviceArray
 
     Raises
     ------

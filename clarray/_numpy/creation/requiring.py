@@ -36,12 +36,23 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     like : object, optional
         Accepted for NumPy's sake.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
         Both C and Fortran order are required.
     KeyError
         An unknown requirement.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[1, 2], [3, 4]]).T
+    >>> clarray.require(x, requirements="C").flags.c_contiguous
+    True
     """
     wanted = {_LETTERS[name.upper()] for name in requirements or ()}
     if {"C", "F"} <= wanted:
@@ -55,7 +66,25 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> DeviceArray:
-    """Make an array as `clarray.asarray` does, and raise ValueError where a value is infinite or NaN."""
+    """Make an array as `asarray` does, if its values are finite.
+
+    Parameters
+    ----------
+    a : array_like
+    dtype : dtype, optional
+        The result's; of the data when None.
+    order : {'C', 'F', 'A', 'K'}, optional
+        Memory layout; 'K' when None: as it is.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        A value is infinite or NaN.
+    """
     made = asarray(a, dtype, order)
     if made.dtype.kind in "fc" and not bool(every(np.isfinite(made))):
         raise ValueError("array must not contain infs or NaNs")

@@ -59,6 +59,21 @@ def arange(
         The current device when None.
     like : object, optional
         Accepted for NumPy's sake.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    TypeError
+        There is no `stop`, or the device has no such dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.arange(2, 11, 3).tolist()
+    [2, 5, 8]
     """
     on = device_for(device)
     if dtype is not None:
@@ -130,6 +145,12 @@ def linspace(
     Returns
     -------
     DeviceArray, or (DeviceArray, step)
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     if isinstance(start, DeviceArray) or isinstance(stop, DeviceArray):
         made, spacing = _between(start, stop, num, endpoint, dtype, axis, device)
@@ -191,7 +212,29 @@ def logspace(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Make `num` values from ``base**start`` to ``base**stop``, evenly spaced in the exponent."""
+    """Make `num` values from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
+
+    Parameters
+    ----------
+    start, stop : array_like
+        The exponents of the ends; arrays give as many sequences, laid along `axis`.
+    num : int, optional
+        How many values.
+    endpoint : bool, optional
+        Whether ``base**stop`` is the last one.
+    base : array_like, optional
+        What is raised to the exponents.
+    dtype : dtype, optional
+        Of the ends when None, at least float64.
+    axis : int, optional
+        Where the values lie when the ends are arrays.
+    device : Device, str or int, optional
+        The current device when None.
+
+    Returns
+    -------
+    DeviceArray
+    """
     if any(isinstance(x, DeviceArray) for x in (start, stop, base)):
         exponents: DeviceArray = linspace(start, stop, num, endpoint, axis=axis, device=device)
         if np.ndim(base):
@@ -211,7 +254,32 @@ def geomspace(
     *,
     device: Any = None,
 ) -> DeviceArray:
-    """Make `num` values from `start` to `stop`, each the same multiple of the one before."""
+    """Make `num` values from `start` to `stop`, each the same multiple of the one before.
+
+    Parameters
+    ----------
+    start, stop : array_like
+        The ends; arrays give as many sequences, laid along `axis`.
+    num : int, optional
+        How many values.
+    endpoint : bool, optional
+        Whether `stop` is the last one.
+    dtype : dtype, optional
+        Of the ends when None, at least float64.
+    axis : int, optional
+        Where the values lie when the ends are arrays.
+    device : Device, str or int, optional
+        The current device when None.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        An end is zero.
+    """
     if isinstance(start, DeviceArray) or isinstance(stop, DeviceArray):
         return _between_powers(start, stop, operator.index(num), endpoint, dtype, axis, device)
     return asarray(np.geomspace(start, stop, num, endpoint, dtype, axis), dtype, device=device, copy=True)
@@ -252,7 +320,29 @@ def eye(
     device: Any = None,
     like: Any = None,
 ) -> DeviceArray:
-    """Make an N x M matrix of zeros with ones on its `k`-th diagonal."""
+    """Make a matrix of zeros with ones on one diagonal.
+
+    Parameters
+    ----------
+    N : int
+        Rows.
+    M : int, optional
+        Columns; as many as rows when None.
+    k : int, optional
+        Which diagonal: 0 the main one, above it positive.
+    dtype : dtype, optional
+        float64 when not given; a device without it raises TypeError.
+    order : {'C', 'F'}, optional
+        Memory layout.
+    device : Device, str or int, optional
+        The current device when None.
+    like : object, optional
+        Accepted for NumPy's sake.
+
+    Returns
+    -------
+    DeviceArray
+    """
     on = device_for(device)
     rows = operator.index(N)
     columns = rows if M is None else operator.index(M)
@@ -265,7 +355,20 @@ def eye(
 
 
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
-    """Make the n x n unit matrix."""
+    """Make the n x n unit matrix.
+
+    Parameters
+    ----------
+    n : int
+    dtype : dtype, optional
+        float64 when None; a device without it raises TypeError.
+    like : object, optional
+        Accepted for NumPy's sake.
+
+    Returns
+    -------
+    DeviceArray
+    """
     return eye(n, dtype=float if dtype is None else dtype)
 
 
@@ -285,6 +388,22 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         Leave each one long along its own axis only, for broadcasting.
     indexing : {'xy', 'ij'}
         Whether the first two axes change places (Cartesian) or not (matrix indices).
+
+    Returns
+    -------
+    tuple of DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `indexing` is neither.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x, y = clarray.meshgrid([1, 2], [3, 4])
+    >>> (x + 10 * y).tolist()
+    [[31, 32], [41, 42]]
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")

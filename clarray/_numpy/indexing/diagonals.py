@@ -37,10 +37,20 @@ def diag(v: Any, k: int = 0) -> DeviceArray:
     k : int, optional
         Above the main diagonal where positive.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
         `v` has no axes, or more than two.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.diag([1, 2]).tolist()
+    [[1, 0], [0, 2]]
     """
     array = asarray(v)
     if array.ndim == 2:
@@ -101,7 +111,25 @@ def tri(
     *,
     like: Any = None,
 ) -> DeviceArray:
-    """Make an N x M matrix of ones at and below the `k`-th diagonal, zeros above it."""
+    """Make a matrix of ones at and below a diagonal, zeros above it.
+
+    Parameters
+    ----------
+    N : int
+        Rows.
+    M : int, optional
+        Columns; as many as rows when None.
+    k : int, optional
+        Which diagonal: 0 the main one, above it positive.
+    dtype : dtype, optional
+        float64 when not given; a device without it raises TypeError.
+    like : object, optional
+        Accepted for NumPy's sake.
+
+    Returns
+    -------
+    DeviceArray
+    """
     return below((N, N if M is None else M), k).astype(dtype)
 
 
@@ -118,13 +146,31 @@ def below(shape: Sequence[Any], k: Any) -> DeviceArray:
 
 
 def tril(m: Any, k: int = 0) -> DeviceArray:
-    """Set the elements above the `k`-th diagonal to zero, in the last two axes."""
+    """Set the elements above the `k`-th diagonal to zero, in the last two axes.
+
+    Parameters
+    ----------
+    m : array_like
+        Of one axis at least; of one, it is the row of a square matrix whose rows are the same.
+    k : int, optional
+        Which diagonal: 0 the main one, above it positive.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.tril([[1, 2], [3, 4]]).tolist()
+    [[1, 0], [3, 4]]
+    """
     array = _matrix(asarray(m))
     return where(below(array.shape, k), array, array.dtype.type(0))
 
 
 def triu(m: Any, k: int = 0) -> DeviceArray:
-    """Set the elements below the `k`-th diagonal to zero, in the last two axes."""
+    """Set the elements below the `k`-th diagonal to zero, in the last two axes; parameters as in `tril`."""
     array = _matrix(asarray(m))
     return where(below(array.shape, k - 1), array.dtype.type(0), array)
 

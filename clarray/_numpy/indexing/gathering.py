@@ -174,10 +174,20 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
     mode : {'raise', 'wrap', 'clip'}
         For positions out of bounds; negative ones count from the end, but are 0 with ``'clip'``.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     IndexError
         A position is out of bounds.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.take([10, 20, 30], [[2, 0], [-1, 1]]).tolist()
+    [[30, 10], [30, 20]]
     """
     device = ufunc_calls.device_of_operands((a, indices, out))
     array = as_array(a, device)
@@ -292,6 +302,10 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
     axis : int or None
         None takes from all elements in C order.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     IndexError
@@ -349,6 +363,13 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
         Repeated where there are fewer than positions; of positions that repeat the last one counts.
     mode : {'raise', 'wrap', 'clip'}
         For positions out of bounds.
+
+    Raises
+    ------
+    TypeError
+        `a` is no device array.
+    IndexError
+        A position is out of bounds, or `a` has no elements; nothing has been written.
     """
     if not isinstance(a, DeviceArray):
         raise TypeError(f"argument 1 must be a clarray array, not {type(a).__name__}")

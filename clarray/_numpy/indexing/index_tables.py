@@ -93,6 +93,12 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     -------
     DeviceArray, or tuple of DeviceArray
         All in one array, with an axis in front; one by one with ``sparse=True``.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.indices((2, 2)).tolist()
+    [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
     shape = as_shape(tuple(dimensions))
     return grid(shape, [positions_along(axis, n, len(shape)) for axis, n in enumerate(shape)], dtype, sparse)
@@ -176,10 +182,21 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArr
     order : {'C', 'F'}, optional
         How they are counted.
 
+    Returns
+    -------
+    tuple of DeviceArray
+        One for each axis, of the shape of `indices`.
+
     Raises
     ------
     ValueError
         A number is out of bounds; waits for the answer.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> [int(i) for i in clarray.unravel_index(7, (2, 5))]
+    [1, 2]
     """
     extents = as_shape(shape)
     given = _integers(indices, ufunc_calls.device_of_operands((indices,)))
@@ -220,6 +237,10 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         For indices out of bounds; negative ones are.
     order : {'C', 'F'}, optional
         How the elements are counted.
+
+    Returns
+    -------
+    DeviceArray
 
     Raises
     ------
@@ -263,12 +284,27 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray, ...]:
-    """Find the indices of an n x m matrix at and below its `k`-th diagonal, in C order."""
+    """Find the indices of a matrix at and below a diagonal, in C order.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    k : int, optional
+        Which diagonal: 0 the main one, above it positive.
+    m : int, optional
+        Columns; as many as rows when None.
+
+    Returns
+    -------
+    tuple of DeviceArray
+        Of the rows, and of the columns.
+    """
     return masking.nonzero(below((n, n if m is None else m), k))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray, ...]:
-    """Find the indices of an n x m matrix at and above its `k`-th diagonal, in C order."""
+    """Find the indices of a matrix at and above a diagonal, in C order; parameters as in `tril_indices`."""
     return masking.nonzero(~below((n, n if m is None else m), k - 1))
 
 
@@ -279,22 +315,68 @@ def _matrix(arr: Any) -> Any:
 
 
 def tril_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
-    """Find the indices of a matrix at and below its `k`-th diagonal."""
+    """Find the indices of a matrix at and below a diagonal, in C order.
+
+    Parameters
+    ----------
+    arr : DeviceArray
+        Of two axes; only its shape counts.
+    k : int, optional
+        Which diagonal: 0 the main one, above it positive.
+
+    Returns
+    -------
+    tuple of DeviceArray
+        Of the rows, and of the columns.
+
+    Raises
+    ------
+    ValueError
+        `arr` has not two axes.
+    """
     return tril_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
 
 
 def triu_indices_from(arr: DeviceArray, k: int = 0) -> tuple[DeviceArray, ...]:
-    """Find the indices of a matrix at and above its `k`-th diagonal."""
+    """Find the indices of a matrix at and above a diagonal, in C order; parameters as in `tril_indices_from`."""
     return triu_indices(_matrix(arr).shape[-2], k, arr.shape[-1])
 
 
 def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[DeviceArray, ...]:
-    """Find the indices that a function of an n x n matrix and `k`, such as `triu`, leaves other than zero."""
+    """Find the indices of a square matrix at which a function of it is not zero.
+
+    Parameters
+    ----------
+    n : int
+        Rows and columns.
+    mask_func : callable
+        ``mask_func(a, k)`` of an n x n matrix of ones, such as `triu`.
+    k : object, optional
+        Passed to the function.
+
+    Returns
+    -------
+    tuple of DeviceArray
+        Of the rows, and of the columns.
+    """
     return masking.nonzero(mask_func(ones((n, n), int), k) != 0)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[DeviceArray, ...]:
-    """Make the indices of the main diagonal of an array with `ndim` axes of `n` elements."""
+    """Make the indices of the main diagonal of an array whose axes are equally long.
+
+    Parameters
+    ----------
+    n : int
+        How long.
+    ndim : int, optional
+        How many axes.
+
+    Returns
+    -------
+    tuple of DeviceArray
+        The same for each axis.
+    """
     return (arange(n),) * ndim
 
 

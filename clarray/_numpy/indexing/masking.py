@@ -51,6 +51,10 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     out : DeviceArray, optional
         Of the result's shape.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     IndexError
@@ -121,7 +125,19 @@ def put_where(array: DeviceArray, mask: Node, value: Node) -> None:
 
 
 def extract(condition: Any, arr: Any) -> DeviceArray:
-    """Take the elements where a condition of as many elements holds; see `compress`."""
+    """Take the elements where a condition of as many elements holds; see `compress`.
+
+    Parameters
+    ----------
+    condition : array_like
+        Its elements count in C order.
+    arr : array_like
+
+    Returns
+    -------
+    DeviceArray
+        Of one axis.
+    """
     device = ufunc_calls.device_of_operands((condition, arr))
     flat = as_array(condition, device).reshape(-1)
     return compress(flat, as_array(arr, device).reshape(-1))
@@ -131,7 +147,14 @@ def extract(condition: Any, arr: Any) -> DeviceArray:
 
 
 def nonzero(a: Any) -> tuple[DeviceArray, ...]:
-    """Find the positions of the elements that are not zero, in C order: one array per axis."""
+    """Find the positions of the elements that are not zero, in C order: one array per axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> [i.tolist() for i in clarray.nonzero([[0, 5], [7, 0]])]
+    [[0, 1], [1, 0]]
+    """
     mask = _truth(a)
     if not mask.ndim:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")

@@ -67,6 +67,18 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     -------
     DeviceArray
         Without `x` and `y` the positions where the condition holds, as `nonzero` gives them.
+
+    Raises
+    ------
+    ValueError
+        Only one of `x` and `y` is given.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.arange(5)
+    >>> clarray.where(x < 3, x, -1).tolist()
+    [0, 1, 2, -1, -1]
     """
     if x is None and y is None:
         from clarray._numpy.indexing.masking import nonzero
@@ -90,6 +102,10 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
         As many conditions, of bools, as choices; all are broadcast against each other.
     default : array_like, optional
         The elements where no condition holds.
+
+    Returns
+    -------
+    DeviceArray
 
     Raises
     ------
@@ -129,6 +145,10 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
         Where to put the result.
     mode : {'raise', 'wrap', 'clip'}
         For numbers of no choice.
+
+    Returns
+    -------
+    DeviceArray
 
     Raises
     ------
@@ -205,10 +225,20 @@ def clip(
     **kwargs
         ``where=``, ``dtype=``, ``casting=`` as in a ufunc.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
         A limit is given by both names.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.clip([1, 5, 9], 2, 8).tolist()
+    [2, 5, 8]
     """
     if (min is not None and a_min is not None) or (max is not None and a_max is not None):
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
@@ -231,7 +261,21 @@ def clip(
 
 
 def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceArray:
-    """Round to a number of decimals, halves to even; as NumPy it scales, rounds and scales back."""
+    """Round to a number of decimals, halves to even; as NumPy it scales, rounds and scales back.
+
+    Parameters
+    ----------
+    a : array_like
+    decimals : int, optional
+        Negative ones count places before the point.
+    out : DeviceArray, optional
+        Where to put the result.
+
+    Returns
+    -------
+    DeviceArray
+        Of the dtype of `a`, but float16 where bools are rounded to no decimals.
+    """
     array = asarray(a)
     decimals = operator.index(decimals)
     kwargs: dict[str, Any] = {} if out is None else {"out": out}

@@ -216,6 +216,21 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
         Which conversions are allowed.
     where : array_like of bool, optional
         Where to write, broadcast to the shape of `dst`.
+
+    Raises
+    ------
+    TypeError
+        `dst` is no device array, or `casting` does not allow the conversion.
+    ValueError
+        `dst` is read-only, or `src` does not fit its shape.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(3, int)
+    >>> clarray.copyto(x, 7, where=[True, False, True])
+    >>> x.tolist()
+    [7, 0, 7]
     """
     if not isinstance(dst, DeviceArray):
         raise TypeError(f"copyto() argument 1 must be a clarray array, not {type(dst).__name__}")

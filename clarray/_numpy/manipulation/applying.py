@@ -41,6 +41,12 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     ------
     ValueError
         There is no line to call the function on.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.apply_along_axis(lambda row: row.max() - row.min(), 1, [[1, 4], [2, 9]]).tolist()
+    [3, 7]
     """
     source = asarray(arr)
     axis = normalize_axis(axis, source.ndim)
@@ -69,6 +75,16 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DeviceArray:
         Its result has as many axes as the array, or one fewer, which is put back with one element.
     a : array_like
     axes : int or sequence of int
+
+    Returns
+    -------
+    DeviceArray
+        Of as many axes as `a`.
+
+    Raises
+    ------
+    ValueError
+        A result has another number of axes.
     """
     value = asarray(a)
     ndim = value.ndim
@@ -101,6 +117,11 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     -------
     DeviceArray
         Of the shape and dtype of `x`; zero where nothing applies.
+
+    Raises
+    ------
+    ValueError
+        There are neither as many functions as conditions, nor one more.
     """
     device = ufunc_calls.device_of_operands((x, *condlist) if isinstance(condlist, list | tuple) else (x, condlist))
     source = as_array(x, device)

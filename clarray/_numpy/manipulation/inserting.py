@@ -165,6 +165,21 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceArray:
         Whether at the front, the back, or both.
     axis : int or sequence of int, optional
         Which axes are trimmed: slices that hold nothing but zeros. By default all.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `trim` has other letters.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.trim_zeros([0, 0, 3, 0, 4, 0]).tolist()
+    [3, 0, 4]
     """
     source = as_array(filt)
     sides = trim.lower()

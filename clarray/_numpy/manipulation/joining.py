@@ -55,12 +55,22 @@ def concatenate(
     casting : str, optional
         What conversions are allowed.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
         There are no arrays, or their shapes do not fit.
     TypeError
         A conversion is not allowed, or both `out` and `dtype` are given.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.concatenate([[1, 2], [3]]).tolist()
+    [1, 2, 3]
     """
     if not isinstance(arrays, Iterable) or isinstance(arrays, Iterator):
         raise TypeError("The first input argument needs to be a sequence")
@@ -187,6 +197,15 @@ def stack(
         Where the result has the new axis.
     out, dtype, casting
         As in `concatenate`.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        There are no arrays, or they have different shapes.
     """
     parts = _to_stack(arrays, out)
     if not parts:
@@ -203,12 +222,42 @@ def _rows(result: Any) -> list[DeviceArray]:
 
 
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
-    """Join arrays along axis 0; 1-d arrays become rows."""
+    """Join arrays along axis 0; 1-d arrays become rows.
+
+    Parameters
+    ----------
+    tup : sequence of array_like
+        Of the same shape except along that axis.
+    dtype, casting : optional
+        As in `concatenate`.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.vstack([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
+    """
     return concatenate(_rows(atleast_2d(*_to_stack(tup))), 0, dtype=dtype, casting=casting)
 
 
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
-    """Join arrays along axis 1 (axis 0 of 1-d arrays)."""
+    """Join arrays along axis 1 (axis 0 of 1-d arrays).
+
+    Parameters
+    ----------
+    tup : sequence of array_like
+        Of the same shape except along that axis.
+    dtype, casting : optional
+        As in `concatenate`.
+
+    Returns
+    -------
+    DeviceArray
+    """
     parts = _rows(atleast_1d(*_to_stack(tup)))
     axis = 0 if parts and parts[0].ndim == 1 else 1
     return concatenate(parts, axis, dtype=dtype, casting=casting)
@@ -225,7 +274,20 @@ def column_stack(tup: Sequence[Any]) -> DeviceArray:
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
-    """Join two arrays along an axis, or flattened."""
+    """Join two arrays along an axis, or flattened.
+
+    Parameters
+    ----------
+    arr, values : array_like
+        Of the same shape except along `axis`.
+    axis : int, optional
+        None flattens them first.
+
+    Returns
+    -------
+    DeviceArray
+        New.
+    """
     parts = _on_one_device([arr, values])
     if axis is None:
         parts, axis = [ravel(part) for part in parts], 0

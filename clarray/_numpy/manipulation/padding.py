@@ -67,6 +67,12 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> De
         An unknown mode, or an argument that it does not have; negative widths; an empty axis that cannot be extended.
     TypeError
         Widths that are no integers.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.pad([1, 2, 3], 2, "reflect").tolist()
+    [3, 2, 1, 2, 3, 2, 1]
     """
     source = asarray(array)
     widths = _widths(pad_width, source.ndim)

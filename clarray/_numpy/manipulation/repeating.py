@@ -33,6 +33,22 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
         Places by which elements move towards the end.
     axis : int or sequence of int, optional
         By default elements are shifted in C order, whatever the shape.
+
+    Returns
+    -------
+    DeviceArray
+        New, in the layout of `a`.
+
+    Raises
+    ------
+    ValueError
+        An axis of a 0-d array, or `shift` or `axis` has more than one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.roll([1, 2, 3, 4], 1).tolist()
+    [4, 1, 2, 3]
     """
     array = asarray(a)
     if axis is None:
@@ -58,6 +74,22 @@ def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     A : array_like
     reps : int or sequence of int
         Times along each of the last axes; axes are put in front where there are more numbers.
+
+    Returns
+    -------
+    DeviceArray
+        New.
+
+    Raises
+    ------
+    ValueError
+        A number is negative.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.tile([1, 2], (2, 2)).tolist()
+    [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
     array = asarray(A)
     times = as_shape(reps)
@@ -83,6 +115,18 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
         One number for all, or one for each.
     axis : int, optional
         By default all elements in C order.
+
+    Returns
+    -------
+    DeviceArray
+        New.
+
+    Raises
+    ------
+    ValueError
+        A number is negative, there are neither one nor as many numbers as elements, or they have more than one axis.
+    TypeError
+        They are no integers.
     """
     device = ufunc_calls.device_of_operands((a, repeats))
     array = as_array(a, device)
@@ -133,6 +177,11 @@ def resize(a: Any, new_shape: Any) -> DeviceArray:
     -------
     DeviceArray
         New; zeros where `a` has no elements.
+
+    Raises
+    ------
+    ValueError
+        An extent is negative.
     """
     flat = ravel(asarray(a))
     shape = as_shape(new_shape)

@@ -69,10 +69,20 @@ def reshape(a: Any, /, shape: Any = None, order: str | None = "C", *, copy: bool
     copy : bool, optional
         True copies always, False never, None where it is needed.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
         The sizes differ, or ``copy=False`` and a copy is needed.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.reshape(clarray.arange(6), (2, -1)).tolist()
+    [[0, 1, 2], [3, 4, 5]]
     """
     array = asarray(a)
     letter = views.check_order(order)
@@ -89,7 +99,7 @@ def reshape(a: Any, /, shape: Any = None, order: str | None = "C", *, copy: bool
 
 
 def ravel(a: Any, order: str | None = "C") -> DeviceArray:
-    """Flatten to one axis, as a view where NumPy gives one."""
+    """Flatten to one axis, as a view where NumPy gives one; see `numpy.ravel`."""
     array = asarray(a)
     letter = views.check_order(order)
     found = views.ravel(view_of(array), letter)
@@ -97,7 +107,7 @@ def ravel(a: Any, order: str | None = "C") -> DeviceArray:
 
 
 def flatten(a: DeviceArray, order: str | None = "C") -> DeviceArray:
-    """Copy to one axis."""
+    """Copy to one axis; see `numpy.ndarray.flatten`."""
     return _flattened(a, views.check_order(order))
 
 
@@ -112,7 +122,14 @@ def _flattened(array: DeviceArray, order: str) -> DeviceArray:
 
 
 def transpose(a: Any, axes: Any = None) -> DeviceArray:
-    """Permute the axes, or reverse their order, as a view."""
+    """Permute the axes, or reverse their order, as a view; see `numpy.transpose`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.transpose([[1, 2], [3, 4]]).tolist()
+    [[1, 3], [2, 4]]
+    """
     wanted = (axes,) if isinstance(axes, int | np.integer) else axes
     return viewed(asarray(a), views.transpose, wanted)
 
@@ -129,17 +146,17 @@ def matrix_transpose(x: Any, /) -> DeviceArray:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> DeviceArray:
-    """Interchange two axes, as a view."""
+    """Interchange two axes, as a view; see `numpy.swapaxes`."""
     return viewed(asarray(a), views.swapaxes, axis1, axis2)
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> DeviceArray:
-    """Move axes to new positions, as a view; the others keep their order."""
+    """Move axes to new positions, as a view, while the others keep their order; see `numpy.moveaxis`."""
     return viewed(asarray(a), views.moveaxis, source, destination)
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
-    """Move one axis before another one, as a view."""
+    """Move one axis before another one, as a view; see `numpy.rollaxis`."""
     array = asarray(a)
     n = array.ndim
     axis = normalize_axis(axis, n)
@@ -150,19 +167,31 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
 
 
 def squeeze(a: Any, axis: Any = None) -> DeviceArray:
-    """Drop axes of one element, as a view: all, or those given; the array itself where there are none."""
+    """Drop axes of one element, as a view, or give the array itself where there are none; see `numpy.squeeze`."""
     array = asarray(a)
     found = views.squeeze(view_of(array), axis)
     return array if found.shape == array.shape else window(array, found)
 
 
 def expand_dims(a: Any, axis: Any) -> DeviceArray:
-    """Insert axes of one element at positions of the result, as a view."""
+    """Insert axes of one element at positions of the result, as a view; see `numpy.expand_dims`."""
     return viewed(asarray(a), views.expand_dims, axis)
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> DeviceArray:
-    """Repeat an array along new axes and along those of one element, as a read-only view."""
+    """Repeat an array along new axes and along those of one element, as a read-only view; see `numpy.broadcast_to`.
+
+    Parameters
+    ----------
+    subok : bool, optional
+        Accepted for NumPy's sake.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.broadcast_to([1, 2], (2, 2)).tolist()
+    [[1, 2], [1, 2]]
+    """
     return read_only(_repeated(asarray(array), views.as_shape(shape)))
 
 
@@ -171,7 +200,19 @@ def _repeated(array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[DeviceArray, ...]:
-    """Broadcast arrays against each other, as views."""
+    """Broadcast arrays against each other, as views; see `numpy.broadcast_arrays`.
+
+    Parameters
+    ----------
+    *args : array_like
+    subok : bool, optional
+        Accepted for NumPy's sake.
+
+    Returns
+    -------
+    tuple of DeviceArray
+        Those that have the shape already as they are.
+    """
     arrays = [asarray(a) for a in args]
     shape = broadcast_shapes(*(a.shape for a in arrays))
     return tuple(a if a.shape == shape else _repeated(a, shape) for a in arrays)
@@ -216,7 +257,7 @@ class broadcast:  # noqa: N801 - NumPy's name
 
 
 def flip(m: Any, axis: Any = None) -> DeviceArray:
-    """Reverse the order along axes, or along all of them, as a view; of a 0-d array it is its value."""
+    """Reverse the order along axes, or all of them, as a view; of a 0-d array it is its value. See `numpy.flip`."""
     flipped = viewed(asarray(m), views.flip, axis)
     return flipped if flipped.ndim else flipped[()]
 
@@ -238,7 +279,7 @@ def flipud(m: Any) -> DeviceArray:
 
 
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
-    """Rotate by `k` quarters in the plane of two axes, as a view."""
+    """Rotate by `k` quarters in the plane of two axes, as a view; see `numpy.rot90`."""
     array = asarray(m)
     axes = tuple(axes)
     if len(axes) != 2:
@@ -258,7 +299,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceArray:
-    """Take the diagonal of two axes as the last axis, as a read-only view."""
+    """Take the diagonal of two axes as the last axis, as a read-only view; see `numpy.diagonal`."""
     return read_only(viewed(asarray(a), views.diagonal, offset, axis1, axis2))
 
 
@@ -336,7 +377,17 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> DeviceArray:
-    """Convert to a dtype; see `DeviceArray.astype`."""
+    """Convert to a dtype; see `clarray.DeviceArray.astype`.
+
+    Parameters
+    ----------
+    x : DeviceArray or ndarray
+
+    Raises
+    ------
+    TypeError
+        `x` is no array, or the device has no such dtype.
+    """
     if not isinstance(x, DeviceArray | np.ndarray):  # lists are refused, as NumPy does
         raise TypeError(f"Input should be a clarray array. It is a {type(x)} instead.")
     return asarray(x, device=device).astype(dtype, copy=copy)
@@ -353,7 +404,7 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def size(a: Any, axis: Any = None) -> int:
-    """Count the elements, along axes or in all."""
+    """Count the elements, along axes or in all; see `numpy.size`."""
     if axis is None:
         return a.size if hasattr(a, "size") else np.size(a)
     extents = shape(a)

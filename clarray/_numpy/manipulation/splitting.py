@@ -22,6 +22,21 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Devic
     indices_or_sections : int or sequence of int
         How many parts, of almost equal length, the longer ones first; or where the array is cut.
     axis : int, optional
+
+    Returns
+    -------
+    list of DeviceArray
+
+    Raises
+    ------
+    ValueError
+        There shall be less than one part.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> [part.tolist() for part in clarray.array_split([1, 2, 3, 4, 5], 2)]
+    [[1, 2, 3], [4, 5]]
     """
     array = asarray(ary)
     total = array.shape[axis]
@@ -48,6 +63,17 @@ def _is_sequence(value: Any) -> bool:
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray]:
     """Cut an array along an axis into views of equal length, or at the indices given.
 
+    Parameters
+    ----------
+    ary : array_like
+    indices_or_sections : int or sequence of int
+        How many parts, or where the array is cut.
+    axis : int, optional
+
+    Returns
+    -------
+    list of DeviceArray
+
     Raises
     ------
     ValueError
@@ -60,18 +86,36 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
-    """Cut along axis 1 (axis 0 of a 1-d array)."""
+    """Cut along axis 1 (axis 0 of a 1-d array), as views; further parameters as in `split`.
+
+    Parameters
+    ----------
+    ary : array_like
+        Of one axis or more.
+    """
     array = _of_ndim(ary, 1, "hsplit")
     return split(array, indices_or_sections, min(array.ndim - 1, 1))
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
-    """Cut along axis 0 an array of two axes or more."""
+    """Cut along axis 0, as views; further parameters as in `split`.
+
+    Parameters
+    ----------
+    ary : array_like
+        Of two axes or more.
+    """
     return split(_of_ndim(ary, 2, "vsplit"), indices_or_sections, 0)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
-    """Cut along axis 2."""
+    """Cut along axis 2, as views; further parameters as in `split`.
+
+    Parameters
+    ----------
+    ary : array_like
+        Of three axes or more.
+    """
     return split(_of_ndim(ary, 3, "dsplit"), indices_or_sections, 2)
 
 
@@ -83,7 +127,22 @@ def _of_ndim(ary: Any, ndim: int, name: str) -> DeviceArray:
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[DeviceArray, ...]:
-    """Take an array apart along an axis."""
+    """Take an array apart along an axis, into views.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int, optional
+
+    Returns
+    -------
+    tuple of DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `x` has no axes.
+    """
     array = asarray(x)
     if array.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
