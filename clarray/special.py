@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.composing import Operand, applied, chosen
+from clarray._core.composing import Operand, applied, where
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node, weak_type
-from clarray._core.ufunc_calls import cast, device_of_operands, settled
+from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.special import builtin_loop, i0_loop
@@ -66,7 +66,7 @@ def _builtin(name: str, value: Node) -> Node:
 
 
 def _array(node: Any) -> DeviceArray:
-    found: DeviceArray = settled(node)
+    found: DeviceArray = evaluate_if_eager(node)
     return found
 
 
@@ -88,7 +88,7 @@ def gamma(x: Any) -> DeviceArray:
 def gammaln(x: Any) -> DeviceArray:
     """The logarithm of the gamma function's magnitude; minus infinity there, as SciPy has it."""
     (node,) = _floats("gammaln", x)
-    return _array(chosen(applied(np.equal, node, -_INFINITY), node, _builtin("lgamma", node)))
+    return _array(where(applied(np.equal, node, -_INFINITY), node, _builtin("lgamma", node)))
 
 
 def i0(x: Any) -> DeviceArray:
@@ -121,15 +121,15 @@ def logit(x: Any) -> DeviceArray:
     ratio = applied(np.log, applied(np.divide, node, applied(np.subtract, 1.0, node)))
     twice = applied(np.subtract, applied(np.multiply, node, 2.0), 1.0)
     near = applied(np.subtract, applied(np.log1p, twice), applied(np.log1p, applied(np.negative, twice)))
-    return _array(chosen(applied(np.less, applied(np.absolute, twice), 0.4), near, ratio))
+    return _array(where(applied(np.less, applied(np.absolute, twice), 0.4), near, ratio))
 
 
 def entr(x: Any) -> DeviceArray:
     """``-x * log(x)``, 0 at zero and minus infinity below it."""
     (node,) = _floats("entr", x)
     inside = applied(np.negative, applied(np.multiply, node, applied(np.log, node)))
-    edge = chosen(applied(np.equal, node, 0), node, inside)
-    return _array(chosen(applied(np.less, node, 0), -_INFINITY, edge))
+    edge = where(applied(np.equal, node, 0), node, inside)
+    return _array(where(applied(np.less, node, 0), -_INFINITY, edge))
 
 
 def xlogy(x: Any, y: Any) -> DeviceArray:
@@ -144,7 +144,7 @@ def xlog1py(x: Any, y: Any) -> DeviceArray:
 
 def _times_log(logarithm: np.ufunc, x: Node, y: Node) -> Node:
     zero = applied(np.logical_and, applied(np.equal, x, 0), applied(np.equal, y, y))
-    return chosen(zero, 0.0, applied(np.multiply, x, applied(logarithm, y)))
+    return where(zero, 0.0, applied(np.multiply, x, applied(logarithm, y)))
 
 
 def rel_entr(x: Any, y: Any) -> DeviceArray:
@@ -169,7 +169,7 @@ def _divergence(x: Node, y: Node, inside: Node, border: Operand) -> Node:
     above = applied(np.logical_and, applied(np.greater, x, 0), applied(np.greater, y, 0))
     on_border = applied(np.logical_and, applied(np.equal, x, 0), applied(np.greater_equal, y, 0))
     known = applied(np.logical_and, applied(np.equal, x, x), applied(np.equal, y, y))
-    return chosen(above, inside, chosen(on_border, border, chosen(known, _INFINITY, applied(np.add, x, y))))
+    return where(above, inside, where(on_border, border, where(known, _INFINITY, applied(np.add, x, y))))
 
 
 def of_ufunc(ufunc: np.ufunc) -> Callable[..., DeviceArray] | None:

@@ -11,10 +11,10 @@ from typing import Any
 from weakref import ref
 
 from clarray._core.device_array import DeviceArray
-from clarray._engine.evaluate import device_of, prepare, state_of
+from clarray._engine.evaluate import device_of, kernel_cache_of, prepare
 from clarray._engine.expr.build import Selecting, pass_on, selected
 from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
-from clarray._engine.launch.kernel_cache import DeviceState, Launch
+from clarray._engine.launch.kernel_cache import KernelCache, Launch
 
 __all__ = ["explain"]
 
@@ -39,8 +39,8 @@ def explain(array: DeviceArray) -> str:
             return "\n".join([*lines, "", "in memory: nothing is left to run"])
         if node.flags & MASKED:
             return "\n".join([*lines, "", "a selection by a mask: its reductions are one masked pass each"])
-        state = state_of(device)
-        passes = _Rehearsal(state).run(node)
+        cache = kernel_cache_of(device)
+        passes = _Rehearsal(cache).run(node)
     launches = [launch for _, group in passes for launch in group]
     number = 0
     for result, group in passes:
@@ -48,7 +48,7 @@ def explain(array: DeviceArray) -> str:
         for launch in group:
             number += 1
             lines.append(f"  {number}. {_launch(launch)}")
-    lines += ["", f"policies ({state.policies.name})", *_policies(state)]
+    lines += ["", f"policies ({cache.policies.name})", *_policies(cache)]
     seen: dict[str, list[str]] = {}
     for number, launch in enumerate(launches, 1):
         seen.setdefault(launch.kernel.source, []).append(f"{number}")
@@ -131,8 +131,8 @@ class _Pretended:
 class _Rehearsal:
     """Goes through the evaluation of a graph's copy."""
 
-    def __init__(self, state: DeviceState) -> None:
-        self._state = state
+    def __init__(self, cache: KernelCache) -> None:
+        self._state = cache
         self._copies: dict[int, Node] = {}
         self._passes: list[tuple[Node, list[Launch]]] = []
 
@@ -194,5 +194,5 @@ def _launch(launch: Launch) -> str:
     return f"{launch.kernel.name}: {groups} groups of {local}, {launch.nbytes:,} bytes, {where}"
 
 
-def _policies(state: DeviceState) -> list[str]:
-    return [f"  {field.name}: {getattr(state.policies, field.name)}" for field in fields(state.policies)]
+def _policies(cache: KernelCache) -> list[str]:
+    return [f"  {field.name}: {getattr(cache.policies, field.name)}" for field in fields(cache.policies)]

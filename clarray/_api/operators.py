@@ -12,6 +12,7 @@ from clarray._core import ufunc_calls
 from clarray._core.device_array import wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import Manner, NotNumbers, manner_of, scalar_node, scalar_value
+from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import EAGER, constant
 from clarray._engine.expr.view import broadcast_shapes
@@ -64,7 +65,7 @@ def _answer(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
         # no number equals None or a text
         mine = operands[operands[0] is other]
         shape = broadcast_shapes((mine.shape, shape))
-        return wrap(ufunc_calls.filled(scalar_node(value, _BOOL), shape))
+        return wrap(ufunc_calls.full(scalar_node(value, _BOOL), shape))
 
 
 def _in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
@@ -135,7 +136,7 @@ def binary(
             return otherwise(ufunc, operands, other)
         node = grow(found[0], b, a) if reflected else grow(found[0], a, b)
         if node.flags & EAGER or node.cost > limit:
-            ufunc_calls.settle(node)
+            evaluate(node)
         array = new(mine)
         array._node = node
         array._base = None
@@ -152,7 +153,7 @@ def unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
         loop = ufunc_calls.loops_of_one.get((ufunc, node.dtype))
         if loop is None:
             return ufunc_calls.call(ufunc, (self,))
-        return ufunc_calls.settled(build.nary(loop, (node,)))
+        return ufunc_calls.evaluate_if_eager(build.nary(loop, (node,)))
 
     return operator
 

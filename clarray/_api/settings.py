@@ -6,7 +6,7 @@ from typing import Any
 
 from clarray._core.host_policy import config
 from clarray._engine import runtime
-from clarray._engine.evaluate import state_of
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.kernel_cache import forget
 from clarray._engine.launch.tuned_files import place_of
 from clarray._engine.runtime import current_device, devices, find_device
@@ -46,10 +46,10 @@ def show_config() -> None:
     for number, device in enumerate(devices()):
         mark = "*" if device is chosen else " "
         print(f"{mark} {number}: {device}")
-    state = state_of(chosen)
-    for name in state.capabilities.__dataclass_fields__:
-        print(f"    {name:18} {getattr(state.capabilities, name)}")
-    policies = state.policies
+    cache = kernel_cache_of(chosen)
+    for name in cache.capabilities.__dataclass_fields__:
+        print(f"    {name:18} {getattr(cache.capabilities, name)}")
+    policies = cache.policies
     print(f"  tuning row {policies.name!r}, {policies.source}: {policies.measured or 'untuned'}")
     for algorithm in ALGORITHMS:
         print(f"    {getattr(policies, algorithm)}")

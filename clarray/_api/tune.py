@@ -22,13 +22,13 @@ import numpy as np
 
 from clarray._api.tune_workloads import Workload, workloads
 from clarray._core.conversion import asnumpy
-from clarray._engine.evaluate import state_of
-from clarray._engine.launch.tuned_files import forget, keep, kept_of, place_of
+from clarray._engine.evaluate import kernel_cache_of
+from clarray._engine.launch.tuned_files import forget, keep, place_of, tuned_of
 from clarray._engine.runtime import Device, use_device
 from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
 from clarray._engine.tuning.selection import select
-from clarray._engine.tuning.tuned import Kept
+from clarray._engine.tuning.tuned import Tuned
 
 __all__ = ["main", "tune"]
 
@@ -126,14 +126,14 @@ class Bench:
 
     @contextmanager
     def _under(self, policy: Any) -> Iterator[None]:
-        state = state_of(self._device)
-        before = state.policies, state.prepared
-        state.policies = replace(self._row, **{self._algorithm: policy})
-        state.prepared = self._prepared.setdefault(policy, {})
+        cache = kernel_cache_of(self._device)
+        before = cache.policies, cache.prepared
+        cache.policies = replace(self._row, **{self._algorithm: policy})
+        cache.prepared = self._prepared.setdefault(policy, {})
         try:
             yield
         finally:
-            state.policies, state.prepared = before
+            cache.policies, cache.prepared = before
 
     def _run(self, policy: Any) -> list[list[np.ndarray]]:
         with self._under(policy):
@@ -242,7 +242,7 @@ def tune(
     device: Device, algorithms: Sequence[str] = ALGORITHMS, *, elements: int | None = None, rounds: int = 5,
     clock: Clock = time.perf_counter, say: Callable[[str], None] = print,
     within: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
-) -> Kept:  # fmt: skip
+) -> Tuned:  # fmt: skip
     """Measure a device; nothing is stored, and its policies stay as they are.
 
     Parameters
@@ -303,7 +303,7 @@ def tune(
     finally:
         progress.close()
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return Kept(device.identity, row.name, today, ", ".join(gains) or "nothing was faster", changes)
+    return Tuned(device.identity, row.name, today, ", ".join(gains) or "nothing was faster", changes)
 
 
 def _bench(
@@ -316,12 +316,12 @@ def _bench(
         return None
 
 
-def install(device: Device, kept: Kept | None) -> None:
+def install(device: Device, kept: Tuned | None) -> None:
     """Put a result in force in this process."""
-    state = state_of(device)
+    cache = kernel_cache_of(device)
     with device.lock:
-        state.policies = select(device.capabilities, kept)
-        state.prepared.clear()
+        cache.policies = select(device.capabilities, kept)
+        cache.prepared.clear()
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -362,7 +362,7 @@ def _command(device: Device, asked: argparse.Namespace) -> int:
         return 0
     sizes = QUICK_ELEMENTS if asked.quick else ELEMENTS
     found = tune(device, algorithms, elements=asked.size or sizes[kind_of(row)], rounds=3 if asked.quick else 5)
-    before = kept_of(device)
+    before = tuned_of(device)
     if before is not None and before.row == found.row:  # what was not measured now stays
         rest = {a: c for a, c in before.changes.items() if a not in algorithms}
         found = replace(found, changes={**rest, **found.changes})

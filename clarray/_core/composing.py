@@ -21,7 +21,7 @@ from clarray._engine.ops.special import compose_loop, part_loop, select_loop
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.runtime import Device
 
-__all__ = ["Operand", "applied", "as_operand", "chosen", "composed", "imag_part", "real_part"]
+__all__ = ["Operand", "applied", "as_operand", "where", "composed", "imag_part", "real_part"]
 
 Operand = Any  # a Node, or a scalar
 
@@ -59,7 +59,7 @@ def _check(dtype: np.dtype, nodes: list[Node]) -> None:
         device_dtype(dtype, device_of([i for n in nodes for i in (n.inputs or (n,))]))
 
 
-def chosen(mask: Node, a: Operand, b: Operand) -> Node:
+def where(mask: Node, a: Operand, b: Operand) -> Node:
     """Grow ``where(mask, a, b)``; one of both values at least is a node, the first of which gives the dtype."""
     dtype = next(x.dtype for x in (a, b) if isinstance(x, Node))
     values = (ufunc_calls.cast(x, dtype) if isinstance(x, Node) else scalar_node(x, dtype) for x in (a, b))

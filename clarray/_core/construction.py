@@ -11,7 +11,7 @@ from clarray._core.creation import asarray, device_for, plain_order
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.reinterpreting import view
-from clarray._core.views import view_of, window
+from clarray._core.views import make_view, view_of
 from clarray._engine.expr import view as views
 from clarray._engine.expr.node import READONLY, leaf
 from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
@@ -68,7 +68,9 @@ def _looking_at(
     like: np.ndarray = np.ndarray(shape, dtype, bytes_, offset, strides, order)  # type: ignore[arg-type] # judges it
     if (start + offset) % dtype.itemsize:
         raise _misplaced(dtype)
-    return window(array, View(like.shape, _in_elements(like.strides, dtype), (start + offset) // dtype.itemsize), dtype)
+    return make_view(
+        array, View(like.shape, _in_elements(like.strides, dtype), (start + offset) // dtype.itemsize), dtype
+    )
 
 
 def _in_elements(strides: tuple[int, ...], dtype: np.dtype) -> tuple[int, ...]:
@@ -97,7 +99,7 @@ def set_shape(array: DeviceArray, shape: Any) -> None:
     found = views.reshape(view_of(array), shape)
     if found is None:
         raise AttributeError(_NO_FIT)
-    array._node = window(array, found)._node
+    array._node = make_view(array, found)._node
 
 
 def set_dtype(array: DeviceArray, dtype: Any) -> None:
@@ -121,4 +123,4 @@ def set_strides(array: DeviceArray, strides: Any) -> None:
         like: np.ndarray = np.ndarray(layout.shape, array.dtype, bytes_, layout.offset * size, strides)
     except ValueError:
         raise ValueError("strides is not compatible with available memory") from None
-    array._node = window(array, View(layout.shape, _in_elements(like.strides, array.dtype), layout.offset))._node
+    array._node = make_view(array, View(layout.shape, _in_elements(like.strides, array.dtype), layout.offset))._node

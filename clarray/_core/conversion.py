@@ -172,7 +172,7 @@ def asnumpy(a: Any) -> np.ndarray:
     axes = memory_order(View(node.shape, node.strides))
     view = views.transpose(View(node.shape, node.strides, node.offset), axes)
     arranged = leaf(memory, *view, node.dtype)
-    return _fetch(arranged if arranged.contiguous else ufunc_calls.packed(arranged)).transpose(np.argsort(axes))
+    return _fetch(arranged if arranged.contiguous else ufunc_calls.ascontiguous(arranged)).transpose(np.argsort(axes))
 
 
 def _fetch(node: Node) -> np.ndarray:
@@ -273,7 +273,7 @@ def astype(
     known = node.memory is not None and not node.contiguous
     if known and (order == "A" or 0 in node.strides):  # what a pass over the elements would lay out otherwise
         return creation.converted(array, target, order)
-    converted = ufunc_calls.settled(ufunc_calls.cast(node, target))
+    converted = ufunc_calls.evaluate_if_eager(ufunc_calls.cast(node, target))
     return converted if order == "K" else converted.copy(order)
 
 

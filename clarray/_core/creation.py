@@ -10,7 +10,7 @@ from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
 from clarray._core.operands import NO_MASKS
-from clarray._core.views import view_of, window
+from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import View, as_shape, check_order
 from clarray._engine.runtime import Device, current_device, different_devices, find_device
 
@@ -189,7 +189,7 @@ def _make(
     order = "K" if order is None else check_order(order)
     if isinstance(a, DeviceArray):
         if a.__class__ is not DeviceArray and not subok:
-            a = window(a, view_of(a))
+            a = make_view(a, view_of(a))
         return _from_device_array(a, dtype, order, device, copy)
     if is_cl_array(a):
         shared = wrap(adopt(a))
@@ -256,7 +256,7 @@ def converted(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
         like = view_of(a)
     made = wrap(new_leaf(a.device, a.shape, dtype, "C" if order == "K" and like is None else order, like))
     # a node of its own, as the one that is written is used up
-    ufunc_calls.assign(made, ufunc_calls.spread(ufunc_calls.cast(a._node, dtype), made.shape))
+    ufunc_calls.assign(made, ufunc_calls.broadcast(ufunc_calls.cast(a._node, dtype), made.shape))
     return made
 
 

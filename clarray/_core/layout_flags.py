@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clarray._core.device_array import DeviceArray, is_writeable
-from clarray._core.views import read_only, view_of, window
+from clarray._core.views import make_view, read_only, view_of
 from clarray._engine.expr.node import READONLY
 
 _LETTERS = {
@@ -53,7 +53,7 @@ class Flags:
         assert memory is not None
         if not memory.writeable or (isinstance(base, DeviceArray) and not is_writeable(base)):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
-        node = window(array, layout)._node
+        node = make_view(array, layout)._node
         node.flags = array._node.flags & ~READONLY
         array._node = node
 

@@ -10,7 +10,7 @@ import numpy as np
 from clarray._core.creation import zeros
 from clarray._core.device_array import DeviceArray, seen_as
 from clarray._core.host_data import device_dtype
-from clarray._core.views import view_of, window
+from clarray._core.views import make_view, view_of
 from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
 from clarray._engine.expr.view import Shape, View, as_shape, new_view
 
@@ -55,11 +55,11 @@ def dtype_and_class(dtype: Any, kind: Any) -> tuple[Any, Any]:
 def _of_dtype(array: DeviceArray, dtype: Any) -> DeviceArray:
     layout = view_of(array)
     if dtype is None:
-        return window(array, layout)
+        return make_view(array, layout)
     wanted = device_dtype(dtype, array.device)
     old, new = array.dtype.itemsize, wanted.itemsize
     if old == new:
-        return window(array, layout, wanted)
+        return make_view(array, layout, wanted)
     # NumPy judges an array of the same layout at an address that nobody follows
     bytes_ = np.asarray(AddressRange(layout, old, SOMEWHERE)).view(array.dtype)
     found = bytes_.view(wanted)
@@ -69,12 +69,12 @@ def _of_dtype(array: DeviceArray, dtype: Any) -> DeviceArray:
     if any(step % new for step in apart) or layout.offset * old % new:
         raise ValueError(f"elements of {wanted} would not begin at multiples of {new} bytes: copy the array first")
     steps = tuple(step // new for step in found.strides)
-    return window(array, View(found.shape, steps, layout.offset * old // new), wanted)
+    return make_view(array, View(found.shape, steps, layout.offset * old // new), wanted)
 
 
 def _nothing(array: DeviceArray, shape: Shape, dtype: np.dtype) -> DeviceArray:
     """A view without elements: whatever its strides, none begins anywhere."""
-    return window(array, new_view(shape), dtype)
+    return make_view(array, new_view(shape), dtype)
 
 
 def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
@@ -107,7 +107,7 @@ def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
     if (layout.offset * size + offset) % step or size % step:
         raise ValueError(f"elements of {wanted} would not begin at multiples of {step} bytes: copy the array first")
     strides = tuple(s * (size // step) for s in layout.strides)
-    return window(array, View(layout.shape, strides, (layout.offset * size + offset) // step), wanted)
+    return make_view(array, View(layout.shape, strides, (layout.offset * size + offset) // step), wanted)
 
 
 def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
@@ -170,11 +170,11 @@ def resize(array: DeviceArray, shape: Any) -> None:
     size = int(np.prod(wanted, dtype=object))
     flat = View((array.size,), (1,), layout.offset)
     if size == array.size:
-        made = window(array, flat).reshape(wanted)
+        made = make_view(array, flat).reshape(wanted)
     else:
         if array.base is not None or array._node.memory.shared:  # type: ignore[union-attr]
             raise ValueError("cannot resize this array: it does not own its data")
         made = zeros(wanted, array.dtype, device=array.device)
         kept = min(size, array.size)
-        made.reshape(-1)[:kept] = window(array, flat)[:kept]
+        made.reshape(-1)[:kept] = make_view(array, flat)[:kept]
     array._node = made._node

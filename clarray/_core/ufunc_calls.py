@@ -92,7 +92,7 @@ def _results(
     constant = _out_of_range(ufunc, inputs, in_dtypes)
     if constant is not None:
         shape = broadcast_shapes([n.shape for n in nodes if n is not None])
-        return [filled(scalar_node(constant, _BOOL), shape)]
+        return [full(scalar_node(constant, _BOOL), shape)]
     args = tuple(scalar_node(x, d) if n is None else n for n, x, d in zip(nodes, inputs, in_dtypes, strict=True))
     return [build.nary(find_loop(ufunc, in_dtypes, out_dtypes, number), args) for number in range(ufunc.nout)]
 
@@ -205,7 +205,7 @@ def _out_of_range(ufunc: np.ufunc, inputs: tuple[Any, ...], in_dtypes: tuple[np.
     return None
 
 
-def filled(value: Node, shape: tuple[int, ...]) -> Node:
+def full(value: Node, shape: tuple[int, ...]) -> Node:
     """A constant repeated over a shape, without memory."""
     loop = cast_loop(value.dtype)
     node = build.unary(loop, value)
@@ -220,7 +220,7 @@ def cast(node: Node, dtype: np.dtype) -> Node:
     return node if node.dtype == dtype else build.nary(cast_loop(dtype), (node,))
 
 
-def apart(node: Node) -> Node:
+def own_value(node: Node) -> Node:
     """A node's value as a node of its own: a write to one does not change the other."""
     return build.nary(cast_loop(node.dtype), (node,))
 
@@ -228,7 +228,7 @@ def apart(node: Node) -> Node:
 def _deliver(node: Node, target: Any, where: Any, device: Device) -> Any:
     """Give the result as a new array, or write it to `target`, where `where` is set."""
     if where is True and target is None:
-        return settled(node)
+        return evaluate_if_eager(node)
     mask = None
     if where is not True:
         mask = mask_node(where, device)
@@ -259,16 +259,11 @@ def _check_fits(shape: tuple[int, ...], into: tuple[int, ...]) -> None:
         raise ValueError(f"non-broadcastable output operand with shape {have} doesn't match the broadcast shape {need}")
 
 
-def settled(node: Node) -> Any:
+def evaluate_if_eager(node: Node) -> Any:
     """A new array of a node; what may not stay pending is evaluated."""
     if node.flags & EAGER or node.cost > build.COST_LIMIT:
-        settle(node)
+        evaluate(node)
     return arrays.wrap(node)
-
-
-def settle(node: Node) -> None:
-    """Evaluate a node that may not stay pending."""
-    evaluate(node)
 
 
 def assign(target: Any, node: Node, mask: Node | None = None) -> None:
@@ -278,16 +273,16 @@ def assign(target: Any, node: Node, mask: Node | None = None) -> None:
     if mask is not None:
         value = build.nary(select_loop(leaf.dtype), (mask, value, leaf))
     if value.shape != leaf.shape or (value.op is not None and not value.args):
-        value = spread(value, leaf.shape)
+        value = broadcast(value, leaf.shape)
     write_leaf(leaf, value)
 
 
-def spread(value: Node, shape: tuple[int, ...]) -> Node:
+def broadcast(value: Node, shape: tuple[int, ...]) -> Node:
     """A node broadcast to a larger shape, as an expression."""
     return build.broadcast(cast_loop(value.dtype), value, shape)
 
 
-def packed(node: Node) -> Node:
+def ascontiguous(node: Node) -> Node:
     """A C-contiguous copy of a leaf."""
     memory = node.memory
     assert memory is not None
@@ -302,6 +297,6 @@ def _replace(array: Any, node: Node) -> Any:
         _check_fits(node.shape, array._node.shape)
     made = cast(node, array.dtype)
     if made.flags & EAGER or made.cost > build.COST_LIMIT:
-        settle(made)
+        evaluate(made)
     array._node = made
     return array

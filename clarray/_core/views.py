@@ -22,7 +22,7 @@ def view_of(array: DeviceArray) -> View:
     return View(node.shape, node.strides, node.offset)
 
 
-def window(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> DeviceArray:
+def make_view(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> DeviceArray:
     """Make an array that looks at the memory of another, which has been computed."""
     node = array._node
     memory = node.memory
@@ -39,13 +39,13 @@ def window(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> Dev
     return wrap(made, base)
 
 
-def viewed(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray:
+def transform_view(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray:
     """Apply a function of `clarray._engine.expr.view` to an array."""
-    return window(array, function(view_of(array), *args))
+    return make_view(array, function(view_of(array), *args))
 
 
 def read_only(array: DeviceArray) -> DeviceArray:
     """A view through which nothing can be written."""
-    view = window(array, view_of(array))
+    view = make_view(array, view_of(array))
     view._node.flags |= READONLY
     return view

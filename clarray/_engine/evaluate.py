@@ -32,13 +32,13 @@ from clarray._engine.fused.compact.launch import compacted
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.fused.reduce.launch import find_epilogue, reduction_launches
 from clarray._engine.fused.reduce.source import Epilogue
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, device_of, state_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.runtime import Memory, held_at_fork
 
 __all__ = [
     "device_of", "evaluate", "finish", "flush_readers", "overlaps", "positions", "prepare",
-    "select", "settle", "share_with_host", "state_of", "write",
+    "select", "materialize_shared", "share_with_host", "kernel_cache_of", "write",
 ]  # fmt: skip
 
 Allocate = Callable[[int], Memory]
@@ -65,7 +65,7 @@ def evaluate(node: Node) -> Node:
         if isinstance(node, Selection):
             _store(node)
             return node
-        out, launches = prepare(state_of(device), node, None)
+        out, launches = prepare(kernel_cache_of(device), node, None)
         for launch in launches:
             launch.run()
         memory = out.memory
@@ -87,10 +87,10 @@ def _store(node: Selection) -> None:
     """Compute a selection by a mask into memory: `node` becomes a leaf of one axis."""
     value, mask = node.args
     device = device_of(node.inputs)
-    settle(value, mask, consumer=node)
+    materialize_shared(value, mask, consumer=node)
     value, mask = node.args
     eager = node.flags & EAGER
-    found = compacted(state_of(device), value, mask)
+    found = compacted(kernel_cache_of(device), value, mask)
     assert found.memory is not None
     readers = node.readers
     with graph_lock:
@@ -119,9 +119,9 @@ def select(value: Node, mask: Node, room: int = 0) -> Node:
     """
     device = device_of((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
     with device.lock:
-        settle(value, mask)
+        materialize_shared(value, mask)
         eager = (value.flags | mask.flags) & EAGER
-        found = compacted(state_of(device), value, mask, room)
+        found = compacted(kernel_cache_of(device), value, mask, room)
         if eager:
             device.synchronize()
     return found
@@ -151,7 +151,7 @@ def write(target: Node, value: Node) -> None:
         elif evaluated and overlaps(value, target):
             value = _copy(value)
         eager = (value.flags & EAGER) or memory.shared
-        _, launches = prepare(state_of(memory.device), value, target)
+        _, launches = prepare(kernel_cache_of(memory.device), value, target)
         # What the launches read must not return to the pool, and be taken, while readers are flushed.
         held = value.inputs or value
         if not evaluated:
@@ -251,14 +251,14 @@ def _copy(value: Node) -> Node:
     memory = value.memory
     assert memory is not None
     out = contiguous_leaf(memory.device.allocate(value.size * value.dtype.itemsize), value.shape, value.dtype)
-    state = state_of(memory.device)
-    launch = flat_launch(state, value, out) or strided_launch(state, value, out)
+    cache = kernel_cache_of(memory.device)
+    launch = flat_launch(cache, value, out) or strided_launch(cache, value, out)
     launch.run()
     return out
 
 
 def prepare(
-    state: DeviceState, node: Node, target: Node | None, compute: Callable[[Node], Any] = evaluate,
+    cache: KernelCache, node: Node, target: Node | None, compute: Callable[[Node], Any] = evaluate,
     allocate: Allocate | None = None,
 ) -> tuple[Node, list[Launch]]:  # fmt: skip
     """Settle the graph below `node` and give the launches that compute it into `target`.
@@ -272,34 +272,34 @@ def prepare(
     """
     epilogue = None
     flags = node.flags
-    allocate = allocate or state.device.allocate
+    allocate = allocate or cache.device.allocate
     if flags & (SHARED | REDUCES | MASKED):
         below = flags & SHARED
         for arg in node.args:
             below |= arg.flags & (REDUCES | MASKED)
         alone = not below and isinstance(node.op, Reduction)  # what most reductions are
-        epilogue = Epilogue(node, node, ()) if alone else _settle(node, compute)
+        epilogue = Epilogue(node, node, ()) if alone else _materialize_and_fuse(node, compute)
     if node.size == 0:
         return target or _new(allocate, node), []
     if epilogue is not None:
         out = target
         if out is None or not out.contiguous:
             out = _new(allocate, node)
-        launches = reduction_launches(state, epilogue, out)
+        launches = reduction_launches(cache, epilogue, out)
         if target is not None and out is not target:
-            last = strided_launch(state, out, target)
+            last = strided_launch(cache, out, target)
             launches.append(last._replace(keep=out))
         return target or out, launches
     if target is None:
         out = _new(allocate, node)
-        launch = flat_launch(state, node, out)
+        launch = flat_launch(cache, node, out)
         if launch is None:
             strides = _result_strides(node)
             out = leaf(out.memory, node.shape, strides, 0, node.dtype)  # type: ignore[arg-type]
-            launch = strided_launch(state, node, out)
+            launch = strided_launch(cache, node, out)
         return out, [launch]
-    launch = flat_launch(state, node, target) if target.contiguous else None
-    return target, [launch or strided_launch(state, node, target)]
+    launch = flat_launch(cache, node, target) if target.contiguous else None
+    return target, [launch or strided_launch(cache, node, target)]
 
 
 def _new(allocate: Allocate, node: Node) -> Node:
@@ -312,7 +312,7 @@ def _result_strides(node: Node) -> tuple[int, ...]:
     return k_order_strides(views, node.shape)
 
 
-def _settle(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:
+def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:
     """Compute what must be memory before `root` can be one pass; give the reduction it fuses."""
     order = pending_below(root)
     epilogue = find_epilogue(root)
@@ -321,7 +321,7 @@ def _settle(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:
     return find_epilogue(root) if changed else epilogue
 
 
-def settle(*roots: Node, consumer: Node | None = None) -> None:
+def materialize_shared(*roots: Node, consumer: Node | None = None) -> None:
     """Compute what must be memory before the roots can be computed while they are read.
 
     That is: reductions, selections by a mask, and what others than `consumer` and the roots' own graphs

@@ -101,7 +101,7 @@ def polyval(p: Any, x: Any) -> Any:
         value = applied(np.add, applied(np.multiply, value, array._node), each)
         if value.cost > build.COST_LIMIT:
             evaluate(value)
-    found: DeviceArray = creation.zeros_like(array) if value is start else ufunc_calls.settled(value)
+    found: DeviceArray = creation.zeros_like(array) if value is start else ufunc_calls.evaluate_if_eager(value)
     return found
 
 

@@ -9,7 +9,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core.creation import asarray
 from clarray._core.device_array import DeviceArray
-from clarray._core.views import read_only, view_of, window
+from clarray._core.views import make_view, read_only, view_of
 from clarray._engine.expr.overlap import extent
 from clarray._engine.expr.view import View, as_shape
 
@@ -53,7 +53,7 @@ def as_strided(
         raise ValueError("mismatch in length of strides and shape")
     view = View(new, steps, old.offset)
     _check_inside(array, view)
-    made = window(array, view)
+    made = make_view(array, view)
     return made if writeable else read_only(made)
 
 
@@ -118,5 +118,5 @@ def sliding_window_view(
         left[at] -= extent_ - 1
     view = view_of(array)
     steps = view.strides + tuple(view.strides[at] for at in axes)
-    made = window(array, View((*left, *windows), steps, view.offset))
+    made = make_view(array, View((*left, *windows), steps, view.offset))
     return made if writeable else read_only(made)

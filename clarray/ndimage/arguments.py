@@ -13,7 +13,7 @@ from clarray._core import callers, ufunc_calls
 from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.host_data import device_dtype
 from clarray._engine.algorithms.stencil.launch import Window, stencil
-from clarray._engine.algorithms.stencil.launch_separable import stencil_lines
+from clarray._engine.algorithms.stencil.launch_separable import separable_stencil
 from clarray._engine.expr.node import Node
 
 _ALIASES = {
@@ -161,7 +161,7 @@ def _next(node: Node, passes: Sequence[Pass], dtype: np.dtype) -> tuple[Node, in
                 next((p.modes[a] for p in some if p.window.axis == a), "nearest") for a in range(len(node.shape))
             )
             windows = tuple(p.window for p in some)
-            found = stencil_lines(node, windows, modes, first.cval, first.dtype, dtype)
+            found = separable_stencil(node, windows, modes, first.cval, first.dtype, dtype)
             if found is not None:
                 return found, len(some)
     return stencil(node, first.window, first.modes, first.cval, first.dtype, dtype), 1

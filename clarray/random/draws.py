@@ -110,7 +110,7 @@ class Draw:
     def result(self, array: DeviceArray) -> DeviceArray:
         """What the method returns: the array, or the one given as ``out`` after it took the values."""
         if self._out is None:
-            made: DeviceArray = ufunc_calls.settled(array._node)
+            made: DeviceArray = ufunc_calls.evaluate_if_eager(array._node)
             return made
         ufunc_calls.assign(self._out, array._node)
         return self._out

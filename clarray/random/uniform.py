@@ -209,5 +209,5 @@ def _moved(drawn: Node, start: int | DeviceArray, dtype: np.dtype) -> DeviceArra
         start %= 2 ** (8 * wide.itemsize)
     if not isinstance(start, int) or start:
         moved = moved + start
-    made: DeviceArray = ufunc_calls.settled(ufunc_calls.cast(moved._node, dtype))
+    made: DeviceArray = ufunc_calls.evaluate_if_eager(ufunc_calls.cast(moved._node, dtype))
     return made

@@ -9,13 +9,13 @@
 ## side by side. Where the value is the position itself, what goes there is the position in the tile.
 ##
 ## once   Every element is read once: a tile learns what the tiles before it keep by looking back at what they
-##        have told, its own count (1) or that of all tiles up to it (2):
+##        have published, its own count (1) or that of all tiles up to it (2):
 ##
 ##          tile      t-4    t-3    t-2    t-1    t
-##          told      2: 90  1: 7   1: 9   1: 5   looks back until it sees a 2: 90 + 7 + 9 + 5 before it
+##          published 2: 90  1: 7   1: 9   1: 5   looks back until it sees a 2: 90 + 7 + 9 + 5 before it
 ##
 ##        A warp looks at 32 x `window` tiles at once: how fast the counts travel is what bounds the speed. A
-##        word that was told in another launch is of another `epoch`, and counts as not told. Groups start in
+##        word that was published in another launch is of another `epoch`, and counts as not published. Groups start in
 ##        the order of their numbers, or take a ticket. One that has looked `spins` times in vain gives up (3),
 ##        all after it do so too, and the host goes another way.
 ##
@@ -183,17 +183,17 @@ HELPER ulong device_read(volatile __global const ulong *p) { return *p; }
 HELPER void device_write(volatile __global ulong *p, const ulong v) { *p = v; }
 % endif
 % if once:
-## What was told in this launch: 0 where nothing was.
+## What was published in this launch: 0 where nothing was.
 HELPER ulong heard(const ulong word, const ulong epoch) { return (word >> ${64 - epoch_bits}) == epoch ? word & ${hex((1 << (64 - epoch_bits)) - 1)}UL : 0; }
-HELPER ulong told_as(const ulong count, const ulong kind, const ulong epoch) { return epoch << ${64 - epoch_bits} | count << 2 | kind; }
+HELPER ulong published_as(const ulong count, const ulong kind, const ulong epoch) { return epoch << ${64 - epoch_bits} | count << 2 | kind; }
 ATTR __kernel __attribute__((reqd_work_group_size(${W}, 1, 1)))
-void compact_once(${', '.join(params)}, const long total, const long tiles, const ulong epoch, __global ulong *told, __global ${out.storage} *restrict yp) {
+void compact_once(${', '.join(params)}, const long total, const long tiles, const ulong epoch, __global ulong *published, __global ${out.storage} *restrict yp) {
   ${start()}
   ${rooms()}
   __local ulong base_of_tile[2];
 % if policy.ticket:
   __local uint ticket;
-  if (item == 0) ticket = atomic_inc((volatile __global uint *)told);
+  if (item == 0) ticket = atomic_inc((volatile __global uint *)published);
   barrier(CLK_LOCAL_MEM_FENCE);
   const long tile = ticket;
 % else:
@@ -201,8 +201,8 @@ void compact_once(${', '.join(params)}, const long total, const long tiles, cons
 % endif
   const ${I} first = (${I})tile * ${T};
   ${ranks()}
-  __global ulong *words = told + 4;
-  if (item == 0) device_write(words + tile, told_as(kept, 1, epoch));
+  __global ulong *words = published + 4;
+  if (item == 0) device_write(words + tile, published_as(kept, 1, epoch));
   ${collect()}
 % if ptx:
   if (item < 32) {
@@ -245,9 +245,9 @@ void compact_once(${', '.join(params)}, const long total, const long tiles, cons
     }
 % endif
     if (item == 0) {
-      device_write(words + tile, failed ? told_as(0, 3, epoch) : told_as(earlier + kept, 2, epoch));
-      if (failed) told[2] = 1;
-      if (tile + 1 == tiles) told[1] = earlier + kept;
+      device_write(words + tile, failed ? published_as(0, 3, epoch) : published_as(earlier + kept, 2, epoch));
+      if (failed) published[2] = 1;
+      if (tile + 1 == tiles) published[1] = earlier + kept;
       base_of_tile[0] = earlier;
       base_of_tile[1] = failed;
     }

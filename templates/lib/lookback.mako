@@ -58,9 +58,9 @@ HELPER int await(__global const ulong *p, const int step, uint *w, const uint ep
   return there;
 }
 ## The number of a work-group in the order in which they start; the last one sets the counter back.
-HELPER uint next_ticket(__global ulong *chain, const uint last) {
-  const uint ticket = atomic_inc((volatile __global uint *)chain);
-  if (ticket == last) atomic_xchg((volatile __global uint *)chain, 0u);
+HELPER uint next_ticket(__global ulong *tile_state, const uint last) {
+  const uint ticket = atomic_inc((volatile __global uint *)tile_state);
+  if (ticket == last) atomic_xchg((volatile __global uint *)tile_state, 0u);
   return ticket;
 }
 </%def>

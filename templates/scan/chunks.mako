@@ -95,16 +95,16 @@ ${load_partial('j', 'rest')}
 % endif
 </%def>
 ## Tiles that stay in the cache: a work-item takes one after the other, as they come. It sums its tile up, adds that to
-## what the tile before has told, tells it in turn, and reads the tile once more. Where nobody tells, it sums up all
+## what the tile before has published, publishes it in turn, and reads the tile once more. Where nobody tells, it sums up all
 ## tiles before its own, with the same bits.
 <%def name="single()">
-${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const long tiles', 'const long region'])}
+${head('scan_lookback', ['__global ulong *tile_state', 'const uint epoch', 'const long tiles', 'const long region'])}
   const uint asked = (uint)units + (uint)get_num_groups(0) - 1;
-  for (uint ticket = next_ticket(chain, asked); ticket < (uint)units; ticket = next_ticket(chain, asked)) {
+  for (uint ticket = next_ticket(tile_state, asked); ticket < (uint)units; ticket = next_ticket(tile_state, asked)) {
     const ${I} line = ticket / tiles, tile = ticket - line * tiles;
     ${I} row = line;
     const ${I} first = tile * ${policy.tile}, last = min((${I})n, (${I})(first + ${policy.tile}));
-    __global ulong *told = chain + 2 + line * region;
+    __global ulong *published = tile_state + 2 + line * region;
 ${bases()}
 ${lines.move(I, names, 'k', 'row', rank)}
     state_t whole = state_identity(), c = state_identity();
@@ -113,7 +113,7 @@ ${walk('whole', 'first', 'last', False)}
     }
     if (tile > 0) {
       words_t r_;
-      if (await(told + (tile - 1) * WORDS, 1, r_.w, epoch, chain + 1)) c = unpacked(r_);
+      if (await(published + (tile - 1) * WORDS, 1, r_.w, epoch, tile_state + 1)) c = unpacked(r_);
       else
         for (${I} before = 0; before < first; before += ${policy.tile}) {
           state_t s = state_identity();
@@ -121,7 +121,7 @@ ${walk('s', 'before', f'(before + {policy.tile})', False)}
           c = combine(c, s);
         }
     }
-    { words_t r_ = packed(combine(c, whole)); publish(told + tile * WORDS, r_.w, WORDS, epoch); }
+    { words_t r_ = packed(combine(c, whole)); publish(published + tile * WORDS, r_.w, WORDS, epoch); }
 ${walk('c', 'first', 'last', True)}
   }
 }

@@ -4,7 +4,7 @@
 ##   row 0     x x x x x x               scan_reduce    the same without results: q[part * lines + line]
 ##   row 1     x x x x x x               scan_carry     those states become the states before their parts
 ##   ...                                 scan_lookback  one launch: a work-group takes a tile, `down` work-items
-##                                       down by R rows each; what is before comes from the tile above, told by it
+##                                       down by R rows each; what is before comes from the tile above, published by it
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="lines" file="/lib/lines.mako"/>
 <%namespace name="scans" file="/lib/scans.mako"/>
@@ -109,11 +109,11 @@ void scan_carry(${', '.join(states)}, const long lines, const long parts) {
 </%def>
 ## A tile's words: word k of all its lines, one beside the other.
 <%def name="single()">
-${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const long tiles', 'const long region'])}
+${head('scan_lookback', ['__global ulong *tile_state', 'const uint epoch', 'const long tiles', 'const long region'])}
   __local state_t above_[${WG}];
   __local state_t carry_[${across}];
   __local uint ticket_;
-  if (t == 0) ticket_ = ${'next_ticket(chain, (uint)units - 1)' if policy.tickets else 'get_group_id(0)'};
+  if (t == 0) ticket_ = ${'next_ticket(tile_state, (uint)units - 1)' if policy.tickets else 'get_group_id(0)'};
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint strips = (uint)(k0 + ${across - 1}) / ${across};
   ${I} row = ticket_ / (strips * (uint)tiles);
@@ -123,7 +123,7 @@ ${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const lon
   const ${I} column = (${I})strip * ${across} + x, top = (${I})tile * ${down * R} + (${I})y * ${R};
   const int inside = column < k0;
   const ${I} count = inside ? (${I})(n - top) : 0;
-  __global ulong *told = chain + 2 + ((ulong)row * strips + strip) * tiles * ${across} * WORDS + x;
+  __global ulong *published = tile_state + 2 + ((ulong)row * strips + strip) * tiles * ${across} * WORDS + x;
 ${bases('column', 'top')}
   inner_t v[${R}];
 % for s in everyone:
@@ -157,8 +157,8 @@ ${load_row(0, r)}
     words_t r_;
     int ok = 1;
     if (tile > 0) {
-      __global const ulong *p = told + (ulong)(tile - 1) * ${across} * WORDS;
-      ok = await(p, ${across}, r_.w, epoch, chain + 1);
+      __global const ulong *p = published + (ulong)(tile - 1) * ${across} * WORDS;
+      ok = await(p, ${across}, r_.w, epoch, tile_state + 1);
       if (ok) c = unpacked(r_);
       else if (inside) {
         ## Everything above the tile once more.
@@ -172,7 +172,7 @@ ${load_row(0, r)}
     }
     carry_[x] = c;
     r_ = packed(combine(c, combine(b, mine)));
-    for (int k = 0; k < WORDS; ++k) publish(told + ((ulong)tile * WORDS + k) * ${across}, r_.w + k, 1, epoch);
+    for (int k = 0; k < WORDS; ++k) publish(published + ((ulong)tile * WORDS + k) * ${across}, r_.w + k, 1, epoch);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   b = combine(carry_[x], b);

@@ -1,4 +1,4 @@
-## Scan, the sequential twin: one work-item goes along each line, COMBINE after every LOAD, a STORE of every state.
+## Scan, the sequential reference: one work-item goes along each line, COMBINE after every LOAD, a STORE of every state.
 ##
 ##            i = 0   1   2  ...  n-1
 ##   line 0:  x0  x0.x1  (x0.x1).x2 ...        `block` lines side by side, row by row, where they lie

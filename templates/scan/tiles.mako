@@ -11,11 +11,11 @@
 ## scan_finish    a work-group takes the tiles of a part of a line one after the other and carries a state
 ## scan_reduce    the same without results: the state of the part, q[part * lines + line]
 ## scan_carry     those states become the states before their parts, a work-group per line
-## scan_lookback  one launch: each tile is a work-group's, which looks at what others have told
+## scan_lookback  one launch: each tile is a work-group's, which looks at what others have published
 ##
-##   tiles     | 0 1 ... S-1 | S ...    |            told: every tile's total
-##   blocks    |      0      |    1     | ...        told by a block's last tile: its sum
-##   sections  |             0               | ...   told by a section's last tile: all up to there
+##   tiles     | 0 1 ... S-1 | S ...    |            published: every tile's total
+##   blocks    |      0      |    1     | ...        published by a block's last tile: its sum
+##   sections  |             0               | ...   published by a section's last tile: all up to there
 ##
 ##   before a tile:  section, blocks  | tiles of R-2 blocks | tiles of its own block |
 ##
@@ -276,16 +276,16 @@ void scan_carry(${', '.join(states)}, const long lines, const long parts) {
 ## Wait for a state, and note it where nobody tells it.
 <%def name="receive(place)">
         words_t r_;
-        there = await(${place}, 1, r_.w, epoch, chain + 1);
+        there = await(${place}, 1, r_.w, epoch, tile_state + 1);
         if (there) x = unpacked(r_);
         else atomic_or(&late, 1);
 </%def>
-<%def name="told(place, what)">
+<%def name="publish_at(place, what)">
 { words_t r_ = packed(${what}); publish(${place}, r_.w, WORDS, epoch); }
 </%def>
 ## c: what is before tile `number`. Each work-item waits for one state, earlier ones for earlier ones.
 <%def name="look_back()">
-    if (t == ${WG - 1}) ${told('totals + number * WORDS', 'all')}
+    if (t == ${WG - 1}) ${publish_at('totals + number * WORDS', 'all')}
     ${lookback.pause(policy, 'number')}
     state_t c = state_identity();
     {
@@ -310,7 +310,7 @@ ${receive('totals + at * WORDS')}
       { const state_t u = up(x, ${d}); if (lane >= ${d}) x = combine(u, x); }
 % endfor
       if (lane == ${wave - 1}) parked_[w] = x;
-      if (w == ${waves - 1} && number % ${S} == ${S - 1} && wave_all(there) && lane == ${wave - 1}) ${told('blocks + block * WORDS', 'combine(x, all)')}
+      if (w == ${waves - 1} && number % ${S} == ${S - 1} && wave_all(there) && lane == ${wave - 1}) ${publish_at('blocks + block * WORDS', 'combine(x, all)')}
 % else:
       parked_[t] = x;
 % endif
@@ -320,7 +320,7 @@ ${receive('totals + at * WORDS')}
     if (t == ${WG - 1} && number % ${S} == ${S - 1} && !late) {
       state_t x = parked_[${WG - S}];
       for (int i = ${WG - S + 1}; i < ${WG}; ++i) x = combine(x, parked_[i]);
-      ${told('blocks + number / %d * WORDS' % S, 'combine(x, all)')}
+      ${publish_at('blocks + number / %d * WORDS' % S, 'combine(x, all)')}
     }
 % endif
     for (int i = 0; i < ${parked}; ++i) c = combine(c, parked_[i]);
@@ -358,17 +358,17 @@ ${receive('totals + at * WORDS')}
 </%def>
 ## A work-group per tile, in the order in which the groups start.
 <%def name="single()">
-${head('scan_lookback', ['__global ulong *chain', 'const uint epoch', 'const long tiles', 'const long region'])}
+${head('scan_lookback', ['__global ulong *tile_state', 'const uint epoch', 'const long tiles', 'const long region'])}
   __local state_t parked_[${parked}];
   __local uint ticket_;
   __local int late;
   if (t == 0) {
-    ticket_ = ${'next_ticket(chain, (uint)units - 1)' if policy.tickets else 'get_group_id(0)'};
+    ticket_ = ${'next_ticket(tile_state, (uint)units - 1)' if policy.tickets else 'get_group_id(0)'};
     late = 0;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   const uint line = ticket_ / (uint)tiles, number = ticket_ - line * (uint)tiles;
-  __global ulong *totals = chain + 2 + line * region;
+  __global ulong *totals = tile_state + 2 + line * region;
   __global ulong *blocks = totals + tiles * WORDS, *sections = blocks + (tiles / ${S} + 1) * WORDS;
   ${I} row = line;
   const ${I} j0 = (${I})number * ${tile}, last = n;
@@ -378,7 +378,7 @@ ${load_tile()}
 ${scan_tile()}
 ${look_back()}
 ${read_again()}
-  if (t == 0 && number % ${S * S} == ${S * S - 1}) ${told('sections + (number / %d + 1) * WORDS' % (S * S), 'combine(c, all)')}
+  if (t == 0 && number % ${S * S} == ${S * S - 1}) ${publish_at('sections + (number / %d + 1) * WORDS' % (S * S), 'combine(c, all)')}
 ${store_tile()}
 }
 </%def>

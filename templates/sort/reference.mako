@@ -1,4 +1,4 @@
-## Radix sort, the sequential twin: one work-item orders a line's positions, a byte of the keys at a time.
+## Radix sort, the sequential reference: one work-item orders a line's positions, a byte of the keys at a time.
 ##
 ##   positions    0  1  2  3  4          count how often each byte occurs: starts of 256 runs
 ##   bytes        7  3  7  0  3     ->   move the positions to their runs, in the order in which they stand

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.evaluate import state_of
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
 from clarray._engine.tuning.rows import ROWS
 
@@ -84,15 +84,15 @@ def host(dtype: str) -> np.ndarray:
 @contextmanager
 def policy_in_force(name: str) -> Iterator[None]:
     """Plan as the row `name` says: kernels of every device's shape run on any device."""
-    state = state_of(current_device())
-    before = state.policies
-    state.policies = before if name == "own" else ROWS[name]
-    state.prepared.clear()
+    cache = kernel_cache_of(current_device())
+    before = cache.policies
+    cache.policies = before if name == "own" else ROWS[name]
+    cache.prepared.clear()
     try:
         yield
     finally:
-        state.policies = before
-        state.prepared.clear()
+        cache.policies = before
+        cache.prepared.clear()
 
 
 @pytest.fixture(params=["own", "tiny-cpu", "tiny-gpu"])

@@ -18,7 +18,7 @@ from unittest.mock import patch
 import numpy as np
 
 import clarray
-from clarray._engine.evaluate import state_of
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
 from clarray._engine.tuning.rows import ROWS
 
@@ -284,11 +284,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)} (default: all)")
     asked = parser.parse_args()
-    state = state_of(current_device())
+    cache = kernel_cache_of(current_device())
     wrong: list[str] = []
     for name in POLICIES:
-        state.policies = ROWS[name]
-        state.prepared.clear()
+        cache.policies = ROWS[name]
+        cache.prepared.clear()
         for body in [CASES[n] for n in asked.cases] or CASES.values():
             print(f"{name} {body.__name__}", flush=True)
             wrong += check(body)

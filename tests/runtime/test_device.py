@@ -1,4 +1,4 @@
-"""A kernel's way through the runtime: compile, launch on either lane, read back."""
+"""A kernel's way through the runtime: compile, launch on either queue, read back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_kernel_runs(scale: Any, inline: bool) -> None:
         np.testing.assert_array_equal(scale(X, by, inline), np.float32(by) * X)
 
 
-def test_lanes_keep_their_order(device: Device, scale: Any) -> None:
+def test_queues_keep_their_order(device: Device, scale: Any) -> None:
     memory = device.allocate(4)
     device.fill_zero(memory)
     count = device.program(scale.kernel._program.source, {}).kernel("count")

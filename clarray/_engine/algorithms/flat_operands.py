@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from clarray._engine.codegen.expression import distinct
-from clarray._engine.evaluate import evaluate, settle, write
+from clarray._engine.evaluate import evaluate, materialize_shared, write
 from clarray._engine.expr.layout import Shape, access, aligned, collapse
 from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import ALIGNMENT
 from clarray._engine.launch.kernel_cache import device_of
 
 
-class Line(NamedTuple):
+class FlatOperands(NamedTuple):
     """A value as one loop over its distinct inputs.
 
     Parameters
@@ -44,7 +44,7 @@ class Line(NamedTuple):
     furthest: int
 
 
-def line_of(value: Node, ordered: bool) -> Line:
+def flat_operands_of(value: Node, ordered: bool) -> FlatOperands:
     """Make a value one loop: as it is, computed while it is read, or else by way of a copy.
 
     Parameters
@@ -52,7 +52,7 @@ def line_of(value: Node, ordered: bool) -> Line:
     ordered : bool
         Whether the loop must go through the elements in C order.
     """
-    settle(value)
+    materialize_shared(value)
     found = _line(value, ordered)
     if found is not None:
         return found
@@ -69,7 +69,7 @@ def line_of(value: Node, ordered: bool) -> Line:
     return found
 
 
-def _line(value: Node, ordered: bool) -> Line | None:
+def _line(value: Node, ordered: bool) -> FlatOperands | None:
     pattern, nodes = distinct(value.inputs or (value,))
     placed = [n for n in nodes if n.op is not CONST]
     strides = [aligned(n.shape, n.strides, len(value.shape)) for n in placed]
@@ -82,7 +82,7 @@ def _line(value: Node, ordered: bool) -> Line | None:
             step *= extent
         strides.insert(0, tuple(reversed(out)))
     if not strides:
-        return Line(value, pattern, nodes, ("const",) * len(nodes), (), (), True, value.size)
+        return FlatOperands(value, pattern, nodes, ("const",) * len(nodes), (), (), True, value.size)
     space = collapse(value.shape, tuple(strides))
     if len(space.shape) > 1 or (ordered and space.offsets[0]):
         return None
@@ -90,7 +90,7 @@ def _line(value: Node, ordered: bool) -> Line | None:
     steps = [s[0] if s else 0 for s in space.strides[first:]]
     kinds = {id(n): "index" if n.op is INDEX else access(s) for n, s in zip(placed, steps, strict=True)}
     accesses = tuple("const" if n.op is CONST else kinds[id(n)] for n in nodes)
-    return Line(
+    return FlatOperands(
         value, pattern, nodes, accesses,
         tuple(s for n, s in zip(placed, steps, strict=True) if kinds[id(n)] in ("strided", "index")),
         space.offsets[first:],

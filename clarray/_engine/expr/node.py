@@ -131,7 +131,7 @@ class Node:
         return f"<Node {what} {self.dtype} {shape}>"
 
     def become_leaf(self, memory: Memory, offset: int, strides: Shape, contiguous: bool) -> None:
-        """Turn a node that nothing was grown from into memory; see `build.settle` for others."""
+        """Turn a node that nothing was grown from into memory; `build.pass_on` sees to others."""
         self.offset = offset
         self.strides = strides
         self.contiguous = contiguous

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from clarray._engine.codegen.render import Source
 from clarray._engine.expr.node import CONST, Node
-from clarray._engine.launch.tuned_files import kept_of
+from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices
 from clarray._engine.tuning import Policies, select
 
@@ -33,13 +33,13 @@ class Launch(NamedTuple):
         self.kernel.launch(self.groups, self.local, self.args, self.inline, self.nbytes)
 
 
-class DeviceState:
+class KernelCache:
     """Policies of a device, and everything prepared for it, by structure."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
         self.capabilities = device.capabilities
-        self.policies: Policies = select(self.capabilities, kept_of(device))
+        self.policies: Policies = select(self.capabilities, tuned_of(device))
         self.units = self.capabilities.compute_units
         self.prepared: dict[Any, Any] = {}
 
@@ -73,14 +73,14 @@ class DeviceState:
         return value
 
 
-_states: dict[Device, DeviceState] = {}
+_states: dict[Device, KernelCache] = {}
 
 
-def state_of(device: Device) -> DeviceState:
+def kernel_cache_of(device: Device) -> KernelCache:
     """The state of a device; made at its first use."""
     found = _states.get(device)
     if found is None:
-        found = _states[device] = DeviceState(device)
+        found = _states[device] = KernelCache(device)
     return found
 
 

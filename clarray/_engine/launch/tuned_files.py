@@ -6,9 +6,9 @@ from pathlib import Path
 
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.cache import DiskCache, cache_folder, key_of
-from clarray._engine.tuning.tuned import Kept
+from clarray._engine.tuning.tuned import Tuned
 
-__all__ = ["forget", "kept_of", "keep", "place_of"]
+__all__ = ["forget", "tuned_of", "keep", "place_of"]
 
 
 def _cache() -> DiskCache:
@@ -24,15 +24,15 @@ def place_of(device: Device) -> Path:
     return _cache().folder / _key(device)
 
 
-def kept_of(device: Device) -> Kept | None:
+def tuned_of(device: Device) -> Tuned | None:
     """What tuning found on a device; None where it has not run, or its file cannot be used."""
-    return Kept.from_json(_cache().load_json(_key(device)), device.identity)
+    return Tuned.from_json(_cache().load_json(_key(device)), device.identity)
 
 
-def keep(device: Device, kept: Kept) -> bool:
+def keep(device: Device, kept: Tuned) -> bool:
     """Store a result; whether it is there afterwards."""
     _cache().store_json(_key(device), kept.to_json())
-    return kept_of(device) == kept
+    return tuned_of(device) == kept
 
 
 def forget(device: Device) -> None:

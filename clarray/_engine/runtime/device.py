@@ -1,13 +1,13 @@
 r"""A usable device: its queues, its memory, its programs, and copies to and from host arrays.
 
-    Device -+- main lane ------ queue of the device, all cores      launches return at once
-            +- inline lane ---- queue of PoCL's `basic` device      launches run in the caller
+    Device -+- main queue ------ of the device, all cores            launches return at once
+            +- inline queue ---- of PoCL's `basic` device            launches run in the caller
             +- pool of memory
             +- programs by source
             +- lock
 
-Both lanes share one context, so memory belongs to both. Work on the inline lane has finished when
-its call returns; before it starts, the main lane is finished. So there is only ever one order.
+Both queues share one context, so memory belongs to both. Work on the inline queue has finished when
+its call returns; before it starts, the main queue is finished. So there is only ever one order.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _REMEMBERED = 12  # launches
 _SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main", "pool", "copier", "_sign"}
 
 
-class Lane(NamedTuple):
+class Queue(NamedTuple):
     """One way to run kernels: an OpenCL device and its queue."""
 
     name: str
     device: cl.Device
-    queue: cl.CommandQueue
+    commands: cl.CommandQueue
 
 
 class Device:
@@ -74,7 +74,7 @@ class Device:
     lock : threading.RLock
         Held around planning and launching: kernels' arguments are shared state.
     pending : bool
-        The main lane may have unfinished work.
+        The main queue may have unfinished work.
     closed : bool
         It can no longer be used, and every use raises: it is lost, was reset, or was inherited through a fork.
     recent : deque
@@ -89,8 +89,8 @@ class Device:
     capabilities: Capabilities
     compiled: Compiled
     context: cl.Context
-    main: Lane
-    inline: Lane | None
+    main: Queue
+    inline: Queue | None
     pool: Pool
     copier: transfer.Copier
     _sign: cl.Buffer  # written to see whether the device still works
@@ -119,7 +119,7 @@ class Device:
         self._given_context = context
         self._programs: dict[str, Program] = {}
         self._kept_forever: list[Any] = []
-        self._dropped: list[Any] = []  # until the main lane has finished
+        self._dropped: list[Any] = []  # until the main queue has finished
         self.program_cache = DiskCache(cache_folder() / "programs")
         Device.alive.add(self)
 
@@ -139,11 +139,11 @@ class Device:
         what = describe(self.cl_device, compiled)
         self.context = context
         self.compiled = compiled
-        self.main = Lane("main", self.cl_device, cl.CommandQueue(context, self.cl_device))
+        self.main = Queue("main", self.cl_device, cl.CommandQueue(context, self.cl_device))
         self.inline = None
         if self._cl_inline is not None:
             queue = cl.CommandQueue(context, self._cl_inline)
-            self.inline = Lane("inline", self._cl_inline, queue)
+            self.inline = Queue("inline", self._cl_inline, queue)
         self.pool = Pool(self, what.host_memory, what.global_bytes, what.max_alloc_bytes)
         self.copier = transfer.copier(self, what.host_memory)
         copied = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
@@ -321,10 +321,10 @@ class Device:
                 profiling.record("synchronize", "wait", 0, time.perf_counter() - start)
 
     def finish(self) -> None:
-        """Wait for the main lane, uncounted by a profile. For the runtime: the lock is held."""
+        """Wait for the main queue, uncounted by a profile. For the runtime: the lock is held."""
         if self.pending:
             try:
-                self.main.queue.finish()
+                self.main.commands.finish()
             except cl.Error as error:
                 self.check_alive(error)
                 raise
@@ -368,8 +368,8 @@ class Device:
 
     def _answers(self) -> bool:
         try:
-            cl.enqueue_copy(self.main.queue, self._sign, np.zeros(1, np.uint8))
-            self.main.queue.finish()
+            cl.enqueue_copy(self.main.commands, self._sign, np.zeros(1, np.uint8))
+            self.main.commands.finish()
         except cl.Error as error:
             return bool(error.code == cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
         return True

@@ -255,8 +255,8 @@ def _rests(device: Device, deadline: float) -> bool:
     """Whether a device has done in time what was launched on it; only PoCL's is waited for, which works in threads."""
     if not (device.pending and device.is_pocl):
         return True
-    mark = cl.enqueue_marker(device.main.queue)
-    device.main.queue.flush()
+    mark = cl.enqueue_marker(device.main.commands)
+    device.main.commands.flush()
     while mark.command_execution_status > cl.command_execution_status.COMPLETE:
         if time.monotonic() > deadline:
             return False

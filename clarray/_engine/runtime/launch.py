@@ -14,7 +14,7 @@ from clarray._engine.runtime.errors import different_devices
 from clarray._engine.runtime.profiling import record, state
 
 if TYPE_CHECKING:
-    from clarray._engine.runtime.device import Device, Lane
+    from clarray._engine.runtime.device import Device, Queue
     from clarray._engine.runtime.programs import Program
 
 _enqueue = cl.enqueue_nd_range_kernel
@@ -27,15 +27,15 @@ _LAUNCHES_BEFORE_SAVING = 3
 
 
 class Bound:
-    """A kernel compiled for one lane, and the local sizes that need no more attention."""
+    """A kernel compiled for one queue, and the local sizes that need no more attention."""
 
-    __slots__ = ("kernel", "set_args", "queue", "lane", "seen", "launches", "stored")
+    __slots__ = ("kernel", "set_args", "commands", "queue", "seen", "launches", "stored")
 
-    def __init__(self, kernel: cl.Kernel, lane: Lane, stored: bool) -> None:
+    def __init__(self, kernel: cl.Kernel, queue: Queue, stored: bool) -> None:
         self.kernel = kernel
         self.set_args = kernel.set_args
-        self.queue = lane.queue
-        self.lane = lane
+        self.commands = queue.commands
+        self.queue = queue
         self.seen: set[tuple[int, ...]] = set()
         self.launches: dict[tuple[int, ...], int] = {}
         self.stored = stored  # its program was made from what is kept on disk
@@ -112,7 +112,7 @@ class Kernel:
                     return
                 bound.set_args(*args)
                 try:
-                    _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
+                    _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
                 except cl.Error as error:
                     self._launch_again(bound, groups, local, error)
             except cl.Error as error:
@@ -147,19 +147,19 @@ class Kernel:
         if first and device.is_pocl:
             pocl_folder.require()
         untried = first and bound.stored
-        with self._program.on_trial(bound.lane) if untried else nullcontext():
+        with self._program.on_trial(bound.queue) if untried else nullcontext():
             try:
-                _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
+                _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
             except cl.Error as error:
                 self._launch_again(bound, groups, local, error)
             if untried and device.capabilities.host_memory:
-                bound.queue.finish()  # a crash of the process is this launch's
+                bound.commands.finish()  # a crash of the process is this launch's
         if recorded:
-            bound.queue.finish()
+            bound.commands.finish()
             record("launch", self.name, nbytes, time.perf_counter() - start)
         if local not in bound.seen:
             self._count(bound, local)
-        if bound.lane is device.inline:
+        if bound.queue is device.inline:
             device.pending = False
 
     def _count(self, bound: Bound, local: tuple[int, ...]) -> None:
@@ -168,22 +168,22 @@ class Kernel:
         if not self._device.is_pocl:
             bound.seen.add(local)
         elif launches == 1:
-            bound.queue.finish()
+            bound.commands.finish()
             pocl.after_first_launch(self.name)
-            self._program.save_at_exit(bound.lane)
+            self._program.save_at_exit(bound.queue)
         elif launches == _LAUNCHES_BEFORE_SAVING:
             bound.seen.add(local)
-            bound.queue.finish()
-            self._program.save(bound.lane)
+            bound.commands.finish()
+            self._program.save(bound.queue)
 
     def _bind(self, inline: bool) -> Bound:
-        """Give the kernel of one lane, compiled now if this is its first use."""
+        """Give the kernel of one queue, compiled now if this is its first use."""
         bound = self._inline if inline else self._main
         if bound is None:
             self._device.check_open()
-            lane = self._device.inline if inline else self._device.main
-            assert lane is not None
-            bound = self._program.bind(self.name, lane)
+            queue = self._device.inline if inline else self._device.main
+            assert queue is not None
+            bound = self._program.bind(self.name, queue)
             if inline:
                 self._inline = bound
             else:
@@ -200,7 +200,7 @@ class Kernel:
             ) from error
         device.pool.empty()
         try:
-            _enqueue(bound.queue, bound.kernel, groups, local, None, None, True)
+            _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
         except cl.MemoryError as again:
             device.check_alive(again)
             raise device.pool.exhausted() from error

@@ -216,9 +216,9 @@ def adopt(device: Device, buffer: cl.Buffer) -> Memory:
     if device.capabilities.host_memory:  # mapping tells where the bytes are; they stay there
         both = cl.map_flags.READ | cl.map_flags.WRITE
         shape = (buffer.size,)
-        mapped, _ = cl.enqueue_map_buffer(device.main.queue, buffer, both, 0, shape, np.dtype(np.uint8))
+        mapped, _ = cl.enqueue_map_buffer(device.main.commands, buffer, both, 0, shape, np.dtype(np.uint8))
         host = np.asarray(_Extent(mapped.ctypes.data, buffer.size, buffer))
-        mapped.base.release(device.main.queue)
+        mapped.base.release(device.main.commands)
     ours = own(device, cl.Buffer.from_int_ptr(buffer.int_ptr, True))
     return _foreign(device, ours, buffer.size, host, True, buffer)
 

@@ -2,7 +2,7 @@
 
     source -> Program -> Kernel -> launch
                 |
-                +-- per lane: disk cache, else the other lane's binary, else the compiler
+                +-- per queue: disk cache, else the other queue's binary, else the compiler
 
 PoCL compiles the work-group function at the first launch, not at the build, so its binaries are
 saved after launches: a new process then compiles nothing at all. Other runtimes' are saved at once.
@@ -29,7 +29,7 @@ from clarray._engine.runtime.quiet import quiet_build
 from clarray._engine.runtime.trials import trials_of
 
 if TYPE_CHECKING:
-    from clarray._engine.runtime.device import Device, Lane
+    from clarray._engine.runtime.device import Device, Queue
 
 ArgType = str  # 'buffer', or the name of a NumPy scalar type
 
@@ -58,7 +58,7 @@ class Program:
         self._built: dict[str, cl.Program] = {}
         self._kernels: dict[str, Kernel] = {}
         self._saved_bytes = 0  # a binary on disk that is as long holds all that this one does
-        self._stored: set[str] = set()  # lanes whose program was made from the binary on disk
+        self._stored: set[str] = set()  # queues whose program was made from the binary on disk
         self._folder: str | None = None
 
     def __repr__(self) -> str:
@@ -78,101 +78,101 @@ class Program:
         for kernel in list(self._kernels.values()):
             kernel.unbind()
 
-    def bind(self, name: str, lane: Lane) -> Bound:
-        """Compile, if need be, and give a kernel of one lane, ready for arguments."""
+    def bind(self, name: str, queue: Queue) -> Bound:
+        """Compile, if need be, and give a kernel of one queue, ready for arguments."""
         keep_in_memory()
-        kernel = cl.Kernel(self._program(lane), name)
+        kernel = cl.Kernel(self._program(queue), name)
         types = self._arg_types[name]
         if kernel.num_args != len(types):
             raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {len(types)}")
         kernel.set_scalar_arg_dtypes([None if t == "buffer" else np.dtype(t) for t in types])
-        return Bound(kernel, lane, lane.name in self._stored)
+        return Bound(kernel, queue, queue.name in self._stored)
 
     @contextlib.contextmanager
-    def on_trial(self, lane: Lane) -> Iterator[None]:
-        """For a block that uses what is stored for a lane and has not been seen to work."""
-        trials, key = trials_of(self._device.program_cache), self._key(lane)
+    def on_trial(self, queue: Queue) -> Iterator[None]:
+        """For a block that uses what is stored for a queue and has not been seen to work."""
+        trials, key = trials_of(self._device.program_cache), self._key(queue)
         trials.begin(key)
         try:
             yield
         finally:
             trials.end(key)
 
-    def save(self, lane: Lane) -> None:
-        """Write one lane's binary to the disk cache, unless what is there holds as much."""
-        _unsaved.pop((self, lane.name), None)
+    def save(self, queue: Queue) -> None:
+        """Write one queue's binary to the disk cache, unless what is there holds as much."""
+        _unsaved.pop((self, queue.name), None)
         with contextlib.suppress(OSError):  # there is no room to make it
             if self._device.is_pocl:
                 pocl_folder.require()
-            binary = binary_of(self._built[lane.name])
+            binary = binary_of(self._built[queue.name])
             if len(binary) > self._saved_bytes and pocl_binary.is_complete(binary):
-                self._device.program_cache.store(self._key(lane), binary)
+                self._device.program_cache.store(self._key(queue), binary)
                 self._saved_bytes = len(binary)
 
-    def save_at_exit(self, lane: Lane) -> None:
+    def save_at_exit(self, queue: Queue) -> None:
         """Save when the process ends, if it has not been done before and time allows."""
-        _unsaved[self, lane.name] = lane
+        _unsaved[self, queue.name] = queue
 
-    def _key(self, lane: Lane) -> str:
+    def _key(self, queue: Queue) -> str:
         shared = bool(self._device.compiled.binary_ids)
-        options = " ".join(build_options(lane.device))
-        return key_of(self._device.identity, "" if shared else lane.name, options, self.source)
+        options = " ".join(build_options(queue.device))
+        return key_of(self._device.identity, "" if shared else queue.name, options, self.source)
 
-    def _program(self, lane: Lane) -> cl.Program:
-        program = self._built.get(lane.name)
+    def _program(self, queue: Queue) -> cl.Program:
+        program = self._built.get(queue.name)
         if program is None:
-            program = self._load(lane) or self._from_other_lane(lane) or self._compile(lane)
-            self._built[lane.name] = program
+            program = self._load(queue) or self._from_other_queue(queue) or self._compile(queue)
+            self._built[queue.name] = program
             if not self._device.is_pocl:
-                self.save(lane)
+                self.save(queue)
         return program
 
-    def _load(self, lane: Lane) -> cl.Program | None:
+    def _load(self, queue: Queue) -> cl.Program | None:
         """Make the program from the binary on disk; None where there is none that works."""
         cache = self._device.program_cache
         trials_of(cache)  # what has crashed a process is dropped by this
-        binary = cache.load(self._key(lane))
+        binary = cache.load(self._key(queue))
         if binary is None:
             return None
-        with self.on_trial(lane):
-            program = self._from_binary(binary, lane)
+        with self.on_trial(queue):
+            program = self._from_binary(binary, queue)
         if program is None:  # sound bytes, and yet the runtime will not have them: it has changed
-            cache.discard(self._key(lane))
+            cache.discard(self._key(queue))
         else:
             self._saved_bytes = len(binary)
-            self._stored.add(lane.name)
+            self._stored.add(queue.name)
         return program
 
-    def _from_other_lane(self, lane: Lane) -> cl.Program | None:
-        """Make the program from what was compiled for the other lane, where that is possible."""
+    def _from_other_queue(self, queue: Queue) -> cl.Program | None:
+        """Make the program from what was compiled for the other queue, where that is possible."""
         if not (self._built and self._device.compiled.binary_ids):
             return None
         (built,) = self._built.values()
-        return self._from_binary(binary_of(built), lane)
+        return self._from_binary(binary_of(built), queue)
 
-    def _from_binary(self, binary: bytes, lane: Lane) -> cl.Program | None:
+    def _from_binary(self, binary: bytes, queue: Queue) -> cl.Program | None:
         device = self._device
         if not pocl_binary.is_complete(binary):
             return None
         if device.compiled.binary_ids:
-            wanted = device.compiled.binary_ids[lane is not device.main]
+            wanted = device.compiled.binary_ids[queue is not device.main]
             binary = pocl_binary.for_device(binary, wanted)
         if device.is_pocl:
             pocl_folder.require()
-            self._folder = self._folder or pocl_folder.new_name()  # one for both lanes, which have the same files
+            self._folder = self._folder or pocl_folder.new_name()  # one for both queues, which have the same files
             binary = pocl_binary.renamed(binary, self._folder) if self._folder else binary
         try:
             with quiet_build():
-                program = cl.Program(device.context, [lane.device], [binary])
-                return program.build(devices=[lane.device])
+                program = cl.Program(device.context, [queue.device], [binary])
+                return program.build(devices=[queue.device])
         except cl.Error:
             return None
 
-    def _compile(self, lane: Lane) -> cl.Program:
+    def _compile(self, queue: Queue) -> cl.Program:
         start = time.perf_counter()
         device = self._device
         try:
-            program = compile_source(device.context, lane.device, self.source, device.compiled.function_attribute)
+            program = compile_source(device.context, queue.device, self.source, device.compiled.function_attribute)
         except RuntimeError as error:
             device.check_alive(error)
             raise
@@ -232,7 +232,7 @@ def binary_of(program: cl.Program) -> bytes:
     return b""
 
 
-_unsaved: dict[tuple[Program, str], Lane] = {}
+_unsaved: dict[tuple[Program, str], Queue] = {}
 
 
 @atexit.register
@@ -240,9 +240,9 @@ def _save_the_rest() -> None:
     """Save what was compiled and launched only once or twice, the newest first."""
     end = time.perf_counter() + _SECONDS_AT_EXIT
     while _unsaved and time.perf_counter() < end:
-        (program, _), lane = _unsaved.popitem()
+        (program, _), queue = _unsaved.popitem()
         if not program._device.lost:
-            program.save(lane)
+            program.save(queue)
 
 
 after_fork_in_child(_unsaved.clear)  # the parent's: it saves them itself

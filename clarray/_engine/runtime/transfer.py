@@ -108,7 +108,7 @@ class StagedCopier:
     def write(self, memory: Memory, at: int, data: np.ndarray) -> None:
         device = self._device
         device.pending = True
-        queue = device.main.queue
+        queue = device.main.commands
         if data.size < _STAGED_WRITE:
             cl.enqueue_copy(queue, memory.buffer, data, dst_offset=at)
             return
@@ -122,7 +122,7 @@ class StagedCopier:
 
     def read(self, memory: Memory, at: int, data: np.ndarray) -> None:
         device = self._device
-        queue = device.main.queue
+        queue = device.main.commands
         if data.size <= _SMALL:
             part = self._small()[: data.size]
             cl.enqueue_copy(queue, part, memory.buffer, src_offset=at)
@@ -141,7 +141,7 @@ class StagedCopier:
 
     def read_scalar(self, memory: Memory, at: int, dtype: np.dtype) -> Any:
         part = self._small()[: dtype.itemsize]
-        cl.enqueue_copy(self._device.main.queue, part, memory.buffer, src_offset=at)
+        cl.enqueue_copy(self._device.main.commands, part, memory.buffer, src_offset=at)
         self._device.pending = False
         return part.view(dtype)[0]
 
@@ -189,7 +189,7 @@ class StagedCopier:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
         buffer = cl.Buffer(device.context, flags, nbytes)
         both = cl.map_flags.READ | cl.map_flags.WRITE
-        array, _ = cl.enqueue_map_buffer(device.main.queue, buffer, both, 0, (nbytes,), np.dtype(np.uint8))
+        array, _ = cl.enqueue_map_buffer(device.main.commands, buffer, both, 0, (nbytes,), np.dtype(np.uint8))
         self._pinned.append(buffer)
         return array
 

@@ -61,7 +61,7 @@ class Plan:
             self._spectrum = (*shape[:-1], shape[-1] // 2 + 1), np.result_type(dtype, np.complex64)
         with device.lock:
             self._app = bindings().VkFFTApp(
-                shape, dtype, device.main.queue, inplace=False, norm=int(scaled), r2c=real, axes=(axis,)
+                shape, dtype, device.main.commands, inplace=False, norm=int(scaled), r2c=real, axes=(axis,)
             )
 
     def run(self, source: Memory, target: Memory, inverse: bool) -> None:
@@ -70,7 +70,7 @@ class Plan:
         values, spectrum = (self._shape, self._dtype), self._spectrum
         first, last = (spectrum, values) if inverse else (values, spectrum)
         with device.lock:
-            queue = device.main.queue
+            queue = device.main.commands
             given = cl_array.Array(queue, *first, data=source.buffer)
             made = cl_array.Array(queue, *last, data=target.buffer)
             if state.recorder is not None:

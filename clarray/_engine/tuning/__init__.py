@@ -2,6 +2,6 @@
 
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies, ReducePolicy
 from clarray._engine.tuning.selection import select
-from clarray._engine.tuning.tuned import Kept
+from clarray._engine.tuning.tuned import Tuned
 
-__all__ = ["ElementwisePolicy", "Kept", "Policies", "ReducePolicy", "select"]
+__all__ = ["ElementwisePolicy", "Tuned", "Policies", "ReducePolicy", "select"]

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.rows import CPU, GPU, NVIDIA, ROWS
-from clarray._engine.tuning.tuned import Kept
+from clarray._engine.tuning.tuned import Tuned
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 
-def select(capabilities: Capabilities, kept: Kept | None = None) -> Policies:
+def select(capabilities: Capabilities, kept: Tuned | None = None) -> Policies:
     """Give the policies for a device: what tuning found on it, or else the row of its kind.
 
     ``CLARRAY_POLICY`` names another row (for tests and tuning) and counts before both.

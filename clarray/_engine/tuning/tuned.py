@@ -9,13 +9,13 @@ from typing import Any
 from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
 
-__all__ = ["Kept"]
+__all__ = ["Tuned"]
 
 FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Tuned:
     """The result of tuning one device.
 
     Parameters
@@ -43,7 +43,7 @@ class Kept:
         return {"format": FORMAT, **asdict(self)}
 
     @staticmethod
-    def from_json(found: object, device: str) -> Kept | None:
+    def from_json(found: object, device: str) -> Tuned | None:
         """What was stored; None where that is nothing, of another device or format, or no such thing."""
         if not isinstance(found, dict) or found.get("format") != FORMAT or found.get("device") != device:
             return None
@@ -52,7 +52,7 @@ class Kept:
             return None
         if not isinstance(changes, dict) or not all(isinstance(c, dict) for c in changes.values()):
             return None
-        return Kept(device, row, date, measured, changes)
+        return Tuned(device, row, date, measured, changes)
 
     def apply(self, row: Policies) -> Policies:
         """The row with what was found; as it is where the two do not belong together.

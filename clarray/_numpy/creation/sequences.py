@@ -29,7 +29,7 @@ def _positions(shape: tuple[int, ...], steps: tuple[int, ...], first: int = 0) -
     return wrap(nodes.index(shape, steps, np.dtype(np.int64), first))
 
 
-def _settled(array: DeviceArray, dtype: np.dtype, device: Any) -> DeviceArray:
+def _converted(array: DeviceArray, dtype: np.dtype, device: Any) -> DeviceArray:
     """Convert; compute at once for a given device: what is pending takes the current one."""
     made = wrap(ufunc_calls.cast(array._node, dtype))
     if device is not None:
@@ -90,11 +90,11 @@ def arange(
     wanted = device_dtype(first.dtype, on)
     if wanted.kind in "iu":
         gap = int(second) - int(first)
-        return _settled(_positions((size,), (gap,), int(first)), wanted, device)
+        return _converted(_positions((size,), (gap,), int(first)), wanted, device)
     work = np.dtype(np.float32) if wanted == np.float16 else wanted
     count = wrap(ufunc_calls.cast(_positions((size,), (1,))._node, work))
     step = work.type(second) - work.type(first)
-    return _settled(count * step + work.type(first), wanted, device)
+    return _converted(count * step + work.type(first), wanted, device)
 
 
 def _long_range(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[np.generic, np.generic, int] | None:

@@ -10,7 +10,7 @@ import numpy as np
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
-from clarray._engine.algorithms.gather.launch import Named, OutOfBounds, gather_named
+from clarray._engine.algorithms.gather.launch import IndexSelection, OutOfBounds, gather_selection
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.view import View
 from clarray._numpy.indexing import gathering, index_arrays
@@ -79,9 +79,9 @@ class flatiter:  # noqa: N801 - NumPy's name
         else:
             numbers, mode = as_array(key, array.device)._node, "raise"
             shape = numbers.shape
-        named = Named(numbers, shape, view.shape, view.strides, View((), (), view.offset), 0, mode)
+        named = IndexSelection(numbers, shape, view.shape, view.strides, View((), (), view.offset), 0, mode)
         try:
-            return wrap(gather_named(array._node, named))
+            return wrap(gather_selection(array._node, named))
         except OutOfBounds:
             self._out_of_bounds(key)
 

@@ -12,7 +12,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.operands import array_node
 from clarray._core.views import view_of
-from clarray._engine.algorithms.gather.launch import Named, OutOfBounds, gather_named, scatter_named
+from clarray._engine.algorithms.gather.launch import IndexSelection, OutOfBounds, gather_selection, scatter_selection
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import line_axis, normalize_axis
@@ -39,7 +39,7 @@ def pick(array: DeviceArray, key: Any) -> DeviceArray:
     """
     view_of(array)
     try:
-        return wrap(gather_named(array._node, index_arrays.named(array, key)))
+        return wrap(gather_selection(array._node, index_arrays.index_selection(array, key)))
     except OutOfBounds:
         index_arrays.out_of_bounds(array, key)
 
@@ -56,25 +56,25 @@ def put_at(array: DeviceArray, key: Any, value: Node) -> None:
     """
     view_of(array)
     leaf = array._node
-    named = index_arrays.named(array, key)
+    named = index_arrays.index_selection(array, key)
     stored = own_leaf(fitted(value, named.result_shape), leaf, named.result_shape)
     try:
-        scatter_named(leaf, _settled(named, leaf), stored)
+        scatter_selection(leaf, _apart_from(named, leaf), stored)
     except OutOfBounds:
         index_arrays.out_of_bounds(array, key)
 
 
-def _along(array: DeviceArray, numbers: Node, axis: int, mode: str) -> Named:
+def _along(array: DeviceArray, numbers: Node, axis: int, mode: str) -> IndexSelection:
     """The positions `numbers` along an axis, with all of the other axes."""
     shape, strides, offset = view_of(array)
     rest = View(shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :], offset)
-    return Named(numbers, numbers.shape, (shape[axis],), (strides[axis],), rest, axis, mode)
+    return IndexSelection(numbers, numbers.shape, (shape[axis],), (strides[axis],), rest, axis, mode)
 
 
-def _everywhere(array: DeviceArray, numbers: Node, mode: str) -> Named:
+def _everywhere(array: DeviceArray, numbers: Node, mode: str) -> IndexSelection:
     """The elements `numbers`, counted in C order."""
     shape, strides, offset = view_of(array)
-    return Named(numbers, numbers.shape, shape, strides, View((), (), offset), 0, mode)
+    return IndexSelection(numbers, numbers.shape, shape, strides, View((), (), offset), 0, mode)
 
 
 def fitted(value: Node, shape: Shape) -> Node:
@@ -114,18 +114,18 @@ def own_leaf(value: Node, target: Node, shape: Shape) -> Node:
     made = empty(shape, target.dtype, target.memory.device)
     if made.size:
         if value.memory is None and value.args:
-            value = ufunc_calls.spread(ufunc_calls.cast(value, target.dtype), shape)
+            value = ufunc_calls.broadcast(ufunc_calls.cast(value, target.dtype), shape)
         ufunc_calls.assign(made, value)
     return made._node
 
 
-def _settled(named: Named, target: Node) -> Named:
+def _apart_from(named: IndexSelection, target: Node) -> IndexSelection:
     """The same with numbers that do not lie in the target's memory."""
     numbers = named.numbers
     memory = target.memory
     assert memory is not None
     if numbers.memory is not None and (numbers.memory is memory or (numbers.memory.shared and memory.shared)):
-        return named._replace(numbers=ufunc_calls.packed(numbers))
+        return named._replace(numbers=ufunc_calls.ascontiguous(numbers))
     if any(x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared) for x in numbers.inputs):
         evaluate(numbers)
     return named
@@ -206,7 +206,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
     if out is not None and mode != "raise" and _is_apart(out, (array._node, numbers)):
         target = out._node
     try:
-        found = wrap(gather_named(array._node, named, target))
+        found = wrap(gather_selection(array._node, named, target))
     except OutOfBounds:
         index_arrays.check_inside(wrap(numbers), axis or 0, named.bound)
         raise AssertionError("an index out of bounds was not found again") from None
@@ -251,7 +251,7 @@ def delivered(found: DeviceArray, out: DeviceArray | None) -> DeviceArray:
     return out
 
 
-def _along_axis(array: DeviceArray, given: DeviceArray, axis: Any) -> Named:
+def _along_axis(array: DeviceArray, given: DeviceArray, axis: Any) -> IndexSelection:
     """What indices along an axis name, each position of the other axes having its own."""
     if given.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
@@ -315,7 +315,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
     given = as_array(indices, array.device)
     view_of(array)
     try:
-        return wrap(gather_named(array._node, _along_axis(array, given, axis)))
+        return wrap(gather_selection(array._node, _along_axis(array, given, axis)))
     except OutOfBounds:
         _out_of_bounds_along(array, given, axis)
 
@@ -347,7 +347,7 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
     named = _along_axis(arr, given, axis)
     stored = own_leaf(fitted(_converted(values, arr)._node, named.shape), leaf, named.shape)
     try:
-        scatter_named(leaf, _settled(named, leaf), stored)
+        scatter_selection(leaf, _apart_from(named, leaf), stored)
     except OutOfBounds:
         _out_of_bounds_along(arr, given, axis)
 
@@ -385,7 +385,7 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     leaf = a._node
     stored = own_leaf(cycled(values, numbers.size), leaf, numbers.shape)
     try:
-        scatter_named(leaf, _settled(_everywhere(a, numbers, mode), leaf), stored)
+        scatter_selection(leaf, _apart_from(_everywhere(a, numbers, mode), leaf), stored)
     except OutOfBounds:
         index_arrays.check_inside(wrap(numbers), 0, a.size)
         raise AssertionError("an index out of bounds was not found again") from None
@@ -397,7 +397,7 @@ def put_range(array: DeviceArray, start: int, step: int, count: int, values: Nod
     leaf = array._node
     stored = own_leaf(cycled(values, count), leaf, (count,))
     numbers = nodes.index((count,), (step,), _INT64, start)
-    scatter_named(leaf, _everywhere(array, numbers, "known"), stored, once=True)
+    scatter_selection(leaf, _everywhere(array, numbers, "known"), stored, once=True)
 
 
 def values_for(array: DeviceArray, given: Any) -> Node:
@@ -419,4 +419,4 @@ def cycled(values: Node, count: int) -> Node:
     leaf = evaluate(values)
     numbers = nodes.index((count,), (1,), _INT64)
     rest = View((), (), leaf.offset)
-    return gather_named(leaf, Named(numbers, (count,), leaf.shape, leaf.strides, rest, 0, "wrap"))
+    return gather_selection(leaf, IndexSelection(numbers, (count,), leaf.shape, leaf.strides, rest, 0, "wrap"))

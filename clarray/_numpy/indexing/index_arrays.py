@@ -19,7 +19,7 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import array_node, scalar_node
 from clarray._core.views import view_of
 from clarray._engine import evaluate
-from clarray._engine.algorithms.gather.launch import Named
+from clarray._engine.algorithms.gather.launch import IndexSelection
 from clarray._engine.expr import build
 from clarray._engine.expr.node import EAGER, Node, leaf
 from clarray._engine.expr.view import Shape, View, index
@@ -54,7 +54,7 @@ class Layout(NamedTuple):
     place: int  # among the axes of `rest`, of those of the index arrays in the result
 
 
-def named(array: DeviceArray, key: Any) -> Named:
+def index_selection(array: DeviceArray, key: Any) -> IndexSelection:
     """Find out what a key with at least one index array names; its numbers may be pending.
 
     Raises
@@ -67,7 +67,7 @@ def named(array: DeviceArray, key: Any) -> Named:
     shape = _broadcast(chosen)
     axes = [a for one in chosen for a in one.axes]
     known = all(one.known for one in chosen) or not prod(shape)
-    return Named(
+    return IndexSelection(
         _numbers(array, chosen, shape),
         shape,
         tuple(view.shape[a] for a in axes),

@@ -116,7 +116,7 @@ def grid(shape: Shape, along: list[Node], dtype: Any, sparse: bool) -> Any:
     """The coordinates of a grid from those along its axes: apart, or spread over the shape in one array."""
     wanted = np.dtype(dtype)
     if sparse:
-        return tuple(ufunc_calls.settled(ufunc_calls.cast(one, wanted)) for one in along)
+        return tuple(ufunc_calls.evaluate_if_eager(ufunc_calls.cast(one, wanted)) for one in along)
     made = empty((len(shape), *shape), wanted)
     for number, one in enumerate(along):
         ufunc_calls.assign(made[number], one)
@@ -221,7 +221,7 @@ def _along(number: Node, extent: int, step: int, outermost: bool) -> DeviceArray
     found = number if step == 1 else composing.applied(np.floor_divide, number, step)
     if not outermost:
         found = composing.applied(np.remainder, found, extent)
-    return wrap(ufunc_calls.packed(found)) if found.memory is not None else ufunc_calls.settled(found)
+    return wrap(ufunc_calls.ascontiguous(found)) if found.memory is not None else ufunc_calls.evaluate_if_eager(found)
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> DeviceArray:
@@ -277,7 +277,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         number = composing.applied(np.add, composing.applied(np.multiply, wide, step), number)
     if wrong is not None and bool(wrap(wrong).any()):
         raise ValueError("invalid entry in coordinates array")
-    return asarray(number, _INT64) if not given else ufunc_calls.settled(number)
+    return asarray(number, _INT64) if not given else ufunc_calls.evaluate_if_eager(number)
 
 
 # Triangles and diagonals --------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, ones
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
-from clarray._engine.algorithms.gather.launch import Named, gather_named, scatter_named
+from clarray._engine.algorithms.gather.launch import IndexSelection, gather_selection, scatter_selection
 from clarray._engine.evaluate import evaluate, positions
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import line_axis, normalize_axis
@@ -31,7 +31,7 @@ def selected(array: DeviceArray, mask: Node) -> DeviceArray:
     """The elements of an array where a mask of its shape is set: pending, until its size is needed."""
     node = build.compress(array._node, mask, evaluate)
     # the selection of what the user may change cannot wait
-    return ufunc_calls.settled(node)
+    return ufunc_calls.evaluate_if_eager(node)
 
 
 def _truth(a: Any) -> DeviceArray:
@@ -88,8 +88,8 @@ def _take_known(array: DeviceArray, numbers: Node, axis: int) -> DeviceArray:
     """The slices of an array at positions along an axis that are known to be in bounds."""
     shape, strides, offset = view_of(array)
     rest = View(shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :], offset)
-    named = Named(numbers, numbers.shape, (shape[axis],), (strides[axis],), rest, axis)
-    return wrap(gather_named(array._node, named))
+    named = IndexSelection(numbers, numbers.shape, (shape[axis],), (strides[axis],), rest, axis)
+    return wrap(gather_selection(array._node, named))
 
 
 def rows_where(array: DeviceArray, mask: Node) -> DeviceArray:
@@ -98,8 +98,8 @@ def rows_where(array: DeviceArray, mask: Node) -> DeviceArray:
     shape, strides, offset = view_of(array)
     numbers = positions(mask)
     rest = View(shape[count:], strides[count:], offset)
-    named = Named(numbers, numbers.shape, shape[:count], strides[:count], rest, 0)
-    return wrap(gather_named(array._node, named))
+    named = IndexSelection(numbers, numbers.shape, shape[:count], strides[:count], rest, 0)
+    return wrap(gather_selection(array._node, named))
 
 
 def put_where(array: DeviceArray, mask: Node, value: Node) -> None:
@@ -114,14 +114,14 @@ def put_where(array: DeviceArray, mask: Node, value: Node) -> None:
     shape, strides, offset = view_of(array)
     numbers = positions(mask)
     rest = View(shape[count:], strides[count:], offset)
-    named = Named(numbers, numbers.shape, shape[:count], strides[:count], rest, 0)
+    named = IndexSelection(numbers, numbers.shape, shape[:count], strides[:count], rest, 0)
     if count == len(shape) and len(value.shape) == 1 and value.size not in (1, numbers.size):
         raise ValueError(
             f"NumPy boolean array indexing assignment cannot assign {value.size} input values to "
             f"the {numbers.size} output values where the mask is true"
         )
     stored = own_leaf(fitted(value, named.result_shape), array._node, named.result_shape)
-    scatter_named(array._node, named, stored, once=True)
+    scatter_selection(array._node, named, stored, once=True)
 
 
 def extract(condition: Any, arr: Any) -> DeviceArray:
@@ -249,8 +249,8 @@ def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
     leaf = array._node
     stored = own_leaf(cycled(values._node, numbers.size), leaf, numbers.shape)
     rest = View((), (), leaf.offset)
-    named = Named(numbers, numbers.shape, leaf.shape, leaf.strides, rest, 0)
-    scatter_named(leaf, named, stored, once=True)
+    named = IndexSelection(numbers, numbers.shape, leaf.shape, leaf.strides, rest, 0)
+    scatter_selection(leaf, named, stored, once=True)
 
 
 def putmask(a: DeviceArray, mask: Any, values: Any) -> None:

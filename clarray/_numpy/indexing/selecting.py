@@ -90,7 +90,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     dtype = np.result_type(_weak_or_dtype(x), _weak_or_dtype(y))
     mask = _node(bool(condition) if weak_type(condition) else condition, _BOOL, device)
     args = (mask, _node(x, dtype, device, _as_where), _node(y, dtype, device, _as_where))
-    return ufunc_calls.settled(build.nary(select_loop(dtype), args))
+    return ufunc_calls.evaluate_if_eager(build.nary(select_loop(dtype), args))
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
@@ -126,7 +126,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
             raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
     found = _node(default, dtype, device)
     for condition, choice in zip(reversed(conditions), reversed(list(choicelist)), strict=True):
-        found = composing.chosen(condition, _node(choice, dtype, device), found)
+        found = composing.where(condition, _node(choice, dtype, device), found)
     return _in_c_order(found)
 
 
@@ -175,9 +175,9 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     found = values[-1]
     for at in reversed(range(len(values) - 1)):
         here = composing.applied(np.equal, number, scalar_node(at, number.dtype))
-        found = composing.chosen(here, values[at], found)
+        found = composing.where(here, values[at], found)
     if len(values) == 1:
-        found = ufunc_calls.spread(found, shape)
+        found = ufunc_calls.broadcast(found, shape)
     if out is None:
         return _in_c_order(found)
     out.check_writeable("output array is read-only")
@@ -188,7 +188,7 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
 def _in_c_order(value: Node) -> DeviceArray:
     """A pending value as an array that lies in C order, whatever its operands lie in."""
     if layout_of(value).contiguous:
-        return ufunc_calls.settled(value)
+        return ufunc_calls.evaluate_if_eager(value)
     made = empty(value.shape, value.dtype, device=device_of(value.inputs))
     ufunc_calls.assign(made, value)
     return made

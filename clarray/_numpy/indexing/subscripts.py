@@ -15,7 +15,7 @@ import numpy as np
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import array_node, scalar_node
-from clarray._core.views import view_of, window
+from clarray._core.views import make_view, view_of
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
@@ -36,10 +36,10 @@ def getitem(array: DeviceArray, key: Any) -> DeviceArray:
     if is_basic(key):
         found = index(view_of(array), key)
         assert found is not None
-        part = window(array, found)
+        part = make_view(array, found)
         if not found.shape and not _has_ellipsis(key):
             # NumPy gives a scalar: a value, which later writes do not change
-            return ufunc_calls.settled(ufunc_calls.apart(part._node))
+            return ufunc_calls.evaluate_if_eager(ufunc_calls.own_value(part._node))
         return part
     mask = _mask_of(array, key)
     if mask is None:
@@ -94,7 +94,7 @@ def setitem(array: DeviceArray, key: Any, value: Any) -> None:
         assert found is not None
         if not found.shape and not _has_ellipsis(key):
             _check_element(value, array.dtype)
-        _store(window(array, found), value)
+        _store(make_view(array, found), value)
         return
     if isinstance(value, np.generic):
         value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set
@@ -127,7 +127,7 @@ def _store(target: DeviceArray, value: Any) -> None:
     if leaf.size:
         if node.args:
             # the user holds this node, and the one that is written is used up
-            node = ufunc_calls.spread(ufunc_calls.cast(node, leaf.dtype), leaf.shape)
+            node = ufunc_calls.broadcast(ufunc_calls.cast(node, leaf.dtype), leaf.shape)
         ufunc_calls.assign(target, node)
 
 
@@ -162,7 +162,7 @@ def _fitted(node: Node, shape: tuple[int, ...]) -> Node:
         raise ValueError("could not broadcast input array from shape {} into shape {}".format(*texts))
     if extra > 0:
         view = view_of(wrap(node))
-        return window(wrap(node), View(have, view.strides[extra:], view.offset))._node
+        return make_view(wrap(node), View(have, view.strides[extra:], view.offset))._node
     return node
 
 

@@ -117,7 +117,7 @@ class Kernel:
         if identity is None:
             raise ValueError(f"zero-size array to reduction operation {self.name} which has no identity")
         if not isinstance(identity, CText):
-            return ufunc_calls.filled(scalar_node(identity, dtype), shape)
+            return ufunc_calls.full(scalar_node(identity, dtype), shape)
         known = tuple(sorted(types.items()))
         inputs = ((SIZE, _LONG, False),)  # an operation has an operand
         snippet = Snippet(f"{self.name} identity", str(identity), inputs, (), known, self._preamble, dtype)
@@ -161,13 +161,13 @@ def positions(text: str, inputs: Declared, nodes: list[Node], shape: Shape) -> t
 
 def spread(node: Node, shape: Shape) -> Node:
     """A node broadcast to a shape."""
-    return node if node.shape == shape else ufunc_calls.spread(node, shape)
+    return node if node.shape == shape else ufunc_calls.broadcast(node, shape)
 
 
 def given(target: DeviceArray | None, node: Node) -> DeviceArray:
     """A lazy result as a new array, or written to the one that was given."""
     if target is None:
-        return ufunc_calls.settled(node)
+        return ufunc_calls.evaluate_if_eager(node)
     target.check_writeable("output array is read-only")
     ufunc_calls.assign(target, node)
     return target

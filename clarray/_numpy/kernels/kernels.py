@@ -120,7 +120,7 @@ class ElementwiseKernel(Kernel):
             key = (args[0].device, *(a._node.dtype for a in args))
             loop = self._loops.get(key)
             if loop is not None:
-                return ufunc_calls.settled(build.nary(loop, tuple(a._node for a in args)))
+                return ufunc_calls.evaluate_if_eager(build.nary(loop, tuple(a._node for a in args)))
         call = bind(self._signature, args, out)
         signature = self._signature
         inputs = declared(signature.inputs, call.types, signature)
@@ -130,7 +130,7 @@ class ElementwiseKernel(Kernel):
         if any(n.flags & MASKED for n in call.nodes):
             if lazy and not numbered and call.targets[0] is None and size is None:
                 snippet = self._snippet(call, "", self._operation, inputs, outputs)
-                return ufunc_calls.settled(build.nary(snippet_loop(snippet), tuple(call.nodes)))
+                return ufunc_calls.evaluate_if_eager(build.nary(snippet_loop(snippet), tuple(call.nodes)))
             call.store_selections()
         shape = self._shape(call, size)
         used, nodes = positions(self._operation, inputs, call.nodes, shape)

@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from clarray._core.creation import asarray, zeros_like
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import axis_order
-from clarray._core.views import read_only, view_of, viewed, window
+from clarray._core.views import make_view, read_only, transform_view, view_of
 from clarray._engine.expr import view as views
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import READONLY
@@ -89,13 +89,13 @@ def reshape(a: Any, /, shape: Any = None, order: str | None = "C", *, copy: bool
     view = view_of(array)
     found = views.reshape(view, shape, letter)
     if found is not None and not copy:
-        return window(array, found)
+        return make_view(array, found)
     if copy is False:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     packed = array.copy("F" if letter == "F" or (letter == "A" and view.f_contiguous) else "C")
     found = views.reshape(view_of(packed), shape, letter)
     assert found is not None
-    return window(packed, found)
+    return make_view(packed, found)
 
 
 def ravel(a: Any, order: str | None = "C") -> DeviceArray:
@@ -103,7 +103,7 @@ def ravel(a: Any, order: str | None = "C") -> DeviceArray:
     array = asarray(a)
     letter = views.check_order(order)
     found = views.ravel(view_of(array), letter)
-    return _flattened(array, letter) if found is None else window(array, found)
+    return _flattened(array, letter) if found is None else make_view(array, found)
 
 
 def flatten(a: DeviceArray, order: str | None = "C") -> DeviceArray:
@@ -114,8 +114,8 @@ def flatten(a: DeviceArray, order: str | None = "C") -> DeviceArray:
 def _flattened(array: DeviceArray, order: str) -> DeviceArray:
     layout = view_of(array)
     axes = views.iteration_order(layout) if order == "K" else axis_order(layout, order)
-    arranged = viewed(array, views.transpose, axes).copy("C")
-    return window(arranged, views.View((arranged.size,), (1,), 0))
+    arranged = transform_view(array, views.transpose, axes).copy("C")
+    return make_view(arranged, views.View((arranged.size,), (1,), 0))
 
 
 # Axes ---------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def transpose(a: Any, axes: Any = None) -> DeviceArray:
     [[1, 3], [2, 4]]
     """
     wanted = (axes,) if isinstance(axes, int | np.integer) else axes
-    return viewed(asarray(a), views.transpose, wanted)
+    return transform_view(asarray(a), views.transpose, wanted)
 
 
 permute_dims = transpose
@@ -142,17 +142,17 @@ def matrix_transpose(x: Any, /) -> DeviceArray:
     array = asarray(x)
     if array.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {array.ndim}-dimensional")
-    return viewed(array, views.swapaxes, -1, -2)
+    return transform_view(array, views.swapaxes, -1, -2)
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> DeviceArray:
     """Interchange two axes, as a view; see `numpy.swapaxes`."""
-    return viewed(asarray(a), views.swapaxes, axis1, axis2)
+    return transform_view(asarray(a), views.swapaxes, axis1, axis2)
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> DeviceArray:
     """Move axes to new positions, as a view, while the others keep their order; see `numpy.moveaxis`."""
-    return viewed(asarray(a), views.moveaxis, source, destination)
+    return transform_view(asarray(a), views.moveaxis, source, destination)
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
@@ -170,12 +170,12 @@ def squeeze(a: Any, axis: Any = None) -> DeviceArray:
     """Drop axes of one element, as a view, or give the array itself where there are none; see `numpy.squeeze`."""
     array = asarray(a)
     found = views.squeeze(view_of(array), axis)
-    return array if found.shape == array.shape else window(array, found)
+    return array if found.shape == array.shape else make_view(array, found)
 
 
 def expand_dims(a: Any, axis: Any) -> DeviceArray:
     """Insert axes of one element at positions of the result, as a view; see `numpy.expand_dims`."""
-    return viewed(asarray(a), views.expand_dims, axis)
+    return transform_view(asarray(a), views.expand_dims, axis)
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> DeviceArray:
@@ -196,7 +196,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> DeviceArray:
 
 
 def _repeated(array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
-    return viewed(array, views.broadcast_to, shape)
+    return transform_view(array, views.broadcast_to, shape)
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[DeviceArray, ...]:
@@ -258,7 +258,7 @@ class broadcast:  # noqa: N801 - NumPy's name
 
 def flip(m: Any, axis: Any = None) -> DeviceArray:
     """Reverse the order along axes, or all of them, as a view; of a 0-d array it is its value. See `numpy.flip`."""
-    flipped = viewed(asarray(m), views.flip, axis)
+    flipped = transform_view(asarray(m), views.flip, axis)
     return flipped if flipped.ndim else flipped[()]
 
 
@@ -300,7 +300,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceArray:
     """Take the diagonal of two axes as the last axis, as a read-only view; see `numpy.diagonal`."""
-    return read_only(viewed(asarray(a), views.diagonal, offset, axis1, axis2))
+    return read_only(transform_view(asarray(a), views.diagonal, offset, axis1, axis2))
 
 
 # Parts --------------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ def real(val: Any) -> DeviceArray:
     array = asarray(val)
     if array.dtype.kind != "c":
         return array
-    return window(array, views.part(view_of(array), 0), _real_dtype(array.dtype))
+    return make_view(array, views.part(view_of(array), 0), _real_dtype(array.dtype))
 
 
 def imag(val: Any) -> DeviceArray:
@@ -321,7 +321,7 @@ def imag(val: Any) -> DeviceArray:
         made = zeros_like(array, order="A")
         made._node.flags |= READONLY
         return made
-    return window(array, views.part(view_of(array), 1), _real_dtype(array.dtype))
+    return make_view(array, views.part(view_of(array), 1), _real_dtype(array.dtype))
 
 
 def set_real(array: DeviceArray, value: Any) -> None:

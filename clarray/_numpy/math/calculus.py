@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray._core.composing import Operand, applied, as_operand, chosen
+from clarray._core.composing import Operand, applied, as_operand, where
 from clarray._core.creation import as_array, empty
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
-from clarray._core.ufunc_calls import assign, cast, device_of_operands, settled
+from clarray._core.ufunc_calls import assign, cast, device_of_operands, evaluate_if_eager
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._numpy.manipulation.shapes import imag, real, reshape
@@ -47,7 +47,7 @@ def angle(z: Any, deg: bool = False) -> DeviceArray:
     turned = applied(np.arctan2, imag(array)._node if array.dtype.kind == "c" else 0, real(array)._node)
     if deg:
         turned = _multiply(turned, 180 / math.pi)
-    found: DeviceArray = settled(turned)
+    found: DeviceArray = evaluate_if_eager(turned)
     return found
 
 
@@ -105,9 +105,9 @@ def _correction(jump: Node, period: Any, discont: Any, whole: bool) -> Node:
     small = _add(applied(np.remainder, _subtract(jump, low), period), low)
     if not rest:  # half a period up is as far as half a period down: keep the direction
         up = applied(np.logical_and, applied(np.equal, small, low), applied(np.greater, jump, 0))
-        small = chosen(up, high, small)
+        small = where(up, high, small)
     correction = _subtract(small, jump)
-    return chosen(applied(np.less, applied(np.absolute, jump), discont), 0, correction)
+    return where(applied(np.less, applied(np.absolute, jump), discont), 0, correction)
 
 
 # Gradient -----------------------------------------------------------------------------------------

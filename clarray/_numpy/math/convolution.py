@@ -125,7 +125,7 @@ def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArra
     found = slid(v)  # and only then the look at the weights: the device works while the host waits
     odd = _not_finite(v) if mode else []
     if odd:
-        found = slid(wrap(composing.chosen(composing.applied(np.isfinite, v._node), v._node, 0)))
+        found = slid(wrap(composing.where(composing.applied(np.isfinite, v._node), v._node, 0)))
     for t in odd:  # a product with what is not there, a zero, would be NaN
         first, last = max(0, left - t), min(length, n + left - t)
         if first < last:
@@ -144,4 +144,4 @@ def _not_finite(v: DeviceArray) -> list[int]:
 
 def _packed(v: DeviceArray, dtype: np.dtype) -> Node:
     node = evaluate(ufunc_calls.cast(v._node, dtype))
-    return node if node.contiguous else ufunc_calls.packed(node)
+    return node if node.contiguous else ufunc_calls.ascontiguous(node)

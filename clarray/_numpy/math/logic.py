@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, ufunc_calls
-from clarray._core.composing import Operand, applied, as_operand, chosen, composed, imag_part, real_part
+from clarray._core.composing import Operand, applied, as_operand, composed, imag_part, real_part, where
 from clarray._core.creation import as_array, asarray
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
-from clarray._core.ufunc_calls import cast, device_of_operands, filled, settled
+from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._numpy.manipulation.shapes import real
@@ -44,7 +44,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     -------
     DeviceArray of bool
     """
-    found: DeviceArray = settled(_close(a, b, rtol, atol, equal_nan))
+    found: DeviceArray = evaluate_if_eager(_close(a, b, rtol, atol, equal_nan))
     return found
 
 
@@ -151,7 +151,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 
 def _constant(value: bool, array: DeviceArray) -> DeviceArray:
     """The same answer for every element, a value without memory."""
-    return wrap(filled(scalar_node(value, _BOOL), array.shape))
+    return wrap(full(scalar_node(value, _BOOL), array.shape))
 
 
 def iscomplex(x: Any) -> DeviceArray:
@@ -159,7 +159,7 @@ def iscomplex(x: Any) -> DeviceArray:
     array = as_array(x)
     if array.dtype.kind != "c":
         return _constant(False, array)
-    found: DeviceArray = settled(applied(np.not_equal, imag_part(array._node), 0))
+    found: DeviceArray = evaluate_if_eager(applied(np.not_equal, imag_part(array._node), 0))
     return found
 
 
@@ -168,7 +168,7 @@ def isreal(x: Any) -> DeviceArray:
     array = as_array(x)
     if array.dtype.kind != "c":
         return _constant(True, array)
-    found: DeviceArray = settled(applied(np.equal, imag_part(array._node), 0))
+    found: DeviceArray = evaluate_if_eager(applied(np.equal, imag_part(array._node), 0))
     return found
 
 
@@ -245,7 +245,7 @@ def nan_to_num(
     else:
         made = _replaced(node, *values)
     if copy:
-        found: DeviceArray = settled(made)
+        found: DeviceArray = evaluate_if_eager(made)
         return found
     array[...] = wrap(made)
     return _value(array)
@@ -267,9 +267,9 @@ def _replacement(value: Any, array: DeviceArray, dtype: np.dtype) -> Operand:
 
 
 def _replaced(value: Node, nan: Operand, posinf: Operand, neginf: Operand) -> Node:
-    finite = chosen(applied(np.equal, value, np.inf), posinf, value)
-    finite = chosen(applied(np.equal, value, -np.inf), neginf, finite)
-    return chosen(applied(np.isnan, value), nan, finite)
+    finite = where(applied(np.equal, value, np.inf), posinf, value)
+    finite = where(applied(np.equal, value, -np.inf), neginf, finite)
+    return where(applied(np.isnan, value), nan, finite)
 
 
 def real_if_close(a: Any, tol: float = 100) -> DeviceArray:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.composing import applied, chosen
+from clarray._core.composing import applied, where
 from clarray._core.creation import as_array, empty, ones
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
-from clarray._core.ufunc_calls import cast, settled
+from clarray._core.ufunc_calls import cast, evaluate_if_eager
 from clarray._engine.expr import build
 from clarray._engine.ops.special import i0_loop
 from clarray._numpy.creation.sequences import arange
@@ -122,7 +122,7 @@ def i0(x: Any) -> DeviceArray:
     if array.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
     dtype = array.dtype if array.dtype.kind == "f" else device_dtype(_FLOAT64, array.device)
-    found: DeviceArray = settled(build.nary(i0_loop(dtype), (cast(array._node, dtype),)))
+    found: DeviceArray = evaluate_if_eager(build.nary(i0_loop(dtype), (cast(array._node, dtype),)))
     return found
 
 
@@ -131,6 +131,6 @@ def sinc(x: Any) -> DeviceArray:
     node = as_array(x)._node
     angle = applied(np.multiply, node, math.pi)
     tiny = float(np.finfo(angle.dtype).eps) if angle.dtype.kind == "f" else 1e-20
-    angle = chosen(applied(np.not_equal, angle, 0), angle, tiny)
-    found: DeviceArray = settled(applied(np.true_divide, applied(np.sin, angle), angle))
+    angle = where(applied(np.not_equal, angle, 0), angle, tiny)
+    found: DeviceArray = evaluate_if_eager(applied(np.true_divide, applied(np.sin, angle), angle))
     return found

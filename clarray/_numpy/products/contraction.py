@@ -19,9 +19,9 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
-from clarray._core.ufunc_calls import cast, filled, settle
+from clarray._core.ufunc_calls import cast, full
 from clarray._engine.algorithms.matmul.launch import matmul, worthwhile
-from clarray._engine.evaluate import evaluate, flush_readers, overlaps, state_of
+from clarray._engine.evaluate import evaluate, flush_readers, kernel_cache_of, overlaps
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node, contiguous_leaf
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
@@ -66,8 +66,8 @@ def contract(
     columns = [label for label in labels if label not in a_labels]
     m, n, k = (prod(extents[label] for label in each) for each in (rows, columns, summed))
     if 0 in shape or k == 0:
-        return wrap(filled(scalar_node(0, dtype), shape))
-    policy = state_of(a.device).policies.matmul
+        return wrap(full(scalar_node(0, dtype), shape))
+    policy = kernel_cache_of(a.device).policies.matmul
     if not summed or not worthwhile(policy, m, n, k, dtype):
         return _reduced(a, a_labels, b, b_labels, labels, summed, dtype)
     own = [label for label in labels if label in rows or label in columns]
@@ -125,7 +125,7 @@ def _reduced(
         node = build.reduction(op, (node,), shape)
     node = cast(node, dtype)
     if node.cost > build.COST_LIMIT or node.flags & build.EAGER:
-        settle(node)
+        evaluate(node)
     return wrap(node)
 
 

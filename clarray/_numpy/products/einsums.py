@@ -11,7 +11,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, cast, device_of_operands
-from clarray._core.views import view_of, window
+from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import View
 from clarray._numpy.manipulation import shapes as manipulation
 from clarray._numpy.products.contraction import contract
@@ -241,7 +241,7 @@ def _diagonal(array: DeviceArray, labels: list[Any], extents: dict[Any, int]) ->
             strides[label] = strides.get(label, 0) + view.strides[i]
     found = list(strides)
     shape = tuple(extents[label] for label in found)
-    return window(array, View(shape, tuple(strides.values()), view.offset)), found
+    return make_view(array, View(shape, tuple(strides.values()), view.offset)), found
 
 
 def _single(array: DeviceArray, labels: list[Any], result: list[Any], work: np.dtype) -> DeviceArray:
@@ -252,7 +252,7 @@ def _single(array: DeviceArray, labels: list[Any], result: list[Any], work: np.d
         array = _sum(array, axes, work)
     if kept != result:
         array = manipulation.transpose(array, [kept.index(label) for label in result])
-    return window(array, view_of(array)) if not axes and kept == result else array
+    return make_view(array, view_of(array)) if not axes and kept == result else array
 
 
 def _sum(array: DeviceArray, axes: tuple[int, ...], work: np.dtype) -> DeviceArray:

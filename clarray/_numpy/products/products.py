@@ -12,7 +12,7 @@ from clarray._core.composing import applied
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.host_data import device_dtype
-from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, settled
+from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, evaluate_if_eager
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import Node
@@ -279,7 +279,7 @@ def cross(
             DeprecationWarning,
         )
     if len(first) == len(second) == 2:
-        found: DeviceArray = settled(_minor(first, second, 0, 1))
+        found: DeviceArray = evaluate_if_eager(_minor(first, second, 0, 1))
         return found
     shape = (*np.broadcast_shapes(first[0].shape, second[0].shape), 3)
     place = normalize_axis(axisc, len(shape), "axisc")

@@ -16,10 +16,10 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import array_node
-from clarray._core.views import view_of, window
+from clarray._core.views import make_view, view_of
 from clarray._engine.algorithms.gather.launch import OutOfBounds, resolved
 from clarray._engine.algorithms.scan.launch import reduce_segments, scan
-from clarray._engine.algorithms.scatter.launch import update
+from clarray._engine.algorithms.scatter.launch import scatter_update
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import strict_axis
 from clarray._engine.expr.node import Node
@@ -27,7 +27,7 @@ from clarray._engine.expr.view import broadcast_shapes, index, is_basic
 from clarray._engine.ops.monoids import Monoid, fold_monoid
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop
-from clarray._numpy.indexing.index_arrays import named, out_of_bounds
+from clarray._numpy.indexing.index_arrays import index_selection, out_of_bounds
 
 _INT64 = np.dtype(np.int64)
 _NONE = np._NoValue
@@ -194,7 +194,7 @@ def reduceat(
         _raise_negative((wrap(node) < 0) & creation.asarray(exponents, device=device))
     place = creation.array(positions, dtype=_INT64, device=device)._node
     if not place.contiguous or place.offset:
-        place = ufunc_calls.packed(place)
+        place = ufunc_calls.ascontiguous(place)
     found = reduce_segments(node, monoid, axis, evaluate(place))
     if target is None:
         return wrap(found)
@@ -260,12 +260,12 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
         view = view_of(a)
         found = view if indices is True else index(view, indices)
         assert found is not None
-        _update_all(ufunc, window(a, found), value, True)
+        _update_all(ufunc, make_view(a, found), value, True)
         return
     if _is_whole_mask(a, indices) and (value is None or not value.shape):
         _update_all(ufunc, a, value, indices)
         return
-    targets = named(a, indices)
+    targets = index_selection(a, indices)
     try:
         numbers = resolved(targets)
     except OutOfBounds:
@@ -275,7 +275,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
         value = _independent(value, a)
         _check_exponents(ufunc, loop, value)
     if prod(targets.result_shape):
-        update(evaluate(a._node), targets._replace(numbers=numbers, mode="known"), loop, value)
+        scatter_update(evaluate(a._node), targets._replace(numbers=numbers, mode="known"), loop, value)
 
 
 def _update_loop(ufunc: np.ufunc, a: Any, b: Any) -> tuple[Loop, Node | None]:
@@ -340,7 +340,7 @@ def _independent(value: Node, a: DeviceArray) -> Node:
         if any(n.memory is memory for n in value.inputs):
             evaluate(value)
     elif value.memory is memory:
-        value = ufunc_calls.packed(value)
+        value = ufunc_calls.ascontiguous(value)
     return value
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, ufunc_calls
-from clarray._core.composing import applied, chosen
+from clarray._core.composing import applied, where
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.expr.node import Node
@@ -32,7 +32,7 @@ def replaced(a: Any, value: Any) -> DeviceArray:
     node = array._node
     if not _has_nan(node):
         return array
-    found: DeviceArray = ufunc_calls.settled(chosen(applied(np.isnan, node), value, node))
+    found: DeviceArray = ufunc_calls.evaluate_if_eager(where(applied(np.isnan, node), value, node))
     return found
 
 

@@ -14,7 +14,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
-from clarray._core.views import view_of, window
+from clarray._core.views import make_view, view_of
 from clarray._engine.evaluate import device_of, write
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axes, strict_axis
@@ -97,7 +97,7 @@ def check_out(out: Any) -> None:
 def finished(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
     """The result as a new array, or in `out`, to which NumPy casts what is summed as it likes."""
     if out is None:
-        return ufunc_calls.settled(node)
+        return ufunc_calls.evaluate_if_eager(node)
     check_out(out)
     if out.shape != node.shape:
         raise ValueError(
@@ -111,7 +111,7 @@ def finished(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
 
 def full_node(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node:
     """A scalar repeated over a shape."""
-    return ufunc_calls.filled(scalar_node(value, dtype), shape)
+    return ufunc_calls.full(scalar_node(value, dtype), shape)
 
 
 _monoids: dict[tuple[np.ufunc, np.dtype, Any, Any], Monoid] = {}
@@ -180,7 +180,7 @@ def ufunc_reduce(
         if first is None and not (selected and _any(mask)):
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
         if empty:
-            found = ufunc_calls.filled(first, shape) if first is not None else (
+            found = ufunc_calls.full(first, shape) if first is not None else (
                 full_node(0, monoid.out_dtype, shape)
             )  # fmt: skip
             return finished(found, out)
@@ -198,9 +198,9 @@ def _any(mask: Node | None) -> bool:
     """Whether a mask selects anything: what has no identity must know, and waits for it."""
     if mask is None:
         return False
-    # A mask still pending is asked through a twin: two consumers of one node would store it.
-    twin = build.nary(mask.op, mask.args) if mask.args else mask
-    return bool(ufunc_reduce(np.logical_or, wrap(twin), None))
+    # A mask still pending is asked through a node like it: two consumers of one node would store it.
+    alike = build.nary(mask.op, mask.args) if mask.args else mask
+    return bool(ufunc_reduce(np.logical_or, wrap(alike), None))
 
 
 def _initial(value: Any, dtype: np.dtype, given: bool) -> Node:
@@ -224,7 +224,7 @@ def narrowed(node: Node, dtype: np.dtype) -> Node:
 def _each(ufunc: np.ufunc, monoid: Monoid, node: Node, mask: Node | None, first: Node | None, given: bool) -> Node:
     """The reduction over no axes: of every element by itself."""
     dtype = monoid.out_dtype
-    value = ufunc_calls.cast(node, dtype) if node.dtype != dtype else ufunc_calls.apart(node)
+    value = ufunc_calls.cast(node, dtype) if node.dtype != dtype else ufunc_calls.own_value(node)
     if given:
         assert first is not None
         value = build.binary(find_loop(ufunc, (dtype, dtype), (dtype,)), first, value)
@@ -243,10 +243,10 @@ def _reduce_from(
     if monoid.algebra == "first":  # no identity: `first` becomes the first element
         at = axes[0]
         line = tuple(1 if a == at else n for a, n in enumerate(node.shape))
-        node = _joined(ufunc_calls.filled(first, line), ufunc_calls.cast(node, dtype), at)
+        node = _joined(ufunc_calls.full(first, line), ufunc_calls.cast(node, dtype), at)
         if mask is not None:
             every = (*node.shape[:at], node.shape[at] - 1, *node.shape[at + 1 :])
-            mask = _joined(full_node(True, _BOOL, line), ufunc_calls.spread(mask, every), at)
+            mask = _joined(full_node(True, _BOOL, line), ufunc_calls.broadcast(mask, every), at)
         return reduced(monoid, node, mask, axes, keepdims)
     wide = accumulator(dtype) if ufunc in (np.add, np.multiply) else dtype
     total = reduced(fold_monoid(ufunc, dtype, wide), node, mask, axes, keepdims)
@@ -262,6 +262,6 @@ def _joined(first: Node, rest: Node, axis: int) -> Node:
     for part, which in ((first, slice(0, 1)), (rest, slice(1, None))):
         found = index(view_of(made), (slice(None),) * axis + (which,))
         assert found is not None
-        target = window(made, found)._node
-        write(target, ufunc_calls.apart(part))
+        target = make_view(made, found)._node
+        write(target, ufunc_calls.own_value(part))
     return made._node

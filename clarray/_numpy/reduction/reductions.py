@@ -172,7 +172,7 @@ def mean(
         total = reduced(fold_monoid(np.add, work), node, None, axes, keepdims)
         found = applied(np.true_divide, total, scalar_node(count, exact))
     else:
-        found = ufunc_calls.apart(node)
+        found = ufunc_calls.own_value(node)
     return finished(ufunc_calls.cast(found, result), out)
 
 
@@ -208,7 +208,7 @@ def _counting(mask: Node, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     """What grows how many elements a mask lets through, when it is asked: a second consumer stores the mask."""
 
     def number() -> Node:
-        spread = ufunc_calls.cast(ufunc_calls.spread(mask, shape), _INT64)
+        spread = ufunc_calls.cast(ufunc_calls.broadcast(mask, shape), _INT64)
         return reduced(fold_monoid(np.add, _INT64), spread, None, axes, keepdims) if axes else spread
 
     return number

@@ -12,11 +12,11 @@ from clarray._core import creation, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms.search.launch import search
-from clarray._engine.algorithms.sort.launch import sort_lines
+from clarray._engine.algorithms.sort.launch import sort_rows
 from clarray._engine.evaluate import select
 from clarray._numpy.manipulation import joining, shapes
 from clarray._numpy.sorting.sorting import argsort, flat, sort
-from clarray._numpy.sorting.uniques import Unique, of_lines, of_values
+from clarray._numpy.sorting.uniques import Unique, of_slices, of_values
 
 _INT64 = np.dtype(np.int64)
 _UINT64 = np.dtype(np.uint64)
@@ -81,7 +81,7 @@ def unique(
             assert found.inverse is not None
             found = found._replace(inverse=shapes.reshape(found.inverse, array.shape))
     else:
-        found = of_lines(array, axis, index, inverse, counts)
+        found = of_slices(array, axis, index, inverse, counts)
     return _unpacked(found)
 
 
@@ -175,7 +175,7 @@ def _member(elements: DeviceArray, tests: DeviceArray, invert: bool) -> DeviceAr
     kinds = {elements.dtype, tests.dtype}
     mixed = _UINT64 in kinds and any(d.kind == "i" for d in kinds)
     if not mixed:
-        line = sort_lines(flat(tests)._node, 0)
+        line = sort_rows(flat(tests)._node, 0)
         return wrap(search(line, elements._node, found=not invert))
     # both as uint64, as no dtype holds them all: what is negative is in none of the other
     if tests.dtype.kind == "i":

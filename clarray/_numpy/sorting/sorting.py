@@ -14,7 +14,7 @@ from clarray._core.creation import as_array, copy, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms.gather.launch import gather
 from clarray._engine.algorithms.search.launch import search
-from clarray._engine.algorithms.sort.launch import argsort_lines, sort_lines, sort_pairs
+from clarray._engine.algorithms.sort.launch import argsort_rows, sort_pairs, sort_rows
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node, index
 from clarray._engine.expr.view import contiguous
@@ -32,10 +32,10 @@ def flat(array: DeviceArray) -> DeviceArray:
     return array if array.ndim == 1 else shapes.reshape(array, -1)
 
 
-def packed(array: DeviceArray) -> Node:
+def ascontiguous(array: DeviceArray) -> Node:
     """A C-contiguous leaf of an array's elements."""
     node = evaluate(array._node)
-    return node if node.contiguous else ufunc_calls.packed(node)
+    return node if node.contiguous else ufunc_calls.ascontiguous(node)
 
 
 def along(source: Node, places: Node, axis: int) -> Node:
@@ -69,7 +69,7 @@ def _chosen(a: Any, axis: Any) -> tuple[DeviceArray, int]:
     return array, normalize_axis_index(operator.index(axis), array.ndim)
 
 
-def _turned(array: DeviceArray) -> DeviceArray:
+def _transposed(array: DeviceArray) -> DeviceArray:
     """What sorts the other way round, as an expression that the sort reads; its own inverse."""
     return ufunc_calls.call(np.negative if array.dtype.kind in "fc" else np.invert, (array,))
 
@@ -111,11 +111,11 @@ def sort(
     """
     array, at = _chosen(a, axis)
     if descending:
-        return _turned(sort(_turned(array), at, kind, order, stable=stable))
+        return _transposed(sort(_transposed(array), at, kind, order, stable=stable))
     _check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
         return copy(array, "C")
-    return wrap(sort_lines(array._node, at))
+    return wrap(sort_rows(array._node, at))
 
 
 def sort_in_place(
@@ -157,11 +157,11 @@ def argsort(
         axis = None
     array, at = _chosen(array, axis)
     if descending:
-        return argsort(_turned(array), at, kind, order, stable=stable)
+        return argsort(_transposed(array), at, kind, order, stable=stable)
     _check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
         return zeros(array.shape, _INT64, device=array.device)
-    return wrap(argsort_lines(array._node, at))
+    return wrap(argsort_rows(array._node, at))
 
 
 def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
@@ -198,9 +198,9 @@ def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
     at = normalize_axis_index(operator.index(axis), len(shape))
     if arrays[0].size < 2 or shape[at] < 2:
         return zeros(shape, _INT64, device=device)
-    places = argsort_lines(arrays[0]._node, at)
+    places = argsort_rows(arrays[0]._node, at)
     for key in arrays[1:]:
-        places = then_by(packed(key), places, at)
+        places = then_by(ascontiguous(key), places, at)
     return wrap(places)
 
 
@@ -209,7 +209,7 @@ def then_by(key: Node, places: Node, axis: int) -> Node:
     moved = along(key, places, axis)
     if len(places.shape) == 1:
         return sort_pairs(moved, places)[1]
-    return along(places, argsort_lines(moved, axis), axis)
+    return along(places, argsort_rows(moved, axis), axis)
 
 
 # Partition ----------------------------------------------------------------------------------------

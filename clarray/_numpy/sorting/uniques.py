@@ -15,19 +15,19 @@ import numpy as np
 
 from clarray._core import creation
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._engine.algorithms.gather.launch import Named, gather, scatter_named
+from clarray._engine.algorithms.gather.launch import IndexSelection, gather, scatter_selection
 from clarray._engine.algorithms.scan.launch import scan
-from clarray._engine.algorithms.sort.launch import argsort_lines, sort_lines, sort_pairs
-from clarray._engine.algorithms.unique.launch_bitmap import bitmap_values
-from clarray._engine.algorithms.unique.launch_hash_table import few_values
-from clarray._engine.algorithms.unique.launch_range_table import Table, distinct_table
+from clarray._engine.algorithms.sort.launch import argsort_rows, sort_pairs, sort_rows
+from clarray._engine.algorithms.unique.launch_bitmap import distinct_by_bitmap
+from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash_table
+from clarray._engine.algorithms.unique.launch_range_table import Table, distinct_by_range_table
 from clarray._engine.evaluate import evaluate, positions, select, write
 from clarray._engine.expr.node import Node, contiguous_leaf, index, leaf
 from clarray._engine.expr.view import View
 from clarray._engine.ops.monoids import fold_monoid
 from clarray._numpy.manipulation import joining, shapes
 from clarray._numpy.reduction import reductions
-from clarray._numpy.sorting.sorting import flat, packed, then_by
+from clarray._numpy.sorting.sorting import ascontiguous, flat, then_by
 
 _INT64 = np.dtype(np.int64)
 _HALF = np.dtype(np.float16)
@@ -51,19 +51,19 @@ def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equa
             *(none if asked else None for asked in (index, inverse, counts)),
         )
     if not index and array.dtype.kind in "biu":
-        table = distinct_table(array._node, counts)
+        table = distinct_by_range_table(array._node, counts)
         if table is not None:
             return _of_table(array, table, inverse, counts)
     if not (index or inverse or counts) and array.dtype == _HALF and equal_nan:
         return Unique(_of_halves(array))
     if not (index or inverse or counts):
-        few = few_values(array._node, equal_nan)
+        few = distinct_by_hash_table(array._node, equal_nan)
         if few is not None:
             return Unique(creation.array(np.unique(few), device=array.device))
-        kept = bitmap_values(flat(array)._node) if equal_nan or array.dtype.kind in "iu" else None
+        kept = distinct_by_bitmap(flat(array)._node) if equal_nan or array.dtype.kind in "iu" else None
         if kept is not None:
             return Unique(wrap(kept))
-        return Unique(_of_sorted(wrap(sort_lines(flat(array)._node, 0)), equal_nan))
+        return Unique(_of_sorted(wrap(sort_rows(flat(array)._node, 0)), equal_nan))
     return _of_runs(flat(array), index, inverse, counts, equal_nan)
 
 
@@ -93,7 +93,7 @@ def _of_halves(array: DeviceArray) -> DeviceArray:
     node = evaluate(array._node)
     assert node.memory is not None
     bits = leaf(node.memory, node.shape, node.strides, node.offset, np.dtype(np.uint16))
-    table = distinct_table(bits)
+    table = distinct_by_range_table(bits)
     assert table is not None
     found = np.flatnonzero(table.cells).astype(np.uint16).view(_HALF)
     return creation.array(np.unique(found), device=array.device)
@@ -130,7 +130,7 @@ def _of_runs(array: DeviceArray, index: bool, inverse: bool, counts: bool, equal
         numbers = _numbers(size)
         ordered, order = sort_pairs(array._node, numbers)
     else:
-        ordered = sort_lines(array._node, 0)
+        ordered = sort_rows(array._node, 0)
     begins = _begins(wrap(ordered), equal_nan)
     if inverse:
         begins.evaluate()  # it is read twice
@@ -179,20 +179,20 @@ def _inverse(order: Node, begins: DeviceArray, size: int) -> Node:
         rest = leaf(memory, (size - 1,), (1,), 1, _INT64)
         scan(begins.astype(_INT64)._node, fold_monoid(np.add, _INT64), 0, rest)
     target = contiguous_leaf(device.allocate(8 * size), (size,), _INT64)
-    where = Named(order, (size,), (size,), (1,), View((), (), 0), 0)
-    scatter_named(target, where, ranks, once=True)
+    where = IndexSelection(order, (size,), (size,), (1,), View((), (), 0), 0)
+    scatter_selection(target, where, ranks, once=True)
     return target
 
 
 # Slices -------------------------------------------------------------------------------------------
 
 
-def of_lines(array: DeviceArray, axis: int, index: bool, inverse: bool, counts: bool) -> Unique:
+def of_slices(array: DeviceArray, axis: int, index: bool, inverse: bool, counts: bool) -> Unique:
     """Distinct slices along an axis: sorted column by column, the first one last."""
     moved = shapes.moveaxis(array, axis, 0)
     shape = moved.shape
     size, columns = shape[0], prod(shape[1:])
-    rows = wrap(packed(moved))
+    rows = wrap(ascontiguous(moved))
     device = array.device
     if not size:
         none = creation.zeros(0, _INT64, device=device)
@@ -217,7 +217,7 @@ def _order(table: DeviceArray, size: int, columns: int) -> Node:
     """Positions that sort rows."""
     if size < 2 or not columns:
         return evaluate(wrap(index((size,), (1,), _INT64))._node)
-    order = argsort_lines(table[:, columns - 1]._node, 0)
+    order = argsort_rows(table[:, columns - 1]._node, 0)
     for column in range(columns - 2, -1, -1):
         order = then_by(table[:, column]._node, order, 0)
     return order
@@ -230,4 +230,4 @@ def _taken(table: DeviceArray, rows: Node, columns: int) -> DeviceArray:
     return wrap(gather(table._node, (numbers + along)._node))
 
 
-__all__ = ["Unique", "of_lines", "of_values"]
+__all__ = ["Unique", "of_slices", "of_values"]

@@ -20,7 +20,7 @@ from clarray._engine.algorithms.histogram.plan import MOST_BINS, first_guess
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import contiguous_leaf
-from clarray._engine.launch.kernel_cache import state_of
+from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Device
 from clarray._numpy.sorting.sorting import searchsorted
@@ -91,7 +91,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
 
 def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device: Device) -> DeviceArray:
     largest = 1 if array.dtype == _BOOL else int(np.iinfo(array.dtype).max)
-    bins = max(least, first_guess(array.size, largest, state_of(device).policies.histogram))
+    bins = max(least, first_guess(array.size, largest, kernel_cache_of(device).policies.histogram))
     weight = heavy._node if heavy is not None else None
     if _sample(array) >= bins:
         bins = max(least, int(array.max()) + 1)

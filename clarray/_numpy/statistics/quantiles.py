@@ -18,7 +18,7 @@ from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms.gather.launch import gather
-from clarray._engine.algorithms.sort.launch import argsort_lines, sort_lines
+from clarray._engine.algorithms.sort.launch import argsort_rows, sort_rows
 from clarray._engine.expr.node import Node, index
 from clarray._engine.expr.view import contiguous
 from clarray._numpy.indexing import selecting
@@ -27,7 +27,7 @@ from clarray._numpy.manipulation.joining import stack
 from clarray._numpy.reduction import nanfunctions, reductions
 from clarray._numpy.reduction.accumulations import accumulate
 from clarray._numpy.reduction.reduce_calls import finished
-from clarray._numpy.sorting.sorting import along, flat, packed
+from clarray._numpy.sorting.sorting import along, ascontiguous, flat
 from clarray._numpy.statistics.quantile_methods import METHODS, bounds, gamma_of
 
 _INT64 = np.dtype(np.int64)
@@ -81,7 +81,7 @@ def _merged(a: DeviceArray, axes: tuple[int, ...]) -> DeviceArray:
 
 
 def _sorted(a: DeviceArray, axis: int) -> DeviceArray:
-    return wrap(sort_lines(a._node, axis)) if a.shape[axis] > 1 and a.size else wrap(packed(a))
+    return wrap(sort_rows(a._node, axis)) if a.shape[axis] > 1 and a.size else wrap(ascontiguous(a))
 
 
 def _rows(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
@@ -397,9 +397,9 @@ def _skipping(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool)
 def _weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, skip: bool) -> DeviceArray:
     """The first element at which the running sum of weights reaches a part of their sum."""
     axis = normalize_axis_index(axis, a.ndim)
-    places = argsort_lines(a._node, axis) if a.size else creation.zeros(a.shape, _INT64)._node
-    ordered = wrap(along(packed(a), places, axis))
-    heavy = wrap(along(packed(weights), places, axis))
+    places = argsort_rows(a._node, axis) if a.size else creation.zeros(a.shape, _INT64)._node
+    ordered = wrap(along(ascontiguous(a), places, axis))
+    heavy = wrap(along(ascontiguous(weights), places, axis))
     most: Any = a.shape[axis] - 1
     count = _valid(a, axis) if skip else None
     if count is not None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import clarray
 from clarray._core.device_array import wrap
-from clarray._engine.evaluate import positions, state_of
+from clarray._engine.evaluate import kernel_cache_of, positions
 from clarray._engine.fused.compact import launch as compaction
 from clarray._engine.runtime import current_device
 
@@ -156,13 +156,13 @@ def test_giving_up_looking_back() -> None:
     """Groups that will not wait for others: two passes give the same."""
     values = np.random.default_rng(0).random(5000, dtype=np.float32)
     with policy_in_force("tiny-fenced"):
-        state = state_of(current_device())
-        impatient = replace(state.policies.compact, spins=0)
-        state.policies = replace(state.policies, compact=impatient)
+        cache = kernel_cache_of(current_device())
+        impatient = replace(cache.policies.compact, spins=0)
+        cache.policies = replace(cache.policies, compact=impatient)
         a = clarray.array(values)
         for _ in range(5):
             np.testing.assert_array_equal(a[a > 0.5].get(), values[values > 0.5])
-        state.keep(compaction._FAILED, True)
+        cache.keep(compaction._FAILED, True)
         np.testing.assert_array_equal(a[a > 0.5].get(), values[values > 0.5])
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clarray
-from clarray._engine.evaluate import state_of
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
 
 from ..conftest import check_same, policy_in_force
@@ -156,8 +156,8 @@ def test_last_group_makes_the_result(same: Same, n: int) -> None:
 
 def test_launches_and_passes_are_several() -> None:
     with policy_in_force("tiny-gpu"):
-        state = state_of(current_device())
-        state.policies = replace(state.policies, histogram=replace(state.policies.histogram, passes=9))
+        cache = kernel_cache_of(current_device())
+        cache.policies = replace(cache.policies, histogram=replace(cache.policies.histogram, passes=9))
         check_same(lambda xp: xp.bincount(xp.asarray(numbers(300, 120))))
 
 

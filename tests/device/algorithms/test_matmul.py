@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.evaluate import state_of
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
 
 from ..conftest import FEW_DTYPES, policy_in_force
@@ -349,7 +349,7 @@ def test_threads() -> None:
 
 
 def test_every_row_has_tiles_that_fit_their_work_items() -> None:
-    policy = state_of(current_device()).policies.matmul
+    policy = kernel_cache_of(current_device()).policies.matmul
     for tile in (*policy.tiles, *policy.wide_tiles, *policy.widest_tiles):
         assert tile.rows % tile.item_rows == 0
         assert tile.columns % tile.item_columns == 0

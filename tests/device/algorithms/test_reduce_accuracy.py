@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.evaluate import state_of
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
 
 ULPS = 2
@@ -82,7 +82,7 @@ def assert_accurate(ours: Any, theirs: Any, exact: list[Fraction], ulps: Any = U
 
 def block_bound(host: np.ndarray, axis: int | None, exact: list[Fraction]) -> Any:
     """Worst error, in ulp, of adding blocks as trees: u * levels * sum of magnitudes."""
-    policy = state_of(current_device()).policies.reduce
+    policy = kernel_cache_of(current_device()).policies.reduce
     if policy.explicit:
         return ULPS
     levels = math.ceil(math.log2(policy.loads * policy.max_width))

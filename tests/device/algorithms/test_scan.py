@@ -1,4 +1,4 @@
-"""The parallel scan against its sequential twin and exact sums, at every boundary of its passes."""
+"""The parallel scan against its sequential reference and exact sums, at every boundary of its passes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import clarray
 from clarray._core.device_array import wrap
 from clarray._engine.algorithms.scan import launch_parallel
 from clarray._engine.algorithms.scan.launch import scan
-from clarray._engine.algorithms.scan.launch_parallel import chain_of
-from clarray._engine.evaluate import state_of
+from clarray._engine.algorithms.scan.launch_parallel import tile_state_of
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.ops.forms import Form, Row
 from clarray._engine.ops.monoids import Monoid, fold_monoid
 from clarray._engine.ops.ufuncs import Loop, next_code
@@ -48,8 +48,8 @@ def shape(request: pytest.FixtureRequest) -> Iterator[str]:
     name: str = request.param
     row, changes = SINGLE.get(name, (name, {}))
     with policy_in_force(row):
-        state = state_of(current_device())
-        state.policies = replace(state.policies, scan=replace(state.policies.scan, **changes))
+        cache = kernel_cache_of(current_device())
+        cache.policies = replace(cache.policies, scan=replace(cache.policies.scan, **changes))
         yield name
 
 
@@ -111,9 +111,9 @@ def test_twin_agrees(policy: str) -> None:
     host = np.random.default_rng(6).integers(-99, 99, (5, 43, 6)).astype(np.int64)
     monoid = fold_monoid(np.add, np.dtype(np.int64))
     for axis in range(3):
-        twin = _scanned(host, monoid, axis, sequential=True)
-        np.testing.assert_array_equal(_scanned(host, monoid, axis), twin)
-        np.testing.assert_array_equal(twin, host.cumsum(axis))
+        reference = _scanned(host, monoid, axis, sequential=True)
+        np.testing.assert_array_equal(_scanned(host, monoid, axis), reference)
+        np.testing.assert_array_equal(reference, host.cumsum(axis))
 
 
 def test_strides(policy: str) -> None:
@@ -200,18 +200,18 @@ def test_other_operations(policy: str, name: str) -> None:
 
 def test_single_passes_are_taken_and_count_their_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     # a device that many share may not get through the self-test; who gives up waiting is right all the same
-    monkeypatch.setattr(launch_parallel, "is_trusted", lambda state: True)
-    state = state_of(current_device())
+    monkeypatch.setattr(launch_parallel, "is_trusted", lambda cache: True)
+    cache = kernel_cache_of(current_device())
     with policy_in_force("tiny-fenced"):
         a = clarray.arange(1000) + 1
         for _ in range(3):
             clarray.cumsum(a + 0)
-        chain = chain_of(state)
-        assert chain.epoch >= 3
-        chain.epoch = 2**32 - 2  # the numbers of launches begin again
+        tile_state = tile_state_of(cache)
+        assert tile_state.epoch >= 3
+        tile_state.epoch = 2**32 - 2  # the numbers of launches begin again
         for _ in range(3):
             np.testing.assert_array_equal(_host(clarray.cumsum(a)), np.cumsum(np.arange(1000) + 1))
-        assert chain.epoch < 10
+        assert tile_state.epoch < 10
 
 
 def test_two_threads(shape: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 import clarray
 from clarray._core.creation import as_array
 from clarray._core.device_array import wrap
-from clarray._engine.algorithms.sort.launch import argsort_lines, sort_lines, sort_pairs
-from clarray._engine.launch.kernel_cache import state_of
+from clarray._engine.algorithms.sort.launch import argsort_rows, sort_pairs, sort_rows
+from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import current_device
 from clarray._engine.tuning.rows import ROWS
 
@@ -43,12 +43,12 @@ def values(dtype: str, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
 
 def sort(host: np.ndarray, axis: int = -1, descending: bool = False) -> np.ndarray:
     node = as_array(host, current_device())._node
-    return clarray.asnumpy(wrap(sort_lines(node, axis % host.ndim, descending)))
+    return clarray.asnumpy(wrap(sort_rows(node, axis % host.ndim, descending)))
 
 
 def argsort(host: np.ndarray, axis: int = -1) -> np.ndarray:
     node = as_array(host, current_device())._node
-    return clarray.asnumpy(wrap(argsort_lines(node, axis % host.ndim)))
+    return clarray.asnumpy(wrap(argsort_rows(node, axis % host.ndim)))
 
 
 def check(host: np.ndarray, axis: int = -1) -> None:
@@ -74,8 +74,8 @@ def test_sizes(policy: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "uint64"])
 def test_look_back_that_gives_up(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    state = state_of(current_device())
-    monkeypatch.setattr(state, "policies", ROWS["tiny-fenced"])
+    cache = kernel_cache_of(current_device())
+    monkeypatch.setattr(cache, "policies", ROWS["tiny-fenced"])
     for n in (17, 33, 1000):
         check(values(dtype, (n,)))
 
@@ -83,7 +83,7 @@ def test_look_back_that_gives_up(dtype: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("row", ["tiny-cpu", "tiny-gpu", "tiny-fenced"])
 def test_counts_and_positions_of_64_bits(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clarray._engine.algorithms.sort.plan.WORD", 1)
-    monkeypatch.setattr(state_of(current_device()), "policies", ROWS[row])
+    monkeypatch.setattr(kernel_cache_of(current_device()), "policies", ROWS[row])
     for n in (17, 1000):
         check(values("float32", (n,)))
 
@@ -172,9 +172,9 @@ def test_pending_operand(policy: str) -> None:
     host = values("float32", (33, 40))
     x = clarray.asarray(host)
     for axis in (0, 1):
-        found = clarray.asnumpy(wrap(sort_lines((x * 2 + 1)._node, axis)))
+        found = clarray.asnumpy(wrap(sort_rows((x * 2 + 1)._node, axis)))
         np.testing.assert_array_equal(found, np.sort(host * 2 + 1, axis))
-    positions = clarray.asnumpy(wrap(argsort_lines(clarray.arange(50)._node, 0)))
+    positions = clarray.asnumpy(wrap(argsort_rows(clarray.arange(50)._node, 0)))
     np.testing.assert_array_equal(positions, np.arange(50))
 
 

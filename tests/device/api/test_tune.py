@@ -17,10 +17,10 @@ import pytest
 import clarray
 from clarray._api import tune as tuning
 from clarray._api.tune_workloads import workloads
-from clarray._engine.evaluate import state_of
-from clarray._engine.launch.tuned_files import forget, keep, kept_of, place_of
+from clarray._engine.evaluate import kernel_cache_of
+from clarray._engine.launch.tuned_files import forget, keep, place_of, tuned_of
 from clarray._engine.runtime import Device, current_device
-from clarray._engine.tuning import Kept, select
+from clarray._engine.tuning import Tuned, select
 from clarray._engine.tuning.search_space import ALGORITHMS
 
 
@@ -29,10 +29,10 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
     monkeypatch.setenv("CLARRAY_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("CLARRAY_POLICY", raising=False)
     found = current_device()
-    before = state_of(found).policies
+    before = kernel_cache_of(found).policies
     yield found
-    state_of(found).policies = before
-    state_of(found).prepared.clear()
+    kernel_cache_of(found).policies = before
+    kernel_cache_of(found).prepared.clear()
 
 
 def values(device: Device) -> tuple[int, int]:
@@ -49,14 +49,14 @@ def fake_clock(device: Device, seconds: dict[int, float]) -> Any:
 
     def clock() -> float:
         next(now)
-        clock.time += seconds.get(state_of(device).policies.elementwise.groups_per_unit, 2.0)  # type: ignore[attr-defined]
+        clock.time += seconds.get(kernel_cache_of(device).policies.elementwise.groups_per_unit, 2.0)  # type: ignore[attr-defined]
         return float(clock.time)  # type: ignore[attr-defined]
 
     clock.time = 0.0  # type: ignore[attr-defined]
     return clock
 
 
-def tuned(device: Device, seconds: dict[int, float], **kwargs: Any) -> tuple[Kept, list[str]]:
+def tuned(device: Device, seconds: dict[int, float], **kwargs: Any) -> tuple[Tuned, list[str]]:
     said: list[str] = []
     space = {"elementwise": {"groups_per_unit": values(device)}}
     found = tuning.tune(
@@ -66,13 +66,13 @@ def tuned(device: Device, seconds: dict[int, float], **kwargs: Any) -> tuple[Kep
 
 
 def test_the_fastest_value_is_found(device: Device) -> None:
-    before = state_of(device).policies
+    before = kernel_cache_of(device).policies
     first, second = values(device)
     found, said = tuned(device, {first: 1.5, second: 1.0})
     assert found.changes == {"elementwise": {"groups_per_unit": second}}
     assert found.row == select(device.capabilities).name
     assert "2.00 times as fast" in said[0]
-    assert state_of(device).policies is before
+    assert kernel_cache_of(device).policies is before
 
 
 def test_what_is_hardly_faster_is_left(device: Device) -> None:
@@ -87,7 +87,7 @@ def test_a_wrong_answer_never_counts(device: Device, monkeypatch: pytest.MonkeyP
     right = tuning.asnumpy
 
     def wrong(a: Any) -> np.ndarray:
-        off = state_of(device).policies.elementwise.groups_per_unit == second
+        off = kernel_cache_of(device).policies.elementwise.groups_per_unit == second
         return right(a) + off
 
     monkeypatch.setattr(tuning, "asnumpy", wrong)
@@ -113,13 +113,13 @@ def test_every_workload_runs_and_repeats(device: Device, algorithm: str) -> None
 
 def test_a_result_is_kept_and_used(device: Device, capsys: pytest.CaptureFixture[str]) -> None:
     first, _ = values(device)
-    assert kept_of(device) is None
+    assert tuned_of(device) is None
     row = select(device.capabilities)
-    kept = Kept(device.identity, row.name, "2026-11-21", "fast", {"elementwise": {"groups_per_unit": first}})
+    kept = Tuned(device.identity, row.name, "2026-11-21", "fast", {"elementwise": {"groups_per_unit": first}})
     assert keep(device, kept)
-    assert kept_of(device) == kept
+    assert tuned_of(device) == kept
     tuning.install(device, kept)
-    assert state_of(device).policies.elementwise.groups_per_unit == first
+    assert kernel_cache_of(device).policies.elementwise.groups_per_unit == first
     clarray.show_config()
     shown = capsys.readouterr().out
     assert f"tuning row '{row.name}', tuned on 2026-11-21: " in shown
@@ -127,12 +127,12 @@ def test_a_result_is_kept_and_used(device: Device, capsys: pytest.CaptureFixture
     x = clarray.arange(1000, dtype="float32")
     assert float((x * 2).sum()) == 999000
     forget(device)
-    assert kept_of(device) is None
+    assert tuned_of(device) is None
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "no json", "foreign"])
 def test_a_damaged_file_is_as_none(device: Device, damage: str) -> None:
-    kept = Kept(device.identity, "cpu", "2026-11-21", "fast", {})
+    kept = Tuned(device.identity, "cpu", "2026-11-21", "fast", {})
     keep(device, kept)
     path = place_of(device)
     data = path.read_bytes()
@@ -146,8 +146,8 @@ def test_a_damaged_file_is_as_none(device: Device, damage: str) -> None:
         files._cache().store_json(path.name, replace(kept, device="another").to_json())
     else:
         path.write_bytes({"cut": data[:-3], "changed": data[:-1] + b"!", "empty": b""}[damage])
-    assert kept_of(device) is None
-    assert select(device.capabilities, kept_of(device)).source == "shipped"
+    assert tuned_of(device) is None
+    assert select(device.capabilities, tuned_of(device)).source == "shipped"
 
 
 def test_the_command(device: Device, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,22 +157,22 @@ def test_the_command(device: Device, capsys: pytest.CaptureFixture[str], monkeyp
     monkeypatch.setattr(tuning.tune, "__kwdefaults__", {**usual, "clock": fake_clock(device, {first: 1.0})})
     assert tuning.main(["--dry-run"]) == 0
     assert "groups_per_unit" in capsys.readouterr().out
-    assert kept_of(device) is None
+    assert tuned_of(device) is None
     assert tuning.main(["--quick", "--size", "300"]) == 0
     assert str(place_of(device)) in capsys.readouterr().out
-    found = kept_of(device)
+    found = tuned_of(device)
     assert found is not None
     assert found.changes == {"elementwise": {"groups_per_unit": first}}
-    assert state_of(device).policies.source.startswith("tuned on ")
+    assert kernel_cache_of(device).policies.source.startswith("tuned on ")
     # what is not measured again stays
     keep(device, replace(found, changes={"reduce": {}, **found.changes}))
     assert tuning.main(["--only", "elementwise", "--size", "300"]) == 0
-    again = kept_of(device)
+    again = tuned_of(device)
     assert again is not None
     assert set(again.changes) == {"reduce", "elementwise"}
     assert tuning.main(["--reset"]) == 0
-    assert kept_of(device) is None
-    assert state_of(device).policies.source == "shipped"
+    assert tuned_of(device) is None
+    assert kernel_cache_of(device).policies.source == "shipped"
 
 
 def test_what_is_wrong_is_said_in_a_line(
@@ -194,7 +194,7 @@ def test_without_tqdm(device: Device, capsys: pytest.CaptureFixture[str], monkey
 def test_a_fresh_process_uses_what_was_kept(device: Device, tmp_path: Path) -> None:
     first, _ = values(device)
     row = select(device.capabilities)
-    keep(device, Kept(device.identity, row.name, "2026-11-21", "fast", {"elementwise": {"groups_per_unit": first}}))
+    keep(device, Tuned(device.identity, row.name, "2026-11-21", "fast", {"elementwise": {"groups_per_unit": first}}))
     script = "import clarray; clarray.show_config()"
     environment = {**os.environ, "CLARRAY_CACHE_DIR": str(tmp_path)}
     shown = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import clarray
-from clarray._engine.evaluate import state_of
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
 from clarray._engine.tuning.rows import ROWS
 
@@ -26,12 +26,12 @@ FEW_DTYPES = ["bool", "int8", "uint16", "int64", "float16", "float32", "complex6
 @pytest.fixture(params=["own", "tiny-cpu", "gpu", "tiny-gpu"])
 def policy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The kernels of every kind of device, whichever is under test."""
-    state = state_of(current_device())
+    cache = kernel_cache_of(current_device())
     if request.param != "own":
-        monkeypatch.setattr(state, "policies", ROWS[request.param])
-        monkeypatch.setattr(state, "prepared", {})
-        clang = state.capabilities.clang_builtins and "cpu" in request.param
-        monkeypatch.setattr(state, "capabilities", replace(state.capabilities, clang_builtins=clang))
+        monkeypatch.setattr(cache, "policies", ROWS[request.param])
+        monkeypatch.setattr(cache, "prepared", {})
+        clang = cache.capabilities.clang_builtins and "cpu" in request.param
+        monkeypatch.setattr(cache, "capabilities", replace(cache.capabilities, clang_builtins=clang))
     return request.param
 
 

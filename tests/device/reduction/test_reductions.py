@@ -94,13 +94,13 @@ def test_layouts_of_masks(same: Any, policy: str, layout: str) -> None:
 
 
 def test_policy_of_another_device(same: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from clarray._engine.evaluate import state_of
+    from clarray._engine.evaluate import kernel_cache_of
     from clarray._engine.tuning.rows import CPU, GPU
 
-    state = state_of(current_device())
-    other = CPU if state.policies.name == "gpu" else GPU
-    monkeypatch.setattr(state, "policies", other)
-    monkeypatch.setattr(state, "prepared", {})
+    cache = kernel_cache_of(current_device())
+    other = CPU if cache.policies.name == "gpu" else GPU
+    monkeypatch.setattr(cache, "policies", other)
+    monkeypatch.setattr(cache, "prepared", {})
     host = small((40, 130))
 
     def body(xp: Any) -> Any:

@@ -15,12 +15,12 @@ from hypothesis.extra.numpy import arrays
 
 import clarray
 from clarray._core.device_array import wrap
-from clarray._engine.algorithms.unique.launch_bitmap import bitmap_values
-from clarray._engine.algorithms.unique.launch_hash_table import few_values
-from clarray._engine.algorithms.unique.launch_range_table import distinct_table
+from clarray._engine.algorithms.unique.launch_bitmap import distinct_by_bitmap
+from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash_table
+from clarray._engine.algorithms.unique.launch_range_table import distinct_by_range_table
 from clarray._engine.algorithms.unique.plan_hash_table import LIMIT
 from clarray._engine.algorithms.unique.plan_range_table import FEW, FEW_SLOTS, SLOTS
-from clarray._engine.evaluate import state_of
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
 
 from ..conftest import FEW_DTYPES, policy_in_force
@@ -122,7 +122,7 @@ def test_tables(policy: str, dtype: str, size: int) -> None:
         node = clarray.array(x)[view]._node
         values, counts = np.unique(x[view], return_counts=True)
         for counted in (False, True):
-            table = distinct_table(node, counted)
+            table = distinct_by_range_table(node, counted)
             if table is None:
                 assert counted
                 assert dtype == "uint16"  # more counts than local memory holds
@@ -138,7 +138,7 @@ def test_tables(policy: str, dtype: str, size: int) -> None:
 def test_the_widest_range_of_a_table(policy: str, low: int, span: int) -> None:
     x = np.full(50, low + 1, np.int32)
     x[[7, 31]] = low, low + span
-    found = distinct_table(clarray.array(x)._node)
+    found = distinct_by_range_table(clarray.array(x)._node)
     assert (found is None) == (span >= FEW_SLOTS)
     np.testing.assert_array_equal(clarray.unique(clarray.array(x)).get(), np.unique(x))
 
@@ -222,7 +222,7 @@ def always_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chunked() -> bool:
-    return state_of(current_device()).policies.reduce.chunked
+    return kernel_cache_of(current_device()).policies.reduce.chunked
 
 
 @pytest.mark.usefixtures("always_tried")
@@ -235,7 +235,7 @@ def test_few_values(policy: str, dtype: str, size: int) -> None:
             x[::5] = np.nan
             x[1:2] = -0.0
         for view in (slice(None), slice(None, None, -2)):
-            found = few_values(clarray.array(x)[view]._node, True)
+            found = distinct_by_hash_table(clarray.array(x)[view]._node, True)
             wanted = np.unique(x[view])
             if found is None:
                 assert len(wanted) > LIMIT - 60 or (dtype == "int64" and not chunked())
@@ -246,7 +246,7 @@ def test_few_values(policy: str, dtype: str, size: int) -> None:
 @pytest.mark.usefixtures("always_tried")
 def test_each_nan_of_few_values(policy: str) -> None:
     x = np.array([1, np.nan, 2, np.nan] * 9, np.float32)
-    assert few_values(clarray.array(x)._node, False) is None
+    assert distinct_by_hash_table(clarray.array(x)._node, False) is None
     ours = clarray.unique(clarray.array(x), equal_nan=False).get()
     np.testing.assert_array_equal(ours, np.unique(x, equal_nan=False))
 
@@ -283,7 +283,7 @@ def test_bitmaps(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     }
     monkeypatch.setattr("clarray._engine.algorithms.unique.launch_bitmap.in_runs", lambda sample: False)
     for x in some.values():
-        found = bitmap_values(clarray.array(x.astype(np.int32))._node)
+        found = distinct_by_bitmap(clarray.array(x.astype(np.int32))._node)
         assert found is not None
         np.testing.assert_array_equal(wrap(found).get(), np.unique(x.astype(np.int32)))
 
@@ -295,7 +295,7 @@ def test_bitmaps_of_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     x = RNG.normal(size=30000).astype(np.float32)
     x[:9] = np.nan, np.inf, -np.inf, -0.0, 0.0, -np.nan, 1e-45, -1e-45, 3e38
     for y in (x, RNG.integers(0, 2**32, 30000, np.uint32), RNG.integers(-(2**31), 2**31, 30000, np.int32)):
-        found = bitmap_values(clarray.array(y)._node)
+        found = distinct_by_bitmap(clarray.array(y)._node)
         assert found is not None
         np.testing.assert_array_equal(wrap(found).get(), np.unique(y))
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from clarray._engine.algorithms.index_map.plan import CONSTANT, EDGE, SAME, WRAP, Axis, copied, remap_plan, simplified
+from clarray._engine.algorithms.index_map.plan import (
+    CONSTANT,
+    EDGE,
+    SAME,
+    WRAP,
+    Axis,
+    copied,
+    index_map_plan,
+    simplified,
+)
 from clarray._engine.algorithms.join.plan import join_plan, together
 from clarray._engine.tuning.rows import ROWS
 
@@ -30,10 +39,10 @@ def test_a_map_takes_what_lies_within_it_along() -> None:
 def test_widths_of_a_remap() -> None:
     gpu, cpu = ROWS["gpu"].elementwise, ROWS["cpu"].elementwise
     axes = [Axis(WRAP, 1 << 28, 1, 1 << 28, 5)]
-    plan = remap_plan(axes, 1 << 28, 1 << 28, 1, 4, gpu)
+    plan = index_map_plan(axes, 1 << 28, 1 << 28, 1, 4, gpu)
     assert (plan.maps, plan.vector, plan.index, plan.stream) == ((WRAP,), 4, "int", False)
-    assert remap_plan([Axis(WRAP, 1 << 30, 1, 1 << 30, 5)], 1 << 30, 1 << 30, 1, 1, gpu).index == "long"
-    plan = remap_plan(axes, 1 << 28, 1 << 28, 1, 16, cpu)
+    assert index_map_plan([Axis(WRAP, 1 << 30, 1, 1 << 30, 5)], 1 << 30, 1 << 30, 1, 1, gpu).index == "long"
+    plan = index_map_plan(axes, 1 << 28, 1 << 28, 1, 16, cpu)
     assert (plan.vector, plan.index, plan.stream) == (1, "long", True)
 
 

@@ -13,10 +13,10 @@ from clarray._engine.algorithms.scan.plan import (
     SPLIT,
     WHOLE,
     ParallelPlan,
-    chain_words,
-    cut,
     line_space,
     parallel_plan,
+    partition,
+    tile_state_words,
 )
 from clarray._engine.algorithms.scan.policy import CPU, GPU, NVIDIA, ScanPolicy
 
@@ -38,21 +38,21 @@ def test_forms() -> None:
 
 def test_few_lines_are_cut_and_many_are_not() -> None:
     long, kept = plan_of((1 << 25,), 0, CPU)
-    assert cut(long, kept, 1 << 25, 2, False).mode == SPLIT
-    assert cut(long, kept, 1 << 25, 2, True).mode == LOOKBACK
-    assert cut(long, kept, 1000, 2, True).mode == WHOLE
+    assert partition(long, kept, 1 << 25, 2, False).mode == SPLIT
+    assert partition(long, kept, 1 << 25, 2, True).mode == LOOKBACK
+    assert partition(long, kept, 1000, 2, True).mode == WHOLE
     rows, kept = plan_of((4096, 8192), 1, CPU)
-    assert cut(rows, kept, 8192, 2, True).mode == WHOLE
+    assert partition(rows, kept, 8192, 2, True).mode == WHOLE
     down, kept = plan_of((16384, 16384), 0, NVIDIA)
-    assert cut(down, kept, 16384, 132, True).mode == LOOKBACK
-    assert cut(down, kept, 16384, 132, False).mode == SPLIT
+    assert partition(down, kept, 16384, 132, True).mode == LOOKBACK
+    assert partition(down, kept, 16384, 132, False).mode == SPLIT
 
 
 def test_parts_cover_a_line() -> None:
     for policy in (replace(CPU, lookback=""), GPU):
         for size in (1 << 20, (1 << 20) + 1, 12345678):
             plan, kept = plan_of((size,), 0, policy)
-            way = cut(plan, kept, size, 8, False)
+            way = partition(plan, kept, size, 8, False)
             assert (way.parts - 1) * way.length < size <= way.parts * way.length
 
 
@@ -68,7 +68,7 @@ def test_unaligned_rows_are_read_one_by_one() -> None:
 
 def test_every_tile_has_its_words() -> None:
     plan, kept = plan_of((1 << 24,), 0, NVIDIA)
-    tiles = cut(plan, kept, 1 << 24, 132, True).parts
-    words, region = chain_words(plan, kept, tiles, 2)
+    tiles = partition(plan, kept, 1 << 24, 132, True).parts
+    words, region = tile_state_words(plan, kept, tiles, 2)
     assert region >= 2 * (tiles + tiles // plan.block + tiles // plan.block**2 + 2)
     assert words == 2 + region

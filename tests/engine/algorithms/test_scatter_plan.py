@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clarray._engine.algorithms.scan.plan import BLOCK, line_blocks, line_space, scan_plan
-from clarray._engine.algorithms.scatter.plan import at_space, split
+from clarray._engine.algorithms.scatter.plan import scatter_space, split
 from clarray._engine.tuning.rows import CPU, GPU
 
 
@@ -21,10 +21,10 @@ def test_every_target_has_one_owner(policy, updates, targets, columns) -> None:
 
 
 def test_list_of_positions_keeps_its_order() -> None:
-    space = at_space((2, 3), [(1, 2)], (4, 5), [(5, 1), (1, 4)])
+    space = scatter_space((2, 3), [(1, 2)], (4, 5), [(5, 1), (1, 4)])
     assert space.listed == (2, 3)
-    assert at_space((2, 3), [(3, 1)], (), [(), ()]).listed == (6,)
-    assert at_space((2, 3), [], (4, 5), [(5, 1)]).rest == (20,)
+    assert scatter_space((2, 3), [(3, 1)], (), [(), ()]).listed == (6,)
+    assert scatter_space((2, 3), [], (4, 5), [(5, 1)]).rest == (20,)
 
 
 def test_lines_side_by_side_are_taken_in_blocks() -> None:

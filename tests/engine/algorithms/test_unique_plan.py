@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clarray._engine.algorithms.unique import plan_bitmap, plan_hash_table, plan_range_table
-from clarray._engine.algorithms.unique.plan_range_table import FEW, FEW_SLOTS, SLOTS, DistinctPlan, slots_for
+from clarray._engine.algorithms.unique.plan_range_table import FEW, FEW_SLOTS, SLOTS, RangeTablePlan, slots_for
 from clarray._engine.tuning.rows import CPU, GPU, ROWS
 
 NAMES = ["bool", "int8", "uint16", "int32", "uint64"]
@@ -38,10 +38,10 @@ def test_small_dtypes_always_have_a_table() -> None:
 def test_groups_have_something_to_do(row: str) -> None:
     policy = ROWS[row].reduce
     for size in (1, 100, 10**6, 2**33):
-        plan = DistinctPlan(("unit",), 4, False, "int", False, FEW_SLOTS, False, True, policy)
+        plan = RangeTablePlan(("unit",), 4, False, "int", False, FEW_SLOTS, False, True, policy)
         groups = plan_range_table.group_count(size, plan, 2)
         assert 1 <= groups <= 2 * policy.groups_per_unit
-        other = plan_hash_table.FewPlan(
+        other = plan_hash_table.HashTablePlan(
             ("unit",), 4, False, "int", False, plan_hash_table.SLOTS, plan_hash_table.LIMIT, True, policy
         )
         assert 1 <= plan_range_table.group_count(size, other, 2) <= 2 * policy.groups_per_unit

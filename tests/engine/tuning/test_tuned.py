@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from clarray._engine.tuning import Kept, select
+from clarray._engine.tuning import Tuned, select
 from clarray._engine.tuning.rows import CPU, NVIDIA, ROWS
 from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
 
 DEVICE = "a device, driver 1"
-KEPT = Kept(DEVICE, "cpu", "2026-11-21", "reduce 1.50 times as fast", {"reduce": {"loads": 8}})
+KEPT = Tuned(DEVICE, "cpu", "2026-11-21", "reduce 1.50 times as fast", {"reduce": {"loads": 8}})
 
 
 class Cpu:
@@ -21,7 +21,7 @@ class Cpu:
 
 
 def test_json_and_back() -> None:
-    assert Kept.from_json(KEPT.to_json(), DEVICE) == KEPT
+    assert Tuned.from_json(KEPT.to_json(), DEVICE) == KEPT
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ def test_json_and_back() -> None:
     ],
 )
 def test_what_is_foreign_or_damaged_is_nothing(change: dict[str, Any]) -> None:
-    assert Kept.from_json(KEPT.to_json() | change, DEVICE) is None
+    assert Tuned.from_json(KEPT.to_json() | change, DEVICE) is None
 
 
 @pytest.mark.parametrize("found", [None, [], "text", 7, {}])
 def test_what_is_no_result_is_nothing(found: object) -> None:
-    assert Kept.from_json(found, DEVICE) is None
+    assert Tuned.from_json(found, DEVICE) is None
 
 
 def test_a_result_changes_its_fields_only() -> None:

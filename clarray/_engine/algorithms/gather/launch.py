@@ -20,13 +20,20 @@ from clarray._engine.algorithms.gather.plan import (
 )
 from clarray._engine.algorithms.gather.source import gather_source
 from clarray._engine.codegen.expression import distinct
-from clarray._engine.evaluate import evaluate, flush_readers, settle
+from clarray._engine.evaluate import evaluate, flush_readers, materialize_shared
 from clarray._engine.expr.layout import aligned
 from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index, intern_structure
 from clarray._engine.expr.view import Shape, View
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray._engine.launch.kernel_cache import (
+    KernelCache,
+    Launch,
+    bytes_of,
+    data_arguments,
+    device_of,
+    kernel_cache_of,
+)
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Memory
 
@@ -40,7 +47,7 @@ class OutOfBounds(IndexError):
     """A number names no element: the caller finds out which, and says so."""
 
 
-class Named(NamedTuple):
+class IndexSelection(NamedTuple):
     """Elements of an array: of some axes those that a list of numbers names, of the rest all.
 
     Parameters
@@ -97,12 +104,12 @@ def gather(source: Node, numbers: Node) -> Node:
     source = evaluate(source)
     rest = View((), (), source.offset)
     if source.contiguous:
-        return gather_named(source, Named(numbers, numbers.shape, (source.size,), (1,), rest, 0))
-    named = Named(numbers, numbers.shape, source.shape, source.strides, rest, 0)
-    return gather_named(source, named)
+        return gather_selection(source, IndexSelection(numbers, numbers.shape, (source.size,), (1,), rest, 0))
+    named = IndexSelection(numbers, numbers.shape, source.shape, source.strides, rest, 0)
+    return gather_selection(source, named)
 
 
-def gather_named(source: Node, named: Named, target: Node | None = None) -> Node:
+def gather_selection(source: Node, named: IndexSelection, target: Node | None = None) -> Node:
     """The elements of a leaf that are named.
 
     Parameters
@@ -123,8 +130,8 @@ def gather_named(source: Node, named: Named, target: Node | None = None) -> Node
     device = device_of((source, *(named.numbers.inputs or (named.numbers,))))
     shape = named.result_shape
     with device.lock:
-        settle(named.numbers)
-        state = state_of(device)
+        materialize_shared(named.numbers)
+        cache = kernel_cache_of(device)
         if target is None:
             memory = device.allocate(prod(shape) * source.dtype.itemsize)
             target = contiguous_leaf(memory, shape, source.dtype)
@@ -132,14 +139,14 @@ def gather_named(source: Node, named: Named, target: Node | None = None) -> Node
             assert target.memory is not None
             flush_readers(target.memory)
         if target.size:
-            _run(state, "gather", source, named, target)
+            _run(cache, "gather", source, named, target)
         else:
-            _checked(state, named)
-        _finish(state, (source, target, *(named.numbers.inputs or (named.numbers,))))
+            _checked(cache, named)
+        _finish(cache, (source, target, *(named.numbers.inputs or (named.numbers,))))
     return target
 
 
-def scatter_named(array: Node, named: Named, value: Node, once: bool = False) -> None:
+def scatter_selection(array: Node, named: IndexSelection, value: Node, once: bool = False) -> None:
     """Write to the elements of a leaf that are named; where a number repeats, the last one stays.
 
     Parameters
@@ -161,26 +168,26 @@ def scatter_named(array: Node, named: Named, value: Node, once: bool = False) ->
     assert memory is not None
     device = memory.device
     with device.lock:
-        settle(named.numbers)
-        state = state_of(device)
+        materialize_shared(named.numbers)
+        cache = kernel_cache_of(device)
         flush_readers(memory)
         if not prod(named.result_shape):
-            _checked(state, named)
+            _checked(cache, named)
             return
         if once or value.size == 1:
-            _run(state, "scatter", array, _checked(state, named), value)
-        elif state.policies.elementwise.chunked:
-            _run(state, "own", array, _checked(state, named), value)
-        elif _rises(state, named):
-            _run(state, "scatter", array, named._replace(mode=_seen(named.mode)), value)
-        elif _fits_notes(state, named, value.dtype.itemsize):
-            _scatter_by_offers(state, array, named, value)
+            _run(cache, "scatter", array, _checked(cache, named), value)
+        elif cache.policies.elementwise.chunked:
+            _run(cache, "own", array, _checked(cache, named), value)
+        elif _rises(cache, named):
+            _run(cache, "scatter", array, named._replace(mode=_seen(named.mode)), value)
+        elif _fits_notes(cache, named, value.dtype.itemsize):
+            _scatter_by_offers(cache, array, named, value)
         else:
-            _scatter_by_claims(state, array, named, value)
-        _finish(state, (array, value, *(named.numbers.inputs or (named.numbers,))))
+            _scatter_by_claims(cache, array, named, value)
+        _finish(cache, (array, value, *(named.numbers.inputs or (named.numbers,))))
 
 
-def _rises(state: DeviceState, named: Named) -> bool:
+def _rises(cache: KernelCache, named: IndexSelection) -> bool:
     """Whether each number is larger than the one before, as those of masks are: then none repeats.
 
     Only asked of long lists, first of their beginning.
@@ -188,10 +195,10 @@ def _rises(state: DeviceState, named: Named) -> bool:
     if prod(named.shape) < LONG:
         return False
     for limit in (LONG, None):
-        falls = state.device.allocate(4)
-        state.device.fill_zero(falls)
-        _run(state, "rise", None, _bare(named), None, falls, limit)
-        if state.device.read_scalar(falls, 0, np.dtype(np.int32)):
+        falls = cache.device.allocate(4)
+        cache.device.fill_zero(falls)
+        _run(cache, "rise", None, _bare(named), None, falls, limit)
+        if cache.device.read_scalar(falls, 0, np.dtype(np.int32)):
             return False
     return True
 
@@ -201,40 +208,40 @@ def _seen(mode: str) -> str:
     return "reversed" if mode == "raise" else mode
 
 
-def _fits_notes(state: DeviceState, named: Named, itemsize: int) -> bool:
+def _fits_notes(cache: KernelCache, named: IndexSelection, itemsize: int) -> bool:
     """Whether numbers and elements are noted together, in words of 64 bits for all elements of the array."""
     listed = prod(named.shape)
     small = itemsize <= 4 and named.rest.size == 1 and listed <= MOST
-    return small and state.capabilities.int64_atomics and named.bound <= SPREAD * listed
+    return small and cache.capabilities.int64_atomics and named.bound <= SPREAD * listed
 
 
-def _scatter_by_offers(state: DeviceState, array: Node, named: Named, value: Node) -> None:
+def _scatter_by_offers(cache: KernelCache, array: Node, named: IndexSelection, value: Node) -> None:
     """Let every element that is written keep the offer of the largest position in the list."""
-    notes = state.device.allocate(8 * named.bound)
-    state.device.fill_zero(notes)
-    _run(state, "offer", None, named, value, notes)
+    notes = cache.device.allocate(8 * named.bound)
+    cache.device.fill_zero(notes)
+    _run(cache, "offer", None, named, value, notes)
     everywhere = index((named.bound,), (1,), _INT64)
     every = named._replace(numbers=everywhere, shape=(named.bound,), mode="known")
-    _run(state, "collect", array, every, None, notes)
+    _run(cache, "collect", array, every, None, notes)
 
 
-def _scatter_by_claims(state: DeviceState, array: Node, named: Named, value: Node) -> None:
+def _scatter_by_claims(cache: KernelCache, array: Node, named: IndexSelection, value: Node) -> None:
     """Let every element that is written be claimed by the largest position in the list."""
     wide = prod(named.shape) > MOST
-    if wide and not state.capabilities.int64_atomics:
+    if wide and not cache.capabilities.int64_atomics:
         raise NotImplementedError(
-            f"a write through {prod(named.shape):,} indices, which may repeat: {state.capabilities.name} has "
+            f"a write through {prod(named.shape):,} indices, which may repeat: {cache.capabilities.name} has "
             f"no 64-bit atomic operations, and {MOST:,} at once are the most without"
         )
-    notes = state.device.allocate((8 if wide else 4) * named.bound)
+    notes = cache.device.allocate((8 if wide else 4) * named.bound)
     bare = _bare(named)
-    _run(state, "mark", None, bare, None, notes)
+    _run(cache, "mark", None, bare, None, notes)
     bare, named = (x._replace(mode=_seen(x.mode)) for x in (bare, named))
-    _run(state, "claim", None, bare, None, notes)
-    _run(state, "settle", array, named, value, notes)
+    _run(cache, "claim", None, bare, None, notes)
+    _run(cache, "settle", array, named, value, notes)
 
 
-def resolved(named: Named) -> Node:
+def resolved(named: IndexSelection) -> Node:
     """The numbers themselves, in bounds: a new contiguous leaf of int64.
 
     Raises
@@ -245,34 +252,34 @@ def resolved(named: Named) -> Node:
     inputs = named.numbers.inputs or (named.numbers,)
     device = device_of(inputs)
     with device.lock:
-        settle(named.numbers)
+        materialize_shared(named.numbers)
         found = contiguous_leaf(device.allocate(8 * prod(named.shape)), named.shape, _INT64)
         if found.size:
-            _run(state_of(device), "resolve", None, _bare(named), found)
-        _finish(state_of(device), inputs)
+            _run(kernel_cache_of(device), "resolve", None, _bare(named), found)
+        _finish(kernel_cache_of(device), inputs)
     return found
 
 
-def _checked(state: DeviceState, named: Named) -> Named:
+def _checked(cache: KernelCache, named: IndexSelection) -> IndexSelection:
     """The same, after all numbers were seen to be in bounds."""
     if named.mode != "raise":
         return named
     if prod(named.shape):
-        _run(state, "check", None, _bare(named), None)
+        _run(cache, "check", None, _bare(named), None)
     return named._replace(mode="reversed")
 
 
-def _bare(named: Named) -> Named:
+def _bare(named: IndexSelection) -> IndexSelection:
     """The same without the axes that are not chosen."""
     return named._replace(rest=View((), (), 0), place=0)
 
 
-def _finish(state: DeviceState, nodes: tuple[Node, ...]) -> None:
+def _finish(cache: KernelCache, nodes: tuple[Node, ...]) -> None:
     if any(n.flags & EAGER or (n.memory is not None and n.memory.shared) for n in nodes):
-        state.device.synchronize()
+        cache.device.synchronize()
 
 
-def _space(named: Named, nodes: Sequence[Node]) -> GatherSpace:
+def _space(named: IndexSelection, nodes: Sequence[Node]) -> GatherSpace:
     rest, place = named.rest, named.place
     axes = list(zip(rest.shape, rest.strides, strict=True))
     ndim = len(named.shape)
@@ -283,13 +290,13 @@ def _space(named: Named, nodes: Sequence[Node]) -> GatherSpace:
 
 
 def _run(
-    state: DeviceState, op: str, array: Node | None, named: Named, other: Node | None,
+    cache: KernelCache, op: str, array: Node | None, named: IndexSelection, other: Node | None,
     notes: Memory | None = None, limit: int | None = None,
 ) -> None:  # fmt: skip
-    policy = state.policies.elementwise
+    policy = cache.policies.elementwise
     numbers = _as_int64(named.numbers)
     if policy.chunked:  # a list in several loops costs a CPU a division per number
-        numbers = flat(state, numbers, named.shape)
+        numbers = flat(cache, numbers, named.shape)
     pattern, nodes = distinct(numbers.inputs or (numbers,))
     space = _space(named, nodes)
     moved = [n for n in (array, other) if n is not None]
@@ -302,10 +309,10 @@ def _run(
     kinds = ["const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes]
     plan = gather_plan(op, named.mode, kinds, space, itemsize, single, policy)
     key = ("gather", numbers.sig, pattern, plan)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(key, state.kernel(gather_source(plan, numbers, nodes, state.capabilities)))
-    error = _error_cell(state) if named.mode == "raise" else None
+        kernel = cache.keep(key, cache.kernel(gather_source(plan, numbers, nodes, cache.capabilities)))
+    error = _error_cell(cache) if named.mode == "raise" else None
     args = data_arguments(nodes)
     args += [error.buffer] if error is not None else []
     args += [named.bound] if named.mode != "known" or op == "own" else []
@@ -318,12 +325,12 @@ def _run(
     args += [total if limit is None else min(total, limit), *rest]
     nbytes = bytes_of(nodes) + len(moved) * space.size * itemsize
     units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
-    most = min(state.units, OWNERS) if op == "own" else units
-    count = min(groups(units, nbytes, state.units, policy), most)
+    most = min(cache.units, OWNERS) if op == "own" else units
+    count = min(groups(units, nbytes, cache.units, policy), most)
     inline = nbytes <= policy.inline_bytes
     Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes).run()
     if error is not None:
-        _raise_if_set(state, error)
+        _raise_if_set(cache, error)
 
 
 def _as_int64(numbers: Node) -> Node:
@@ -337,20 +344,20 @@ def _as_int64(numbers: Node) -> Node:
     )  # fmt: skip
 
 
-def _error_cell(state: DeviceState) -> Memory:
+def _error_cell(cache: KernelCache) -> Memory:
     """An integer that is 0 between launches."""
-    found: Memory | None = state.prepared.get("gather error")
+    found: Memory | None = cache.prepared.get("gather error")
     if found is None:
-        found = state.device.allocate(4)
-        state.device.fill_zero(found)
-        state.keep("gather error", found)
+        found = cache.device.allocate(4)
+        cache.device.fill_zero(found)
+        cache.keep("gather error", found)
     return found
 
 
-def _raise_if_set(state: DeviceState, error: Memory) -> None:
-    if state.device.read_scalar(error, 0, np.dtype(np.int32)):
-        state.device.fill_zero(error)
+def _raise_if_set(cache: KernelCache, error: Memory) -> None:
+    if cache.device.read_scalar(error, 0, np.dtype(np.int32)):
+        cache.device.fill_zero(error)
         raise OutOfBounds
 
 
-__all__ = ["Named", "OutOfBounds", "gather", "gather_named", "scatter_named"]
+__all__ = ["IndexSelection", "OutOfBounds", "gather", "gather_selection", "scatter_selection"]

@@ -29,12 +29,19 @@ from clarray._engine.algorithms.histogram.plan import (
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
 from clarray._engine.algorithms.histogram.source import Steps, histogram_source, merge_source, sum_types
 from clarray._engine.codegen.expression import distinct
-from clarray._engine.evaluate import settle
+from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.layout import Space, access, aligned, collapse, reach
 from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
 from clarray._engine.fused.elementwise.launch import dtypes_inside
 from clarray._engine.fused.elementwise.plan import ALIGNMENT, explicit_width, index_type, vector_width
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray._engine.launch.kernel_cache import (
+    KernelCache,
+    Launch,
+    bytes_of,
+    data_arguments,
+    device_of,
+    kernel_cache_of,
+)
 from clarray._engine.runtime import Kernel, Memory
 
 _INT64 = np.dtype(np.int64)
@@ -72,7 +79,7 @@ class Axis(NamedTuple):
 class Job(NamedTuple):
     """A histogram that is being made: what every launch of it needs."""
 
-    state: DeviceState
+    cache: KernelCache
     policy: HistogramPolicy
     axes: Sequence[Axis]
     weight: Node | None
@@ -135,8 +142,8 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
     device = device_of([n for r in roots for n in (r.inputs or (r,))])
     with device.lock:
         for root in roots:
-            settle(root)
-        state = state_of(device)
+            materialize_shared(root)
+        cache = kernel_cache_of(device)
         constants = [c for a in axes if a.steps for c in a.steps]
         pattern, nodes = distinct([n for r in roots for n in (r.inputs or (r,))] + constants)
         bins = 1
@@ -149,14 +156,14 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         operands = tuple(aligned(n.shape, n.strides, len(shape)) for n in placed)
         space = collapse(shape, operands) if operands else Space((), (), ())
         job = Job(
-            state, state.policies.histogram, axes, weight, nodes, pattern, space, roots[0].size,
-            bins, summed, result, _status(state) if axes[0].kind == DIRECT else None,
+            cache, cache.policies.histogram, axes, weight, nodes, pattern, space, roots[0].size,
+            bins, summed, result, _status(cache) if axes[0].kind == DIRECT else None,
         )  # fmt: skip
         try:
             _run(job)
         except BaseException:
             for kept in (_KEPT, _STATUS):  # counters may be left in them
-                state.prepared.pop(kept, None)
+                cache.prepared.pop(kept, None)
             raise
         if any(r.flags & EAGER for r in roots):
             device.synchronize()
@@ -182,9 +189,9 @@ def _run(job: Job) -> None:
         tuple(n.offset * n.dtype.itemsize % ALIGNMENT for n in job.nodes if n.memory is not None),
         job.bins, job.result.dtype.char,
     )  # fmt: skip
-    found = job.state.prepared.get(key)
+    found = job.cache.prepared.get(key)
     if found is None:
-        found = job.state.keep(key, _prepared(job))
+        found = job.cache.keep(key, _prepared(job))
     begin = 0
     while True:
         end = min(found.units, begin + found.step)
@@ -196,13 +203,13 @@ def _run(job: Job) -> None:
 
 def _prepared(job: Job) -> Prepared:
     width = _sum_bytes(job.summed) if job.summed else 0
-    found = tables(job.bins, width, job.state.capabilities.local_bytes, job.policy)
+    found = tables(job.bins, width, job.cache.capabilities.local_bytes, job.policy)
     plan = _plan(job, found)
     key = (
         "histogram", tuple(a.value.sig for a in job.axes), job.weight.sig if job.weight else None,
         job.pattern, plan,
     )  # fmt: skip
-    kernel = job.state.prepared.get(key)
+    kernel = job.cache.prepared.get(key)
     if kernel is None:
         made = histogram_source(
             plan,
@@ -210,9 +217,9 @@ def _prepared(job: Job) -> Prepared:
             [a.steps for a in job.axes],
             job.weight,
             job.nodes,
-            job.state.capabilities,
+            job.cache.capabilities,
         )
-        kernel = job.state.keep(key, job.state.kernel(made))
+        kernel = job.cache.keep(key, job.cache.kernel(made))
     segment = plan.policy.segment or plan.vector
     inner = job.space.shape[-1] if job.space.shape else 1
     units = (job.size // inner) * -(-inner // segment) if job.size else 0
@@ -276,12 +283,12 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
     policy, plan, found = job.policy, prepared.plan, prepared.tables
     nbytes = bytes_of(job.nodes)
     inline = nbytes + 4 * job.bins <= policy.inline_bytes
-    device = job.state.device
+    device = job.cache.device
     width = _sum_bytes(job.summed)
     owners: list[Memory] = []
     zero = False
     if plan.space == PRIVATE:
-        count = private_groups(end - begin, nbytes, (job.bins + 1) * width, job.state.units, policy)
+        count = private_groups(end - begin, nbytes, (job.bins + 1) * width, job.cache.units, policy)
         rows, stride = count * found.copies, job.bins + 1
         held = device.allocate(rows * stride * width)
     elif job.summed:
@@ -292,9 +299,9 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
             owners.append(device.allocate(rows * stride * 4))
     else:
         per_group = plan.work_group * max(1, plan.loads)
-        count = max(1, min(job.state.units * policy.groups_per_unit, -(-(end - begin) // per_group)))
+        count = max(1, min(job.cache.units * policy.groups_per_unit, -(-(end - begin) // per_group)))
         rows, stride = 1, job.bins
-        held, zero = _counters(job.state, job.bins)
+        held, zero = _counters(job.cache, job.bins)
     args = data_arguments(job.nodes, job.space.offsets if any(job.space.offsets) else ())
     for axis in job.axes:
         if axis.edges is not None:
@@ -306,7 +313,7 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
         args.append(job.status.buffer)
     if plan.last:
         assert job.result.memory is not None
-        args += [job.result.memory.buffer, int(again), job.state.counters.buffer]
+        args += [job.result.memory.buffer, int(again), job.cache.counters.buffer]
     for number in range(found.passes):
         low = number * found.per_pass
         here = min(found.per_pass, job.bins - low)
@@ -320,7 +327,7 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
 
 def _sum_groups(job: Job, plan: HistogramPlan, width: int, elements: int) -> int:
     policy = job.policy
-    most = job.state.units * policy.sum_groups_per_unit
+    most = job.cache.units * policy.sum_groups_per_unit
     fitting = policy.table_bytes // (job.bins * (width + 4)) if plan.space == GLOBAL else most
     return max(1, min(most, fitting, -(-elements // plan.work_group)))
 
@@ -333,10 +340,10 @@ def _merge(job: Job, held: Memory, rows: int, stride: int, zero: bool, again: bo
     """Add the tables up into the result."""
     policy = job.policy
     key = ("histogram merge", job.summed, job.result.dtype.char, job.status is None, zero)
-    kernel = job.state.prepared.get(key)
+    kernel = job.cache.prepared.get(key)
     if kernel is None:
         plan = MergePlan(job.summed, job.result.dtype.name, job.status is not None, zero, policy)
-        kernel = job.state.keep(key, job.state.kernel(merge_source(plan, job.state.capabilities)))
+        kernel = job.cache.keep(key, job.cache.kernel(merge_source(plan, job.cache.capabilities)))
     assert job.result.memory is not None
     args: list[Any] = [held.buffer, rows, stride, job.bins, job.result.memory.buffer, int(again)]
     if job.status is not None:
@@ -345,7 +352,7 @@ def _merge(job: Job, held: Memory, rows: int, stride: int, zero: bool, again: bo
     side = policy.merge_group // policy.merge_lanes
     count = min(-(-job.bins // side), 1 << 16)
     if policy.chunked:
-        count = max(1, min(job.state.units, nbytes // (1 << 16)))
+        count = max(1, min(job.cache.units, nbytes // (1 << 16)))
     Launch(kernel, (max(1, count),), (policy.merge_group,), args, inline, nbytes, held).run()
 
 
@@ -353,27 +360,27 @@ _KEPT = ("histogram", "counters")
 _STATUS = ("histogram", "status")
 
 
-def _counters(state: DeviceState, bins: int) -> tuple[Memory, bool]:
+def _counters(cache: KernelCache, bins: int) -> tuple[Memory, bool]:
     """Zeros to count in, and whether they are to be left zero."""
     if bins > _KEPT_BINS:
-        memory = state.device.allocate(4 * bins)
-        state.device.fill_zero(memory)
+        memory = cache.device.allocate(4 * bins)
+        cache.device.fill_zero(memory)
         return memory, False
-    found = state.prepared.get(_KEPT)
+    found = cache.prepared.get(_KEPT)
     if found is None:
-        memory = state.device.allocate(4 * _KEPT_BINS)
-        state.device.fill_zero(memory)
-        found = state.keep(_KEPT, memory)
+        memory = cache.device.allocate(4 * _KEPT_BINS)
+        cache.device.fill_zero(memory)
+        found = cache.keep(_KEPT, memory)
     return found, True
 
 
-def _status(state: DeviceState) -> Memory:
+def _status(cache: KernelCache) -> Memory:
     """Where the largest value is found; zero between histograms."""
-    found = state.prepared.get(_STATUS)
+    found = cache.prepared.get(_STATUS)
     if found is None:
-        memory = state.device.allocate(4)
-        state.device.fill_zero(memory)
-        found = state.keep(_STATUS, memory)
+        memory = cache.device.allocate(4)
+        cache.device.fill_zero(memory)
+        found = cache.keep(_STATUS, memory)
     return found
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.algorithms.index_map.plan import SAME, Axis, copied, remap_plan, simplified
-from clarray._engine.algorithms.index_map.source import remap_source
+from clarray._engine.algorithms.index_map.plan import SAME, Axis, copied, index_map_plan, simplified
+from clarray._engine.algorithms.index_map.source import index_map_source
 from clarray._engine.expr.layout import reach
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import View
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import Launch, state_of
+from clarray._engine.launch.kernel_cache import Launch, kernel_cache_of
 
 
-def remap(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:
+def index_map(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:
     """Write to each element of a new array the element of a leaf that its axes' maps name.
 
     Parameters
@@ -37,17 +37,17 @@ def remap(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:
         return
     device = memory.device
     with device.lock:
-        state = state_of(device)
-        policy = state.policies.elementwise
+        cache = kernel_cache_of(device)
+        policy = cache.policies.elementwise
         loops = simplified(axes)
         itemsize = source.dtype.itemsize
         copies = copied(loops, itemsize)
         if copies > 1:
             del loops[0]
-        plan = remap_plan(loops, target.size, reach(view.shape, view.strides), copies, itemsize, policy)
-        kernel = state.prepared.get(plan)
+        plan = index_map_plan(loops, target.size, reach(view.shape, view.strides), copies, itemsize, policy)
+        kernel = cache.prepared.get(plan)
         if kernel is None:
-            kernel = state.keep(plan, state.kernel(remap_source(plan, state.capabilities)))
+            kernel = cache.keep(plan, cache.kernel(index_map_source(plan, cache.capabilities)))
         size = target.size // copies
         args: list[Any] = [made.buffer, memory.buffer, view.offset, size, *([copies] if copies > 1 else [])]
         for axis in reversed(loops):
@@ -57,7 +57,7 @@ def remap(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:
             args += [word for value in axis.values for word in _words(value, source.dtype)]
         nbytes = (source.size + target.size) * itemsize
         units = size if policy.chunked else -(-size // plan.vector)
-        count = groups(units, nbytes, state.units, policy)
+        count = groups(units, nbytes, cache.units, policy)
         Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes).run()
         if memory.shared:
             device.synchronize()

@@ -54,7 +54,7 @@ class Axis(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RemapPlan:
+class IndexMapPlan:
     """What the source of a remap is specialised on.
 
     Parameters
@@ -120,9 +120,9 @@ def copied(axes: Sequence[Axis], itemsize: int) -> int:
     return first.extent if nbytes >= COPIED_BYTES and nbytes % 16 == 0 else 1
 
 
-def remap_plan(
+def index_map_plan(
     axes: Sequence[Axis], size: int, reach: int, copies: int, itemsize: int, policy: ElementwisePolicy
-) -> RemapPlan:  # fmt: skip
+) -> IndexMapPlan:  # fmt: skip
     """Choose the vectors and the width of positions.
 
     Parameters
@@ -136,7 +136,7 @@ def remap_plan(
     """
     vector = max(1, min(policy.max_width, policy.vector_bytes // itemsize)) if itemsize <= 8 else 1
     furthest = max(size, reach, *(abs(a.before) + 2 * a.source for a in axes))
-    return RemapPlan(
+    return IndexMapPlan(
         tuple(a.map for a in reversed(axes)), itemsize, vector, copies > 1,
         0 < policy.stream_bytes <= size * itemsize, index_type(furthest, policy.chunked), policy,
     )  # fmt: skip

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.gather.source import BITS
-from clarray._engine.algorithms.index_map.plan import CONSTANT, SAME, RemapPlan
+from clarray._engine.algorithms.index_map.plan import CONSTANT, SAME, IndexMapPlan
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 
-def remap_source(plan: RemapPlan, capabilities: Capabilities) -> Source:
+def index_map_source(plan: IndexMapPlan, capabilities: Capabilities) -> Source:
     """Render the kernel; its arguments are the result, the source, sizes, and then each axis."""
     dialect = make_dialect(capabilities, 1)
     storage, integer = BITS[plan.itemsize], "int32" if plan.index == "int" else "int64"

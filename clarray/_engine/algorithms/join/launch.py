@@ -10,7 +10,7 @@ from clarray._engine.algorithms.join.plan import MOST, join_plan
 from clarray._engine.algorithms.join.source import join_source
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, state_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 
 
 def join(parts: Sequence[Node], rows: int, target: Node) -> None:
@@ -29,29 +29,29 @@ def join(parts: Sequence[Node], rows: int, target: Node) -> None:
     assert memory is not None
     device = memory.device
     with device.lock:
-        state = state_of(device)
+        cache = kernel_cache_of(device)
         # in launches of equally many arrays, so that few kernels are made
         launches = -(-len(parts) // MOST)
         pitch = target.size // rows
         at = 0
         for number in range(launches):
             some = parts[number * len(parts) // launches : (number + 1) * len(parts) // launches]
-            at += _launch(state, some, rows, target, pitch, at)
+            at += _launch(cache, some, rows, target, pitch, at)
         if any(part.memory is not None and part.memory.shared for part in parts):
             device.synchronize()
 
 
-def _launch(state: DeviceState, parts: Sequence[Node], rows: int, target: Node, pitch: int, at: int) -> int:
+def _launch(cache: KernelCache, parts: Sequence[Node], rows: int, target: Node, pitch: int, at: int) -> int:
     """Write some of the columns; gives how many."""
     ends = list(accumulate(part.size // rows for part in parts))
     # arrays of no elements make the number of arrays a power of two
     padded = [*parts, *[parts[-1]] * ((1 << (len(parts) - 1).bit_length()) - len(parts))]
     ends += [ends[-1]] * (len(padded) - len(parts))
-    policy, itemsize = state.policies.elementwise, target.dtype.itemsize
+    policy, itemsize = cache.policies.elementwise, target.dtype.itemsize
     plan = join_plan(rows, ends, pitch, target.offset + at, target.size, itemsize, policy)
-    kernel = state.prepared.get(plan)
+    kernel = cache.prepared.get(plan)
     if kernel is None:
-        kernel = state.keep(plan, state.kernel(join_source(plan, state.capabilities)))
+        kernel = cache.keep(plan, cache.kernel(join_source(plan, cache.capabilities)))
     args: list[Any] = []
     for node, shift in ((target, at), *((part, 0) for part in padded)):
         assert node.memory is not None
@@ -59,7 +59,7 @@ def _launch(state: DeviceState, parts: Sequence[Node], rows: int, target: Node, 
     size = rows * ends[-1]
     nbytes = 2 * size * itemsize
     units = size if policy.chunked else -(-size // plan.vector)
-    count = groups(units, nbytes, state.units, policy)
+    count = groups(units, nbytes, cache.units, policy)
     args += [rows, pitch, *ends]
     Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes).run()
     return ends[-1]

@@ -31,7 +31,7 @@ from clarray._engine.codegen.render import Source
 from clarray._engine.evaluate import write
 from clarray._engine.expr import build
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, device_of, state_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel
@@ -53,21 +53,21 @@ def matmul(a: Node, b: Node, target: Node) -> None:
     """
     device = device_of((a, b, target))
     with device.lock:
-        state = state_of(device)
-        _run(state, a, b, target)
+        cache = kernel_cache_of(device)
+        _run(cache, a, b, target)
         if (a.flags | b.flags) & EAGER or (target.memory is not None and target.memory.shared):
             device.synchronize()
 
 
-def _run(state: DeviceState, a: Node, b: Node, target: Node) -> None:
-    if state.policies.matmul.packed:
+def _run(cache: KernelCache, a: Node, b: Node, target: Node) -> None:
+    if cache.policies.matmul.packed:
         key = ("packed", a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, target.dtype)
-        found: Packed | None = state.prepared.get(key)
+        found: Packed | None = cache.prepared.get(key)
         if found is None:
-            found = state.keep(key, _prepare_packed(state, a, b, target))
-        _packed(state, found, a, b, target)
+            found = cache.keep(key, _prepare_packed(cache, a, b, target))
+        _packed(cache, found, a, b, target)
     else:
-        _tiled(state, *_matrices(a, b), work_dtype(target.dtype), a, b, target)
+        _tiled(cache, *_matrices(a, b), work_dtype(target.dtype), a, b, target)
 
 
 def _matrices(a: Node, b: Node) -> tuple[Problem, Matrix, Matrix]:
@@ -80,17 +80,17 @@ def _matrices(a: Node, b: Node) -> tuple[Problem, Matrix, Matrix]:
 
 
 def _tiled(
-    state: DeviceState, problem: Problem, left: Matrix, right: Matrix, work: np.dtype, a: Node, b: Node,
+    cache: KernelCache, problem: Problem, left: Matrix, right: Matrix, work: np.dtype, a: Node, b: Node,
     target: Node,
 ) -> None:  # fmt: skip
-    policy = state.policies.matmul
-    device = state.capabilities
-    found = choose_parts(problem, work.itemsize, state.units, device.local_bytes, device.max_work_group, policy)
+    policy = cache.policies.matmul
+    device = cache.capabilities
+    found = choose_parts(problem, work.itemsize, cache.units, device.local_bytes, device.max_work_group, policy)
     tile = found.tile
     most = max(1, policy.vector_bytes // work.itemsize) if work.kind != "c" else 1
     lanes = min(most, tile.item_rows, tile.item_columns)
     depth = found.part_depth if work.kind in "iu" else rounded(policy, tile)
-    out = _sums(state, target, work, found.parts, not policy.total and depth < found.part_depth)
+    out = _sums(cache, target, work, found.parts, not policy.total and depth < found.part_depth)
     sides = tuple(
         side_of(matrix, extent, node.dtype, work, tile, lanes)
         for matrix, extent, node in ((left, problem.m, a), (right, problem.n, b))
@@ -100,7 +100,7 @@ def _tiled(
         tile, work, _fitting(sides[0], tile.rows, tile), _fitting(sides[1], tile.columns, tile), out.dtype,
         whole and problem.n % lanes == 0 and lanes > 1, lanes, len(problem.batch), policy,
     )  # fmt: skip
-    kernel = _kernel(state, plan, tiled_source)
+    kernel = _kernel(cache, plan, tiled_source)
     args: list[Any] = []
     for node in (a, b, out):
         assert node.memory is not None
@@ -123,20 +123,20 @@ def _sum_dtype(dtype: np.dtype, work: np.dtype, parts: int, again: bool) -> np.d
     return dtype if work.kind in "iu" else work
 
 
-def _sums(state: DeviceState, target: Node, work: np.dtype, parts: int, again: bool) -> Node:
+def _sums(cache: KernelCache, target: Node, work: np.dtype, parts: int, again: bool) -> Node:
     """Where the kernel puts its sums: the result, or memory for its parts."""
     dtype = _sum_dtype(target.dtype, work, parts, again)
     if parts == 1 and dtype == target.dtype:
         return target
-    memory = state.device.allocate(parts * target.size * dtype.itemsize)
+    memory = cache.device.allocate(parts * target.size * dtype.itemsize)
     return contiguous_leaf(memory, (parts, *target.shape), dtype)
 
 
-def _kernel(state: DeviceState, plan: Any, write_source: Callable[..., Source]) -> Kernel:
+def _kernel(cache: KernelCache, plan: Any, write_source: Callable[..., Source]) -> Kernel:
     key = ("matmul", plan)
-    found = state.prepared.get(key)
+    found = cache.prepared.get(key)
     if found is None:
-        found = state.keep(key, state.kernel(write_source(plan, state.capabilities)))
+        found = cache.keep(key, cache.kernel(write_source(plan, cache.capabilities)))
     kernel: Kernel = found
     return kernel
 
@@ -164,29 +164,29 @@ class Packed(NamedTuple):
     inline: bool
 
 
-def _prepare_packed(state: DeviceState, a: Node, b: Node, target: Node) -> Packed:
-    policy = state.policies.matmul
+def _prepare_packed(cache: KernelCache, a: Node, b: Node, target: Node) -> Packed:
+    policy = cache.policies.matmul
     problem, left, right = _matrices(a, b)
     work = work_dtype(target.dtype)
     plan = packed_plan(problem, work, target.dtype, policy, _WIDE)
-    blocks = choose_blocks(problem, plan, state.units)
+    blocks = choose_blocks(problem, plan, cache.units)
     again = policy.depth < blocks.part_depth
     plan = replace(plan, out=_sum_dtype(target.dtype, work, blocks.parts, again))
-    one = _prepare_packing(state, problem, left, problem.m, a.dtype, plan, plan.rows)
-    two = _prepare_packing(state, problem, right, problem.n, b.dtype, plan, plan.vectors * plan.lanes)
+    one = _prepare_packing(cache, problem, left, problem.m, a.dtype, plan, plan.rows)
+    two = _prepare_packing(cache, problem, right, problem.n, b.dtype, plan, plan.vectors * plan.lanes)
     numbers = [problem.m, problem.n, problem.k, blocks.rows, blocks.columns, blocks.parts, blocks.part_depth]
     numbers += [policy.depth, problem.matrices]
     for axis in reversed(range(len(problem.batch))):
         numbers += [problem.batch[axis], one.steps[axis], two.steps[axis]]
     return Packed(
-        _kernel(state, plan, packed_source), one, two, tuple(numbers),
+        _kernel(cache, plan, packed_source), one, two, tuple(numbers),
         blocks.down * blocks.across * blocks.parts * problem.matrices, blocks.parts, again,
         problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work,
     )  # fmt: skip
 
 
 def _prepare_packing(
-    state: DeviceState, problem: Problem, matrix: Matrix, extent: int, dtype: np.dtype, plan: PackedPlan,
+    cache: KernelCache, problem: Problem, matrix: Matrix, extent: int, dtype: np.dtype, plan: PackedPlan,
     width: int,
 ) -> Packing:  # fmt: skip
     axes = [axis for axis, step in enumerate(matrix.batch) if step]
@@ -200,20 +200,20 @@ def _prepare_packing(
     numbers = [extent, problem.k, matrix.outer, matrix.inner, units]
     for axis in reversed(axes):
         numbers += [problem.batch[axis], matrix.batch[axis]]
-    kernel = _kernel(state, pack_plan(matrix, dtype, plan, width), pack_source)
+    kernel = _kernel(cache, pack_plan(matrix, dtype, plan, width), pack_source)
     nbytes = panels * width * problem.k * plan.work.itemsize
-    return Packing(kernel, nbytes, tuple(numbers), max(1, min(units, 4 * state.units)), steps)
+    return Packing(kernel, nbytes, tuple(numbers), max(1, min(units, 4 * cache.units)), steps)
 
 
-def _packed(state: DeviceState, found: Packed, a: Node, b: Node, target: Node) -> None:
+def _packed(cache: KernelCache, found: Packed, a: Node, b: Node, target: Node) -> None:
     panels = []
     for node, packing in ((a, found.left), (b, found.right)):
-        memory = state.device.allocate(packing.nbytes)
+        memory = cache.device.allocate(packing.nbytes)
         panels.append(memory)
         args = [node.memory.buffer, node.offset, memory.buffer, *packing.numbers]  # type: ignore[union-attr]
         nbytes = 2 * packing.nbytes
         Launch(packing.kernel, (packing.groups,), (1,), args, found.inline, nbytes, memory).run()
-    out = _sums(state, target, work_dtype(target.dtype), found.parts, found.again)
+    out = _sums(cache, target, work_dtype(target.dtype), found.parts, found.again)
     assert out.memory is not None
     args = [*(m.buffer for m in panels), out.memory.buffer, out.offset, *found.numbers]
     nbytes = found.left.nbytes + found.right.nbytes + out.size * out.dtype.itemsize

@@ -2,7 +2,7 @@
 
 A scan is an algorithm of its own, so its result is memory; its operand may be pending, and is then
 computed while it is read. Associative operations are scanned in parallel, the others by the sequential
-twin, which also is what the parallel scan is tested against.
+reference, which also is what the parallel scan is tested against.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from clarray._engine.algorithms.scan.launch_parallel import run_parallel, shifte
 from clarray._engine.algorithms.scan.plan import Lines, ScanPlan, line_blocks, line_space, scan_plan
 from clarray._engine.algorithms.scan.source import scan_source
 from clarray._engine.codegen.expression import distinct
-from clarray._engine.evaluate import flush_readers, overlaps, settle, view_of
+from clarray._engine.evaluate import flush_readers, materialize_shared, overlaps, view_of
 from clarray._engine.expr.layout import aligned
 from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, leaf
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import (
-    DeviceState,
+    KernelCache,
     Launch,
     bytes_of,
     device_of,
-    state_of,
+    kernel_cache_of,
 )
 from clarray._engine.ops.monoids import Monoid, scan_monoid
 from clarray._engine.runtime import Device
@@ -42,7 +42,7 @@ def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, 
         A leaf of the result's dtype and shape. It is written where that is safe; its pending
         readers are evaluated before.
     sequential : bool
-        Take the sequential twin although the operation is associative.
+        Take the sequential reference although the operation is associative.
 
     Returns
     -------
@@ -54,15 +54,15 @@ def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, 
         if target is not None:
             assert target.memory is not None
             flush_readers(target.memory)
-        settle(value)
+        materialize_shared(value)
         if target is None or any(overlaps(n, target) for n in value.inputs or (value,)):
             target = _new_leaf(value, monoid)
         if monoid.associative and not sequential:
             if target.size:
-                run_parallel(state_of(device), value, scan_monoid(monoid), axis, target)
+                run_parallel(kernel_cache_of(device), value, scan_monoid(monoid), axis, target)
             _complete(device, value, target)
         else:
-            _run(state_of(device), value, monoid, axis, target, None)
+            _run(kernel_cache_of(device), value, monoid, axis, target, None)
     return target
 
 
@@ -82,14 +82,14 @@ def reduce_segments(value: Node, monoid: Monoid, axis: int, positions: Node) -> 
     """
     device = device_of((*(value.inputs or (value,)), positions))
     with device.lock:
-        settle(value)
+        materialize_shared(value)
         shape = (*value.shape[:axis], positions.size, *value.shape[axis + 1 :])
         size = positions.size
         for extent in value.shape[:axis] + value.shape[axis + 1 :]:
             size *= extent
         memory = device.allocate(size * monoid.out_dtype.itemsize)
         target = contiguous_leaf(memory, shape, monoid.out_dtype)
-        _run(state_of(device), value, monoid, axis, target, positions)
+        _run(kernel_cache_of(device), value, monoid, axis, target, positions)
     return target
 
 
@@ -108,7 +108,7 @@ def access_of(node: Node) -> str:
 
 
 def _run(
-    state: DeviceState, value: Node, monoid: Monoid, axis: int, target: Node,
+    cache: KernelCache, value: Node, monoid: Monoid, axis: int, target: Node,
     positions: Node | None,
 ) -> None:  # fmt: skip
     if target.size:
@@ -119,14 +119,14 @@ def _run(
         lines = line_space(value.shape, axis, strides)
         plan = scan_plan(
             lines, value.shape[axis], target.shape[axis], tuple(map(access_of, nodes)),
-            positions is not None, state.policies.elementwise,
+            positions is not None, cache.policies.elementwise,
         )  # fmt: skip
         key = ("scan", value.sig, pattern, monoid.code, plan)
-        kernel = state.prepared.get(key)
+        kernel = cache.prepared.get(key)
         if kernel is None:
-            kernel = state.keep(key, state.kernel(scan_source(plan, monoid, value, nodes, state.capabilities)))
-        _launch(state, kernel, plan, lines, value, nodes, target, axis, positions).run()
-    _complete(state.device, value, target)
+            kernel = cache.keep(key, cache.kernel(scan_source(plan, monoid, value, nodes, cache.capabilities)))
+        _launch(cache, kernel, plan, lines, value, nodes, target, axis, positions).run()
+    _complete(cache.device, value, target)
 
 
 def _complete(device: Device, value: Node, target: Node) -> None:
@@ -137,7 +137,7 @@ def _complete(device: Device, value: Node, target: Node) -> None:
 
 
 def _launch(
-    state: DeviceState, kernel: Any, plan: ScanPlan, lines: Lines, value: Node, nodes: list[Node],
+    cache: KernelCache, kernel: Any, plan: ScanPlan, lines: Lines, value: Node, nodes: list[Node],
     target: Node, axis: int, positions: Node | None,
 ) -> Launch:  # fmt: skip
     assert target.memory is not None
@@ -159,6 +159,6 @@ def _launch(
     nbytes = bytes_of(nodes) + target.size * target.dtype.itemsize
     policy = plan.policy
     return Launch(
-        kernel, (groups(units, nbytes, state.units, policy),), (policy.work_group,), args,
+        kernel, (groups(units, nbytes, cache.units, policy),), (policy.work_group,), args,
         nbytes <= policy.inline_bytes, nbytes,
     )  # fmt: skip

@@ -11,15 +11,15 @@ from clarray._engine.algorithms.scan.plan import (
     COLUMNS,
     LOOKBACK,
     SPLIT,
-    Cut,
     Lines,
     ParallelPlan,
-    chain_words,
-    cut,
+    Partition,
     is_beside,
     line_space,
     parallel_plan,
+    partition,
     single_pass,
+    tile_state_words,
 )
 from clarray._engine.algorithms.scan.plan_lookback import MOST
 from clarray._engine.algorithms.scan.source import held_bytes, parallel_source, state_dtypes, state_words
@@ -27,7 +27,7 @@ from clarray._engine.codegen.expression import distinct
 from clarray._engine.expr.layout import aligned
 from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf, index
 from clarray._engine.fused.elementwise.launch import dtypes_inside
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, data_arguments
 from clarray._engine.ops.monoids import Monoid, fold_monoid, widened_monoid
 from clarray._engine.runtime import Device, Kernel, Memory
 
@@ -53,9 +53,9 @@ def shifted_arguments(nodes: list[Node], shifts: tuple[int, ...]) -> list[Any]:
 
 
 def run_parallel(
-    state: DeviceState, value: Node, monoid: Monoid, axis: int, target: Node, lookback: bool | None = None
+    cache: KernelCache, value: Node, monoid: Monoid, axis: int, target: Node, lookback: bool | None = None
 ) -> None:
-    """Scan `value`, whose inputs are settled, into the leaf `target`.
+    """Scan `value`, whose inputs are memory, into the leaf `target`.
 
     Parameters
     ----------
@@ -74,36 +74,36 @@ def run_parallel(
     loose = tuple(o * n.dtype.itemsize % 64 for o, n in zip(offsets, (target, *placed), strict=True))
     inputs_kept = all(n.memory is not target.memory for n in placed)
     key = ("scan", value.sig, pattern, kinds, monoid.code, lines, length, loose, inputs_kept, lookback)
-    found = state.prepared.get(key)
+    found = cache.prepared.get(key)
     if found is None:
         if lookback is None:
-            lookback = inputs_kept and is_trusted(state)
+            lookback = inputs_kept and is_trusted(cache)
         dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *dtypes_inside(value, nodes)]
-        if state.policies.scan.widen and state.capabilities.fp64 and not is_beside(lines, length, _FEW):
+        if cache.policies.scan.widen and cache.capabilities.fp64 and not is_beside(lines, length, _FEW):
             monoid = widened_monoid(monoid)
         plan = parallel_plan(
-            lines, length, kinds, dtypes, offsets, monoid.algebra != "first", held_bytes(monoid), state.policies.scan
+            lines, length, kinds, dtypes, offsets, monoid.algebra != "first", held_bytes(monoid), cache.policies.scan
         )
-        way = cut(plan, lines.kept, length, state.units, lookback)
+        way = partition(plan, lines.kept, length, cache.units, lookback)
         if way.mode == LOOKBACK and way.units >= _TICKETS:
-            way = cut(plan, lines.kept, length, state.units, False)
+            way = partition(plan, lines.kept, length, cache.units, False)
         if way.mode == LOOKBACK:
             plan = single_pass(plan)
-            way = cut(plan, lines.kept, length, state.units, True)
+            way = partition(plan, lines.kept, length, cache.units, True)
         if not plan.policy.chunked or way.mode == LOOKBACK:
             plan = replace(plan, mode=way.mode)
         source = ("scan source", value.sig, pattern, monoid.code, plan)
-        kernels = state.prepared.get(source)
+        kernels = cache.prepared.get(source)
         if kernels is None:
-            text, arg_types = parallel_source(plan, monoid, value, nodes, state.capabilities)
-            kernels = state.keep(source, state.kernels(text, arg_types))
-        found = state.keep(key, (plan, way, kernels, monoid))
+            text, arg_types = parallel_source(plan, monoid, value, nodes, cache.capabilities)
+            kernels = cache.keep(source, cache.kernels(text, arg_types))
+        found = cache.keep(key, (plan, way, kernels, monoid))
     plan, way, kernels, monoid = found
-    _launch_all(state, kernels, plan, way, lines, value, nodes, target, monoid, length)
+    _launch_all(cache, kernels, plan, way, lines, value, nodes, target, monoid, length)
 
 
 def _launch_all(
-    state: DeviceState, kernels: dict[str, Kernel], plan: ParallelPlan, way: Cut, lines: Lines,
+    cache: KernelCache, kernels: dict[str, Kernel], plan: ParallelPlan, way: Partition, lines: Lines,
     value: Node, nodes: list[Node], target: Node, monoid: Monoid, length: int,
 ) -> None:  # fmt: skip
     assert target.memory is not None
@@ -117,22 +117,22 @@ def _launch_all(
     policy = plan.policy
     local = (plan.work_group,)
     if way.mode == LOOKBACK:
-        chain = chain_of(state)
-        words, region = chain_words(plan, lines.kept, way.parts, state_words(monoid))
-        memory, epoch = chain.next(state.device, words)
+        tile_state = tile_state_of(cache)
+        words, region = tile_state_words(plan, lines.kept, way.parts, state_words(monoid))
+        memory, epoch = tile_state.next(cache.device, words)
         args = [*place, way.units, *numbers, memory.buffer, epoch, way.parts, region]
-        together = min(way.units, state.units) if policy.chunked else way.units
+        together = min(way.units, cache.units) if policy.chunked else way.units
         Launch(kernels["scan_lookback"], (together,), local, args, False, nbytes, memory).run()
         return
     count = target.size // length
     counts = [way.units, count, way.parts, way.length]
     inline = nbytes <= policy.inline_bytes
-    most = state.units * policy.groups_per_unit if policy.chunked else _MOST_GROUPS
+    most = cache.units * policy.groups_per_unit if policy.chunked else _MOST_GROUPS
     groups = (min(way.units, most),)
     kept: list[Memory] = []
     buffers = [target.memory.buffer for _ in monoid.components]  # not touched where lines are whole
     if way.mode == SPLIT:
-        kept = [state.device.allocate(count * way.parts * d.itemsize) for d in state_dtypes(monoid)]
+        kept = [cache.device.allocate(count * way.parts * d.itemsize) for d in state_dtypes(monoid)]
         buffers = [m.buffer for m in kept]
         args = [*place, *buffers, *counts, *numbers]
         Launch(kernels["scan_reduce"], groups, local, args, inline, read, kept).run()
@@ -144,7 +144,7 @@ def _launch_all(
     Launch(kernels["scan_finish"], groups, local, args, inline, nbytes, kept).run()
 
 
-class Chain:
+class TileState:
     """Memory in which work-groups of one launch tell each other; the launch's number says what is new."""
 
     def __init__(self) -> None:
@@ -163,53 +163,53 @@ class Chain:
         return self.memory, self.epoch
 
 
-def chain_of(state: DeviceState) -> Chain:
-    """The chain of a device."""
-    found: Chain = state.prepared.get(Chain) or state.keep(Chain, Chain())
+def tile_state_of(cache: KernelCache) -> TileState:
+    """The tile states of a device."""
+    found: TileState = cache.prepared.get(TileState) or cache.keep(TileState, TileState())
     return found
 
 
 _trusted: dict[tuple[Device, str], bool] = {}
 
 
-def is_trusted(state: DeviceState) -> bool:
+def is_trusted(cache: KernelCache) -> bool:
     """Whether single-pass scans work on this device: tried once in a process.
 
     The trial cannot hang: a work-group that waits too long gives up, says so, and reads what is
     before it itself. It counts as failed then, as it does with a wrong result. On a CPU, whose
     work-groups run on threads of the system, nothing is tried.
     """
-    kind = state.policies.scan.lookback
-    if not kind or state.policies.scan.chunked:
+    kind = cache.policies.scan.lookback
+    if not kind or cache.policies.scan.chunked:
         return bool(kind)
-    key = (state.device, kind)
+    key = (cache.device, kind)
     found = _trusted.get(key)
     if found is None:
-        found = _trusted[key] = _passes(state)
+        found = _trusted[key] = _passes(cache)
     return found
 
 
-def _passes(state: DeviceState) -> bool:
-    policy = state.policies.scan
+def _passes(cache: KernelCache) -> bool:
+    policy = cache.policies.scan
     vector = max(1, min(policy.max_width, policy.vector_bytes // 8))
     tile = (policy.single_group or policy.work_group) * (policy.single_loads or policy.loads) * vector
     size = tile * (MOST + 2) * MOST + 1
     value = index((size,), (1,), _INT64)
-    target = contiguous_leaf(state.device.allocate(8 * size), (size,), _INT64)
+    target = contiguous_leaf(cache.device.allocate(8 * size), (size,), _INT64)
     try:
-        run_parallel(state, value, fold_monoid(np.add, _INT64), 0, target, True)
+        run_parallel(cache, value, fold_monoid(np.add, _INT64), 0, target, True)
     except RuntimeError:
         return False
     found = np.empty(size, np.int64)
-    told = np.empty(2, np.uint64)
-    chain = chain_of(state)
+    head = np.empty(2, np.uint64)
+    tile_state = tile_state_of(cache)
     assert target.memory is not None
-    if chain.memory is None:  # a device so small that no line is cut
+    if tile_state.memory is None:  # a device so small that no line is cut
         return False
-    state.device.read(target.memory, 0, found)
-    state.device.read(chain.memory, 0, told)
-    gave_up = int(told[1]) & 0xFFFFFFFF == chain.epoch
+    cache.device.read(target.memory, 0, found)
+    cache.device.read(tile_state.memory, 0, head)
+    gave_up = int(head[1]) & 0xFFFFFFFF == tile_state.epoch
     return not gave_up and bool((found == np.arange(size).cumsum()).all())
 
 
-__all__ = ["Chain", "chain_of", "is_trusted", "run_parallel", "shifted_arguments"]
+__all__ = ["TileState", "tile_state_of", "is_trusted", "run_parallel", "shifted_arguments"]

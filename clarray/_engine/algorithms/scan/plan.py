@@ -1,4 +1,4 @@
-"""The plan of a scan along one axis: in parallel, or as the slow sequential twin does it.
+"""The plan of a scan along one axis: in parallel, or as the slow sequential reference does it.
 
 In parallel, lines (one for each position of the other axes) are taken in one of two forms:
 
@@ -9,7 +9,7 @@ In parallel, lines (one for each position of the other axes) are taken in one of
 Lines are cut into parts where there are too few of them. The first launch then gives the state of each
 part, and the last one the results; on devices whose policy has a look-back one launch does it all.
 
-The twin: every position of the other axes is a line, and one work-item goes along a line from its first
+The reference: every position of the other axes is a line, and one work-item goes along a line from its first
 element to its last, so any operation may be scanned, associative or not. Lines that lie side by
 side in memory are taken several at a time on a CPU, row by row, so that each row's cache line is
 read once; on a GPU neighbouring work-items take them.
@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from clarray._engine.algorithms.scan.plan_lookback import block_size, told_states
+from clarray._engine.algorithms.scan.plan_lookback import block_size, published_states
 from clarray._engine.algorithms.scan.policy import ScanPolicy
 from clarray._engine.expr.layout import INDEX, STRIDED, UNIT, Shape, access, collapse, reach
 from clarray._engine.fused.elementwise.plan import ALIGNMENT, index_type
@@ -193,7 +193,7 @@ class ParallelPlan:
         return max(1, self.work_group // ACROSS)
 
 
-class Cut(NamedTuple):
+class Partition(NamedTuple):
     """How the lines are cut, and the launch that follows from it.
 
     Parameters
@@ -300,7 +300,7 @@ def _starts_aligned(offset: int, strides: Shape, dtype: np.dtype, alignment: int
     return all(v * dtype.itemsize % alignment == 0 for v in (offset, *steps))
 
 
-def cut(plan: ParallelPlan, kept: Shape, length: int, units: int, lookback: bool) -> Cut:
+def partition(plan: ParallelPlan, kept: Shape, length: int, units: int, lookback: bool) -> Partition:
     """Choose how lines are cut.
 
     Parameters
@@ -327,13 +327,13 @@ def cut(plan: ParallelPlan, kept: Shape, length: int, units: int, lookback: bool
         quantum = plan.tile
     parts = max(1, min(-(-wanted // pieces), length // policy.min_part))
     if parts == 1 or 2 * pieces >= wanted:
-        return Cut(WHOLE, 1, length, pieces)
+        return Partition(WHOLE, 1, length, pieces)
     if lookback and _may_look_back(plan, length):
-        return _lookback_cut(plan, kept, lines, length)
+        return _lookback_partition(plan, kept, lines, length)
     part = -(-length // parts)
     part = -(-part // quantum) * quantum
     parts = -(-length // part)
-    return Cut(SPLIT if parts > 1 else WHOLE, parts, part, pieces * parts)
+    return Partition(SPLIT if parts > 1 else WHOLE, parts, part, pieces * parts)
 
 
 def single_pass(plan: ParallelPlan) -> ParallelPlan:
@@ -351,18 +351,18 @@ def _may_look_back(plan: ParallelPlan, length: int) -> bool:
     return length >= 4 * plan.policy.tile if plan.policy.chunked else plan.work_group >= 2 * plan.block
 
 
-def _lookback_cut(plan: ParallelPlan, kept: Shape, lines: int, length: int) -> Cut:
+def _lookback_partition(plan: ParallelPlan, kept: Shape, lines: int, length: int) -> Partition:
     if plan.form == ROWS:
         tile = plan.policy.tile if plan.policy.chunked else plan.tile
         tiles = -(-length // tile)
-        return Cut(LOOKBACK, tiles, tile, lines * tiles)
+        return Partition(LOOKBACK, tiles, tile, lines * tiles)
     rows = plan.down * plan.policy.rows
     tiles = -(-length // rows)
     across = plan.work_group // plan.down
-    return Cut(LOOKBACK, tiles, rows, lines // kept[-1] * -(-kept[-1] // across) * tiles)
+    return Partition(LOOKBACK, tiles, rows, lines // kept[-1] * -(-kept[-1] // across) * tiles)
 
 
-def chain_words(plan: ParallelPlan, kept: Shape, tiles: int, state: int) -> tuple[int, int]:
+def tile_state_words(plan: ParallelPlan, kept: Shape, tiles: int, state: int) -> tuple[int, int]:
     """64-bit words that the work-groups of a look-back tell each other in: all, and those of one line.
 
     Parameters
@@ -379,5 +379,5 @@ def chain_words(plan: ParallelPlan, kept: Shape, tiles: int, state: int) -> tupl
         across = plan.work_group // plan.down
         strips = lines // kept[-1] * -(-kept[-1] // across)
         return 2 + strips * tiles * across * state, 0
-    region = told_states(tiles, plan.block) * state
+    region = published_states(tiles, plan.block) * state
     return 2 + lines * region, region

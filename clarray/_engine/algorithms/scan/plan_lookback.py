@@ -17,7 +17,7 @@ def block_size(work_group: int, wave: int) -> int:
     return wave if wave > 1 else max(2, min(MOST, work_group // 4))
 
 
-def told_states(tiles: int, block: int) -> int:
-    """Of states that are told, or may be looked at: the tiles', the blocks', the sections'."""
+def published_states(tiles: int, block: int) -> int:
+    """Of states that are published, or may be looked at: the tiles', the blocks', the sections'."""
     blocks = tiles // block + 1
     return tiles + blocks + blocks // block + 2

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from math import prod
 
-from clarray._engine.algorithms.gather.launch import Named
+from clarray._engine.algorithms.gather.launch import IndexSelection
 from clarray._engine.algorithms.scan.launch import access_of, shifted_arguments
-from clarray._engine.algorithms.scatter.plan import AtPlan, at_space, split
-from clarray._engine.algorithms.scatter.source import at_source
+from clarray._engine.algorithms.scatter.plan import ScatterPlan, scatter_space, split
+from clarray._engine.algorithms.scatter.source import scatter_source
 from clarray._engine.codegen.expression import distinct
-from clarray._engine.evaluate import flush_readers, settle
+from clarray._engine.evaluate import flush_readers, materialize_shared
 from clarray._engine.expr.layout import aligned
 from clarray._engine.expr.node import CONST, EAGER, Node
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, state_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, kernel_cache_of
 from clarray._engine.ops.ufuncs import Loop
 
 
-def update(array: Node, targets: Named, loop: Loop, value: Node | None) -> None:
+def scatter_update(array: Node, targets: IndexSelection, loop: Loop, value: Node | None) -> None:
     """Apply ``element = loop(element, value)`` at each position, one after the other.
 
     Parameters
     ----------
     array : Node
         A leaf.
-    targets : Named
+    targets : IndexSelection
         Its numbers are a contiguous int64 leaf in memory of its own, in bounds; they may repeat.
     value : Node or None
         Broadcast to the shape of the elements named; not a leaf in the array's memory.
@@ -35,36 +35,36 @@ def update(array: Node, targets: Named, loop: Loop, value: Node | None) -> None:
     with device.lock:
         flush_readers(memory)
         if value is not None:
-            settle(value)
-        state = state_of(device)
-        _launch(state, array, targets, loop, value).run()
+            materialize_shared(value)
+        cache = kernel_cache_of(device)
+        _launch(cache, array, targets, loop, value).run()
         if memory.shared or (value is not None and value.flags & EAGER):
             device.synchronize()
 
 
-def _launch(state: DeviceState, array: Node, targets: Named, loop: Loop, value: Node | None) -> Launch:
-    policy = state.policies.elementwise
+def _launch(cache: KernelCache, array: Node, targets: IndexSelection, loop: Loop, value: Node | None) -> Launch:
+    policy = cache.policies.elementwise
     pattern, nodes = distinct((value.inputs or (value,)) if value is not None else ())
     placed = [n for n in nodes if n.op is not CONST]
     rest, place, listed = targets.rest, targets.place, targets.shape
     ndim = len(rest.shape) + len(listed)
     inner = slice(place, place + len(listed))
     strides = [aligned(n.shape, n.strides, ndim) for n in placed]
-    space = at_space(
+    space = scatter_space(
         listed,
         [s[inner] for s in strides],
         rest.shape,
         [rest.strides, *(s[: inner.start] + s[inner.stop :] for s in strides)],
     )
     accesses = tuple("zero" if access_of(n) == "strided" else access_of(n) for n in nodes)
-    plan = AtPlan(accesses, len(space.listed), len(targets.extents), len(space.rest), policy)
+    plan = ScatterPlan(accesses, len(space.listed), len(targets.extents), len(space.rest), policy)
     key = ("at", loop.code, array.dtype, value.sig if value is not None else None, pattern, plan)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        made = at_source(plan, loop, array.dtype, value, nodes, state.capabilities)
-        kernel = state.keep(key, state.kernel(made))
+        made = scatter_source(plan, loop, array.dtype, value, nodes, cache.capabilities)
+        kernel = cache.keep(key, cache.kernel(made))
     updates, named, columns = prod(listed), prod(targets.extents), prod(rest.shape)
-    divided = split(updates, named, columns, policy, state.units)
+    divided = split(updates, named, columns, policy, cache.units)
     units = divided.parts * divided.blocks
     numbers = targets.numbers.memory
     assert array.memory is not None
@@ -81,7 +81,7 @@ def _launch(state: DeviceState, array: Node, targets: Named, loop: Loop, value: 
         args += reversed(steps)
     nbytes = bytes_of(nodes) + updates * (8 + 2 * columns * array.dtype.itemsize)
     # units, not bytes, say how many work-groups: each has a part of its own
-    count = min(units, state.units)
+    count = min(units, cache.units)
     if not policy.chunked:
-        count = groups(units, nbytes, state.units, policy)
+        count = groups(units, nbytes, cache.units, policy)
     return Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)

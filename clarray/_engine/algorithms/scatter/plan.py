@@ -23,7 +23,7 @@ WORTH = 1 << 12  # updates that are worth a second work-item of a CPU
 
 
 @dataclass(frozen=True, slots=True)
-class AtPlan:
+class ScatterPlan:
     """What the source of an update is specialised on.
 
     Parameters
@@ -42,7 +42,7 @@ class AtPlan:
     policy: ElementwisePolicy
 
 
-class AtSpace(NamedTuple):
+class ScatterSpace(NamedTuple):
     """The loops of an update: extents outermost first, and the strides of the inputs.
 
     The target comes first among the operands of the rest.
@@ -55,7 +55,7 @@ class AtSpace(NamedTuple):
     offsets: Shape
 
 
-class AtSplit(NamedTuple):
+class ScatterSplit(NamedTuple):
     """How the work is divided: parts of the targets times blocks of columns.
 
     A column is an element of the rest.
@@ -67,12 +67,14 @@ class AtSplit(NamedTuple):
     columns_per_block: int
 
 
-def at_space(listed: Shape, list_strides: Sequence[Shape], rest: Shape, rest_strides: Sequence[Shape]) -> AtSpace:
+def scatter_space(
+    listed: Shape, list_strides: Sequence[Shape], rest: Shape, rest_strides: Sequence[Shape]
+) -> ScatterSpace:
     """Merge the axes of the list of positions, in their order, and of the rest, in any."""
     axes = [(n, tuple(s[a] for s in list_strides)) for a, n in enumerate(listed) if n != 1]
     merged = merge(axes)
     space = collapse(rest, tuple(rest_strides))
-    return AtSpace(
+    return ScatterSpace(
         tuple(a[0] for a in merged),
         tuple(tuple(a[1][k] for a in merged) for k in range(len(list_strides))),
         space.shape,
@@ -81,7 +83,7 @@ def at_space(listed: Shape, list_strides: Sequence[Shape], rest: Shape, rest_str
     )
 
 
-def split(updates: int, targets: int, columns: int, policy: ElementwisePolicy, units: int) -> AtSplit:
+def split(updates: int, targets: int, columns: int, policy: ElementwisePolicy, units: int) -> ScatterSplit:
     """Divide the targets and the columns between work-items."""
     if policy.chunked:
         wanted = min(units, 1 + updates * columns // WORTH)
@@ -91,4 +93,4 @@ def split(updates: int, targets: int, columns: int, policy: ElementwisePolicy, u
         parts = min(targets, max(1, ITEMS // columns))
         per_block = 1
     per_part = -(-targets // parts)
-    return AtSplit(-(-targets // per_part), per_part, -(-columns // per_block), per_block)
+    return ScatterSplit(-(-targets // per_part), per_part, -(-columns // per_block), per_block)

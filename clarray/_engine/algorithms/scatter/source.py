@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clarray._engine.algorithms.scatter.plan import AtPlan
+from clarray._engine.algorithms.scatter.plan import ScatterPlan
 from clarray._engine.codegen.expression import Call, Inputs, operand, parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 
-def at_source(
-    plan: AtPlan, loop: Loop, dtype: np.dtype, value: Node | None, nodes: Sequence[Node],
+def scatter_source(
+    plan: ScatterPlan, loop: Loop, dtype: np.dtype, value: Node | None, nodes: Sequence[Node],
     capabilities: Capabilities,
 ) -> Source:  # fmt: skip
     """Render the update of elements of `dtype` by ``loop(element, value)``.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarray._engine.algorithms.flat_operands import line_of
+from clarray._engine.algorithms.flat_operands import flat_operands_of
 from clarray._engine.algorithms.scan.launch import shifted_arguments
 from clarray._engine.algorithms.search.plan import SearchPlan, needles
 from clarray._engine.algorithms.search.source import search_source
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import groups, index_type
-from clarray._engine.launch.kernel_cache import Launch, bytes_of, device_of, state_of
+from clarray._engine.launch.kernel_cache import Launch, bytes_of, device_of, kernel_cache_of
 
 _INT64 = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
@@ -46,24 +46,24 @@ def search(
     device = device_of((line, *(value.inputs or (value,))))
     evaluate(line)
     with device.lock:
-        state = state_of(device)
+        cache = kernel_cache_of(device)
         out_dtype = _INT64 if found is None else _BOOL
         memory = device.allocate(value.size * out_dtype.itemsize)
         target = contiguous_leaf(memory, value.shape, out_dtype)
         if not value.size:
             return target
-        run = line_of(value, ordered=True)
+        run = flat_operands_of(value, ordered=True)
         value = run.value
-        policy = state.policies.elementwise
+        policy = cache.policies.elementwise
         dtype = np.promote_types(line.dtype, value.dtype) if dtype is None else dtype
         plan = SearchPlan(
             run.accesses, needles(policy), index_type(run.furthest, policy.chunked), line.dtype,
             dtype, side, sorter is not None, found, policy,
         )  # fmt: skip
         key = ("search", value.sig, run.pattern, plan)
-        kernel = state.prepared.get(key)
+        kernel = cache.prepared.get(key)
         if kernel is None:
-            kernel = state.keep(key, state.kernel(search_source(plan, value, run.nodes, state.capabilities)))
+            kernel = cache.keep(key, cache.kernel(search_source(plan, value, run.nodes, cache.capabilities)))
         assert line.memory is not None
         args = shifted_arguments(run.nodes, run.offsets)
         args += [line.memory.buffer, line.offset]
@@ -77,7 +77,7 @@ def search(
         steps = length.bit_length()
         nbytes = bytes_of(run.nodes) + value.size * out_dtype.itemsize
         units = -(-value.size // plan.vector)
-        count = groups(units, nbytes * steps, state.units, policy)
+        count = groups(units, nbytes * steps, cache.units, policy)
         inline = nbytes * steps <= policy.inline_bytes
         Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes).run()
         if value.flags & EAGER or (line.memory.shared or (sorter is not None and sorter.flags & EAGER)):

@@ -8,11 +8,11 @@ from typing import Any
 from clarray._engine.algorithms.snippet.plan import snippet_plan
 from clarray._engine.algorithms.snippet.source import check_source, snippet_source
 from clarray._engine.codegen.expression import distinct
-from clarray._engine.evaluate import evaluate, flush_readers, overlaps, settle, write
+from clarray._engine.evaluate import evaluate, flush_readers, materialize_shared, overlaps, write
 from clarray._engine.expr.layout import aligned, collapse
 from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, Shape, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments, state_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, data_arguments, kernel_cache_of
 from clarray._engine.ops.snippets import Snippet
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.snippets import compiler_message
@@ -50,12 +50,12 @@ def run(device: Device, snippet: Snippet, inputs: Sequence[Node], targets: Seque
         raw = [r for _, _, r in snippet.inputs]
         values = [n for n, r in zip(inputs, raw, strict=True) if not r]
         for node in values:
-            settle(node)
+            materialize_shared(node)
         arrays = [_packed(n) for n, r in zip(inputs, raw, strict=True) if r]
         whole = [r for _, _, r in snippet.outputs]
         places = [_place(t, r, values) for t, r in zip(targets, whole, strict=True)]
         if all(shape):
-            _launch(state_of(device), snippet, values, arrays, places, shape).run()
+            _launch(kernel_cache_of(device), snippet, values, arrays, places, shape).run()
         for place, target in zip(places, targets, strict=True):
             if place is not target:
                 write(target, place)
@@ -87,9 +87,9 @@ def _place(target: Node, whole: bool, values: list[Node]) -> Node:
 
 
 def _launch(
-    state: DeviceState, snippet: Snippet, values: list[Node], arrays: list[Node], places: list[Node], shape: Shape
+    cache: KernelCache, snippet: Snippet, values: list[Node], arrays: list[Node], places: list[Node], shape: Shape
 ) -> Launch:
-    policy = state.policies.elementwise
+    policy = cache.policies.elementwise
     pattern, nodes = distinct([i for v in values for i in (v.inputs or (v,))])
     placed = [n for n in nodes if n.op is not CONST]
     outs = [p for p, (_, _, raw) in zip(places, snippet.outputs, strict=True) if not raw]
@@ -98,13 +98,13 @@ def _launch(
     kinds = tuple("const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes)
     key: Any = ("snippet", snippet.function, tuple(v.sig for v in values), pattern, kinds, shape, operands)
     space = collapse(shape, operands) if operands else collapse(shape, (tuple([0] * ndim),))
-    found = state.prepared.get(key)
+    found = cache.prepared.get(key)
     if found is None:
         size = 1
         for extent in shape:
             size *= extent
         plan = snippet_plan(space, size, kinds, len(outs), policy)
-        source = snippet_source(plan, snippet, values, nodes, state.capabilities)
+        source = snippet_source(plan, snippet, values, nodes, cache.capabilities)
         loops = space.shape or (1,)
         strides = [s or (0,) for s in space.strides] if operands else []
         rows = size // loops[-1]
@@ -112,7 +112,7 @@ def _launch(
         for steps in (*strides[len(outs) :], *strides[: len(outs)]):
             numbers += reversed(steps)
         segment = policy.segment or 1 if policy.chunked else 1
-        found = state.keep(key, (state.kernel(source), numbers, rows * -(-loops[-1] // segment)))
+        found = cache.keep(key, (cache.kernel(source), numbers, rows * -(-loops[-1] // segment)))
     kernel, numbers, units = found
     args = data_arguments(nodes, space.offsets[len(outs) :])
     nbytes = bytes_of([*nodes, *arrays, *places])
@@ -124,6 +124,6 @@ def _launch(
         args += [out.memory.buffer, out.offset + shift]
     args += numbers
     return Launch(
-        kernel, (groups(units, nbytes, state.units, policy),), (policy.work_group,), args,
+        kernel, (groups(units, nbytes, cache.units, policy),), (policy.work_group,), args,
         nbytes <= policy.inline_bytes, nbytes, (arrays, places),
     )  # fmt: skip

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarray._engine.algorithms.sort.launch_chunks import sort_by_lines
+from clarray._engine.algorithms.sort.launch_chunks import sort_short_rows
 from clarray._engine.algorithms.sort.launch_tiles import sort_by_groups
-from clarray._engine.algorithms.sort.launch_words import lines_of, order_by_words, pick, sort_line, twin
+from clarray._engine.algorithms.sort.launch_words import lines_of, order_by_words, pick, sort_by_reference, sort_line
 from clarray._engine.algorithms.sort.plan import group_plan, key_kind
 from clarray._engine.evaluate import evaluate, view_of, write
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf
 from clarray._engine.expr.view import contiguous, memory_order, moveaxis, ordered_strides
-from clarray._engine.launch.kernel_cache import DeviceState, device_of, state_of
+from clarray._engine.launch.kernel_cache import KernelCache, device_of, kernel_cache_of
 from clarray._engine.runtime import Memory
 
-__all__ = ["argsort_lines", "sort_lines", "sort_pairs"]
+__all__ = ["argsort_rows", "sort_rows", "sort_pairs"]
 
 _INT64 = np.dtype(np.int64)
 MOST_LINES = 16  # so many long lines are sorted one after the other
 
 
-def sort_lines(value: Node, axis: int, descending: bool = False) -> Node:
+def sort_rows(value: Node, axis: int, descending: bool = False) -> Node:
     """The elements sorted along an axis, NaN last, complex numbers in NumPy's order.
 
     Parameters
@@ -45,17 +45,17 @@ def sort_lines(value: Node, axis: int, descending: bool = False) -> Node:
     with device.lock:
         flags = value.flags
         packed = _packed(value, axis)
-        state = state_of(device)
+        cache = kernel_cache_of(device)
         strides = contiguous(value.shape)
         if value.memory is not None:
             strides = ordered_strides(value.shape, memory_order(view_of(value)))
-        found = _put_back(_sorted(state, packed, descending), axis, strides)
+        found = _put_back(_sorted(cache, packed, descending), axis, strides)
         if flags & EAGER:
             device.synchronize()
     return found
 
 
-def argsort_lines(value: Node, axis: int, descending: bool = False) -> Node:
+def argsort_rows(value: Node, axis: int, descending: bool = False) -> Node:
     """The positions along an axis in the order of its elements, equal ones in the order they have.
 
     Returns
@@ -67,7 +67,7 @@ def argsort_lines(value: Node, axis: int, descending: bool = False) -> Node:
     with device.lock:
         flags = value.flags
         packed = _packed(value, axis)
-        found = _put_back(_order(state_of(device), packed, descending), axis, contiguous(value.shape))
+        found = _put_back(_order(kernel_cache_of(device), packed, descending), axis, contiguous(value.shape))
         if flags & EAGER:
             device.synchronize()
     return found
@@ -90,9 +90,9 @@ def sort_pairs(value: Node, payload: Node) -> tuple[Node, Node]:
     with device.lock:
         flags = value.flags | payload.flags
         keys, carried = _packed(value, 0), _packed(payload, 0)
-        state = state_of(device)
-        order = _order(state, keys, False)
-        found = pick(state, keys, order), pick(state, carried, order)
+        cache = kernel_cache_of(device)
+        order = _order(cache, keys, False)
+        found = pick(cache, keys, order), pick(cache, carried, order)
         if flags & EAGER:
             device.synchronize()
     return found
@@ -131,48 +131,48 @@ def _put_back(lines: Node, axis: int, strides: tuple[int, ...]) -> Node:
     return target
 
 
-def _sorted(state: DeviceState, packed: Node, descending: bool) -> Node:
+def _sorted(cache: KernelCache, packed: Node, descending: bool) -> Node:
     """Sorted lines."""
-    out = state.device.allocate(packed.size * packed.dtype.itemsize)
-    if not packed.size or _run(state, packed, out, False, descending):
+    out = cache.device.allocate(packed.size * packed.dtype.itemsize)
+    if not packed.size or _run(cache, packed, out, False, descending):
         return contiguous_leaf(out, packed.shape, packed.dtype)
-    return pick(state, packed, _order(state, packed, descending))
+    return pick(cache, packed, _order(cache, packed, descending))
 
 
-def _order(state: DeviceState, packed: Node, descending: bool) -> Node:
+def _order(cache: KernelCache, packed: Node, descending: bool) -> Node:
     """The positions that sort lines."""
-    out = state.device.allocate(packed.size * 8)
-    if not packed.size or _run(state, packed, out, True, descending):
+    out = cache.device.allocate(packed.size * 8)
+    if not packed.size or _run(cache, packed, out, True, descending):
         return contiguous_leaf(out, packed.shape, _INT64)
-    if state.policies.sort.chunked and packed.shape[-1] <= state.policies.sort.line:
-        return twin(state, packed, descending)
-    return order_by_words(state, packed, descending)
+    if cache.policies.sort.chunked and packed.shape[-1] <= cache.policies.sort.line:
+        return sort_by_reference(cache, packed, descending)
+    return order_by_words(cache, packed, descending)
 
 
-def _run(state: DeviceState, packed: Node, out: Memory, argsort: bool, descending: bool) -> bool:
+def _run(cache: KernelCache, packed: Node, out: Memory, argsort: bool, descending: bool) -> bool:
     """Sort real numbers, or their positions; False where that is not done line by line."""
     lines, n = lines_of(packed)
     kind = key_kind(packed.dtype)
     if kind.kind == "c":
         return False
-    policy = state.policies.sort
+    policy = cache.policies.sort
     source = packed.memory
     assert source is not None
     if policy.chunked:
         if n <= policy.line // 16 or (lines > 1 and n <= policy.line):
-            sort_by_lines(state, kind, source, packed.offset, lines, n, out, argsort, descending)
+            sort_short_rows(cache, kind, source, packed.offset, lines, n, out, argsort, descending)
             return True
     else:
         plan = group_plan(kind, n, argsort, descending, policy)
         if plan is not None:
-            sort_by_groups(state, plan, source, packed.offset, lines, n, out)
+            sort_by_groups(cache, plan, source, packed.offset, lines, n, out)
             return True
         if lines > MOST_LINES:
             return False
     itemsize = 8 if argsort else packed.dtype.itemsize
     for number in range(lines):
-        target = out if lines == 1 else state.device.allocate(n * itemsize)
-        sort_line(state, kind, source, packed.offset + number * n, n, target, argsort, descending)
+        target = out if lines == 1 else cache.device.allocate(n * itemsize)
+        sort_line(cache, kind, source, packed.offset + number * n, n, target, argsort, descending)
         if target is not out:
             _place(target, out, number, n, _INT64 if argsort else packed.dtype)
     return True

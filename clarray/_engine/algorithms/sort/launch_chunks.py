@@ -7,32 +7,32 @@ from typing import Any
 import numpy as np
 
 from clarray._engine.algorithms.sort import plan as sort
-from clarray._engine.algorithms.sort.plan import FEW, KeyKind, SortPlan, line_plan
-from clarray._engine.algorithms.sort.source import chunks_source, lines_source
-from clarray._engine.launch.kernel_cache import DeviceState, Launch
+from clarray._engine.algorithms.sort.plan import FEW, KeyKind, SortPlan, row_plan
+from clarray._engine.algorithms.sort.source import chunks_source, rows_source
+from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.runtime import Memory
 
 _WORD = 8
 PROBE = 1024  # keys that tell what to expect
 
 
-def sort_by_lines(
-    state: DeviceState, kind: KeyKind, source: Memory, offset: int, lines: int, n: int, out: Memory,
+def sort_short_rows(
+    cache: KernelCache, kind: KeyKind, source: Memory, offset: int, lines: int, n: int, out: Memory,
     argsort: bool, descending: bool,
 ) -> None:  # fmt: skip
     """Sort lines, one work-item a line, into `out`: the keys, or the positions as int64."""
-    policy = state.policies.sort
-    plan = line_plan(kind, n, argsort, descending, policy)
+    policy = cache.policies.sort
+    plan = row_plan(kind, n, argsort, descending, policy)
     key = ("sort lines", plan)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(key, state.kernel(lines_source(plan, state.capabilities)))
+        kernel = cache.keep(key, cache.kernel(rows_source(plan, cache.capabilities)))
     itemsize = kind.bits // 8
     nbytes = lines * n * (itemsize + (8 if argsort else itemsize))
-    most = state.units * policy.groups_per_unit
+    most = cache.units * policy.groups_per_unit
     groups = max(1, min(most, lines, nbytes // policy.chunk_bytes))
     element = itemsize if plan.form == "keys" else 8 if plan.form == "packed" else 16
-    scratch = state.device.allocate(2 * groups * n * element)
+    scratch = cache.device.allocate(2 * groups * n * element)
     args = [source.buffer, offset, lines, n, out.buffer, scratch.buffer]
     Launch(kernel, (groups,), (1,), args, nbytes <= policy.inline_bytes, nbytes).run()
 
@@ -47,19 +47,19 @@ class Line:
     """
 
     def __init__(
-        self, state: DeviceState, kind: KeyKind, source: Memory, offset: int, n: int, descending: bool,
+        self, cache: KernelCache, kind: KeyKind, source: Memory, offset: int, n: int, descending: bool,
         ready: bool = False,
     ) -> None:  # fmt: skip
-        self.state = state
+        self.cache = cache
         self.kind = kind
         self.n = n
         self.descending = descending
         self.suffix = "_keys" if ready else ""
-        self.policy = state.policies.sort
+        self.policy = cache.policies.sort
         self.counter = "uint" if n < sort.WORD else "ulong"
         self.bits = np.dtype(f"u{kind.bits // 8}")
         self.args = [source.buffer, offset, n]
-        most = state.units * self.policy.groups_per_unit
+        most = cache.units * self.policy.groups_per_unit
         self.nbytes = n * kind.bits // 8
         self.groups = max(1, min(most, n, self.nbytes // self.policy.chunk_bytes))
 
@@ -67,10 +67,10 @@ class Line:
         """The kernels that move elements of a form."""
         plan = SortPlan(self.kind, form, self.descending, self.counter, self.policy)
         key = ("sort chunks", plan)
-        found = self.state.prepared.get(key)
+        found = self.cache.prepared.get(key)
         if found is None:
-            made = chunks_source(plan, self.state.capabilities)
-            found = self.state.keep(key, self.state.kernels(*made))
+            made = chunks_source(plan, self.cache.capabilities)
+            found = self.cache.keep(key, self.cache.kernels(*made))
         return found
 
     def launch(self, kernel: Any, args: list[Any], groups: int = 0) -> None:
@@ -78,7 +78,7 @@ class Line:
 
     def range(self, form: str) -> tuple[int, int]:
         """The smallest and the largest key."""
-        device = self.state.device
+        device = self.cache.device
         found = device.allocate(2 * _WORD * self.groups)
         self.launch(self.kernels(form)["radix_range" + self.suffix], [*self.args, found.buffer])
         host = np.empty((self.groups, 2), np.uint64)
@@ -87,7 +87,7 @@ class Line:
 
     def _probe(self) -> np.ndarray:
         """The different ones among some keys, sorted."""
-        device = self.state.device
+        device = self.cache.device
         host = np.empty(min(PROBE, self.n), self.bits)
         found = device.allocate(host.nbytes)
         args = [*self.args[:2], self.n // host.size, host.size, found.buffer]
@@ -97,7 +97,7 @@ class Line:
 
     def sort(self, out: Memory, offset: int = 0) -> None:
         """Write the sorted elements from `offset` on."""
-        policy, device, n = self.policy, self.state.device, self.n
+        policy, device, n = self.policy, self.cache.device, self.n
         bits = self.kind.bits
         kernels = self.kernels("keys")
         low, high = 0, (1 << bits) - 1
@@ -135,7 +135,7 @@ class Line:
         self.launch(kernels["radix_split" + self.suffix], args)
         heavy = spans[:, 1] > max(n // 4, policy.line) if n > 4 * policy.bucket else np.zeros(len(spans), bool)
         for start, length in spans[heavy].tolist():
-            part = Line(self.state, self.kind, scratch, start, length, self.descending, ready=True)
+            part = Line(self.cache, self.kind, scratch, start, length, self.descending, ready=True)
             part.sort(out, offset + start)
         spans = np.ascontiguousarray(spans[~heavy])
         if len(spans):
@@ -145,13 +145,13 @@ class Line:
 
     def _fill(self, ends: np.ndarray, values: np.ndarray, out: Memory, offset: int) -> None:
         """Write each key up to its end."""
-        tables = [self.state.device.upload(table) for table in (ends.astype(np.int64), values)]
+        tables = [self.cache.device.upload(table) for table in (ends.astype(np.int64), values)]
         args = [tables[0].buffer, tables[1].buffer, len(ends), self.n, out.buffer, offset]
         self.launch(self.kernels("keys")["radix_fill"], args)
 
     def _sort_known(self, some: np.ndarray, out: Memory, offset: int) -> bool:
         """Finish where there are no other keys than `some`."""
-        device, policy = self.state.device, self.policy
+        device, policy = self.cache.device, self.policy
         low = int(some[0])
         span = int(some[-1]) - low
         shift = max(0, span.bit_length() - policy.cell_bits)
@@ -177,7 +177,7 @@ class Line:
 
     def argsort(self, out: Memory) -> None:
         """Write the positions in sorted order."""
-        kind, policy, device, n = self.kind, self.policy, self.state.device, self.n
+        kind, policy, device, n = self.kind, self.policy, self.cache.device, self.n
         narrow = kind.bits <= 32 and n < sort.WORD
         low, high = 0, (1 << kind.bits) - 1
         if kind.bits > policy.digit_bits:

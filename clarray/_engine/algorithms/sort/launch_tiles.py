@@ -6,18 +6,18 @@ from typing import Any
 
 from clarray._engine.algorithms.sort.plan import GroupPlan, KeyKind, TilePlan, tile_plan
 from clarray._engine.algorithms.sort.source import groups_source, tiles_source
-from clarray._engine.launch.kernel_cache import DeviceState, Launch
+from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.runtime import Memory
 
 
 def sort_by_groups(
-    state: DeviceState, plan: GroupPlan, source: Memory, offset: int, lines: int, n: int, out: Memory
+    cache: KernelCache, plan: GroupPlan, source: Memory, offset: int, lines: int, n: int, out: Memory
 ) -> None:
     """Sort lines that fit a work-group, into `out`: the keys, or the positions as int64."""
     key = ("sort groups", plan)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(key, state.kernel(groups_source(plan, state.capabilities)))
+        kernel = cache.keep(key, cache.kernel(groups_source(plan, cache.capabilities)))
     work_group = plan.policy.work_group
     wanted = -(-lines // (work_group // n)) if plan.short else lines
     itemsize = plan.kind.bits // 8
@@ -27,7 +27,7 @@ def sort_by_groups(
 
 
 def sort_by_tiles(
-    state: DeviceState, kind: KeyKind, source: Memory, offset: int, n: int, out: Memory, argsort: bool,
+    cache: KernelCache, kind: KeyKind, source: Memory, offset: int, n: int, out: Memory, argsort: bool,
     descending: bool, given: Memory | None = None, bits: int = 0,
 ) -> None:  # fmt: skip
     """Sort one line into `out`: the keys, or the positions as int64.
@@ -39,42 +39,42 @@ def sort_by_tiles(
     bits : int
         Only the lowest `bits` bits of keys differ; 0: all may.
     """
-    plan = tile_plan(kind, n, bits or kind.bits, argsort, given is not None, descending, state.policies.sort)
+    plan = tile_plan(kind, n, bits or kind.bits, argsort, given is not None, descending, cache.policies.sort)
     key = ("sort tiles", plan)
-    kernels = state.prepared.get(key)
+    kernels = cache.prepared.get(key)
     if kernels is None:
-        kernels = state.keep(key, state.kernels(*tiles_source(plan, state.capabilities)))
-    _Passes(state, plan, kernels, n).run(source, offset, out, given)
+        kernels = cache.keep(key, cache.kernels(*tiles_source(plan, cache.capabilities)))
+    _Passes(cache, plan, kernels, n).run(source, offset, out, given)
 
 
 class _Passes:
     """The launches over one line, and the memory they share."""
 
-    def __init__(self, state: DeviceState, plan: TilePlan, kernels: dict[str, Any], n: int) -> None:
-        self.state = state
+    def __init__(self, cache: KernelCache, plan: TilePlan, kernels: dict[str, Any], n: int) -> None:
+        self.cache = cache
         self.plan = plan
         self.kernels = kernels
         self.n = n
         self.tiles = -(-n // plan.tile)
         self.radix = 1 << plan.policy.digit_bits
         self.word = 4 if plan.state == "uint" else 8
-        allocate = state.device.allocate
+        allocate = cache.device.allocate
         rounds = plan.passes if plan.policy.look_back else 1
         self.states = allocate(rounds * self.tiles * self.radix * self.word)
         self.starts = allocate(rounds * self.radix * self.word)
         self.tickets = allocate(4 * rounds)
-        self.parts = min(self.tiles, state.units * plan.policy.groups_per_unit)
+        self.parts = min(self.tiles, cache.units * plan.policy.groups_per_unit)
         self.found = self._zeros(rounds)
 
     def _zeros(self, rounds: int) -> Memory:
         """Counters that are zero between sorts: the pass that reads them sees to that."""
         size = self.word * rounds * self.radix * (self.parts if self.plan.state == "ulong" else 1)
         key = ("sort counters", size)
-        found = self.state.prepared.get(key)
+        found = self.cache.prepared.get(key)
         if found is None:
-            found = self.state.device.allocate(size)
-            self.state.device.fill_zero(found)
-            self.state.keep(key, found)
+            found = self.cache.device.allocate(size)
+            self.cache.device.fill_zero(found)
+            self.cache.keep(key, found)
         return found
 
     def launch(self, name: str, groups: int, args: list[Any]) -> None:
@@ -84,7 +84,7 @@ class _Passes:
 
     def run(self, source: Memory, offset: int, out: Memory, given: Memory | None) -> None:
         """Launch everything; `out` serves as one of the two places between which elements move."""
-        plan, n, allocate = self.plan, self.n, self.state.device.allocate
+        plan, n, allocate = self.plan, self.n, self.cache.device.allocate
         passes = plan.passes
         pairs = bool(plan.position)
         width = plan.kind.bits // 8

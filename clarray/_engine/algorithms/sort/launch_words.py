@@ -1,4 +1,4 @@
-"""Orders made of several sorts: complex numbers, and many long lines at once. And the sequential twin."""
+"""Orders made of several sorts: complex numbers, and many long lines at once. And the sequential reference."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from clarray._engine.algorithms.sort.launch_chunks import Line
 from clarray._engine.algorithms.sort.launch_tiles import sort_by_tiles
 from clarray._engine.algorithms.sort.plan import KeyKind, key_kind
-from clarray._engine.algorithms.sort.source import line_numbers_source, part_source, pick_source, twin_source
+from clarray._engine.algorithms.sort.source import line_numbers_source, part_source, pick_source, reference_source
 from clarray._engine.expr.node import Node, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import DeviceState, Launch
+from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.runtime import Memory
 
 _INT64 = np.dtype(np.int64)
@@ -24,21 +24,21 @@ def lines_of(packed: Node) -> tuple[int, int]:
 
 
 def sort_line(
-    state: DeviceState, kind: KeyKind, source: Memory, offset: int, n: int, out: Memory, argsort: bool,
+    cache: KernelCache, kind: KeyKind, source: Memory, offset: int, n: int, out: Memory, argsort: bool,
     descending: bool,
 ) -> None:  # fmt: skip
     """Sort one line of real numbers into `out`, or their positions."""
-    if not state.policies.sort.chunked:
-        sort_by_tiles(state, kind, source, offset, n, out, argsort, descending)
+    if not cache.policies.sort.chunked:
+        sort_by_tiles(cache, kind, source, offset, n, out, argsort, descending)
         return
-    line = Line(state, kind, source, offset, n, descending)
+    line = Line(cache, kind, source, offset, n, descending)
     if argsort:
         line.argsort(out)
     else:
         line.sort(out)
 
 
-def order_by_words(state: DeviceState, packed: Node, descending: bool) -> Node:
+def order_by_words(cache: KernelCache, packed: Node, descending: bool) -> Node:
     """The positions that sort lines, all lines at once: by the words of a key, and then by lines."""
     lines, n = lines_of(packed)
     kind = key_kind(packed.dtype)
@@ -50,81 +50,81 @@ def order_by_words(state: DeviceState, packed: Node, descending: bool) -> Node:
         real = KeyKind("f", kind.bits)
         for part in range(3):
             key = KeyKind("u", 8) if part == 2 else real
-            word = _part(state, kind, part, source, packed.offset, total, order)
-            order = _refine(state, key, word, 0, total, descending, order)
+            word = _part(cache, kind, part, source, packed.offset, total, order)
+            order = _refine(cache, key, word, 0, total, descending, order)
     else:
-        order = _refine(state, kind, source, packed.offset, total, descending, None)
+        order = _refine(cache, kind, source, packed.offset, total, descending, None)
     assert order is not None
     if lines > 1:
-        numbers = _line_numbers(state, "uint", order, total, n)
+        numbers = _line_numbers(cache, "uint", order, total, n)
         bits = (lines - 1).bit_length()
-        order = _refine(state, KeyKind("u", 32), numbers, 0, total, False, order, bits)
-        order = _line_numbers(state, "long", order, total, n)
+        order = _refine(cache, KeyKind("u", 32), numbers, 0, total, False, order, bits)
+        order = _line_numbers(cache, "long", order, total, n)
     return contiguous_leaf(order, packed.shape, _INT64)
 
 
 def _refine(
-    state: DeviceState, kind: KeyKind, keys: Memory, offset: int, n: int, descending: bool,
+    cache: KernelCache, kind: KeyKind, keys: Memory, offset: int, n: int, descending: bool,
     order: Memory | None, bits: int = 0,
 ) -> Memory:  # fmt: skip
     """The order of keys which stand in `order` already, equal ones as they stand."""
-    out = state.device.allocate(n * 8)
-    if not state.policies.sort.chunked:
-        sort_by_tiles(state, kind, keys, offset, n, out, True, descending, order, bits)
+    out = cache.device.allocate(n * 8)
+    if not cache.policies.sort.chunked:
+        sort_by_tiles(cache, kind, keys, offset, n, out, True, descending, order, bits)
         return out
-    Line(state, kind, keys, offset, n, descending).argsort(out)
+    Line(cache, kind, keys, offset, n, descending).argsort(out)
     if order is None:
         return out
-    moved = pick(state, contiguous_leaf(order, (n,), _INT64), contiguous_leaf(out, (n,), _INT64))
+    moved = pick(cache, contiguous_leaf(order, (n,), _INT64), contiguous_leaf(out, (n,), _INT64))
     assert moved.memory is not None
     return moved.memory
 
 
 def _part(
-    state: DeviceState, kind: KeyKind, part: int, source: Memory, offset: int, n: int, order: Memory | None
+    cache: KernelCache, kind: KeyKind, part: int, source: Memory, offset: int, n: int, order: Memory | None
 ) -> Memory:
     """A word of the order of complex numbers, as they stand in `order`."""
-    policy = state.policies.elementwise
+    policy = cache.policies.elementwise
     key = ("sort part", kind, part, policy)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(key, state.kernel(part_source(kind, part, policy, state.capabilities)))
-    out = state.device.allocate(n * (1 if part == 2 else kind.bits // 8))
+        kernel = cache.keep(key, cache.kernel(part_source(kind, part, policy, cache.capabilities)))
+    out = cache.device.allocate(n * (1 if part == 2 else kind.bits // 8))
     args = [source.buffer, offset, *([order.buffer] if order is not None else []), out.buffer, n]
     nbytes = n * (kind.element_bytes + 8)
-    count = groups(n, nbytes, state.units, policy)
+    count = groups(n, nbytes, cache.units, policy)
     Launch(kernel, (count,), (policy.work_group,), args, False, nbytes).run()
     return out
 
 
-def _line_numbers(state: DeviceState, out_type: str, order: Memory, total: int, n: int) -> Memory:
+def _line_numbers(cache: KernelCache, out_type: str, order: Memory, total: int, n: int) -> Memory:
     """The line of each position, as uint, or the position along it, as long."""
-    policy = state.policies.elementwise
+    policy = cache.policies.elementwise
     key = ("sort line numbers", out_type, policy)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        made = line_numbers_source(out_type, policy, state.capabilities)
-        kernel = state.keep(key, state.kernel(made))
-    out = state.device.allocate(total * (4 if out_type == "uint" else 8))
+        made = line_numbers_source(out_type, policy, cache.capabilities)
+        kernel = cache.keep(key, cache.kernel(made))
+    out = cache.device.allocate(total * (4 if out_type == "uint" else 8))
     nbytes = total * 16
-    count = groups(total, nbytes, state.units, policy)
+    count = groups(total, nbytes, cache.units, policy)
     args = [order.buffer, out.buffer, total, n]
     Launch(kernel, (count,), (policy.work_group,), args, False, nbytes).run()
     return out
 
 
-def twin(state: DeviceState, packed: Node, descending: bool) -> Node:
+def sort_by_reference(cache: KernelCache, packed: Node, descending: bool) -> Node:
     """The positions that sort lines, found line by line by one work-item each."""
     lines, n = lines_of(packed)
-    device = state.device
+    device = cache.device
     out = contiguous_leaf(device.allocate(packed.size * 8), packed.shape, _INT64)
     if not packed.size:
         return out
     kind = key_kind(packed.dtype)
-    key = ("sort twin", kind, descending)
-    kernel = state.prepared.get(key)
+    key = ("sort reference", kind, descending)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(key, state.kernel(twin_source(kind, descending, state.capabilities)))
+        kernel = cache.keep(key, cache.kernel(reference_source(kind, descending, cache.capabilities)))
     scratch = device.allocate(packed.size * 8)
     assert packed.memory is not None
     assert out.memory is not None
@@ -134,17 +134,17 @@ def twin(state: DeviceState, packed: Node, descending: bool) -> Node:
     return out
 
 
-def pick(state: DeviceState, packed: Node, order: Node) -> Node:
+def pick(cache: KernelCache, packed: Node, order: Node) -> Node:
     """The elements of each line in the order of positions."""
     itemsize = packed.dtype.itemsize
-    out = contiguous_leaf(state.device.allocate(packed.size * itemsize), packed.shape, packed.dtype)
+    out = contiguous_leaf(cache.device.allocate(packed.size * itemsize), packed.shape, packed.dtype)
     if not packed.size:
         return out
-    policy = state.policies.elementwise
+    policy = cache.policies.elementwise
     key = ("sort pick", itemsize, policy)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(key, state.kernel(pick_source(itemsize, policy, state.capabilities)))
+        kernel = cache.keep(key, cache.kernel(pick_source(itemsize, policy, cache.capabilities)))
     assert packed.memory is not None
     assert order.memory is not None
     assert out.memory is not None
@@ -152,7 +152,7 @@ def pick(state: DeviceState, packed: Node, order: Node) -> Node:
     args += [packed.size, packed.shape[-1]]
     nbytes = packed.size * (2 * itemsize + 8)
     Launch(
-        kernel, (groups(packed.size, nbytes, state.units, policy),), (policy.work_group,), args,
+        kernel, (groups(packed.size, nbytes, cache.units, policy),), (policy.work_group,), args,
         nbytes <= policy.inline_bytes, nbytes,
     ).run()  # fmt: skip
     return out

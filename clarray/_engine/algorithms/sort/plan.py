@@ -21,7 +21,7 @@ import numpy as np
 from clarray._engine.algorithms.sort.policy import SortPolicy
 
 __all__ = [
-    "FEW", "GroupPlan", "KeyKind", "LinePlan", "SortPlan", "TilePlan", "group_plan", "key_kind", "line_plan",
+    "FEW", "GroupPlan", "KeyKind", "RowPlan", "SortPlan", "TilePlan", "group_plan", "key_kind", "row_plan",
     "tile_items", "tile_plan", "word_of_bytes",
 ]  # fmt: skip
 
@@ -114,7 +114,7 @@ def word_of_bytes(itemsize: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LinePlan:
+class RowPlan:
     """Lines that a work-item sorts one at a time.
 
     Parameters
@@ -143,7 +143,7 @@ class SortPlan:
     Parameters
     ----------
     kind, form, descending
-        As in `LinePlan`.
+        As in `RowPlan`.
     counter : str
         C type that counts elements.
     policy : SortPolicy
@@ -156,11 +156,11 @@ class SortPlan:
     policy: SortPolicy
 
 
-def line_plan(kind: KeyKind, n: int, argsort: bool, descending: bool, policy: SortPolicy) -> LinePlan:
+def row_plan(kind: KeyKind, n: int, argsort: bool, descending: bool, policy: SortPolicy) -> RowPlan:
     """The plan of lines of `n` elements."""
     bits = min(kind.bits, 8 if n < 2048 or kind.bits < 32 else policy.digit_bits, policy.digit_bits)
     form = "keys" if not argsort else "packed" if kind.bits <= 32 else "wide"
-    return LinePlan(kind, form, descending, bits, policy.short)
+    return RowPlan(kind, form, descending, bits, policy.short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class TilePlan:
     Parameters
     ----------
     kind, descending
-        As in `LinePlan`.
+        As in `RowPlan`.
     passes : int
         Digits to sort by.
     position : str
@@ -235,7 +235,7 @@ class GroupPlan:
     Parameters
     ----------
     kind, descending, policy
-        As in `LinePlan`.
+        As in `RowPlan`.
     argsort : bool
     short : bool
         Whether every element counts those before it.

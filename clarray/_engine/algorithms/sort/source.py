@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clarray._engine.algorithms.sort.plan import FEW, GroupPlan, KeyKind, LinePlan, SortPlan, TilePlan, word_of_bytes
+from clarray._engine.algorithms.sort.plan import FEW, GroupPlan, KeyKind, RowPlan, SortPlan, TilePlan, word_of_bytes
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.tuning.policy import ElementwisePolicy
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 
-def twin_source(kind: KeyKind, descending: bool, capabilities: Capabilities) -> Source:
-    """Render the sequential twin: the positions that sort lines."""
+def reference_source(kind: KeyKind, descending: bool, capabilities: Capabilities) -> Source:
+    """Render the sequential reference: the positions that sort lines."""
     words = kind.bits // 8
     complex_ = kind.kind == "c"
     body = render(
@@ -33,7 +33,7 @@ def pick_source(itemsize: int, policy: ElementwisePolicy, capabilities: Capabili
     return Source("radix_pick", text, types)
 
 
-def lines_source(plan: LinePlan, capabilities: Capabilities) -> Source:
+def rows_source(plan: RowPlan, capabilities: Capabilities) -> Source:
     """Render the sort of lines by one work-item each."""
     kind = plan.kind
     body = render(

@@ -15,14 +15,21 @@ from clarray._engine.algorithms.stencil import plan as plans
 from clarray._engine.algorithms.stencil.plan import MODES, Frame, Reach, StencilPlan, Tiling
 from clarray._engine.algorithms.stencil.source import stencil_source, tile_dtype
 from clarray._engine.codegen.expression import distinct
-from clarray._engine.evaluate import evaluate, settle
+from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.layout import STEPPED, access, aligned, reach
 from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.elementwise.launch import dtypes_inside
 from clarray._engine.fused.elementwise.plan import index_type
 from clarray._engine.fused.reduce.plan import power_of_two
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray._engine.launch.kernel_cache import (
+    KernelCache,
+    Launch,
+    bytes_of,
+    data_arguments,
+    device_of,
+    kernel_cache_of,
+)
 from clarray._engine.runtime import Kernel, Memory
 
 Spans = tuple[tuple[int, int], ...]
@@ -92,8 +99,8 @@ def stencil(
     device = device_of(value.inputs or (value,))
     shape = value.shape if out_shape is None else out_shape
     with device.lock:
-        state = state_of(device)
-        settle(value)
+        cache = kernel_cache_of(device)
+        materialize_shared(value)
         size = 1
         for extent in shape:
             size *= extent
@@ -101,7 +108,7 @@ def stencil(
         if size:
             if not value.size:
                 raise ValueError("an array without elements has no windows")
-            _prepare(state, value, window, modes, cval, dtype, target).run()
+            _prepare(cache, value, window, modes, cval, dtype, target).run()
         if value.flags & EAGER:
             device.synchronize()
     return target
@@ -139,19 +146,19 @@ class Prepared(NamedTuple):
 
 
 def _prepare(
-    state: DeviceState, value: Node, window: Window, modes: tuple[str, ...], cval: Any, dtype: np.dtype, target: Node,
+    cache: KernelCache, value: Node, window: Window, modes: tuple[str, ...], cval: Any, dtype: np.dtype, target: Node,
 ) -> Launch:  # fmt: skip
     pattern, nodes = distinct(value.inputs or (value,))
     places = tuple((n.shape, n.strides) if n.op is not CONST else None for n in nodes)
     key = ("window", value.sig, pattern, places, target.shape, window, modes, cval, dtype, target.dtype)
-    found = state.prepared.get(key)
+    found = cache.prepared.get(key)
     if found is None:
-        found = _planned(state, value, nodes, pattern, window, modes, cval, dtype, target)
+        found = _planned(cache, value, nodes, pattern, window, modes, cval, dtype, target)
         if found is None:
             evaluate(value)
-            return _prepare(state, value, window, modes, cval, dtype, target)
+            return _prepare(cache, value, window, modes, cval, dtype, target)
         if not isinstance(window.weights, Node):  # such a window is used once
-            state.keep(key, found)
+            cache.keep(key, found)
     assert target.memory is not None
     args = [*data_arguments(nodes), target.memory.buffer, 0]
     if isinstance(window.weights, Node):
@@ -160,20 +167,20 @@ def _prepare(
     args += found.tables
     keep = [nodes, found.keep]
     if found.scratch:
-        scratch = state.device.allocate(found.scratch)
+        scratch = cache.device.allocate(found.scratch)
         keep.append(scratch)
         args.append(scratch.buffer)
     args += found.numbers
-    group = state.policies.stencil.work_group
+    group = cache.policies.stencil.work_group
     return Launch(found.kernel, (found.groups,), (group,), args, found.inline, found.nbytes, keep)
 
 
 def _planned(
-    state: DeviceState, value: Node, nodes: list[Node], pattern: tuple[int, ...], window: Window,
+    cache: KernelCache, value: Node, nodes: list[Node], pattern: tuple[int, ...], window: Window,
     modes: tuple[str, ...], cval: Any, dtype: np.dtype, target: Node,
 ) -> Prepared | None:  # fmt: skip
     """The launch of a window over arrays that lie so; None where a pending value has to be computed before."""
-    policy = state.policies.stencil
+    policy = cache.policies.stencil
     frame = frame_of(value, window.spans, nodes, target.shape)
     held = tile_dtype(window.form, dtype)
     found = plans.window_reach(frame, window.spans, window.shifts)
@@ -183,17 +190,17 @@ def _planned(
     if policy.chunked:
         tiling = plans.cpu_tiling(frame, found, held.itemsize, vector, policy)
     else:
-        local = state.capabilities.local_bytes
+        local = cache.capabilities.local_bytes
         tiling = plans.gpu_tiling(frame, found, held.itemsize, policy, local)
         if not tiling.size and value.memory is None and value.args:
             return None  # every tap would compute it again
-    plan = _plan(state, window, dtype, held, nodes, frame, found, tiling, vector, target)
+    plan = _plan(cache, window, dtype, held, nodes, frame, found, tiling, vector, target)
     key = ("stencil", value.sig, pattern, plan)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        source = stencil_source(plan, value, nodes, state.capabilities)
-        kernel = state.keep(key, state.kernel(source))
-    return _arguments(state, kernel, plan, window, nodes, frame, found, tiling, modes, cval, target)
+        source = stencil_source(plan, value, nodes, cache.capabilities)
+        kernel = cache.keep(key, cache.kernel(source))
+    return _arguments(cache, kernel, plan, window, nodes, frame, found, tiling, modes, cval, target)
 
 
 def frame_of(value: Node, spans: Spans, nodes: list[Node], out_shape: tuple[int, ...]) -> Frame:
@@ -205,10 +212,10 @@ def frame_of(value: Node, spans: Spans, nodes: list[Node], out_shape: tuple[int,
 
 
 def _plan(
-    state: DeviceState, window: Window, dtype: np.dtype, held: np.dtype, nodes: list[Node], frame: Frame,
+    cache: KernelCache, window: Window, dtype: np.dtype, held: np.dtype, nodes: list[Node], frame: Frame,
     found: Reach, tiling: Tiling, vector: int, target: Node,
 ) -> StencilPlan:  # fmt: skip
-    policy = state.policies.stencil
+    policy = cache.policies.stencil
     chunked = policy.chunked
     form = window.form
     staged = tiling.size > 0
@@ -222,7 +229,7 @@ def _plan(
         rows = (tiling.height + found.span_y) * len(found.planes)
         lanes = max(min(32, policy.work_group), policy.work_group // power_of_two(max(1, rows)))
         local = power_of_two(tiling.size) if staged else 0
-        limit = min(policy.tile_bytes, state.capabilities.local_bytes) // held.itemsize
+        limit = min(policy.tile_bytes, cache.capabilities.local_bytes) // held.itemsize
         local = min(local, limit)
     return StencilPlan(
         form, _kinds(nodes, frame, chunked, vector > 1), dtype, target.dtype, window.exact,
@@ -239,25 +246,25 @@ def furthest(frame: Frame) -> int:
 
 
 def _arguments(
-    state: DeviceState, kernel: Kernel, plan: StencilPlan, window: Window, nodes: list[Node], frame: Frame,
+    cache: KernelCache, kernel: Kernel, plan: StencilPlan, window: Window, nodes: list[Node], frame: Frame,
     found: Reach, tiling: Tiling, modes: tuple[str, ...], cval: Any, target: Node,
 ) -> Prepared:  # fmt: skip
     policy = plan.policy
     keep: list[Any] = []
     tables: list[Any] = []
     if plan.form not in plans.RANKS and not isinstance(window.weights, Node):
-        tables += [constant_memory(state, window.weights, keep).buffer, 0]
+        tables += [constant_memory(cache, window.weights, keep).buffer, 0]
     if plan.form in (plans.TABLE, *plans.RANKS) or not plan.staged:
         shifts = window.shifts or _line_shifts(window, len(modes))
-        tables.append(constant_memory(state, plans.places(frame, found, shifts, tiling), keep).buffer)
+        tables.append(constant_memory(cache, plans.places(frame, found, shifts, tiling), keep).buffer)
     if plan.deep and plan.staged:
-        tables.append(constant_memory(state, np.array(found.planes, np.int32), keep).buffer)
+        tables.append(constant_memory(cache, np.array(found.planes, np.int32), keep).buffer)
     units, down, across = plans.tiles(frame, tiling)
     nbytes = bytes_of(nodes) + target.size * target.dtype.itemsize
     inline = nbytes * max(1, window.taps) <= policy.inline_bytes
     groups, scratch = units, 0
     if policy.chunked:
-        groups = 1 if inline else max(1, min(units, state.units * policy.groups_per_unit))
+        groups = 1 if inline else max(1, min(units, cache.units * policy.groups_per_unit))
         scratch = groups * tiling.size * tile_dtype(plan.form, plan.value).itemsize
     numbers = scalar_arguments(cval, plan.value)
     if plan.divides:
@@ -294,16 +301,16 @@ def scalar_arguments(value: Any, dtype: np.dtype) -> list[Any]:
     return [int(value) if dtype.kind in "iub" else float(value)]
 
 
-def constant_memory(state: DeviceState, array: np.ndarray, keep: list[Any]) -> Memory:
+def constant_memory(cache: KernelCache, array: np.ndarray, keep: list[Any]) -> Memory:
     """Device memory that holds a small array, kept: the same weights come again and again."""
     array = np.ascontiguousarray(array)
     key = ("stencil table", array.dtype.char, array.tobytes())
-    found = state.prepared.get(key)
+    found = cache.prepared.get(key)
     if found is None:
-        found = state.device.allocate(max(1, array.nbytes))
-        state.device.write(found, 0, array)
+        found = cache.device.allocate(max(1, array.nbytes))
+        cache.device.write(found, 0, array)
         if array.nbytes <= 1 << 16:
-            state.keep(key, found)
+            cache.keep(key, found)
     keep.append(found)
     return found
 

@@ -15,17 +15,24 @@ from clarray._engine.algorithms.stencil.launch import (
     scalar_arguments,
 )
 from clarray._engine.algorithms.stencil.plan import EVEN, LINE, ODD, Frame
-from clarray._engine.algorithms.stencil.plan_separable import VECTOR, Line, LinesPlan, is_rectangle, line_tile
-from clarray._engine.algorithms.stencil.source_separable import stencil_lines_source
+from clarray._engine.algorithms.stencil.plan_separable import VECTOR, Line, SeparablePlan, is_rectangle, line_tile
+from clarray._engine.algorithms.stencil.source_separable import separable_source
 from clarray._engine.codegen.expression import distinct
-from clarray._engine.evaluate import settle
+from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import ALIGNMENT, index_type
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments, device_of, state_of
+from clarray._engine.launch.kernel_cache import (
+    KernelCache,
+    Launch,
+    bytes_of,
+    data_arguments,
+    device_of,
+    kernel_cache_of,
+)
 from clarray._engine.runtime import Kernel, Memory
 
 
-def stencil_lines(
+def separable_stencil(
     value: Node, windows: tuple[Window, ...], modes: tuple[str, ...], cval: Any, dtype: np.dtype, out_dtype: np.dtype
 ) -> Node | None:
     """Slide one line of weights over an array, and another one over the result.
@@ -45,17 +52,17 @@ def stencil_lines(
         A new leaf; None where the device or the shape wants one pass after the other.
     """
     device = device_of(value.inputs or (value,))
-    state = state_of(device)
-    policy = state.policies.stencil
+    cache = kernel_cache_of(device)
+    policy = cache.policies.stencil
     if not policy.unrolled or not value.size or dtype.kind != "f":
         return None
     if any(w.form not in (LINE, EVEN, ODD) or w.divisor is not None for w in windows):
         return None
     with device.lock:
-        settle(value)
+        materialize_shared(value)
         if value.memory is None and value.op is CONST:
             return None
-        found, nodes = _prepare(state, value, windows, modes, cval, dtype, out_dtype)
+        found, nodes = _prepare(cache, value, windows, modes, cval, dtype, out_dtype)
         if found is None:
             return None
         memory = device.allocate(value.size * out_dtype.itemsize)
@@ -78,7 +85,7 @@ class Prepared(NamedTuple):
 
 
 def _prepare(
-    state: DeviceState, value: Node, windows: tuple[Window, ...], modes: tuple[str, ...], cval: Any, dtype: np.dtype,
+    cache: KernelCache, value: Node, windows: tuple[Window, ...], modes: tuple[str, ...], cval: Any, dtype: np.dtype,
     out_dtype: np.dtype,
 ) -> tuple[Prepared | None, list[Node]]:  # fmt: skip
     pattern, nodes = distinct(value.inputs or (value,))
@@ -86,17 +93,17 @@ def _prepare(
         (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT) if n.op is not CONST else None for n in nodes
     )
     key = ("lines", value.sig, pattern, places, value.shape, windows, modes, cval, dtype, out_dtype)
-    found = state.prepared.get(key)
+    found = cache.prepared.get(key)
     if found is None:
-        found = state.keep(key, (_planned(state, value, nodes, pattern, windows, modes, cval, dtype, out_dtype),))
+        found = cache.keep(key, (_planned(cache, value, nodes, pattern, windows, modes, cval, dtype, out_dtype),))
     return found[0], nodes
 
 
 def _planned(
-    state: DeviceState, value: Node, nodes: list[Node], pattern: tuple[int, ...], windows: tuple[Window, ...],
+    cache: KernelCache, value: Node, nodes: list[Node], pattern: tuple[int, ...], windows: tuple[Window, ...],
     modes: tuple[str, ...], cval: Any, dtype: np.dtype, out_dtype: np.dtype,
 ) -> Prepared | None:  # fmt: skip
-    policy = state.policies.stencil
+    policy = cache.policies.stencil
     spans = tuple(next((w.spans[a] for w in windows if w.axis == a), (0, 0)) for a in range(len(value.shape)))
     frame = frame_of(value, spans, nodes, value.shape)
     # an axis of weights that reach nowhere is like any other
@@ -112,15 +119,15 @@ def _planned(
         and not _commute(modes, windows, cval, out_dtype)
     ):
         return None
-    tile = line_tile(_line(down), _line(across), frame.inner, dtype.itemsize, policy, state.capabilities.local_bytes)
+    tile = line_tile(_line(down), _line(across), frame.inner, dtype.itemsize, policy, cache.capabilities.local_bytes)
     if tile is None or 2 * frame.y.out_extent < tile[0]:
         return None
-    plan = _plan(state, value, nodes, frame, (down, across), tile, dtype, out_dtype)
+    plan = _plan(cache, value, nodes, frame, (down, across), tile, dtype, out_dtype)
     key = ("stencil lines", value.sig, pattern, plan)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        source = stencil_lines_source(plan, value, nodes, state.capabilities)
-        kernel = state.keep(key, state.kernel(source))
+        source = separable_source(plan, value, nodes, cache.capabilities)
+        kernel = cache.keep(key, cache.kernel(source))
     weights = np.concatenate([w.weights for w in (down, across) if w is not None])
     rows = -(-frame.y.out_extent // plan.height)
     columns = -(-(frame.x.out_extent * frame.inner) // plan.width)
@@ -130,7 +137,7 @@ def _planned(
     for axis in frame.outer:
         groups *= axis.out_extent
     nbytes = bytes_of(nodes) + value.size * out_dtype.itemsize
-    return Prepared(kernel, groups, constant_memory(state, weights, []), tuple(numbers), nbytes)
+    return Prepared(kernel, groups, constant_memory(cache, weights, []), tuple(numbers), nbytes)
 
 
 def _commute(modes: tuple[str, ...], windows: tuple[Window, ...], cval: Any, out: np.dtype) -> bool:
@@ -147,9 +154,9 @@ def _line(window: Window | None) -> Line | None:
 
 
 def _plan(
-    state: DeviceState, value: Node, nodes: list[Node], frame: Frame, windows: tuple[Window | None, Window | None],
+    cache: KernelCache, value: Node, nodes: list[Node], frame: Frame, windows: tuple[Window | None, Window | None],
     tile: tuple[int, int], dtype: np.dtype, out: np.dtype,
-) -> LinesPlan:  # fmt: skip
+) -> SeparablePlan:  # fmt: skip
     steps = [a.steps[0] for a in (*frame.outer, frame.y)]
     aligned = all(s % VECTOR == 0 for s in steps) and (frame.x.out_extent * frame.inner) % VECTOR == 0
     wide_load = (  # of memory as it lies: what is computed of it goes through the loads by element
@@ -163,8 +170,8 @@ def _plan(
     down, across = windows
     some = down or across
     assert some is not None
-    return LinesPlan(
+    return SeparablePlan(
         kinds, dtype, out, some.exact, _line(down), _line(across), frame.inner, len(frame.outer), *tile,
         index_type(reached, False), wide_load, aligned and out.kind in "iuf" and out != np.float16,
-        state.policies.stencil,
+        cache.policies.stencil,
     )  # fmt: skip

@@ -27,7 +27,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LinesPlan:
+class SeparablePlan:
     """What the source of one or two lines of weights is specialised on.
 
     Parameters

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from clarray._engine.algorithms.stencil.plan import LINE
-from clarray._engine.algorithms.stencil.plan_separable import LinesPlan
+from clarray._engine.algorithms.stencil.plan_separable import SeparablePlan
 from clarray._engine.algorithms.stencil.source import finish_lines, frame_parameters, multiply_add, tile_types
 from clarray._engine.codegen.expression import Call, Inputs, converted, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 
-def stencil_lines_source(plan: LinesPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
+def separable_source(plan: SeparablePlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
     """Render lines of weights over the distinct inputs `nodes` of `value`."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, prefix="i")
@@ -47,7 +47,7 @@ def stencil_lines_source(plan: LinesPlan, value: Node, nodes: Sequence[Node], ca
     return Source("stencil", source(body, dialect, capabilities.function_attribute), tuple(types))
 
 
-def _kept(plan: LinesPlan, dialect: Dialect) -> list[str]:
+def _kept(plan: SeparablePlan, dialect: Dialect) -> list[str]:
     """The lines that round a value to the output's dtype."""
     if plan.out == plan.value:
         return ["return a;"]

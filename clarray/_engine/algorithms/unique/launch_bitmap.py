@@ -8,11 +8,11 @@ from clarray._engine.algorithms.unique.plan_bitmap import SAMPLE, BitmapPlan, bi
 from clarray._engine.algorithms.unique.source_bitmap import ARG_TYPES, bitmap_source
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node, contiguous_leaf
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, device_of, state_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.runtime import Memory
 
 
-def bitmap_values(value: Node) -> Node | None:
+def distinct_by_bitmap(value: Node) -> Node | None:
     """The distinct values in order, all NaN as one; None where that does not pay, or has no room.
 
     Parameters
@@ -22,9 +22,9 @@ def bitmap_values(value: Node) -> Node | None:
     """
     device = device_of(value.inputs or (value,))
     with device.lock:
-        state = state_of(device)
+        cache = kernel_cache_of(device)
         plan = bitmap_plan(
-            value.dtype, value.size, state.policies.reduce, state.capabilities.local_bytes
+            value.dtype, value.size, cache.policies.reduce, cache.capabilities.local_bytes
         )  # fmt: skip
         if plan is None:
             return None
@@ -32,7 +32,7 @@ def bitmap_values(value: Node) -> Node | None:
         if not leaf.contiguous or _in_runs(leaf):
             return None
         try:
-            return _run(state, plan, leaf)
+            return _run(cache, plan, leaf)
         except MemoryError:
             return None
 
@@ -46,11 +46,11 @@ def _in_runs(leaf: Node) -> bool:
     return leaf.size >= SAMPLE and in_runs(sample)
 
 
-def _run(state: DeviceState, plan: BitmapPlan, leaf: Node) -> Node:
-    kernels = state.prepared.get(plan)
+def _run(cache: KernelCache, plan: BitmapPlan, leaf: Node) -> Node:
+    kernels = cache.prepared.get(plan)
     if kernels is None:
-        kernels = state.keep(plan, state.kernels(bitmap_source(plan, state.capabilities), ARG_TYPES))
-    device, size = state.device, leaf.size
+        kernels = cache.keep(plan, cache.kernels(bitmap_source(plan, cache.capabilities), ARG_TYPES))
+    device, size = cache.device, leaf.size
     words = 1 << (plan.bits - 5)
     tally, tally_next = device.allocate(4 * 256), device.allocate(4 << 16)
     keys, other = device.allocate(4 * size), device.allocate(4 * size)
@@ -60,8 +60,8 @@ def _run(state: DeviceState, plan: BitmapPlan, leaf: Node) -> Node:
     def launch(name: str, groups: int, args: list[object], nbytes: int) -> None:
         Launch(kernels[name], (groups,), (plan.work_group,), args, False, nbytes).run()
 
-    policy = state.policies.reduce
-    filling = state.units * policy.groups_per_unit
+    policy = cache.policies.reduce
+    filling = cache.units * policy.groups_per_unit
     tiles = -(-size // (plan.work_group * plan.items))
     chunks = words // plan.chunk
     device.fill_zero(tally)
@@ -78,16 +78,16 @@ def _run(state: DeviceState, plan: BitmapPlan, leaf: Node) -> Node:
     launch("bitmap_set", tiles, [other.buffer, size, bitmap.buffer], 4 * (size + words))
     counts = device.allocate(4 * chunks)
     launch("bitmap_count", chunks, [bitmap.buffer, counts.buffer], 4 * words)
-    total, starts = _starts(state, counts, chunks)
+    total, starts = _starts(cache, counts, chunks)
     del keys, other  # their memory may serve for the result
     out = device.allocate(4 * total)
     launch("bitmap_write", chunks, [bitmap.buffer, starts.buffer, out.buffer], 4 * (words + total))
     return contiguous_leaf(out, (total,), leaf.dtype)
 
 
-def _starts(state: DeviceState, counts: Memory, chunks: int) -> tuple[int, Memory]:
+def _starts(cache: KernelCache, counts: Memory, chunks: int) -> tuple[int, Memory]:
     """How many bits are set, and before each chunk."""
     found = np.empty(chunks, np.uint32)
-    state.device.read(counts, 0, found)
+    cache.device.read(counts, 0, found)
     ends = np.cumsum(found, dtype=np.int64)
-    return int(ends[-1]), state.device.upload(ends - found)
+    return int(ends[-1]), cache.device.upload(ends - found)

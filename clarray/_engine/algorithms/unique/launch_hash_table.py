@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarray._engine.algorithms.flat_operands import Line, line_of
+from clarray._engine.algorithms.flat_operands import FlatOperands, flat_operands_of
 from clarray._engine.algorithms.scan.launch import shifted_arguments
-from clarray._engine.algorithms.unique.plan_hash_table import LIMIT, SLOTS, FewPlan, is_worth_trying
+from clarray._engine.algorithms.unique.plan_hash_table import LIMIT, SLOTS, HashTablePlan, is_worth_trying
 from clarray._engine.algorithms.unique.plan_range_table import group_count
-from clarray._engine.algorithms.unique.source_hash_table import few_source
+from clarray._engine.algorithms.unique.source_hash_table import hash_table_source
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.elementwise.launch import dtypes_inside
 from clarray._engine.fused.elementwise.plan import explicit_width, index_type, vector_width
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, device_of, state_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, device_of, kernel_cache_of
 
 
-def few_values(value: Node, equal_nan: bool) -> np.ndarray | None:
+def distinct_by_hash_table(value: Node, equal_nan: bool) -> np.ndarray | None:
     """The distinct values, in no order, if there are few of them.
 
     Parameters
@@ -32,43 +32,43 @@ def few_values(value: Node, equal_nan: bool) -> np.ndarray | None:
     """
     device = device_of(value.inputs or (value,))
     with device.lock:
-        state = state_of(device)
-        if not is_worth_trying(value.dtype, value.size, state.policies.reduce):
+        cache = kernel_cache_of(device)
+        if not is_worth_trying(value.dtype, value.size, cache.policies.reduce):
             return None
-        return _read(state, line_of(value, ordered=False), equal_nan)
+        return _read(cache, flat_operands_of(value, ordered=False), equal_nan)
 
 
-def _read(state: DeviceState, line: Line, equal_nan: bool) -> np.ndarray | None:
+def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray | None:
     value = line.value
-    policy = state.policies.reduce
+    policy = cache.policies.reduce
     dtypes = dtypes_inside(value, line.nodes)
     explicit = explicit_width(dtypes, policy.explicit)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     if not policy.explicit and "strided" in line.accesses:
         vector = 1
-    plan = FewPlan(
+    plan = HashTablePlan(
         line.accesses, vector, explicit, index_type(line.furthest, policy.chunked),
         line.whole and not policy.chunked, SLOTS, LIMIT, equal_nan, policy,
     )  # fmt: skip
     key = ("few", value.sig, line.pattern, plan)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(key, state.kernel(few_source(plan, value, line.nodes, state.capabilities)))
-    groups = group_count(value.size, plan, state.units)
+        kernel = cache.keep(key, cache.kernel(hash_table_source(plan, value, line.nodes, cache.capabilities)))
+    groups = group_count(value.size, plan, cache.units)
     tables = groups if policy.chunked else 1
     itemsize = value.dtype.itemsize
     table_bytes = SLOTS * itemsize * tables
     notes = 4 * (groups if policy.chunked else 2)
-    memory = state.device.allocate(table_bytes + notes)
+    memory = cache.device.allocate(table_bytes + notes)
     if not policy.chunked:
-        state.device.fill_zero(memory)
+        cache.device.fill_zero(memory)
     args = shifted_arguments(line.nodes, line.offsets)
     args += [memory.buffer, memory.buffer, table_bytes // 4, value.size, *line.steps]
     nbytes = bytes_of(line.nodes)
     inline = nbytes <= policy.inline_bytes
     Launch(kernel, (groups,), (policy.work_group,), args, inline, nbytes).run()
     host = np.empty(table_bytes + notes, np.uint8)
-    state.device.read(memory, 0, host)
+    cache.device.read(memory, 0, host)
     seen = np.bitwise_or.reduce(host[table_bytes:].view(np.int32)[: groups if policy.chunked else 1])
     if seen & 2:
         return None

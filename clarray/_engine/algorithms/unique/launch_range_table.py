@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray._engine.algorithms.flat_operands import Line, line_of
+from clarray._engine.algorithms.flat_operands import FlatOperands, flat_operands_of
 from clarray._engine.algorithms.scan.launch import shifted_arguments
-from clarray._engine.algorithms.unique.plan_range_table import DistinctPlan, group_count, slots_for
-from clarray._engine.algorithms.unique.source_range_table import distinct_source
+from clarray._engine.algorithms.unique.plan_range_table import RangeTablePlan, group_count, slots_for
+from clarray._engine.algorithms.unique.source_range_table import range_table_source
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.elementwise.launch import dtypes_inside
 from clarray._engine.fused.elementwise.plan import explicit_width, index_type, vector_width
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, device_of, state_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, device_of, kernel_cache_of
 
 MOST = 1 << 32  # elements that a count of 32 bits holds
 
@@ -33,7 +33,7 @@ class Table(NamedTuple):
     cells: np.ndarray
 
 
-def distinct_table(value: Node, counted: bool = False) -> Table | None:
+def distinct_by_range_table(value: Node, counted: bool = False) -> Table | None:
     """Find out which values occur, if they lie close enough together for a table.
 
     Parameters
@@ -50,51 +50,51 @@ def distinct_table(value: Node, counted: bool = False) -> Table | None:
     """
     device = device_of(value.inputs or (value,))
     with device.lock:
-        state = state_of(device)
-        slots = slots_for(value.dtype, value.size, counted, state.policies.reduce)
+        cache = kernel_cache_of(device)
+        slots = slots_for(value.dtype, value.size, counted, cache.policies.reduce)
         if not slots or value.size >= MOST:
             return None
-        return _read(state, line_of(value, ordered=False), slots, counted)
+        return _read(cache, flat_operands_of(value, ordered=False), slots, counted)
 
 
-def _read(state: DeviceState, line: Line, slots: int, counted: bool) -> Table | None:
+def _read(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> Table | None:
     value = line.value
-    plan = _plan(state, line, slots, counted)
+    plan = _plan(cache, line, slots, counted)
     key = ("distinct", value.sig, line.pattern, plan)
-    kernel = state.prepared.get(key)
+    kernel = cache.prepared.get(key)
     if kernel is None:
-        kernel = state.keep(key, state.kernel(distinct_source(plan, value, line.nodes, state.capabilities)))
-    groups = group_count(value.size, plan, state.units)
+        kernel = cache.keep(key, cache.kernel(range_table_source(plan, value, line.nodes, cache.capabilities)))
+    groups = group_count(value.size, plan, cache.units)
     tables = groups if plan.policy.chunked else 1
     table_bytes = int(slots * plan.cell_bytes) * tables
-    memory = state.device.allocate(table_bytes + 16 * groups)
+    memory = cache.device.allocate(table_bytes + 16 * groups)
     if not plan.policy.chunked:
-        state.device.fill_zero(memory)
+        cache.device.fill_zero(memory)
     args = shifted_arguments(line.nodes, line.offsets)
     args += [memory.buffer, memory.buffer, table_bytes // 8, value.size, *line.steps]
     nbytes = bytes_of(line.nodes)
     inline = nbytes <= plan.policy.inline_bytes
     Launch(kernel, (groups,), (plan.policy.work_group,), args, inline, nbytes).run()
     host = np.empty(table_bytes + 16 * groups, np.uint8)
-    state.device.read(memory, 0, host)
+    cache.device.read(memory, 0, host)
     return _table(plan, value.dtype, host[:table_bytes], host[table_bytes:])
 
 
-def _plan(state: DeviceState, line: Line, slots: int, counted: bool) -> DistinctPlan:
-    policy = state.policies.reduce
+def _plan(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> RangeTablePlan:
+    policy = cache.policies.reduce
     dtypes = dtypes_inside(line.value, line.nodes)
     explicit = explicit_width(dtypes, policy.explicit)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     if not policy.explicit and "strided" in line.accesses:
         vector = 1
     bits = 8 * line.value.dtype.itemsize
-    return DistinctPlan(
+    return RangeTablePlan(
         line.accesses, vector, explicit, index_type(line.furthest, policy.chunked),
         line.whole and not policy.chunked, slots, counted, slots < 1 << bits, policy,
     )  # fmt: skip
 
 
-def _table(plan: DistinctPlan, dtype: np.dtype, tables: np.ndarray, ranges: np.ndarray) -> Table | None:
+def _table(plan: RangeTablePlan, dtype: np.dtype, tables: np.ndarray, ranges: np.ndarray) -> Table | None:
     """What the work-groups have found, together, from the least value on."""
     low, values = (0 if dtype.kind in "bu" else int(np.iinfo(dtype).min)), plan.slots
     if plan.checked:
@@ -116,4 +116,4 @@ def _table(plan: DistinctPlan, dtype: np.dtype, tables: np.ndarray, ranges: np.n
     return Table(low, np.concatenate((cells[start : start + values], cells[: max(0, start + values - plan.slots)])))
 
 
-__all__ = ["Table", "distinct_table"]
+__all__ = ["Table", "distinct_by_range_table"]

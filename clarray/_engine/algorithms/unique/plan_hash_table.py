@@ -28,7 +28,7 @@ _MULTIPLIERS = {4: 0x9E3779B1, 8: 0x9E3779B97F4A7C15}  # odd, near 2^w / golden 
 
 
 @dataclass(frozen=True, slots=True)
-class FewPlan:
+class HashTablePlan:
     """What the source of such a table is specialised on.
 
     Parameters

@@ -22,7 +22,7 @@ import numpy as np
 from clarray._engine.tuning.policy import ReducePolicy
 
 if TYPE_CHECKING:
-    from clarray._engine.algorithms.unique.plan_hash_table import FewPlan
+    from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan
 
 # Slots of a table for dtypes of more than 16 bits. A CPU's table of 2^16 bytes stays in the second-level cache; a
 # GPU's of 2^16 bits takes 8 KiB of local memory, and one of 2^12 counts 16 KiB.
@@ -33,7 +33,7 @@ BLOCK = 4096  # elements that a CPU takes before it looks whether the range is t
 
 
 @dataclass(frozen=True, slots=True)
-class DistinctPlan:
+class RangeTablePlan:
     """What the source of a table is specialised on.
 
     Parameters
@@ -85,7 +85,7 @@ def slots_for(dtype: np.dtype, size: int, counted: bool, policy: ReducePolicy) -
     return FEW_SLOTS if local or size < FEW else SLOTS
 
 
-def group_count(size: int, plan: DistinctPlan | FewPlan, units: int) -> int:
+def group_count(size: int, plan: RangeTablePlan | HashTablePlan, units: int) -> int:
     """Work-groups: no more than have something to do."""
     policy = plan.policy
     if policy.chunked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from clarray._engine.algorithms.unique.plan_hash_table import FewPlan, multiplier
+from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan, multiplier
 from clarray._engine.algorithms.unique.source_range_table import look
 from clarray._engine.codegen.expression import Call, Inputs
 from clarray._engine.codegen.render import Source, make_dialect, render, source
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NANS = {4: "0x7fc00000", 8: "0x7ff8000000000000UL"}
 
 
-def few_source(plan: FewPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
+def hash_table_source(plan: HashTablePlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
     """Render the table of `value`, of 32 or 64 bits, over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)

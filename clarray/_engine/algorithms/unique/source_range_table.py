@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray._engine.algorithms.unique.plan_range_table import BLOCK, DistinctPlan
+from clarray._engine.algorithms.unique.plan_range_table import BLOCK, RangeTablePlan
 from clarray._engine.codegen.expression import Call, Inputs
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -29,7 +29,7 @@ def look(capabilities: Capabilities) -> Callable[[str], str]:
     return lambda pointer: f"*({pointer})"
 
 
-def distinct_source(plan: DistinctPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
+def range_table_source(plan: RangeTablePlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
     """Render the table of `value`, bool or integer, over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)

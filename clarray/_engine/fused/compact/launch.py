@@ -16,7 +16,7 @@ from clarray._engine.fused.compact.plan import WORD, CompactPlan, access_class, 
 from clarray._engine.fused.compact.source import compact_source, places
 from clarray._engine.fused.elementwise.launch import dtypes_inside, flat_launch, strided_launch
 from clarray._engine.fused.elementwise.plan import ALIGNMENT, INT_LIMIT
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, bytes_of, data_arguments
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, data_arguments
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Memory
 
@@ -24,41 +24,41 @@ SPARSE = 4  # a result that fills less of its memory than one part in so many is
 SMALL = 1 << 16  # bytes that are not worth it
 
 
-def compacted(state: DeviceState, value: Node, mask: Node, room: int = 0) -> Node:
+def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Node:
     """The elements of `value` where `mask` is set, in C order, as a leaf of one axis.
 
-    Both are settled: pending ones are computed while they are read. The result's memory has place for `room` elements
+    Pending ones are computed while they are read. The result's memory has place for `room` elements
     after its own. Its size has been waited for, its elements have not.
     """
     shape = broadcast_shapes((value.shape, mask.shape))
     n = prod(shape)
     if n == 0:
-        return contiguous_leaf(state.device.allocate(room * value.dtype.itemsize), (0,), value.dtype)
-    value, mask = (flat(state, node, shape) for node in (value, mask))
+        return contiguous_leaf(cache.device.allocate(room * value.dtype.itemsize), (0,), value.dtype)
+    value, mask = (flat(cache, node, shape) for node in (value, mask))
     pattern, nodes = distinct((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
     accesses, steps = flat_accesses(nodes, shape)
-    policy = state.policies.compact
+    policy = cache.policies.compact
     nbytes = bytes_of(nodes)
     args = data_arguments(nodes)
     args += [s for s, access in zip(steps, accesses, strict=True) if access in STEPPED]
     args.append(n)
     furthest = max(n, *(n * abs(s) for s in steps))
     loose = any(x.memory is not None and x.offset * x.dtype.itemsize % ALIGNMENT for x in nodes)
-    for once in (True, False) if _may_look_back(state) else (False,):
+    for once in (True, False) if _may_look_back(cache) else (False,):
         key = (
             "compact", value.sig, mask.sig, pattern, accesses, furthest < INT_LIMIT, loose, once,
             policy,
         )  # fmt: skip
-        prepared = state.prepared.get(key)
+        prepared = cache.prepared.get(key)
         if prepared is None:
             loaded = [x.dtype for x in nodes if x.memory is not None]
             computed = [value.dtype, *dtypes_inside(value, nodes), *dtypes_inside(mask, nodes)]
             plan = compact_plan(accesses, loaded, computed, furthest, not loose, once, value.op is INDEX, policy)
-            made = compact_source(plan, value, mask, nodes, state.capabilities)
-            prepared = state.keep(key, (plan, state.kernels(made.text, made.arg_types)))
+            made = compact_source(plan, value, mask, nodes, cache.capabilities)
+            prepared = cache.keep(key, (plan, cache.kernels(made.text, made.arg_types)))
         plan, kernels = prepared
         run = _one_pass if once else _two_passes
-        found = run(state, kernels, plan, list(args), nbytes, n, value.dtype, room)
+        found = run(cache, kernels, plan, list(args), nbytes, n, value.dtype, room)
         if found is not None:
             break
     assert found is not None
@@ -68,59 +68,59 @@ def compacted(state: DeviceState, value: Node, mask: Node, room: int = 0) -> Nod
 _FAILED = "compact: looking back failed"
 
 
-_TOLD = "compact: told"
+_PUBLISHED = "compact: published"
 _EPOCHS = (1 << 20) - 2
 
 
-class Told(NamedTuple):
+class Published(NamedTuple):
     """The words in which tiles tell their counts, and what marks those of a launch."""
 
     memory: Memory
     epoch: int
 
 
-def _told(state: DeviceState, tiles: int) -> Told:
+def _published(cache: KernelCache, tiles: int) -> Published:
     """The words for a launch; they are cleared where tickets are taken, which count from 0."""
     nbytes = 8 * (4 + tiles)
-    found: Told | None = state.prepared.get(_TOLD)
-    ticket = state.policies.compact.ticket
+    found: Published | None = cache.prepared.get(_PUBLISHED)
+    ticket = cache.policies.compact.ticket
     if found is None or found.memory.nbytes < nbytes or found.epoch >= _EPOCHS or ticket:
-        memory = state.device.allocate(max(nbytes, 1 << 16))
-        state.device.fill_zero(memory)
-        found = Told(memory, 0)
-    found = Told(found.memory, found.epoch + 1)
-    state.keep(_TOLD, found)
+        memory = cache.device.allocate(max(nbytes, 1 << 16))
+        cache.device.fill_zero(memory)
+        found = Published(memory, 0)
+    found = Published(found.memory, found.epoch + 1)
+    cache.keep(_PUBLISHED, found)
     return found
 
 
-def _may_look_back(state: DeviceState) -> bool:
-    policy = state.policies.compact
-    return bool(policy.look_back) and not policy.chunked and _FAILED not in state.prepared
+def _may_look_back(cache: KernelCache) -> bool:
+    policy = cache.policies.compact
+    return bool(policy.look_back) and not policy.chunked and _FAILED not in cache.prepared
 
 
 def _one_pass(
-    state: DeviceState, kernels: Any, plan: CompactPlan, args: list[Any], nbytes: int, n: int,
+    cache: KernelCache, kernels: Any, plan: CompactPlan, args: list[Any], nbytes: int, n: int,
     dtype: np.dtype, room: int,
 ) -> Node | None:  # fmt: skip
     """Write into memory for all elements, and give back what was too much; None where it failed."""
-    device, policy = state.device, plan.policy
+    device, policy = cache.device, plan.policy
     try:
         memory = device.allocate((n + room) * dtype.itemsize)
     except MemoryError:
         return None
     tiles = -(-n // plan.tile)
-    told = _told(state, tiles)
-    args += [tiles, told.epoch, told.memory.buffer, memory.buffer]
+    published = _published(cache, tiles)
+    args += [tiles, published.epoch, published.memory.buffer, memory.buffer]
     moved = nbytes + memory.nbytes
     Launch(
         kernels["compact_once"], (tiles,), (policy.work_group,), args,
-        moved <= policy.inline_bytes, moved, (memory, told.memory),
+        moved <= policy.inline_bytes, moved, (memory, published.memory),
     ).run()  # fmt: skip
     head = np.empty(3, np.uint64)
-    device.read(told.memory, 0, head)
+    device.read(published.memory, 0, head)
     if head[2]:
-        state.keep(_FAILED, True)
-        state.prepared.pop(_TOLD, None)
+        cache.keep(_FAILED, True)
+        cache.prepared.pop(_PUBLISHED, None)
         return None
     total = int(head[1])
     found = contiguous_leaf(memory, (total,), dtype)
@@ -128,19 +128,19 @@ def _one_pass(
         return found
     exact = contiguous_leaf(device.allocate((total + room) * dtype.itemsize), (total,), dtype)
     if total:
-        launch = flat_launch(state, found, exact)
+        launch = flat_launch(cache, found, exact)
         assert launch is not None
         launch.run()
     return exact
 
 
 def _two_passes(
-    state: DeviceState, kernels: Any, plan: CompactPlan, args: list[Any], nbytes: int, n: int,
+    cache: KernelCache, kernels: Any, plan: CompactPlan, args: list[Any], nbytes: int, n: int,
     dtype: np.dtype, room: int,
 ) -> Node | None:  # fmt: skip
     """Count, wait for the number, write."""
-    device, policy = state.device, plan.policy
-    groups = parts(n, nbytes + n, state.units, plan)
+    device, policy = cache.device, plan.policy
+    groups = parts(n, nbytes + n, cache.units, plan)
     inline = nbytes + n <= policy.inline_bytes
     counts = device.allocate(8 * groups)
     flags = device.allocate(8 * -(-n // WORD)) if policy.chunked else None
@@ -156,17 +156,17 @@ def _two_passes(
     if total:
         assert out.memory is not None
         if policy.chunked:
-            args.append(_places(state).buffer)
+            args.append(_places(cache).buffer)
         args.append(out.memory.buffer)
         moved = nbytes + total * dtype.itemsize
         Launch(kernels["compact_write"], (groups,), local, args, inline, moved, (flags, counts)).run()
     return out
 
 
-def _places(state: DeviceState) -> Memory:
-    found = state.prepared.get("compact places")
+def _places(cache: KernelCache) -> Memory:
+    found = cache.prepared.get("compact places")
     if found is None:
-        found = state.keep("compact places", state.device.upload(places()))
+        found = cache.keep("compact places", cache.device.upload(places()))
     return found
 
 
@@ -184,18 +184,18 @@ def flat_accesses(nodes: Sequence[Node], shape: Shape) -> tuple[tuple[str, ...],
     return accesses, steps
 
 
-def flat(state: DeviceState, root: Node, shape: Shape) -> Node:
+def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
     """`root`, or a copy of its value where its operands do not go through memory in even steps."""
     everyone = [x for x in root.inputs or (root,) if x.op is not CONST]
     if all(_step(x, shape) is not None for x in everyone):
         return root
-    memory = state.device.allocate(prod(shape) * root.dtype.itemsize)
+    memory = cache.device.allocate(prod(shape) * root.dtype.itemsize)
     packed = contiguous_leaf(memory, shape, root.dtype)
     wide = Node(
         cast_loop(root.dtype), (root,), shape, root.dtype, packed.size, 0, 0, root.sig,
         root.inputs or (root,),
     )  # fmt: skip
-    strided_launch(state, wide, packed).run()
+    strided_launch(cache, wide, packed).run()
     return packed
 
 

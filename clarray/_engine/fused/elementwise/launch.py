@@ -26,7 +26,7 @@ from clarray._engine.fused.elementwise.plan import (
     vector_width,
 )
 from clarray._engine.fused.elementwise.source import elementwise_source
-from clarray._engine.launch.kernel_cache import DeviceState, Launch, append_scalar, bytes_of, data_arguments
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, append_scalar, bytes_of, data_arguments
 from clarray._engine.runtime import Kernel
 
 
@@ -48,10 +48,10 @@ class Strided(NamedTuple):
     units: int
 
 
-def flat_launch(state: DeviceState, root: Node, out: Node) -> Launch | None:
+def flat_launch(cache: KernelCache, root: Node, out: Node) -> Launch | None:
     """The launch that computes `root` into the contiguous leaf `out`, or None if it is not flat."""
     shape = root.shape
-    policy = state.policies.elementwise
+    policy = cache.policies.elementwise
     key: list[Any] = [root.sig]
     args: list[Any] = []
     seen: dict[Node, int] = {}
@@ -88,18 +88,18 @@ def flat_launch(state: DeviceState, root: Node, out: Node) -> Launch | None:
     stream = 0 < policy.stream_bytes <= out_bytes and out.offset * root.dtype.itemsize % 64 == 0
     index = index_type(size, policy.chunked)
     key += (stream, index, loose)
-    found = state.prepared.get(tuple(key))
+    found = cache.prepared.get(tuple(key))
     if found is None:
         accesses = tuple(_flat_access(n, shape) for n in seen)
-        found = _prepare_flat(state, root, list(seen), accesses, index, not loose, stream)
-        state.keep(tuple(key), found)
+        found = _prepare_flat(cache, root, list(seen), accesses, index, not loose, stream)
+        cache.keep(tuple(key), found)
     args.append(out.memory.buffer)  # type: ignore[union-attr]
     args.append(out.offset)
     args.append(size)
     nbytes = size * found.element_bytes
     return Launch(
         found.kernel,
-        (groups(-(-size // found.vector), nbytes, state.units, policy),),
+        (groups(-(-size // found.vector), nbytes, cache.units, policy),),
         (policy.work_group,),
         args,
         nbytes <= policy.inline_bytes,
@@ -119,10 +119,10 @@ def _flat_access(node: Node, shape: tuple[int, ...]) -> str:
 
 
 def _prepare_flat(
-    state: DeviceState, root: Node, nodes: list[Node], accesses: tuple[str, ...], index: str,
+    cache: KernelCache, root: Node, nodes: list[Node], accesses: tuple[str, ...], index: str,
     whole: bool, stream: bool,
 ) -> Flat:  # fmt: skip
-    policy = state.policies.elementwise
+    policy = cache.policies.elementwise
     dtypes = dtypes_inside(root, nodes)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
@@ -130,7 +130,7 @@ def _prepare_flat(
         accesses, UNIT, 0, vector, explicit, index, whole and not explicit and not policy.explicit,
         stream and explicit and vector * root.dtype.itemsize == 64, policy,
     )  # fmt: skip
-    kernel = state.kernel(elementwise_source(plan, root, nodes, state.capabilities))
+    kernel = cache.kernel(elementwise_source(plan, root, nodes, cache.capabilities))
     moved = root.dtype.itemsize + sum(n.dtype.itemsize for n, a in zip(nodes, accesses, strict=True) if a == UNIT)
     return Flat(kernel, vector, moved)
 
@@ -148,9 +148,9 @@ def dtypes_inside(root: Node, nodes: list[Node]) -> list:
     return list(found)
 
 
-def strided_launch(state: DeviceState, root: Node, out: Node) -> Launch:
+def strided_launch(cache: KernelCache, root: Node, out: Node) -> Launch:
     """The launch that computes `root` into the leaf `out`, whatever the strides."""
-    policy = state.policies.elementwise
+    policy = cache.policies.elementwise
     pattern, nodes = distinct(root.inputs or (root,))
     placed = [n for n in nodes if n.op is not CONST]
     ndim = len(root.shape)
@@ -163,9 +163,9 @@ def strided_launch(state: DeviceState, root: Node, out: Node) -> Launch:
     )
     kinds = tuple("c" if n.op is CONST else "i" if n.op is INDEX else "m" for n in nodes)
     key = (root.sig, pattern, kinds, root.shape, operands, loose)
-    found = state.prepared.get(key)
+    found = cache.prepared.get(key)
     if found is None:
-        found = state.keep(key, _prepare_strided(state, root, out, nodes, placed, operands, not loose))
+        found = cache.keep(key, _prepare_strided(cache, root, out, nodes, placed, operands, not loose))
     args = data_arguments(nodes, found.shifts)
     args.append(out.memory.buffer)  # type: ignore[union-attr]
     args.append(out.offset + found.out_shift)
@@ -173,7 +173,7 @@ def strided_launch(state: DeviceState, root: Node, out: Node) -> Launch:
     nbytes = bytes_of(nodes) + out.size * out.dtype.itemsize
     return Launch(
         found.kernel,
-        (groups(found.units, nbytes, state.units, policy),),
+        (groups(found.units, nbytes, cache.units, policy),),
         (policy.work_group,),
         args,
         nbytes <= policy.inline_bytes,
@@ -182,10 +182,10 @@ def strided_launch(state: DeviceState, root: Node, out: Node) -> Launch:
 
 
 def _prepare_strided(
-    state: DeviceState, root: Node, out: Node, nodes: list[Node], placed: list[Node],
+    cache: KernelCache, root: Node, out: Node, nodes: list[Node], placed: list[Node],
     operands: tuple[tuple[int, ...], ...], whole: bool,
 ) -> Strided:  # fmt: skip
-    policy = state.policies.elementwise
+    policy = cache.policies.elementwise
     space = collapse(root.shape, operands)
     dtypes = dtypes_inside(root, nodes)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
@@ -198,7 +198,7 @@ def _prepare_strided(
         for k, (n, s) in enumerate(zip((out, *placed), strides, strict=True))
     ]
     classes = {id(n): kind for n, kind in zip(placed, kinds[1:], strict=True)}
-    axis, staged = _tiles(state, nodes, placed, shape, strides)
+    axis, staged = _tiles(cache, nodes, placed, shape, strides)
     apart = any(kind == "strided" and s[-1] != -1 for kind, s in zip(kinds, strides, strict=True))
     if not explicit and (axis or apart):
         vector = 1  # neighbouring work-items take neighbouring elements
@@ -215,7 +215,7 @@ def _prepare_strided(
         accesses, kinds[0], len(shape), vector, explicit, index,
         whole and not policy.explicit, False, policy, axis, staged,
     )  # fmt: skip
-    kernel = state.kernel(elementwise_source(plan, root, nodes, state.capabilities))
+    kernel = cache.kernel(elementwise_source(plan, root, nodes, cache.capabilities))
     rows = root.size // shape[-1]
     segment = policy.segment or vector
     return Strided(
@@ -236,11 +236,11 @@ def _work(shape: tuple[int, ...], rows: int, axis: int, segment: int, work_group
 
 
 def _tiles(
-    state: DeviceState, nodes: list[Node], placed: list[Node], shape: tuple[int, ...],
+    cache: KernelCache, nodes: list[Node], placed: list[Node], shape: tuple[int, ...],
     strides: list[tuple[int, ...]],
 ) -> tuple[int, tuple[bool, ...]]:  # fmt: skip
     """The axis of a tiled kernel, or 0, and which inputs are staged in local memory."""
-    policy = state.policies.elementwise
+    policy = cache.policies.elementwise
     if not policy.chunked and policy.work_group < TILE:
         return 0, ()
     inside = [(n, s) for n, s in zip(placed, strides[1:], strict=True) if n.op is not INDEX]

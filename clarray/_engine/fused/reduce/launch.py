@@ -28,7 +28,7 @@ from clarray._engine.fused.reduce.plan import (
 from clarray._engine.fused.reduce.source import Epilogue, combine_source, lane_dtype, reduce_source
 from clarray._engine.launch.kernel_cache import (
     COUNTERS,
-    DeviceState,
+    KernelCache,
     Launch,
     append_scalar,
     bytes_of,
@@ -83,7 +83,7 @@ def find_epilogue(root: Node) -> Epilogue | None:
     return Epilogue(root, reduced, tuple(constants)) if reduced is not None else None
 
 
-def reduction_launches(state: DeviceState, epilogue: Epilogue, out: Node) -> list[Launch]:
+def reduction_launches(cache: KernelCache, epilogue: Epilogue, out: Node) -> list[Launch]:
     """The launches that compute an epilogue's root into the contiguous leaf `out`.
 
     The reduction's operands hold no other reductions: those have been evaluated.
@@ -99,17 +99,17 @@ def reduction_launches(state: DeviceState, epilogue: Epilogue, out: Node) -> lis
             for n in nodes
         ),
     )
-    found: Prepared | None = state.prepared.get(key)
+    found: Prepared | None = cache.prepared.get(key)
     if found is None:
-        found = state.keep(key, _prepare(state, epilogue, nodes, out))
-    return _launches(state, found, epilogue, nodes, out)
+        found = cache.keep(key, _prepare(cache, epilogue, nodes, out))
+    return _launches(cache, found, epilogue, nodes, out)
 
 
-def _launches(state: DeviceState, found: Prepared, epilogue: Epilogue, nodes: list[Node], out: Node) -> list[Launch]:
+def _launches(cache: KernelCache, found: Prepared, epilogue: Epilogue, nodes: list[Node], out: Node) -> list[Launch]:
     everyone = nodes if found.position is None else [*nodes, found.position]
     args = data_arguments(everyone, found.shifts)
     nbytes = found.nbytes
-    inline = nbytes <= state.policies.reduce.inline_bytes
+    inline = nbytes <= cache.policies.reduce.inline_bytes
     ends: list[Any] = []
     for node in epilogue.constants:
         append_scalar(ends, node)
@@ -118,13 +118,13 @@ def _launches(state: DeviceState, found: Prepared, epilogue: Epilogue, nodes: li
     states: list[Memory] = []
     held = 0
     if found.parts > 1:
-        states = [state.device.allocate(found.outputs * found.parts * d.itemsize) for d in found.states]
+        states = [cache.device.allocate(found.outputs * found.parts * d.itemsize) for d in found.states]
         held = sum(m.nbytes for m in states)
     if found.second is None:
         args += ends
         if states:
             args += [m.buffer for m in states]
-            args.append(state.counters.buffer)
+            args.append(cache.counters.buffer)
         args += place
         args += found.sizes
         return [Launch(found.first, (found.groups,), local, args, inline, nbytes, states)]
@@ -166,11 +166,11 @@ def _operands(reduced: Node, placed: list[Node]) -> tuple[tuple[int, ...], ...]:
     return (tuple(out), *(aligned(n.shape, n.strides, len(shape)) for n in placed))
 
 
-def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Node) -> Prepared:
+def _prepare(cache: KernelCache, epilogue: Epilogue, nodes: list[Node], out: Node) -> Prepared:
     reduced = epilogue.reduced
     op: Reduction = reduced.op
     monoid = op.monoid
-    policy = state.policies.reduce
+    policy = cache.policies.reduce
     position = _position(reduced)
     placed = [n for n in nodes if n.op is not CONST]
     if position is not None:
@@ -182,26 +182,26 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
     operands = _operands(reduced, placed)
     space = reduce_space(reduced.args[0].shape, op.axes, operands, vector, policy.short, ordered)
     inner_strides = _inner_strides(space)
-    lanes, strip, loads = _shape(state, space, vector, ordered)
+    lanes, strip, loads = _shape(cache, space, vector, ordered)
     spread = 1
     if not policy.explicit and any(s not in (0, 1) for s in inner_strides[1:]):
         # neighbouring work-items, not elements of one, take neighbouring positions
         if space.form == ROWS:
             loads, vector = loads * vector, 1
-            lanes, strip, _ = _shape(state, space, vector, ordered)
+            lanes, strip, _ = _shape(cache, space, vector, ordered)
         elif strip == 1:
             spread = policy.work_group // lanes
     divided = split(
-        space, space.form, vector, lanes, strip, loads, policy, state.units, ordered,
+        space, space.form, vector, lanes, strip, loads, policy, cache.units, ordered,
         monoid.longest,
     )  # fmt: skip
-    plan = _plan(state, space, nodes, placed, position, inner_strides, vector, explicit, loads,
+    plan = _plan(cache, space, nodes, placed, position, inner_strides, vector, explicit, loads,
                  lanes, strip, spread, divided)  # fmt: skip
     everyone = [*nodes, position] if position is not None else nodes
-    first = state.kernel(
+    first = cache.kernel(
         reduce_source(
             plan, monoid, reduced.args[0], reduced.args[1] if op.masked else None, position,
-            everyone, epilogue, state.capabilities,
+            everyone, epilogue, cache.capabilities,
         )
     )  # fmt: skip
     second: Kernel | None = None
@@ -209,7 +209,7 @@ def _prepare(state: DeviceState, epilogue: Epilogue, nodes: list[Node], out: Nod
     outputs = prod(space.kept)
     if plan.partial and not plan.last:
         second, second_groups, second_sizes = _second(
-            state, plan, monoid, position, epilogue, space, outputs, divided.parts
+            cache, plan, monoid, position, epilogue, space, outputs, divided.parts
         )
     return Prepared(
         first, second, position, space.offsets[1:] if any(space.offsets) else (),
@@ -232,9 +232,9 @@ def _inner_strides(space: ReduceSpace) -> list[int]:
     return [s[-1] if s else 0 for s in axes]
 
 
-def _shape(state: DeviceState, space: ReduceSpace, vector: int, ordered: bool) -> tuple[int, int, int]:
+def _shape(cache: KernelCache, space: ReduceSpace, vector: int, ordered: bool) -> tuple[int, int, int]:
     """Work-items per output, vectors per work-item, loads per iteration."""
-    policy = state.policies.reduce
+    policy = cache.policies.reduce
     if ordered:
         return 1, 1, 1
     inner = (space.kept if space.form == COLUMNS else space.reduced) or (1,)
@@ -246,11 +246,11 @@ def _shape(state: DeviceState, space: ReduceSpace, vector: int, ordered: bool) -
 
 
 def _plan(
-    state: DeviceState, space: ReduceSpace, nodes: list[Node], placed: list[Node],
+    cache: KernelCache, space: ReduceSpace, nodes: list[Node], placed: list[Node],
     position: Node | None, inner: list[int], vector: int, explicit: bool, loads: int, lanes: int,
     strip: int, spread: int, divided: Split,
 ) -> ReducePlan:  # fmt: skip
-    policy = state.policies.reduce
+    policy = cache.policies.reduce
     classes = {
         id(n): "index" if n.op is INDEX else access(s, explicit and n.dtype.itemsize > 2)
         for n, s in zip(placed, inner[1:], strict=True)
@@ -315,25 +315,25 @@ def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int) -
 
 
 def _second(
-    state: DeviceState, plan: ReducePlan, monoid: Monoid, position: Node | None,
+    cache: KernelCache, plan: ReducePlan, monoid: Monoid, position: Node | None,
     epilogue: Epilogue, space: ReduceSpace, outputs: int, parts: int,
 ) -> tuple[Kernel, int, tuple[int, ...]]:  # fmt: skip
-    policy = state.policies.reduce
+    policy = cache.policies.reduce
     # neighbouring outputs side by side for whole memory transactions, the rest down the parts
     side = min(policy.work_group, power_of_two(outputs), 32)
     lanes = min(policy.work_group // side, power_of_two(parts))
-    kernel = state.kernel(
+    kernel = cache.kernel(
         combine_source(
             plan,
             monoid,
             position.dtype if position is not None else _INT64,
             lanes,
             epilogue,
-            state.capabilities,
+            cache.capabilities,
         )
     )
     side = policy.work_group // lanes
-    most = state.units * policy.groups_per_unit if policy.chunked else 2**20
+    most = cache.units * policy.groups_per_unit if policy.chunked else 2**20
     return (
         kernel,
         max(1, min(-(-outputs // side), most)),
