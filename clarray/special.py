@@ -71,7 +71,15 @@ def _array(node: Any) -> DeviceArray:
 
 
 def erf(x: Any) -> DeviceArray:
-    """The error function of real numbers."""
+    """The error function of real numbers.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> from clarray import special
+    >>> special.erf([0.0, float("inf")]).tolist()
+    [0.0, 1.0]
+    """
     return _array(_builtin("erf", *_floats("erf", x)))
 
 
@@ -110,7 +118,14 @@ def exp10(x: Any) -> DeviceArray:
 
 
 def expit(x: Any) -> DeviceArray:
-    """The logistic function: ``1 / (1 + exp(-x))``."""
+    """The logistic function: ``1 / (1 + exp(-x))``.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.expit([0.0, -float("inf")]).tolist()
+    [0.5, 0.0]
+    """
     (node,) = _floats("expit", x)
     return _array(applied(np.reciprocal, applied(np.add, applied(np.exp, applied(np.negative, node)), 1.0)))
 
@@ -133,12 +148,34 @@ def entr(x: Any) -> DeviceArray:
 
 
 def xlogy(x: Any, y: Any) -> DeviceArray:
-    """``x * log(y)``, 0 where `x` is zero and `y` a number."""
+    """``x * log(y)``, 0 where `x` is zero and `y` a number.
+
+    Parameters
+    ----------
+    x, y : array_like
+        Real; broadcast against each other.
+
+    Returns
+    -------
+    DeviceArray
+        Of float32 where that holds both dtypes, else of float64.
+
+    Raises
+    ------
+    TypeError
+        An operand is complex, or the device lacks float64 where that is needed.
+
+    Examples
+    --------
+    >>> from clarray import special
+    >>> special.xlogy([0.0, 2.0], [0.0, 1.0]).tolist()
+    [0.0, 0.0]
+    """
     return _array(_times_log(np.log, *_floats("xlogy", x, y)))
 
 
 def xlog1py(x: Any, y: Any) -> DeviceArray:
-    """``x * log(1 + y)``, 0 where `x` is zero and `y` a number."""
+    """``x * log(1 + y)``, 0 where `x` is zero and `y` a number; parameters as in `xlogy`."""
     return _array(_times_log(np.log1p, *_floats("xlog1py", x, y)))
 
 
@@ -148,13 +185,16 @@ def _times_log(logarithm: np.ufunc, x: Node, y: Node) -> Node:
 
 
 def rel_entr(x: Any, y: Any) -> DeviceArray:
-    """``x * log(x / y)`` of positive numbers, 0 where `x` is zero, and infinity below."""
+    """``x * log(x / y)`` of positive numbers, 0 where `x` is zero, and infinity below; parameters as in `xlogy`."""
     p, q = _floats("rel_entr", x, y)
     return _array(_divergence(p, q, _relative(p, q), 0.0))
 
 
 def kl_div(x: Any, y: Any) -> DeviceArray:
-    """``x * log(x / y) - x + y`` of positive numbers, `y` where `x` is zero, and infinity below."""
+    """``x * log(x / y) - x + y`` of positive numbers, `y` where `x` is zero, and infinity below.
+
+    Parameters as in `xlogy`.
+    """
     p, q = _floats("kl_div", x, y)
     return _array(_divergence(p, q, applied(np.add, applied(np.subtract, _relative(p, q), p), q), q))
 

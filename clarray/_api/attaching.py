@@ -93,17 +93,26 @@ def fill(self: DeviceArray, value: Any) -> None:
 
 
 def compress(self: DeviceArray, condition: Any, axis: Any = None, out: Any = None) -> DeviceArray:
-    """The elements, or the slices along an axis, where a condition holds."""
+    """The elements, or the slices along an axis, where a condition holds; see `clarray.compress`."""
     return masking.compress(condition, self, axis, out)
 
 
 def put(self: DeviceArray, indices: Any, values: Any, mode: str = "raise") -> None:
-    """Write values at positions that count all elements in C order."""
+    """Write values at positions that count all elements in C order; see `clarray.put`.
+
+    Parameters
+    ----------
+    indices : array_like of int
+    values : array_like
+        Repeated where there are fewer than positions; of positions that repeat the last one counts.
+    mode : {'raise', 'wrap', 'clip'}
+        For positions out of bounds.
+    """
     gathering.put(self, indices, values, mode)
 
 
 def clip(self: DeviceArray, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> DeviceArray:
-    """Values limited to an interval."""
+    """Values limited to an interval; see `clarray.clip`."""
     return selecting.clip(self, min, max, out, **kwargs)
 
 
@@ -129,17 +138,59 @@ def dumps(self: DeviceArray) -> bytes:
 
 
 def setfield(self: DeviceArray, val: Any, dtype: Any, offset: int = 0) -> None:
-    """Write to the part of every element that `getfield` gives."""
+    """Write to the part of every element that `getfield` gives.
+
+    Parameters
+    ----------
+    val : array_like
+        Broadcast to the array's shape.
+    dtype : dtype
+        Of the part.
+    offset : int, optional
+        Where it begins in the element, in bytes.
+
+    Raises
+    ------
+    ValueError
+        The part lies outside the element, or where a device cannot read such elements.
+    """
     subscripts.setitem(reinterpreting.getfield(self, dtype, offset), ..., val)
 
 
 def resize(self: DeviceArray, *new_shape: Any, refcheck: bool = True) -> None:
-    """Another shape and size in place, zeros at the end; views of the array keep the memory it had."""
+    """Another shape and size in place, zeros at the end; views of the array keep the memory it had.
+
+    Parameters
+    ----------
+    *new_shape : int, or sequence of int
+    refcheck : bool, optional
+        Accepted for NumPy's sake.
+
+    Raises
+    ------
+    ValueError
+        An extent is negative, or the array does not own its memory, or has gaps in it.
+    """
     reinterpreting.resize(self, new_shape)
 
 
 def to_device(self: DeviceArray, device: Any, /, *, stream: None = None) -> DeviceArray:
-    """The array on another device, or itself where it is there; see the Array API standard."""
+    """The array on another device, or itself where it is there; see the Array API standard.
+
+    Parameters
+    ----------
+    device : Device, str or int
+    stream : None
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ValueError
+        There is no such device, or a stream is given: clarray orders the work of a device itself.
+    """
     if stream is not None:
         raise ValueError("stream must be None: clarray orders the work of a device itself")
     return creation.asarray(self, device=device)

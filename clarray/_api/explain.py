@@ -30,6 +30,13 @@ def explain(array: DeviceArray) -> str:
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(4, clarray.float32)
+    >>> print((x + 1).explain())
+    float32 4 on ...
     """
     node = array._node
     device = device_of(node.inputs or (node,))

@@ -40,18 +40,23 @@ class UFunc:
         return self._apply("__call__", args, kwargs)
 
     def reduce(self, *args: Any, **kwargs: Any) -> Any:
+        """Combine the elements along axes; see `numpy.ufunc.reduce`."""
         return self._apply("reduce", args, kwargs)
 
     def accumulate(self, *args: Any, **kwargs: Any) -> Any:
+        """Combine the elements along an axis, and keep every step; see `numpy.ufunc.accumulate`."""
         return self._apply("accumulate", args, kwargs)
 
     def reduceat(self, *args: Any, **kwargs: Any) -> Any:
+        """Combine the elements of slices along an axis; see `numpy.ufunc.reduceat`."""
         return self._apply("reduceat", args, kwargs)
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
+        """Call with every pair of elements of two arrays; see `numpy.ufunc.outer`."""
         return self._apply("outer", args, kwargs)
 
     def at(self, *args: Any, **kwargs: Any) -> Any:
+        """Call on elements in place, as often as an index names them; see `numpy.ufunc.at`."""
         return self._apply("at", args, kwargs)
 
 

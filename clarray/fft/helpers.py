@@ -38,6 +38,12 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> D
     ------
     ValueError
         `n` is no integer.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fft.fftfreq(4).tolist()
+    [0.0, 0.25, -0.5, -0.25]
     """
     number = arange(_count(n), device=device)
     return _scaled(where(number < (n + 1) // 2, number, number - n), n, d, device, dtype)
@@ -67,12 +73,23 @@ def fftshift(x: Any, axes: Any = None) -> DeviceArray:
     x : array_like
     axes : int or sequence of int, optional
         All when None.
+
+    Returns
+    -------
+    DeviceArray
+        New.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fft.fftshift([0, 1, 2, -2, -1]).tolist()
+    [-2, -1, 0, 1, 2]
     """
     return _shifted(x, axes, 1)
 
 
 def ifftshift(x: Any, axes: Any = None) -> DeviceArray:
-    """Undo `fftshift`, which differs from it on axes of odd extent."""
+    """Undo `fftshift`, which differs from it on axes of odd extent; parameters as in `fftshift`."""
     return _shifted(x, axes, -1)
 
 

@@ -57,7 +57,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
 
 
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Inverse of `fft`, with the same parameters."""
+    """Inverse of `fft`; parameters as in `fft`."""
     return _along("ifft", a, n, axis, norm, out)
 
 
@@ -68,6 +68,12 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     -------
     DeviceArray
         Complex, the first ``n // 2 + 1`` values along the axis: the others are their conjugates.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.fft.rfft([1.0, 1.0, 1.0, 1.0]).real.tolist()
+    [4.0, 0.0, 0.0]
     """
     return _along("rfft", a, n, axis, norm, out)
 
@@ -124,7 +130,7 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
 
 
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
-    """Inverse of `fftn`, with the same parameters."""
+    """Inverse of `fftn`; parameters as in `fftn`."""
     return _over("ifftn", a, s, axes, norm, out)
 
 
@@ -139,22 +145,22 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out
 
 
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
-    """`fftn` along the last two axes."""
+    """Discrete Fourier transform along the last two axes; parameters as in `fftn`."""
     return _over("fftn", a, s, axes, norm, out)
 
 
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
-    """`ifftn` along the last two axes."""
+    """Inverse of `fft2`: `ifftn` along the last two axes; parameters as in `fftn`."""
     return _over("ifftn", a, s, axes, norm, out)
 
 
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
-    """`rfftn` along the last two axes."""
+    """Transform of real values along the last two axes: `rfftn`; parameters as in `fftn`."""
     return _over("rfftn", a, s, axes, norm, out)
 
 
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
-    """`irfftn` along the last two axes."""
+    """Inverse of `rfft2`: `irfftn` along the last two axes; parameters as in `fftn`."""
     return _over("irfftn", a, s, axes, norm, out)
 
 

@@ -42,6 +42,13 @@ class poly1d:  # noqa: N801 - NumPy's name
     ------
     ValueError
         There is more than one axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> p = clarray.poly1d([1, -3, 2])
+    >>> p(3), (p * p).order
+    (array(2), 4)
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -152,5 +159,12 @@ class poly1d:  # noqa: N801 - NumPy's name
         return poly1d(polyder(self, m))
 
     def integ(self, m: int = 1, k: Any = 0) -> poly1d:
-        """The `m`-th integral; `k` are its constants."""
+        """The `m`-th integral; see `numpy.poly1d.integ`.
+
+        Parameters
+        ----------
+        m : int
+        k : scalar or (m,) array_like, optional
+            The constants of integration, that of the first integral first.
+        """
         return poly1d(polyint(self, m, k))

@@ -89,6 +89,12 @@ def polyval(p: Any, x: Any) -> Any:
     Returns
     -------
     DeviceArray or poly1d
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.polyval([1, 0, 1], [0, 2, 3]).tolist()
+    [1, 5, 10]
     """
     if _is_polynomial(x):
         composed: Any = 0
@@ -123,6 +129,11 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> DeviceArra
     increasing : bool
         The zeroth power first; otherwise last.
 
+    Returns
+    -------
+    DeviceArray
+        Of M rows.
+
     Raises
     ------
     ValueError
@@ -155,17 +166,35 @@ def _aligned(a1: Any, a2: Any, ufunc: np.ufunc) -> Any:
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
-    """The sum of two polynomials; a `poly1d` if an operand is one."""
+    """The sum of two polynomials.
+
+    Parameters
+    ----------
+    a1, a2 : array_like or poly1d
+        Coefficients, that of the highest power first.
+
+    Returns
+    -------
+    DeviceArray or poly1d
+        A `poly1d` if an operand is one.
+    """
     return _aligned(a1, a2, np.add)
 
 
 def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials; a `poly1d` if an operand is one."""
+    """The difference of two polynomials; parameters and result as in `polyadd`."""
     return _aligned(a1, a2, np.subtract)
 
 
 def polymul(a1: Any, a2: Any) -> Any:
-    """The product of two polynomials, a convolution; a `poly1d` if an operand is one."""
+    """The product of two polynomials, a convolution; parameters and result as in `polyadd`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.polymul([1, 2], [1, -2]).tolist()
+    [1, 0, -4]
+    """
     left, right = coefficients_of(a1, a2), coefficients_of(a2, a1)
     return _like(convolve(trimmed(left), trimmed(right)), a1, a2)
 
@@ -175,6 +204,11 @@ def polydiv(u: Any, v: Any) -> Any:
 
     Long division: each coefficient of the quotient takes a launch, so this is for polynomials of some hundred
     coefficients at most. The remainder's leading coefficients that are close to zero are left out.
+
+    Parameters
+    ----------
+    u, v : array_like or poly1d
+        Coefficients of the dividend and of the divisor, those of the highest power first.
 
     Returns
     -------
@@ -196,7 +230,18 @@ def polydiv(u: Any, v: Any) -> Any:
 
 
 def polyder(p: Any, m: int = 1) -> Any:
-    """The `m`-th derivative of a polynomial; a `poly1d` if `p` is one.
+    """The `m`-th derivative of a polynomial.
+
+    Parameters
+    ----------
+    p : array_like or poly1d
+        Coefficients, that of the highest power first.
+    m : int
+
+    Returns
+    -------
+    DeviceArray or poly1d
+        A `poly1d` if `p` is one.
 
     Raises
     ------
@@ -220,14 +265,20 @@ def _slope(p: DeviceArray) -> DeviceArray:
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The `m`-th integral of a polynomial; a `poly1d` if `p` is one.
+    """The `m`-th integral of a polynomial.
 
     Parameters
     ----------
     p : array_like or poly1d
+        Coefficients, that of the highest power first.
     m : int
     k : scalar or (m,) array_like, optional
         The constants of integration, that of the first integral first; zero by default.
+
+    Returns
+    -------
+    DeviceArray or poly1d
+        A `poly1d` if `p` is one.
 
     Raises
     ------

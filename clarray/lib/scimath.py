@@ -34,7 +34,14 @@ def _call(ufunc: np.ufunc, *operands: Any) -> DeviceArray:
 
 
 def sqrt(x: Any) -> DeviceArray:
-    """Square root, complex where a value is negative."""
+    """Square root, complex where a value is negative.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.emath.sqrt([4.0, -4.0]).tolist()
+    [(2+0j), 2j]
+    """
     return _call(np.sqrt, _in_domain(x, 0))
 
 
@@ -54,12 +61,15 @@ def log2(x: Any) -> DeviceArray:
 
 
 def logn(n: Any, x: Any) -> DeviceArray:
-    """Logarithm of `x` to base `n`, complex where one of them is negative."""
+    """Logarithm of `x` to base `n`, complex where one of them is negative; see `numpy.lib.scimath.logn`."""
     return log(x) / log(n)
 
 
 def power(x: Any, p: Any) -> DeviceArray:
-    """`x` to the power `p`, complex where `x` is negative; integers to negative powers are floats."""
+    """Powers, complex where `x` is negative; see `numpy.lib.scimath.power`.
+
+    Integers to negative powers are floats.
+    """
     base = _in_domain(x, 0)
     exponent = asarray(p)
     if exponent.dtype.kind in "iu" and bool((exponent < 0).any()):

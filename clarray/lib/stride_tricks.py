@@ -33,6 +33,10 @@ def as_strided(
     writeable : bool, optional
         False for a view that cannot be written. One whose elements share memory never can.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
@@ -92,6 +96,12 @@ def sliding_window_view(
     ------
     ValueError
         A window is larger than the array, has a negative extent, or its extents are not as many as the axes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.lib.stride_tricks.sliding_window_view([1, 2, 3, 4], 3).tolist()
+    [[1, 2, 3], [2, 3, 4]]
     """
     array = asarray(x)
     windows = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)

@@ -212,6 +212,12 @@ def inv(a: Any) -> DeviceArray:
     ------
     LinAlgError
         A matrix is singular or not square.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.inv([[2.0, 0.0], [0.0, 4.0]]).tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
     """
     made: DeviceArray = _on_host("inv", (a,))
     return made
@@ -275,6 +281,11 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
     b : array_like
     axes : sequence of int, optional
         Axes of `a` that are moved to its end first.
+
+    Returns
+    -------
+    DeviceArray
+        `x`, of the dimensions of `a` that are left.
     """
     made: DeviceArray = _on_host("tensorsolve", (a, b), axes)
     return made

@@ -50,6 +50,12 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> D
     ------
     ValueError
         There is no such norm, or axes do not fit.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.linalg.norm([3.0, 4.0]))
+    5.0
     """
     array = _inexact(x)
     ndim = array.ndim

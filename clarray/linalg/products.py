@@ -74,7 +74,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> DeviceArray:
-    """Sum of products over several axes of each operand; see `clarray.tensordot`."""
+    """Sum of products over several axes of each operand; see `numpy.linalg.tensordot`."""
     return chapter.tensordot(x1, x2, axes)
 
 
@@ -112,6 +112,10 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
         Broadcast against each other; of three elements along the axis.
     axis : int
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
@@ -134,6 +138,11 @@ def diagonal(x: Any, /, *, offset: int = 0) -> DeviceArray:
     x : (..., M, N) array_like
     offset : int
         How far above the main diagonal.
+
+    Returns
+    -------
+    DeviceArray
+        Read-only.
     """
     return shapes.diagonal(x, offset, -2, -1)
 
@@ -148,6 +157,10 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> DeviceArray:
         How far above the main diagonal.
     dtype : dtype, optional
         Of the sum; as `clarray.sum` chooses it when None.
+
+    Returns
+    -------
+    DeviceArray
     """
     return reductions.sum(diagonal(x, offset=offset), -1, dtype)
 
@@ -258,6 +271,12 @@ def matrix_power(a: Any, n: int) -> DeviceArray:
         The matrices are not square, or there is no inverse.
     TypeError
         `n` is no integer.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.linalg.matrix_power([[1, 1], [1, 0]], 5).tolist()
+    [[8, 5], [5, 3]]
     """
     (power,) = _arrays(a)
     if power.ndim < 2:

@@ -39,6 +39,12 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: Any = "big") -> Devic
     -------
     DeviceArray
         uint8, an eighth as long along the axis; missing bits of the last byte are zero.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.packbits([1, 0, 0, 0, 0, 0, 1, 1]).tolist()
+    [131]
     """
     array = asarray(a)
     np.packbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises

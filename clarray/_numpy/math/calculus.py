@@ -41,6 +41,16 @@ def angle(z: Any, deg: bool = False) -> DeviceArray:
         Real numbers have the angle 0 or pi.
     deg : bool
         Give degrees rather than radians.
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.angle([1j, -1j], deg=True).tolist()
+    [90.0, -90.0]
     """
     array = as_array(z)
     # views of the parts are computed in vectors on a CPU, whole complex numbers one by one
@@ -138,6 +148,12 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         The number of spacings does not fit, or `f` is of bools.
     ValueError
         Coordinates do not fit their axis, an axis is too short, or `edge_order` is above 2.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.gradient([1.0, 2.0, 4.0, 7.0]).tolist()
+    [1.0, 1.5, 2.5, 3.0]
     """
     array = as_array(f, device_of_operands((f, *varargs)))
     axes = tuple(range(array.ndim)) if axis is None else normalize_axis_tuple(axis, array.ndim)

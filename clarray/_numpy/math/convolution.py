@@ -43,6 +43,12 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
     ------
     ValueError
         For an empty or a many-dimensional operand.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.convolve([1, 2, 3], [1, 1]).tolist()
+    [1, 3, 5, 3]
     """
     device = ufunc_calls.device_of_operands((a, v))
     first, second = (as_array(x, device) for x in (a, v))

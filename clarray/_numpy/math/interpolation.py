@@ -100,6 +100,12 @@ def interp(
         `xp` and `fp` have not one axis, not the same length or no elements, or `period` is zero.
     TypeError
         `x` or `xp` is complex, or the device has no float64.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.interp([0.5, 1.5], [0.0, 1.0, 2.0], [0.0, 10.0, 40.0]).tolist()
+    [5.0, 25.0]
     """
     device = device_of_operands((x, xp, fp))
     values = as_array(fp, device)

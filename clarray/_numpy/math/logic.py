@@ -43,6 +43,12 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     Returns
     -------
     DeviceArray of bool
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1]).tolist()
+    [True, False]
     """
     found: DeviceArray = evaluate_if_eager(_close(a, b, rtol, atol, equal_nan))
     return found
@@ -121,6 +127,16 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     a1, a2 : array_like
     equal_nan : bool
         Whether NaN equals NaN; a complex number is NaN if one of its parts is.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.array_equal([1, 2], clarray.arange(1, 3))
+    True
     """
     found = _operands(a1, a2)
     if found is None:
@@ -135,7 +151,16 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether two arrays can be broadcast against each other and are equal then, a Python bool."""
+    """Whether two arrays can be broadcast against each other and are equal then, a Python bool.
+
+    Parameters
+    ----------
+    a1, a2 : array_like
+
+    Returns
+    -------
+    bool
+    """
     found = _operands(a1, a2)
     if found is None:
         return _no_numbers(np.array_equiv, a1, a2)
@@ -185,7 +210,7 @@ def _is_infinity(x: Any, infinity: float, out: Any) -> DeviceArray:
 
 
 def isposinf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
-    """Whether elements are positive infinity.
+    """Whether elements are positive infinity; parameters as in `isneginf`.
 
     Raises
     ------
@@ -197,6 +222,17 @@ def isposinf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
 
 def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     """Whether elements are negative infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real.
+    out : DeviceArray, optional
+        Where to put the result.
+
+    Returns
+    -------
+    DeviceArray of bool
 
     Raises
     ------
@@ -225,12 +261,23 @@ def nan_to_num(
     posinf, neginf : array_like, optional
         What the infinities become; by default the largest and smallest numbers of the dtype.
 
+    Returns
+    -------
+    DeviceArray
+        New, or `x` with ``copy=False``.
+
     Raises
     ------
     TypeError
         A replacement cannot be converted to the dtype of `x` under the rule ``'same_kind'``.
     ValueError
         ``copy=False``, and `x` is no array.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.nan_to_num([1.0, float("nan")]).tolist()
+    [1.0, 0.0]
     """
     array = asarray(x, copy=bool(copy)) if not isinstance(x, DeviceArray) else x
     node = array._node
@@ -295,6 +342,18 @@ def real_if_close(a: Any, tol: float = 100) -> DeviceArray:
 
 
 def fix(x: Any, out: DeviceArray | None = None) -> DeviceArray:
-    """Round towards zero; the same as `clarray.trunc`."""
+    """Round towards zero; the same as `clarray.trunc`.
+
+    Parameters
+    ----------
+    x : array_like
+        Real.
+    out : DeviceArray, optional
+        Where to put the result.
+
+    Returns
+    -------
+    DeviceArray
+    """
     found: DeviceArray = ufunc_calls.call(np.trunc, (as_array(x),), out=out)
     return found

@@ -69,7 +69,14 @@ def blackman(M: int) -> DeviceArray:  # noqa: N803
 
 
 def bartlett(M: float) -> DeviceArray:  # noqa: N803
-    """The Bartlett window: a triangle, zero at both ends; see `hanning`."""
+    """The Bartlett window: a triangle, zero at both ends; see `hanning`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.bartlett(5).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
     M = float(M)  # noqa: N806
     if M <= 1:
         return ones(1) if M == 1 else empty(0)

@@ -59,6 +59,13 @@ def einsum(
         The subscripts are wrong, or the extents of axes with one label differ.
     TypeError
         `casting` does not allow the conversion.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> a = clarray.arange(4).reshape(2, 2)
+    >>> clarray.einsum("ij,j->i", a, [1, 10]).tolist()
+    [10, 32]
     """
     text, given = _text(operands)
     device = device_of_operands((*given, out))
@@ -100,7 +107,22 @@ def einsum(
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy") -> tuple[list[Any], str]:
-    """The order in which `einsum` contracts its operands, as `numpy.einsum_path` finds it from their shapes."""
+    """The order in which `einsum` contracts its operands, as `numpy.einsum_path` finds it from their shapes.
+
+    Parameters
+    ----------
+    *operands
+        Subscripts and arrays, as of `einsum`.
+    optimize : bool, str or sequence, optional
+        How the order is sought: ``'greedy'``, ``'optimal'``, one of them with a limit of memory, or an order.
+
+    Returns
+    -------
+    path : list
+        What `einsum` takes as its `optimize`.
+    text : str
+        The path and its cost, to be printed.
+    """
     text, given = _text(operands)
     shapes = [x.shape if isinstance(x, DeviceArray) else np.shape(x) for x in given]
     return np.einsum_path(text, *map(_dummy, shapes), optimize=optimize)

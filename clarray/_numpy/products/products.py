@@ -77,6 +77,12 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     ------
     ValueError
         The extents of the summed axes differ, or `out` does not fit.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> int(clarray.dot([1, 2, 3], [4, 5, 6]))
+    32
     """
     left, right, dtype = _arrays(a, b)
     if not left.ndim or not right.ndim:
@@ -156,6 +162,16 @@ def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
         Of M and of N elements.
     out : DeviceArray, optional
         Of shape (M, N).
+
+    Returns
+    -------
+    DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.outer([1, 2], [3, 4, 5]).tolist()
+    [[3, 4, 5], [6, 8, 10]]
     """
     device = device_of_operands((a, b, out))
     left, right = (shapes.ravel(as_array(x, device)) for x in (a, b))

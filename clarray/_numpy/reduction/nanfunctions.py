@@ -50,7 +50,14 @@ def nansum(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
     initial: Any = _NO, where: Any = True,
 ) -> DeviceArray:  # fmt: skip
-    """Sum over axes, NaN counting as zero; see `clarray.sum`."""
+    """Sum over axes, NaN counting as zero; see `clarray.sum`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.nansum([1.0, float("nan"), 2.0]))
+    3.0
+    """
     return reductions.sum(replaced(a, 0), axis, dtype, out, keepdims, initial, where)
 
 
@@ -73,7 +80,7 @@ def nanmax(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
-    """Largest element over axes, NaN left out; NaN where there is nothing else."""
+    """Largest element over axes, NaN left out; NaN where there is nothing else. Parameters as in `clarray.sum`."""
     return _warned(ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where))
 
 
@@ -81,7 +88,7 @@ def nanmin(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO,
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
-    """Smallest element over axes, NaN left out; NaN where there is nothing else."""
+    """Smallest element over axes, NaN left out; NaN where there is nothing else. Parameters as in `clarray.sum`."""
     return _warned(ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where))
 
 
@@ -89,7 +96,7 @@ def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
-    """Mean over axes of what is not NaN; NaN where there is nothing."""
+    """Mean over axes of what is not NaN; NaN where there is nothing. Parameters as in `clarray.sum`."""
     _check_inexact(a, dtype, out)
     return reductions.mean(a, _summed_axis(a, axis), dtype, out, keepdims, where=_counted(a, where))
 
@@ -145,10 +152,22 @@ def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float)
 
 
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
-    """Position of the largest element that is not NaN; ValueError where there is none."""
+    """Position of the largest element that is not NaN; parameters as in `clarray.argmax`.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
     return _nanarg("argmax", a, axis, out, keepdims, -np.inf)
 
 
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
-    """Position of the smallest element that is not NaN; ValueError where there is none."""
+    """Position of the smallest element that is not NaN; parameters as in `clarray.argmin`.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
     return _nanarg("argmin", a, axis, out, keepdims, np.inf)

@@ -72,6 +72,13 @@ def sum(
     References
     ----------
     A. Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", 1974.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.arange(6).reshape(2, 3)
+    >>> x.sum(axis=0).tolist(), int(x.sum())
+    ([3, 5, 7], 15)
     """
     return ufunc_reduce(np.add, a, axis, dtype, out, keepdims, initial, where)
 
@@ -114,14 +121,27 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> DeviceArray:
-    """Number of elements that are not zero, over axes."""
+    """Number of elements that are not zero, over axes.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int, tuple of int or None
+        Axes to reduce; all if None.
+    keepdims : bool
+        Keep reduced axes with one element.
+
+    Returns
+    -------
+    DeviceArray of int64
+    """
     node = operand(a)
     flag = node if node.dtype == _BOOL else ufunc_calls.cast(node, _BOOL)
     return ufunc_reduce(np.add, wrap(flag), axis, _INT64, None, keepdims)
 
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DeviceArray:
-    """Largest minus smallest element over axes."""
+    """Largest minus smallest element over axes; parameters as in `sum`."""
     check_out(out)
     high = ufunc_reduce(np.maximum, a, axis, None, None, keepdims)
     low = ufunc_reduce(np.minimum, a, axis, None, None, keepdims)
@@ -144,10 +164,16 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,
     where: Any = True,
 ) -> DeviceArray:  # fmt: skip
-    """Arithmetic mean over axes; one pass, as `sum`. See there for the parameters.
+    """Arithmetic mean over axes; one pass, parameters as in `sum`.
 
     Integers are averaged in float64, float16 in float32. The mean of no elements is NaN, with a
     RuntimeWarning.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.mean([[1, 2], [3, 6]], axis=1).tolist()
+    [1.5, 4.5]
     """
     node = operand(a)
     work, result = _float_dtypes(node.dtype, dtype)
@@ -318,12 +344,17 @@ def var(
 
     Parameters
     ----------
-    ddof, correction : float
+    a : array_like
+    axis, dtype, out : optional
+        As in `sum`.
+    ddof : float, optional
         The divisor is the number of elements less this.
+    keepdims, where : optional
+        As in `sum`.
     mean : array_like, optional
         The mean over the same axes, with them kept, where it is known.
-    a, axis, dtype, out, keepdims, where
-        As in `sum`.
+    correction : float, optional
+        The name of `ddof` in the Array API standard.
 
     Returns
     -------
@@ -334,6 +365,12 @@ def var(
     ----------
     T. Chan, G. Golub, R. LeVeque, "Updating formulae and a pairwise algorithm for computing sample
     variances", Stanford STAN-CS-79-773, 1979.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.var([1.0, 3.0, 5.0, 7.0]))
+    5.0
     """
     node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
     return finished(ufunc_calls.cast(node, result), out)
@@ -343,7 +380,7 @@ def std(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
     keepdims: Any = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO,
 ) -> DeviceArray:  # fmt: skip
-    """Standard deviation over axes: the square root of `var`, in the same pass."""
+    """Standard deviation over axes: the square root of `var`, in the same pass; parameters as in `var`."""
     node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
     return finished(deviation(node, result, out), out)
 
@@ -379,6 +416,16 @@ def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
 
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the first largest element, of the first NaN if there is one.
+
+    Parameters
+    ----------
+    a : array_like
+    axis : int, optional
+        None: of the flattened array.
+    out : DeviceArray, optional
+        Where to put the result.
+    keepdims : bool
+        Keep reduced axes with one element.
 
     Returns
     -------

@@ -66,6 +66,12 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Devi
         The axis is out of range.
     ValueError
         `out` has another shape.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.cumsum([1, 2, 3]).tolist()
+    [1, 3, 6]
     """
     return _running(np.add, a, axis, dtype, out)
 
@@ -164,6 +170,12 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _
     ------
     ValueError
         `n` is negative, or `a` has no axis.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.diff([1, 4, 9]).tolist()
+    [3, 5]
     """
     if n == 0:
         return a

@@ -70,6 +70,13 @@ def unique(
     -----
     Integers that lie close together, and all of 8 or 16 bits, are found by a table in one pass;
     others are sorted.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> values, counts = clarray.unique([3, 1, 3], return_counts=True)
+    >>> values.tolist(), counts.tolist()
+    ([1, 3], [1, 2])
     """
     array = as_array(ar)
     index, inverse, counts = bool(return_index), bool(return_inverse), bool(return_counts)
@@ -157,6 +164,11 @@ def isin(
     -------
     DeviceArray of bool
         Of the shape of `element`.
+
+    Raises
+    ------
+    ValueError
+        An unknown `kind`, or ``'table'`` for other than integers and bools.
     """
     elements, tests = _pair(element, test_elements)
     if kind not in (None, "sort", "table"):
@@ -233,7 +245,18 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 def union1d(ar1: Any, ar2: Any) -> DeviceArray:
-    """Sorted values that are in at least one of two arrays."""
+    """Sorted values that are in at least one of two arrays.
+
+    Parameters
+    ----------
+    ar1, ar2 : array_like
+        Flattened.
+
+    Returns
+    -------
+    DeviceArray
+        Of one axis.
+    """
     return unique(joining.concatenate((ar1, ar2), None))
 
 
@@ -246,6 +269,11 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
         Flattened.
     assume_unique : bool
         No array holds a value twice; then the order of `ar1` stays.
+
+    Returns
+    -------
+    DeviceArray
+        Of one axis.
     """
     one, other = _pair(ar1, ar2)
     one = flat(one) if assume_unique else unique(one)

@@ -85,10 +85,12 @@ def sort(
     a : array_like
     axis : int or None
         None sorts the flattened array.
-    kind, stable
-        As NumPy's; every kind is stable here.
+    kind : {'quicksort', 'mergesort', 'heapsort', 'stable'}, optional
+        Checked as NumPy does; every kind is stable here.
     order
         None: there are no fields.
+    stable : bool, optional
+        Not together with `kind`; every sort is stable here.
     descending : bool, optional
         The largest first; NaN stays last, and equal elements keep their order.
 
@@ -108,6 +110,12 @@ def sort(
     ----------
     Radix sort, least digit first: D. Merrill, A. Grimshaw, "High performance and scalable radix
     sorting", 2011.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.sort([3, 1, 2]).tolist(), clarray.sort([3, 1, 2], descending=True).tolist()
+    ([1, 2, 3], [3, 2, 1])
     """
     array, at = _chosen(a, axis)
     if descending:
@@ -151,6 +159,12 @@ def argsort(
     -------
     DeviceArray of int64
         Of the array's shape, or of one axis if `axis` is None. See `sort` for the parameters.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.argsort([30, 10, 20]).tolist()
+    [1, 2, 0]
     """
     array = as_array(a)
     if not array.ndim and axis in (0, -1):
@@ -304,6 +318,12 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
     ------
     ValueError
         `a` has not one axis, `sorter` not its size or positions outside it.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.searchsorted([10, 20, 30], [5, 20, 25]).tolist()
+    [0, 1, 2]
     """
     device = ufunc_calls.device_of_operands((a, v, sorter))
     array = as_array(a, device)

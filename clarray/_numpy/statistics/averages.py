@@ -48,6 +48,12 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         The weights sum to zero somewhere; or without weights, there is no average in the result.
     TypeError, ValueError
         The shape of the weights does not fit.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.average([1.0, 5.0], weights=[3.0, 1.0]))
+    2.0
     """
     array = as_array(a)
     axes = None if axis is None else normalize_axis_tuple(axis, array.ndim, argname="axis")
@@ -122,6 +128,12 @@ def cov(
         The weights do not fit the observations.
     TypeError
         Frequencies are no integers; the device lacks the dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.cov([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
     """
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")

@@ -74,6 +74,12 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
         The dtype of `x` or of the weights cannot be cast safely.
     MemoryError
         The largest value needs more bins than there is memory for.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.bincount([0, 2, 2]).tolist()
+    [1, 0, 2]
     """
     array = _as_counts(x)
     if minlength is None:
@@ -232,6 +238,13 @@ def histogram(
         The range is not finite or not ascending, the edges are not ascending, the shapes differ.
     TypeError
         The values are complex, or `bins` is of another type.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> counts, edges = clarray.histogram([1, 2, 2, 4], bins=3, range=(1, 4))
+    >>> counts.tolist(), edges.tolist()
+    ([1, 2, 1], [1.0, 2.0, 3.0, 4.0])
     """
     array, heavy = _checked(a, weights)
     device = array.device

@@ -143,6 +143,12 @@ def median(
     DeviceArray
         float64 for integers. NaN where there is one; the median of nothing is NaN, with a
         RuntimeWarning.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> float(clarray.median([1, 9, 2, 4]))
+    3.0
     """
     return _reduced(as_array(a), axis, out, keepdims, 0, _median)
 
@@ -283,7 +289,14 @@ def percentile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: bool = False, *, weights: Any = None,
 ) -> DeviceArray:  # fmt: skip
-    """`quantile` of hundredths: `q` lies between 0 and 100."""
+    """Quantiles of hundredths: `q` lies between 0 and 100; parameters as in `quantile`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.percentile([0, 10, 20], [25, 50]).tolist()
+    [5.0, 10.0]
+    """
     parts = np.asanyarray(np.true_divide(_host(q), 100))
     weak = type(q) in (int, float)
     return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Percentiles")
@@ -359,7 +372,7 @@ def nanquantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: Any = _NO, *, weights: Any = None,
 ) -> DeviceArray:  # fmt: skip
-    """`quantile` of what is not NaN; NaN where there is nothing else."""
+    """Quantiles of what is not NaN; NaN where there is nothing else. Parameters as in `quantile`."""
     parts = _host(q)
     weak = type(q) in (int, float)
     return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Quantiles", True)
@@ -369,7 +382,7 @@ def nanpercentile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
     method: str = "linear", keepdims: Any = _NO, *, weights: Any = None,
 ) -> DeviceArray:  # fmt: skip
-    """`percentile` of what is not NaN; NaN where there is nothing else."""
+    """Percentiles of what is not NaN; NaN where there is nothing else. Parameters as in `percentile`."""
     parts = np.asanyarray(np.true_divide(_host(q), 100))
     weak = type(q) in (int, float)
     return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Percentiles", True)
