@@ -10,7 +10,7 @@ from clarray._engine.ops.ctype import Dialect, compute_type, select
 from clarray._engine.ops.forms import Form, Row, exact, value
 from clarray._engine.ops.ufuncs import Loop, next_code
 
-__all__ = ["builtin_loop", "cast_loop", "compose_loop", "i0_loop", "part_loop", "select_loop"]
+__all__ = ["builtin_loop", "cast_loop", "compose_loop", "i0_loop", "make_loop", "part_loop", "select_loop"]
 
 _BOOL = np.dtype(bool)
 _casts: dict[np.dtype, Loop] = {}
@@ -21,7 +21,8 @@ _i0s: dict[np.dtype, Loop] = {}
 _builtins: dict[tuple[str, np.dtype], Loop] = {}
 
 
-def _make(name: str, form: Form, in_dtypes: tuple[np.dtype, ...], out_dtype: np.dtype) -> Loop:
+def make_loop(name: str, form: Form, in_dtypes: tuple[np.dtype, ...], out_dtype: np.dtype) -> Loop:
+    """Make a loop of these dtypes."""
     # no ufunc: nothing above the expression layer resolves these
     made = Loop(Row(name, {}), np.positive, form, next_code())
     made.name = name
@@ -34,7 +35,7 @@ def cast_loop(dtype: np.dtype) -> Loop:
     """``x.astype(dtype)``: the operand's conversion to the input dtype is all there is to do."""
     found = _casts.get(dtype)
     if found is None:
-        found = _make("astype", Form(lambda loop, args, dialect: args[0], "exact"), (dtype,), dtype)
+        found = make_loop("astype", Form(lambda loop, args, dialect: args[0], "exact"), (dtype,), dtype)
         _casts[dtype] = found
     return found
 
@@ -47,7 +48,7 @@ def select_loop(dtype: np.dtype) -> Loop:
     """``where(mask, a, b)`` for values of one dtype."""
     found = _selects.get(dtype)
     if found is None:
-        found = _make("where", Form(_select, "exact"), (_BOOL, dtype, dtype), dtype)
+        found = make_loop("where", Form(_select, "exact"), (_BOOL, dtype, dtype), dtype)
         _selects[dtype] = found
     return found
 
@@ -57,7 +58,7 @@ def part_loop(dtype: np.dtype, number: int) -> Loop:
     found = _parts.get((dtype, number))
     if found is None:
         real = np.dtype(f"f{dtype.itemsize // 2}")
-        found = _make(("real", "imag")[number], exact(("{0}.x", "{0}.y")[number]), (dtype,), real)
+        found = make_loop(("real", "imag")[number], exact(("{0}.x", "{0}.y")[number]), (dtype,), real)
         _parts[dtype, number] = found
     return found
 
@@ -71,7 +72,7 @@ def compose_loop(dtype: np.dtype) -> Loop:
     found = _composes.get(dtype)
     if found is None:
         whole = np.dtype(f"c{dtype.itemsize * 2}")
-        found = _composes[dtype] = _make("complex", Form(_compose, "exact"), (dtype, dtype), whole)
+        found = _composes[dtype] = make_loop("complex", Form(_compose, "exact"), (dtype, dtype), whole)
     return found
 
 
@@ -79,7 +80,7 @@ def i0_loop(dtype: np.dtype) -> Loop:
     """The modified Bessel function of order zero, of floats."""
     found = _i0s.get(dtype)
     if found is None:
-        found = _i0s[dtype] = _make("i0", value("ca_i0_{T}({0})"), (dtype,), dtype)
+        found = _i0s[dtype] = make_loop("i0", value("ca_i0_{T}({0})"), (dtype,), dtype)
     return found
 
 
@@ -87,5 +88,5 @@ def builtin_loop(name: str, dtype: np.dtype) -> Loop:
     """An OpenCL built-in of one float that is no ufunc: erf, erfc, lgamma, tgamma."""
     found = _builtins.get((name, dtype))
     if found is None:
-        found = _builtins[name, dtype] = _make(name, value(f"{name}({{0}})"), (dtype,), dtype)
+        found = _builtins[name, dtype] = make_loop(name, value(f"{name}({{0}})"), (dtype,), dtype)
     return found

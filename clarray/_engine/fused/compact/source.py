@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clarray._engine.codegen.expression import Call, Inputs, operand
+from clarray._engine.codegen.moving import moving
 from clarray._engine.codegen.render import make_dialect, render, source
 from clarray._engine.expr.layout import STEPPED
 from clarray._engine.expr.node import Node
@@ -38,6 +39,8 @@ def compact_source(
 ) -> Kernels:
     """Render the passes that keep `value` where `mask` is set, over their distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, LANES if plan.explicit else 1)
+    same = value is mask
+    (value, mask), nodes = moving((value, mask), nodes)
     inputs = Inputs(nodes, plan.accesses, dialect, base=False, aligned=plan.aligned)
     inputs.operands = [
         replace(o, base=o.start if o.access == "index" else "0", step=f"{o.name}s" if o.access in STEPPED else o.step)
@@ -48,7 +51,6 @@ def compact_source(
     params = [*inputs.params, *(f"const {plan.index} {o.step}" for o in stepped)]
     kinds = [*inputs.arg_types, *[integer] * len(stepped)]
     out = replace(operand("y", value.dtype, "unit", dialect), half=value.dtype == np.float16)
-    same = value is mask
     keep = Call("keep", mask, inputs)
     name = inputs.slots.get(id(value), "")
     origin, stride = f"{name}o", f"{name}s"  # of an index, where the values are positions
