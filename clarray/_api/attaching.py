@@ -216,6 +216,10 @@ def __complex__(self: DeviceArray) -> complex:
     return complex(conversion.scalar(self, "complex"))
 
 
+def __bytes__(self: DeviceArray) -> bytes:
+    return bytes(self.get())  # of a 0-d array of integers so many zeros, as Python makes of what is an index
+
+
 def __repr__(self: DeviceArray) -> str:
     return printing.array_repr(self)
 
@@ -273,7 +277,7 @@ _METHODS: dict[str, Any] = {
     "__iter__": subscripts.iterate, "__contains__": __contains__, "__copy__": __copy__, "__deepcopy__": __deepcopy__,
     "__float__": __float__, "__int__": __int__, "__complex__": __complex__, "__bool__": conversion.truth,
     "__index__": conversion.as_index, "__round__": conversion.round_scalar, "__format__": conversion.format_array,
-    "__repr__": __repr__, "__str__": __str__, "__bytes__": tobytes, "__reduce__": __reduce__,
+    "__repr__": __repr__, "__str__": __str__, "__bytes__": __bytes__, "__reduce__": __reduce__,
     "__new__": staticmethod(_new),
     "__class_getitem__": classmethod(GenericAlias),  # annotations such as ndarray[tuple[int, int], dtype]
     "_repr_inline_": printing.inline,

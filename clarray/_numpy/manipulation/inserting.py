@@ -55,15 +55,15 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DeviceArray:
     axis = normalize_axis(axis, source.ndim)
     extent = source.shape[axis]
     positions = _positions(obj, extent)
-    given = as_array(values, device) if hasattr(values, "dtype") else array(values, source.dtype, device=device)
     if positions.size == 1:
         number = int(positions.item())
         if not -extent <= number <= extent:
             raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {extent}")
+        given = as_array(values, device) if hasattr(values, "dtype") else array(values, source.dtype, device=device)
         if not positions.ndim:  # NumPy inserts at a lone number as ``a[:, 0] = values`` writes
             given = moveaxis(_of_ndim(given, source.ndim), 0, axis)
         return _inserted_at(source, number % extent if number < 0 else number, given, axis)
-    return _inserted(source, positions, given, axis)
+    return _inserted(source, positions, values, axis)
 
 
 def _positions(obj: Any, extent: int) -> Any:
@@ -110,14 +110,15 @@ def _order(source: DeviceArray) -> str:
     return "F" if source.flags.fnc else "C"
 
 
-def _inserted(source: DeviceArray, positions: Any, values: DeviceArray, axis: int) -> DeviceArray:
+def _inserted(source: DeviceArray, positions: Any, values: Any, axis: int) -> DeviceArray:
     """With a slice before each of several positions."""
     extent, count = source.shape[axis], positions.size
     numbers, ordered = _places(positions, extent)
     whole = (slice(None),) * axis
-    if extent == 1:  # and stands wherever nothing is inserted
+    if extent <= 1:  # what one slice there is stands wherever nothing is inserted
         made = _longer(source, count, axis)
-        copyto(made, source)
+        if extent:
+            copyto(made, source)
     elif isinstance(ordered, np.ndarray) and count <= FEW:
         made = _longer(source, count, axis)
         cuts = [-1, *ordered.tolist(), extent + count]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import count
 from typing import Any
 
@@ -264,7 +265,7 @@ def cross(
     ----------
     a, b : array_like
         Of three elements along the axis of the vectors; the other axes broadcast. Two elements, which NumPy has
-        deprecated, stand for a third one that is zero.
+        deprecated and from 2.5 on refuses, stand for a third one that is zero.
     axisa, axisb, axisc : int
         The axis of the vectors in `a`, in `b` and in the result.
     axis : int, optional
@@ -286,9 +287,8 @@ def cross(
     if left.ndim < 1 or right.ndim < 1:
         raise ValueError("At least one array has zero dimension")
     first, second = _vectors(left, axisa, "axisa", dtype), _vectors(right, axisb, "axisb", dtype)
-    if not {len(first), len(second)} <= {2, 3}:
-        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
-    if len(first) == 2 or len(second) == 2:
+    if not len(first) == len(second) == 3:
+        _check_lengths(left.shape[axisa], right.shape[axisb])
         callers.warn(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead. "
             "(deprecated in NumPy 2.0)",
@@ -303,6 +303,13 @@ def cross(
     for k in range(3):
         assign(made[..., k], _minor(first, second, (k + 1) % 3, (k + 2) % 3))
     return shapes.moveaxis(made, -1, place)
+
+
+def _check_lengths(one: int, other: int) -> None:
+    """Let NumPy judge vectors that have not three elements each: up to 2.4 it takes those of two."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.cross(np.broadcast_to(0.0, (one,)), np.broadcast_to(0.0, (other,)))
 
 
 def _vectors(array: DeviceArray, axis: int, name: str, dtype: np.dtype) -> list[Node]:

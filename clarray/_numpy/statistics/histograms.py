@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -136,6 +137,9 @@ def _as_counts(x: Any) -> DeviceArray:
             if host.size == 0:
                 host = host.astype(_INT64)
             elif host.dtype.kind == "f":
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    np.bincount([0.0])  # which NumPy refuses from 2.5 on
                 callers.warn(
                     "Non-integer input passed to bincount. In a future version of NumPy, this will "
                     "be an error. (Deprecated NumPy 2.1)",

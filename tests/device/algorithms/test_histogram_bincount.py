@@ -146,6 +146,12 @@ def test_lists() -> None:
     assert clarray.bincount([]).shape == (0,)
 
 
+@pytest.mark.filterwarnings("ignore:Non-integer input:DeprecationWarning")
+def test_lists_of_floats_are_refused_as_numpy_does() -> None:
+    """From NumPy 2.5 on; 2.4 converts them."""
+    check_same(lambda xp: xp.bincount([1.0, 2.0, 2.0]))
+
+
 @pytest.mark.parametrize("n", [1, 47, 48, 49, 96, 500])
 def test_last_group_makes_the_result(same: Same, n: int) -> None:
     with policy_in_force("tiny-fenced"):

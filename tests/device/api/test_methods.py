@@ -39,6 +39,17 @@ def test_bytes() -> None:
     assert array.tobytes("F") == host.tobytes("F")
 
 
+@pytest.mark.parametrize("value", [0, 3, -1, True, 2.5, 1j, [3], [[1, 2], [3, 4]], [], [[5]]])
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint64", "float16", "complex64"])
+def test_bytes_of_an_array(same: Any, value: Any, kind: str) -> None:
+    """Of a 0-d array of integers as many zeros, as of any index; of another its memory in C order."""
+    if kind == "uint64" and value == -1:
+        value = 7
+    host = np.array(np.real(value) if kind != "complex64" else value).astype(kind)
+    same(lambda xp: bytes(xp.array(host)), message=False)
+    same(lambda xp: bytes(xp.array(host).T), message=False)
+
+
 def test_to_device() -> None:
     array = clarray.arange(5)
     assert array.to_device(array.device) is array

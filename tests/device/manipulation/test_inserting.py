@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,28 @@ def test_positions_on_the_device(positions: list[int], on_device: bool) -> None:
     key: Any = clarray.asarray(np.array(positions, np.int64)) if on_device else positions
     found = clarray.insert(clarray.array(HOST), key, -1, axis=1)
     np.testing.assert_array_equal(found.get(), np.insert(HOST, np.array(positions, np.int64), -1, axis=1))
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+@pytest.mark.parametrize("extent", [0, 1, 2])
+@pytest.mark.parametrize(
+    "positions", [[-1, -1], [0, 0], [-1, -1, -1], [0, -1], [-1, -2], [5, 5], [-3, 0, 0], [-1], [0], [-4, 0]]
+)
+def test_into_few(same: Any, positions: list[int], extent: int, on_device: bool) -> None:
+    host = np.arange(3 * extent, dtype=np.int32).reshape(3, extent)
+    key = np.array(positions, np.int64)
+    for axis, source in ((1, host), (None, host[0])):
+        place = key if not on_device else None
+        same(lambda xp, s=source, a=axis, p=place: xp.insert(xp.array(s), xp.asarray(key) if p is None else p, 7, a),
+             message=False)  # fmt: skip
+
+
+@pytest.mark.parametrize("positions", [4, [4], [4, 4], [0, 9], 1, [0, 1], [[1]]])
+@pytest.mark.parametrize("values", [1j, "a", [1j], object(), [1, 2, 3]])
+def test_positions_are_looked_at_before_values(same: Any, positions: Any, values: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        same(lambda xp: xp.insert(xp.array(np.array([5, 6], np.int32)), positions, values), message=False)
 
 
 def test_fortran_order_is_kept() -> None:
