@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -23,6 +23,26 @@ DTYPES = [
 ]
 
 FEW_DTYPES = ["bool", "uint8", "float16", "float32", "complex64"]  # one per way of storing and computing
+
+
+def by_dtype(
+    name: str, always: Iterable[Any], few: Iterable[Any], those: Container[str] = FEW_DTYPES, **options: Any
+) -> pytest.MarkDecorator:
+    """Parametrise by dtype and one thing more, where a kernel for every pair would differ in the type's name only.
+
+    Parameters
+    ----------
+    name : str
+        The parameter beside the fixture `dtype`.
+    always, few : iterable
+        Its values with each dtype, and those with the dtypes of `those` only.
+    options
+        Of ``pytest.mark.parametrize``.
+    """
+    first, more = list(always), list(few)
+    pairs = [(dtype, value) for dtype in DTYPES for value in (*first, *(more if dtype in those else ()))]
+    fixtures = [fixture for fixture in ("dtype", name) if fixture in ("dtype", "policy")]
+    return pytest.mark.parametrize(("dtype", name), pairs, indirect=fixtures, **options)
 
 
 def assert_same(ours: Any, theirs: Any) -> None:

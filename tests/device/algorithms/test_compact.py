@@ -19,7 +19,7 @@ from clarray._engine.evaluate import kernel_cache_of, positions
 from clarray._engine.fused.compact import launch as compaction
 from clarray._engine.runtime import current_device
 
-from ..conftest import FEW_DTYPES, policy_in_force
+from ..conftest import FEW_DTYPES, by_dtype, policy_in_force
 
 HOST = np.arange(60, dtype=np.float32).reshape(3, 4, 5) % 7
 
@@ -43,10 +43,8 @@ def test_sizes_around_every_boundary(shape_of_kernels: str) -> None:
         np.testing.assert_array_equal(clarray.flatnonzero(m).get(), np.flatnonzero(mask))
 
 
-@pytest.mark.parametrize("name", ["own", "tiny-gpu"])
+@by_dtype("name", ["own"], ["tiny-gpu"])
 def test_dtypes(dtype: str, name: str) -> None:
-    if name == "tiny-gpu" and dtype not in FEW_DTYPES:
-        return  # a kernel each, which differ in nothing but the type's name
     random = np.random.default_rng(5)
     values = (random.random(1003) * 100).astype(dtype)
     mask = random.random(1003) < 0.6

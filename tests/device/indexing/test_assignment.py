@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 import clarray
 
-from ..conftest import FEW_DTYPES
+from ..conftest import by_dtype
 
 KEYS = {
     "integer": 1,
@@ -28,13 +28,11 @@ KEYS = {
     "everything": ...,
     "nothing": np.s_[3:],
 }
+OTHER_KEYS = [key for key in KEYS if key != "step"]  # every store is its own kernel
 
 
-@pytest.mark.parametrize("key", KEYS)
+@by_dtype("key", ["step"], OTHER_KEYS)
 def test_scalar(same: Any, host: np.ndarray, key: str) -> None:
-    if host.dtype.name not in FEW_DTYPES and key != "step":
-        return  # every store is its own kernel, and these differ in nothing but the type's name
-
     def body(xp: Any) -> Any:
         a = xp.array(host)
         a[KEYS[key]] = 3
@@ -45,11 +43,8 @@ def test_scalar(same: Any, host: np.ndarray, key: str) -> None:
     same(body)
 
 
-@pytest.mark.parametrize("key", KEYS)
+@by_dtype("key", ["step"], OTHER_KEYS)
 def test_array(same: Any, host: np.ndarray, key: str) -> None:
-    if host.dtype.name not in FEW_DTYPES and key != "step":
-        return
-
     def body(xp: Any) -> Any:
         a = xp.array(host)
         value = host[KEYS[key]] * host.dtype.type(1)
@@ -63,10 +58,9 @@ def test_array(same: Any, host: np.ndarray, key: str) -> None:
     same(body)
 
 
-@pytest.mark.parametrize("to", ["bool", "int8", "int32", "uint64", "float16", "float32"])
+# test_creation's test_astype has every pair
+@by_dtype("to", ["int32"], ["bool", "int8", "uint64", "float16", "float32"])
 def test_cast(same: Any, host: np.ndarray, to: str) -> None:
-    if host.dtype.name not in FEW_DTYPES and to != "int32":
-        return  # test_creation's test_astype has every pair
     real = host.real.copy()
 
     def body(xp: Any) -> Any:

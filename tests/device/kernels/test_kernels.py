@@ -13,7 +13,7 @@ import pytest
 import clarray
 from clarray import ElementwiseKernel
 
-from ..conftest import FEW_DTYPES
+from ..conftest import by_dtype
 
 DIFFERENCE = ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squared_difference")
 POSITION = ElementwiseKernel("int32 x", "int64 z", "z = x % 2 ? i : -n", "position")
@@ -33,9 +33,8 @@ def numbers() -> np.ndarray:
     return np.arange(37, dtype=np.int32)
 
 
+@by_dtype("policy", ["own"], ["tiny-cpu", "tiny-gpu"])
 def test_every_dtype(dtype: str, policy: str) -> None:
-    if dtype not in FEW_DTYPES and policy != "own":
-        return  # three kernels that differ in the type's name
     copy = ElementwiseKernel("T x, bool keep", "T z", "if (keep) z = x", "copied")
     x = (np.arange(37) % 5).astype(dtype)
     keep = np.arange(37) % 3 > 0

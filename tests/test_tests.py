@@ -1,0 +1,62 @@
+"""The tests themselves: none passes by leaving before it has asked anything, and the smoke set is complete."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = sorted((ROOT / "tests").rglob("test_*.py"))
+SMOKE = (ROOT / "tests/smoke.txt").read_text().splitlines()
+# Where an algorithm is tested, unless its name stands in the path; the others are in the whole suite.
+ELSEWHERE = {
+    "elementwise": "test_ufuncs",
+    "index_map": "test_pad",
+    "join": "test_joining",
+    "scatter": "test_at_overlap",
+    "search": "test_searchsorted",
+    "snippet": "test_kernels",
+    "unique": "test_sets",
+}
+
+
+def silent_returns(tree: ast.AST) -> list[int]:
+    """Lines where a test says ``if ...: return``: such parameters count as passed, and belong in `parametrize`."""
+    tests = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and f.name.startswith("test_")]
+    return [
+        branch.lineno
+        for test in tests
+        for branch in ast.walk(test)
+        if isinstance(branch, ast.If) and len(branch.body) == 1
+        if isinstance(branch.body[0], ast.Return) and branch.body[0].value is None
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_test_returns_in_silence(path: Path) -> None:
+    assert silent_returns(ast.parse(path.read_text())) == []
+
+
+def test_silent_returns_are_found() -> None:
+    source = "def test_it(x):\n    if x:\n        return  # nothing\n    assert x"
+    assert silent_returns(ast.parse(source)) == [2]
+    assert silent_returns(ast.parse(source.replace("return ", "check(x); return"))) == []
+
+
+def test_the_smoke_set_is_there() -> None:
+    assert len(set(SMOKE)) == len(SMOKE)
+    for line in SMOKE:
+        path, _, test = line.partition("::")
+        assert (ROOT / path).exists(), line
+        assert not test or f"def {test.partition('[')[0]}(" in (ROOT / path).read_text(), line
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [p.parent.name for top in ("fused", "algorithms") for p in (ROOT / "clarray/_engine" / top).glob("*/__init__.py")],
+)
+def test_the_smoke_set_runs_every_algorithm(algorithm: str) -> None:
+    wanted = ELSEWHERE.get(algorithm, f"test_{algorithm}")
+    assert any(wanted in line for line in SMOKE if line.startswith("tests/device"))
