@@ -5,16 +5,14 @@
 
 import sys
 
+from clarray._api import demo, tune
+
 
 def main() -> int:
     """Run the command that the first argument names."""
     if sys.argv[1:2] == ["tune"]:
-        from clarray._api.tune import main as tune
-
-        return tune(sys.argv[2:])
-    from clarray._api.demo import main as demo
-
-    return demo()
+        return tune.main(sys.argv[2:])
+    return demo.main()
 
 
 if __name__ == "__main__":

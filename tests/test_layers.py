@@ -135,6 +135,24 @@ def test_imports_go_downwards(module: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def inner_imports(tree: ast.AST, inside: bool = False) -> list[tuple[int, str]]:
+    """Line and name of the imports inside functions."""
+    found: list[tuple[int, str]] = []
+    for node in ast.iter_child_nodes(tree):
+        if inside and isinstance(node, ast.Import | ast.ImportFrom):
+            module = node.module if isinstance(node, ast.ImportFrom) else None
+            found += [(node.lineno, f"{module}.{alias.name}" if module else alias.name) for alias in node.names]
+        found += inner_imports(node, inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+    return found
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_imports_of_our_own_stand_at_the_top(module: str) -> None:
+    """Inside a function only what is optional, or not there on every system, is imported."""
+    tree = ast.parse(FILES[module].read_text())
+    assert [(line, name) for line, name in inner_imports(tree) if own_module(name) is not None] == []
+
+
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     """Give the modules that import each other in a circle: what is left when those without imports are taken away."""
     graph = {module: targets & graph.keys() for module, targets in graph.items()}

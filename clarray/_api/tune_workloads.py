@@ -10,6 +10,7 @@ import numpy as np
 
 from clarray._core.creation import array
 from clarray._core.device_array import DeviceArray
+from clarray.ndimage import convolve
 
 __all__ = ["Workload", "workloads"]
 
@@ -81,7 +82,6 @@ _WEIGHTS = np.array([[1, 2, 1], [2, 4, 2], [1, 2, 1]], np.float32)
 
 
 def _convolve(x: DeviceArray) -> Any:
-    from clarray.ndimage import convolve
 
     return convolve(x, _WEIGHTS)
 

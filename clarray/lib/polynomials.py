@@ -24,6 +24,7 @@ from clarray._numpy.math.logic import isclose, isreal
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.accumulations import accumulate
 from clarray._numpy.sorting.sorting import sort
+from clarray.linalg import eigvals, inv, lstsq
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots",
@@ -327,8 +328,6 @@ def poly(seq_of_zeros: Any) -> Any:
     if not zeros.ndim:
         raise TypeError("poly takes a sequence of zeros or a matrix, not a number")
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
-        from clarray.linalg import eigvals
-
         zeros = eigvals(zeros)
     elif zeros.ndim == 1:
         zeros = zeros.astype(np.mintypecode(zeros.dtype.char), copy=False)
@@ -378,8 +377,6 @@ def roots(p: Any) -> DeviceArray:
     if kept.dtype.kind not in "fc":
         kept = kept.astype(float)
     if kept.size > 1:
-        from clarray.linalg import eigvals
-
         companion = eye(kept.size - 1, k=-1, dtype=kept.dtype, device=kept.device)
         companion[0, :] = -kept[1:] / kept[0]
         found: DeviceArray = eigvals(companion)
@@ -423,8 +420,6 @@ def polyfit(
     ValueError
         `deg` is negative, or there are too few points for ``cov=True``.
     """
-    from clarray.linalg import inv, lstsq
-
     order = int(deg) + 1
     device = device_of_operands((x, y, w))
     places, values = as_array(x, device) + 0.0, as_array(y, device) + 0.0

@@ -19,6 +19,7 @@ from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import clip_ufunc
 from clarray._engine.runtime import Device
 from clarray._numpy.indexing.gathering import check_is_array, check_mode
+from clarray._numpy.indexing.masking import nonzero
 
 __all__ = ["around", "choose", "clip", "round", "select", "where"]
 
@@ -81,8 +82,6 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     [0, 1, 2, -1, -1]
     """
     if x is None and y is None:
-        from clarray._numpy.indexing.masking import nonzero
-
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
