@@ -45,6 +45,12 @@ def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect",
     Returns
     -------
     DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ndimage.sobel(clarray.asarray([0, 1, 4, 9])).tolist()
+    [1, 4, 8, 5]
     """
     return _edges(input, axis, output, mode, cval, [1, 2, 1])
 
@@ -62,11 +68,16 @@ def generic_laplace(
 
     Parameters
     ----------
+    input : array_like
     derivative2 : callable
         ``derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)``, where `output` is a
         dtype.
-    input, output, mode, cval, axes
+    output, mode, cval : optional
         As in `uniform_filter`.
+    extra_arguments, extra_keywords : optional
+        Passed to the function.
+    axes : int or tuple of int, optional
+        The axes to take derivatives along; all by default.
 
     Returns
     -------
@@ -164,10 +175,15 @@ def generic_gradient_magnitude(
 
     Parameters
     ----------
+    input : array_like
     derivative : callable
         As `derivative2` of `generic_laplace`.
-    input, output, mode, cval, axes
+    output, mode, cval : optional
         As in `uniform_filter`.
+    extra_arguments, extra_keywords : optional
+        Passed to the function.
+    axes : int or tuple of int, optional
+        The axes to take derivatives along; all by default.
 
     Returns
     -------

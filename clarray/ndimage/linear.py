@@ -117,6 +117,12 @@ def correlate1d(
         There are no weights, or no such mode.
     ValueError
         The origin lies outside the window.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ndimage.correlate1d(clarray.asarray([1, 2, 4]), [-1, 0, 1], mode="nearest").tolist()
+    [1, 3, 2]
     """
     x = as_array(input)
     w = arguments.numbers(weights)
@@ -283,8 +289,9 @@ def uniform_filter1d(
 
     Parameters
     ----------
+    input : array_like
     size : int
-    input, axis, output, mode, cval, origin
+    axis, output, mode, cval, origin : optional
         As in `correlate1d`.
 
     Returns
@@ -369,16 +376,18 @@ def gaussian_filter1d(
 
     Parameters
     ----------
+    input : array_like
     sigma : float
         Standard deviation, in elements.
+    axis : int
     order : int
         0: the Gaussian; 1, 2 ...: its derivatives.
+    output, mode, cval : optional
+        As in `correlate1d`.
     truncate : float
         Standard deviations at which the weights end.
     radius : int, optional
         Where they end instead, in elements.
-    input, axis, output, mode, cval
-        As in `correlate1d`.
 
     Returns
     -------
@@ -396,10 +405,16 @@ def gaussian_filter(
     Parameters
     ----------
     input : array_like
-    sigma, order, mode, radius : scalar or sequence
+    sigma, order : scalar or sequence
         As in `gaussian_filter1d`, one value or one for each axis.
-    output, cval, truncate
+    output : DeviceArray or dtype, optional
         As there.
+    mode : str or sequence
+        As there, one value or one for each axis.
+    cval, truncate : scalar
+        As there.
+    radius : int or sequence, optional
+        As there, one value or one for each axis.
     axes : int or tuple of int, optional
         The axes to filter along; all by default.
 

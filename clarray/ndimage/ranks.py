@@ -106,9 +106,10 @@ def minimum_filter1d(
 
     Parameters
     ----------
-    input, axis, output, mode, cval, origin
-        As in `correlate1d`.
+    input : array_like
     size : int
+    axis, output, mode, cval, origin : optional
+        As in `correlate1d`.
 
     Returns
     -------
@@ -244,9 +245,10 @@ def rank_filter(
 
     Parameters
     ----------
+    input : array_like
     rank : int
         How many values of the window are before the result; -1 is the greatest.
-    input, size, footprint, output, mode, cval, origin, axes
+    size, footprint, output, mode, cval, origin, axes : optional
         As in `minimum_filter`.
 
     Returns
@@ -276,6 +278,12 @@ def median_filter(
     Returns
     -------
     DeviceArray
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.ndimage.median_filter(clarray.asarray([1, 9, 2, 3]), 3).tolist()
+    [1, 2, 3, 3]
     """
     return _rank(input, lambda count: count // 2, size, footprint, output, mode, cval, origin, axes)
 
@@ -288,9 +296,10 @@ def percentile_filter(
 
     Parameters
     ----------
+    input : array_like
     percentile : float
         From 0 to 100; negative ones count from 100 down.
-    input, size, footprint, output, mode, cval, origin, axes
+    size, footprint, output, mode, cval, origin, axes : optional
         As in `minimum_filter`.
 
     Returns

@@ -30,6 +30,10 @@ class Continuous(Source):
             float64 or float32.
         out : DeviceArray, optional
             Where the numbers shall be written.
+
+        Returns
+        -------
+        DeviceArray
         """
         draw = self._draw("standard_normal", (), size, dtype, out)
         return draw.result(draw.normal())
@@ -41,6 +45,29 @@ class Continuous(Source):
         ----------
         loc, scale : float or array_like
             Mean and standard deviation.
+        size : int or tuple of int, optional
+            Shape; that of the parameters broadcast when None.
+        dtype : dtype, optional
+            float64 or float32.
+
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        ValueError
+            A parameter is one that NumPy refuses, or does not fit the shape.
+        TypeError
+            The dtype is another one, or the device lacks it.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> x = rng.normal(10.0, 2.0, size=(2, 1000))
+        >>> x.shape, 9 < float(x.mean()) < 11
+        ((2, 1000), True)
         """
         draw = self._draw("normal", (loc, scale), size, dtype)
         loc, scale = draw.parameters
@@ -49,10 +76,12 @@ class Continuous(Source):
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers whose logarithm is normal.
 
+        Further parameters, and errors, as in `normal`.
+
         Parameters
         ----------
         mean, sigma : float or array_like
-            Of the logarithm.
+            Mean and standard deviation of the logarithm.
         """
         draw = self._draw("lognormal", (mean, sigma), size, dtype)
         mean, sigma = draw.parameters
@@ -72,23 +101,48 @@ class Continuous(Source):
             Accepted for NumPy's sake: both take the logarithm.
         out : DeviceArray, optional
             Where the numbers shall be written.
+
+        Returns
+        -------
+        DeviceArray
         """
         draw = self._draw("standard_exponential", (), size, dtype, out)
         return draw.result(draw.exponential())
 
     def exponential(self, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw exponential numbers of mean `scale`."""
+        """Draw exponential numbers.
+
+        Further parameters, and errors, as in `normal`.
+
+        Parameters
+        ----------
+        scale : float or array_like
+            The mean, not negative.
+        """
         draw = self._draw("exponential", (scale,), size, dtype)
         (scale,) = draw.parameters
         return draw.result(draw.exponential() * scale)
 
     def standard_cauchy(self, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Cauchy's distribution: the quotient of two normal numbers."""
+        """Draw from Cauchy's distribution: the quotient of two normal numbers.
+
+        Further parameters, and errors, as in `normal`.
+        """
         draw = self._draw("standard_cauchy", (), size, dtype)
         return draw.result(draw.normal() / draw.normal())
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Laplace's distribution, exponential on both sides of `loc`."""
+        """Draw from Laplace's distribution, exponential on both sides of its centre.
+
+        Further parameters, and errors, as in `normal`.
+
+        Parameters
+        ----------
+        loc : float or array_like
+            The centre.
+        scale : float or array_like
+            The mean distance from it, not negative.
+        """
         draw = self._draw("laplace", (loc, scale), size, dtype)
         loc, scale = draw.parameters
         u = draw.inside()
@@ -97,26 +151,62 @@ class Continuous(Source):
         return draw.result(where(below, log, -log) * scale + loc)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Gumbel's distribution, that of the largest of many exponential numbers."""
+        """Draw from Gumbel's distribution, that of the largest of many exponential numbers.
+
+        Further parameters, and errors, as in `normal`.
+
+        Parameters
+        ----------
+        loc : float or array_like
+            Where the density is greatest.
+        scale : float or array_like
+            Not negative.
+        """
         draw = self._draw("gumbel", (loc, scale), size, dtype)
         loc, scale = draw.parameters
         return draw.result(loc - apply("log", draw.exponential(), draw.dtype) * scale)
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from the logistic distribution."""
+        """Draw from the logistic distribution.
+
+        Further parameters, and errors, as in `normal`.
+
+        Parameters
+        ----------
+        loc : float or array_like
+            The mean.
+        scale : float or array_like
+            Not negative.
+        """
         draw = self._draw("logistic", (loc, scale), size, dtype)
         loc, scale = draw.parameters
         u = draw.inside()
         return draw.result(apply("log", u / (1 - u), draw.dtype) * scale + loc)
 
     def rayleigh(self, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw lengths of plane vectors whose parts are normal of deviation `scale`."""
+        """Draw lengths of plane vectors whose parts are normal.
+
+        Further parameters, and errors, as in `normal`.
+
+        Parameters
+        ----------
+        scale : float or array_like
+            Standard deviation of the parts, not negative.
+        """
         draw = self._draw("rayleigh", (scale,), size, dtype)
         (scale,) = draw.parameters
         return draw.result(np.sqrt(2 * draw.exponential()) * scale)
 
     def weibull(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Weibull's distribution of shape `a`: exponential numbers to the power 1 / a; 0 where a is 0."""
+        """Draw from Weibull's distribution: exponential numbers to the power ``1 / a``.
+
+        Further parameters, and errors, as in `normal`.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Not negative; where it is 0, so are the numbers.
+        """
         draw = self._draw("weibull", (a,), size, dtype)
         (a,) = draw.parameters
         if not isinstance(a, DeviceArray):
@@ -127,19 +217,48 @@ class Continuous(Source):
         return draw.result(where(a == 0, 0, powers))
 
     def pareto(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Lomax's distribution of shape `a`, Pareto's moved to 0."""
+        """Draw from Lomax's distribution, Pareto's moved to 0.
+
+        Further parameters, and errors, as in `normal`.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Its shape, positive.
+        """
         draw = self._draw("pareto", (a,), size, dtype)
         (a,) = draw.parameters
         return draw.result(apply("expone", draw.exponential() / a, draw.dtype))
 
     def power(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw numbers of [0, 1] whose density is as x**(a - 1)."""
+        """Draw numbers of [0, 1] whose density is as ``x**(a - 1)``.
+
+        Further parameters, and errors, as in `normal`.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Positive.
+        """
         draw = self._draw("power", (a,), size, dtype)
         (a,) = draw.parameters
         return draw.result(apply("exp", draw.exponential() / a * -1, draw.dtype))
 
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw numbers of [left, right] whose density is a triangle with its top at `mode`."""
+        """Draw numbers whose density is a triangle.
+
+        Further parameters as in `normal`.
+
+        Parameters
+        ----------
+        left, mode, right : float or array_like
+            Where the triangle begins, has its top, and ends.
+
+        Raises
+        ------
+        ValueError
+            They are not in this order, or `left` and `right` are equal.
+        """
         draw = self._draw("triangular", (left, mode, right), size, dtype)
         left, mode, right = draw.parameters
         tests = {"left > mode": left > mode, "mode > right": mode > right, "left == right": left == right}
@@ -155,6 +274,8 @@ class Continuous(Source):
     def wald(self, mean: Any, scale: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Wald's (inverse Gaussian) distribution.
 
+        Further parameters, and errors, as in `normal`.
+
         Parameters
         ----------
         mean, scale : float or array_like
@@ -169,7 +290,17 @@ class Continuous(Source):
         return draw.result(where(draw.unit() * (1 + root) <= 1, root, 1 / root) * mean)
 
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw angles of [-pi, pi] around `mu`, the closer the larger `kappa` is."""
+        """Draw angles of [-pi, pi] from von Mises' distribution.
+
+        Further parameters, and errors, as in `normal`.
+
+        Parameters
+        ----------
+        mu : float or array_like
+            The angle around which they lie, in radians.
+        kappa : float or array_like
+            The larger, the closer; not negative.
+        """
         draw = self._draw("vonmises", (mu, kappa), size, dtype)
         mu, kappa = draw.parameters
         angle = draw.drawn("vonmises", kappa) + mu

@@ -23,23 +23,77 @@ class Discrete(Source):
     """
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> DeviceArray:
-        """Draw from Poisson's distribution of mean `lam`."""
+        """Draw from Poisson's distribution.
+
+        Parameters
+        ----------
+        lam : float or array_like
+            The mean, not negative.
+        size : int or tuple of int, optional
+            Shape; that of the parameters broadcast when None.
+
+        Returns
+        -------
+        DeviceArray of int64
+
+        Raises
+        ------
+        ValueError
+            A parameter is one that NumPy refuses, or does not fit the shape.
+        TypeError
+            The device lacks float64.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> rng.poisson(0.0, size=3).tolist()
+        [0, 0, 0]
+        """
         draw = self._draw("poisson", (lam,), size)
         return draw.result(draw.counted("poisson", *draw.parameters))
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> DeviceArray:
-        """Draw how many of `n` trials succeed, each with probability `p`."""
+        """Draw how many of some trials succeed.
+
+        Further parameters, and errors, as in `poisson`.
+
+        Parameters
+        ----------
+        n : int or array_like of int
+            How many trials, not negative.
+        p : float or array_like
+            Probability that one succeeds.
+        """
         draw = self._draw("binomial", (n, p), size, kinds=(INT64, FLOAT64))
         return draw.result(draw.counted("binomial", *draw.parameters))
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> DeviceArray:
-        """Draw how many trials fail before `n` succeed, each with probability `p`."""
+        """Draw how many trials fail before a number of them succeed.
+
+        Further parameters, and errors, as in `poisson`.
+
+        Parameters
+        ----------
+        n : float or array_like
+            How many succeed, positive.
+        p : float or array_like
+            Probability that one succeeds.
+        """
         draw = self._draw("negative_binomial", (n, p), size)
         n, p = draw.parameters
         return draw.result(draw.counted("poisson", draw.gamma(n) * ((1 - p) / p)))
 
     def geometric(self, p: Any, size: Any = None) -> DeviceArray:
-        """Draw how many trials there are until one succeeds, each with probability `p`."""
+        """Draw how many trials there are until one succeeds.
+
+        Further parameters, and errors, as in `poisson`.
+
+        Parameters
+        ----------
+        p : float or array_like
+            Probability that one succeeds, above 0.
+        """
         draw = self._draw("geometric", (p,), size)
         (p,) = draw.parameters
         rate = -apply("onelog", -p, FLOAT64)
@@ -48,7 +102,17 @@ class Discrete(Source):
         return draw.result(where(trials < LARGEST, fitting, np.iinfo(np.int64).max))
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> DeviceArray:
-        """Draw how many good ones are among `nsample` taken from `ngood` good and `nbad` bad ones."""
+        """Draw how many good ones are among those taken without replacement.
+
+        Further parameters, and errors, as in `poisson`.
+
+        Parameters
+        ----------
+        ngood, nbad : int or array_like of int
+            How many good and bad ones there are.
+        nsample : int or array_like of int
+            How many are taken.
+        """
         values = tuple(given(v) for v in (ngood, nbad, nsample))
         arrays = any(isinstance(v, DeviceArray | np.ndarray) for v in values)
         if arrays:
@@ -64,11 +128,27 @@ class Discrete(Source):
         return draw.result(draw.counted("hypergeometric", *draw.parameters))
 
     def logseries(self, p: Any, size: Any = None) -> DeviceArray:
-        """Draw from the logarithmic series distribution: k has a probability as p**k / k."""
+        """Draw from the logarithmic series distribution: k has a probability as ``p**k / k``.
+
+        Further parameters, and errors, as in `poisson`.
+
+        Parameters
+        ----------
+        p : float or array_like
+            Of [0, 1).
+        """
         draw = self._draw("logseries", (p,), size)
         return draw.result(draw.counted("logseries", *draw.parameters))
 
     def zipf(self, a: Any, size: Any = None) -> DeviceArray:
-        """Draw from Zipf's distribution: k has a probability as k**-a."""
+        """Draw from Zipf's distribution: k has a probability as ``k**-a``.
+
+        Further parameters, and errors, as in `poisson`.
+
+        Parameters
+        ----------
+        a : float or array_like
+            Above 1.
+        """
         draw = self._draw("zipf", (a,), size)
         return draw.result(draw.counted("zipf", *draw.parameters))

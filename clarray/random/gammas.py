@@ -26,35 +26,81 @@ class Gammas(Source):
             float64 or float32.
         out : DeviceArray, optional
             Where the numbers shall be written.
+
+        Returns
+        -------
+        DeviceArray
         """
         draw = self._draw("standard_gamma", (shape,), size, dtype, out)
         return draw.result(draw.gamma(*draw.parameters))
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from the gamma distribution."""
+        """Draw from the gamma distribution.
+
+        Further parameters, and errors, as in `clarray.random.normal`.
+
+        Parameters
+        ----------
+        shape, scale : float or array_like
+            Not negative.
+        """
         draw = self._draw("gamma", (shape, scale), size, dtype)
         shape, scale = draw.parameters
         return draw.result(draw.gamma(shape) * scale)
 
     def beta(self, a: Any, b: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from the beta distribution: the share of one of two gamma variates, from their logarithms."""
+        """Draw from the beta distribution: the share of one of two gamma variates, from their logarithms.
+
+        Further parameters, and errors, as in `clarray.random.normal`.
+
+        Parameters
+        ----------
+        a, b : float or array_like
+            Shapes of the two, positive.
+        """
         draw = self._draw("beta", (a, b), size, dtype)
         a, b = draw.parameters
         difference = draw.drawn("loggamma", b) - draw.drawn("loggamma", a)
         return draw.result(1 / (1 + apply("exp", difference, draw.dtype)))
 
     def chisquare(self, df: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw sums of `df` squares of standard normal numbers."""
+        """Draw sums of squares of standard normal numbers.
+
+        Further parameters, and errors, as in `clarray.random.normal`.
+
+        Parameters
+        ----------
+        df : float or array_like
+            How many squares, positive.
+        """
         draw = self._draw("chisquare", (df,), size, dtype)
         return draw.result(_chisquare(draw, draw.parameters[0]))
 
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw sums of `df` squares of normal numbers, the squares of whose means sum to `nonc`."""
+        """Draw sums of squares of normal numbers of deviation 1.
+
+        Further parameters, and errors, as in `clarray.random.normal`.
+
+        Parameters
+        ----------
+        df : float or array_like
+            How many squares, positive.
+        nonc : float or array_like
+            The sum of the squares of their means, not negative.
+        """
         draw = self._draw("noncentral_chisquare", (df, nonc), size, dtype)
         return draw.result(_noncentral(draw, *draw.parameters))
 
     def f(self, dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Fisher's F distribution: the quotient of two mean squares."""
+        """Draw from Fisher's F distribution: the quotient of two mean squares.
+
+        Further parameters, and errors, as in `clarray.random.normal`.
+
+        Parameters
+        ----------
+        dfnum, dfden : float or array_like
+            How many squares are above and below, positive.
+        """
         draw = self._draw("f", (dfnum, dfden), size, dtype)
         dfnum, dfden = draw.parameters
         return draw.result(_chisquare(draw, dfnum) * dfden / (_chisquare(draw, dfden) * dfnum))
@@ -62,13 +108,31 @@ class Gammas(Source):
     def noncentral_f(
         self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, *, dtype: Any = np.float64
     ) -> DeviceArray:
-        """Draw from the F distribution whose upper mean square is not central."""
+        """Draw from the F distribution whose upper mean square is not central.
+
+        Further parameters, and errors, as in `clarray.random.normal`.
+
+        Parameters
+        ----------
+        dfnum, dfden : float or array_like
+            How many squares are above and below, positive.
+        nonc : float or array_like
+            The sum of the squares of the means above, not negative.
+        """
         draw = self._draw("noncentral_f", (dfnum, dfden, nonc), size, dtype)
         dfnum, dfden, nonc = draw.parameters
         return draw.result(_noncentral(draw, dfnum, nonc) * dfden / (_chisquare(draw, dfden) * dfnum))
 
     def standard_t(self, df: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
-        """Draw from Student's t distribution."""
+        """Draw from Student's t distribution.
+
+        Further parameters, and errors, as in `clarray.random.normal`.
+
+        Parameters
+        ----------
+        df : float or array_like
+            Degrees of freedom, positive.
+        """
         draw = self._draw("standard_t", (df,), size, dtype)
         (df,) = draw.parameters
         return draw.result(draw.normal() * np.sqrt(df / _chisquare(draw, df)))

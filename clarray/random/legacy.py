@@ -58,7 +58,28 @@ class RandomState(Generator):
         return self.standard_normal(args)
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> DeviceArray:
-        """Draw integers of [low, high), or of [0, low)."""
+        """Draw integers of [low, high), or of [0, low).
+
+        Parameters
+        ----------
+        low, high : int or array_like of int
+            With one of them, it is the end and 0 is the start.
+        size : int or tuple of int, optional
+            Shape; that of the bounds broadcast when None.
+        dtype : dtype, optional
+            Any integer dtype, or bool.
+
+        Returns
+        -------
+        DeviceArray
+
+        Raises
+        ------
+        ValueError
+            A range is empty, or a bound does not fit the dtype.
+        TypeError
+            The dtype is no integer's.
+        """
         return self.integers(low, high, size, np.dtype(dtype))
 
     def tomaxint(self, size: Any = None) -> DeviceArray:

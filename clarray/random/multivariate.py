@@ -39,6 +39,11 @@ class Multivariate(Source):
         Returns
         -------
         DeviceArray of int64
+
+        Raises
+        ------
+        ValueError
+            A parameter is one that NumPy refuses, or does not fit the shape.
         """
         trials, chances = _host(n), as_double(pvals)
         _numpy.multinomial(np.min(trials) if np.size(trials) else 0, chances)
@@ -68,6 +73,11 @@ class Multivariate(Source):
         Returns
         -------
         DeviceArray of int64
+
+        Raises
+        ------
+        ValueError
+            A parameter is one that NumPy refuses: fewer are there than taken, or 10**9 or more are there.
         """
         counts = _host(colors)
         _numpy.multivariate_hypergeometric(counts, nsample, size=0, method=method)
@@ -128,6 +138,11 @@ class Multivariate(Source):
             Shape without the last axis.
         dtype : dtype, optional
             float64 or float32.
+
+        Returns
+        -------
+        DeviceArray
+            The shares along its last axis.
         """
         shapes = as_double(alpha)
         _numpy.dirichlet(shapes, size=0)
@@ -164,6 +179,11 @@ class Multivariate(Source):
             How the host factorizes `cov`.
         dtype : dtype, optional
             float64 or float32.
+
+        Returns
+        -------
+        DeviceArray
+            The vectors along its last axis.
 
         Raises
         ------

@@ -48,6 +48,13 @@ class Orders(Uniform):
         Returns
         -------
         DeviceArray
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> sorted(rng.permutation(5).tolist())
+        [0, 1, 2, 3, 4]
         """
         if isinstance(x, int | np.integer):
             return self._order(max(int(x), 0))
@@ -92,10 +99,16 @@ class Orders(Uniform):
         out : DeviceArray, optional
             Where the result shall be written; `x` itself is allowed.
 
+        Returns
+        -------
+        DeviceArray
+
         Raises
         ------
         ValueError
             `out` has another shape than `x`.
+        TypeError
+            `out` is no device array.
         """
         array = as_array(x)
         if out is not None and not isinstance(out, DeviceArray):

@@ -56,6 +56,10 @@ class Uniform(Source):
         dtype : dtype, optional
             float64 or float32.
 
+        Returns
+        -------
+        DeviceArray
+
         Raises
         ------
         ValueError
@@ -99,6 +103,14 @@ class Uniform(Source):
             A range is empty, or a bound does not fit the dtype.
         TypeError
             The dtype is no integer's.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> dice = rng.integers(1, 6, size=1000, endpoint=True)
+        >>> int(dice.min()), int(dice.max())
+        (1, 6)
         """
         if high is None:
             low, high = 0, low
