@@ -2,6 +2,9 @@
 
 NumPy's own functions take them as well, but for `assert_equal` and `assert_almost_equal` of two device arrays:
 these look for an ndarray among the two.
+
+>>> import clarray
+>>> clarray.testing.assert_equal(clarray.asarray([1, 2]), [1, 2])
 """
 
 from __future__ import annotations

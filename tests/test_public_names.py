@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._api import attaching
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_NUMPYS = {"asnumpy", "device", "devices", "profile", "reset", "show_config", "synchronize"}
@@ -33,6 +34,8 @@ def test_methods_are_documented() -> None:
         for name, value in vars(clarray.DeviceArray).items()
         if not name.startswith("_") and (callable(value) or isinstance(value, property))
     }
+    attached = {name for name in attaching.attached() if not name.startswith("_")}
+    assert attached <= methods.keys()
     assert [name for name, value in methods.items() if not value.__doc__] == []
 
 

@@ -102,6 +102,13 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> D
         `x` cannot be exported, or ``copy=False`` and a copy is needed (that is a ValueError, too).
     TypeError
         The device has no such dtype.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> import numpy as np
+    >>> clarray.from_dlpack(np.arange(3)).tolist()
+    [0, 1, 2]
     """
     if isinstance(x, DeviceArray):
         if copy is False and device is not None and device_for(device) is not x.device:

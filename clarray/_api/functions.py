@@ -13,7 +13,14 @@ from clarray._numpy.products.gufuncs import generalized
 
 
 class UFunc:
-    """One of NumPy's ufuncs, with its methods, on device arrays; see `numpy.ufunc`."""
+    """One of NumPy's ufuncs, with its methods, on device arrays; see `numpy.ufunc`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.add.reduce([1, 2, 3]), clarray.maximum([1, 5], 3).tolist()
+    (array(6), [3, 5])
+    """
 
     def __init__(self, ufunc: np.ufunc) -> None:
         self.ufunc = ufunc

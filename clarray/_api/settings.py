@@ -20,6 +20,12 @@ def synchronize(device: Any = None) -> None:
     ----------
     device : Device, str or int, optional
         The current device when None.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.ones(4).evaluate()
+    >>> clarray.synchronize()
     """
     (current_device() if device is None else find_device(device)).synchronize()
 

@@ -61,6 +61,14 @@ class DeviceArray(Methods):
         Layout, where no strides are given.
     device : Device, str or int, optional
         The buffer's, or the current device, when None.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> import numpy as np
+    >>> x = clarray.asarray([1.0, 4.0, 9.0])
+    >>> np.sqrt(x) + 1
+    array([2., 3., 4.])
     """
 
     __module__ = "clarray"  # where users find it

@@ -43,6 +43,13 @@ class Gammas(Source):
         ----------
         shape, scale : float or array_like
             Not negative.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> rng = clarray.random.default_rng(1)
+        >>> rng.gamma(2.0, [1.0, 3.0]).shape
+        (2,)
         """
         draw = self._draw("gamma", (shape, scale), size, dtype)
         shape, scale = draw.parameters

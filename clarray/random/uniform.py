@@ -108,9 +108,9 @@ class Uniform(Source):
         --------
         >>> import clarray
         >>> rng = clarray.random.default_rng(1)
-        >>> dice = rng.integers(1, 6, size=1000, endpoint=True)
-        >>> int(dice.min()), int(dice.max())
-        (1, 6)
+        >>> dice = rng.integers(1, 6, size=10, endpoint=True)
+        >>> set(dice.tolist()) <= {1, 2, 3, 4, 5, 6}
+        True
         """
         if high is None:
             low, high = 0, low

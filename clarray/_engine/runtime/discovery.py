@@ -101,7 +101,27 @@ def _latest(device: Device) -> Device:
 
 @contextlib.contextmanager
 def use_device(which: str | int | Device | None) -> Iterator[Device]:
-    """Make new arrays on this device for a block of code, in this thread or task only."""
+    """Make new arrays on this device for a block of code, in this thread or task only.
+
+    Parameters
+    ----------
+    which : str, int, Device or None
+        A number in `devices`; or a part, in any case, of a platform's or device's name; or "cpu", "gpu" or
+        "accelerator": the device in use if it is one, else the first. None is the default: CLARRAY_DEVICE, else the
+        first GPU, else the first device.
+
+    Yields
+    ------
+    Device
+
+    Examples
+    --------
+    >>> import clarray
+    >>> with clarray.device(None) as chosen:
+    ...     x = clarray.zeros(4, clarray.float32)
+    >>> x.device is chosen
+    True
+    """
     device = find_device(which)
     token = _used.set(device)
     try:

@@ -22,7 +22,16 @@ _INVALID = "only integers, slices (`:`), ellipsis (`...`) and integer or boolean
 
 
 class flatiter:  # noqa: N801 - NumPy's name
-    """An array as seen through ``a.flat``: indexed, written and gone through on one axis in C order."""
+    """An array as seen through ``a.flat``: indexed, written and gone through on one axis in C order.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.asarray([[1, 2], [3, 4]])
+    >>> x.flat[1:3] = 0
+    >>> x.tolist()
+    [[1, 0], [0, 4]]
+    """
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -370,6 +370,14 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
         `a` is no device array.
     IndexError
         A position is out of bounds, or `a` has no elements; nothing has been written.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(4, int)
+    >>> clarray.put(x, [0, -1], [5, 7])
+    >>> x.tolist()
+    [5, 0, 0, 7]
     """
     if not isinstance(a, DeviceArray):
         raise TypeError(f"argument 1 must be a clarray array, not {type(a).__name__}")

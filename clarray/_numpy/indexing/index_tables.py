@@ -191,12 +191,6 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArr
     ------
     ValueError
         A number is out of bounds; waits for the answer.
-
-    Examples
-    --------
-    >>> import clarray
-    >>> [int(i) for i in clarray.unravel_index(7, (2, 5))]
-    [1, 2]
     """
     extents = as_shape(shape)
     given = _integers(indices, ufunc_calls.device_of_operands((indices,)))

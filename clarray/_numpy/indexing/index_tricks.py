@@ -1,4 +1,11 @@
-"""Ranges and joined arrays written as indices: ``mgrid[0:3, 0:1:5j]``, ``r_[1:4, a, 0]``."""
+"""Ranges and joined arrays written as indices: ``mgrid[0:3, 0:1:5j]``, ``r_[1:4, a, 0]``.
+
+>>> import clarray
+>>> clarray.r_[1:4, 0].tolist()
+[1, 2, 3, 0]
+>>> [x.tolist() for x in clarray.ogrid[0:2, 0:3]]
+[[[0], [1]], [[0, 1, 2]]]
+"""
 
 from __future__ import annotations
 

@@ -59,6 +59,12 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     ------
     IndexError
         The condition holds beyond the end of `a`.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.compress([True, False, True], [10, 20, 30]).tolist()
+    [10, 30]
     """
     device = ufunc_calls.device_of_operands((condition, a, out))
     mask = _truth(as_array(condition, device))

@@ -46,6 +46,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DeviceArray:
         A position is out of bounds.
     ValueError
         One of several is, and would be another's.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.insert([1, 2, 3], 1, 9).tolist()
+    [1, 9, 2, 3]
     """
     device = ufunc_calls.device_of_operands((arr, obj, values))
     source = as_array(arr, device)
@@ -175,12 +181,6 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceArray:
     ------
     ValueError
         `trim` has other letters.
-
-    Examples
-    --------
-    >>> import clarray
-    >>> clarray.trim_zeros([0, 0, 3, 0, 4, 0]).tolist()
-    [3, 0, 4]
     """
     source = as_array(filt)
     sides = trim.lower()

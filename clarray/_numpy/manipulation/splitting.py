@@ -78,6 +78,12 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray
     ------
     ValueError
         The length is no multiple of the number of parts.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> [part.tolist() for part in clarray.split([1, 2, 3, 4], [1, 3])]
+    [[1], [2, 3], [4]]
     """
     array = asarray(ary)
     if not _is_sequence(indices_or_sections) and array.shape[axis] % indices_or_sections:

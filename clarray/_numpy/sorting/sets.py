@@ -169,6 +169,12 @@ def isin(
     ------
     ValueError
         An unknown `kind`, or ``'table'`` for other than integers and bools.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.isin([1, 2, 3], [3, 1]).tolist()
+    [True, False, True]
     """
     elements, tests = _pair(element, test_elements)
     if kind not in (None, "sort", "table"):

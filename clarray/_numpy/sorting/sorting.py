@@ -130,7 +130,12 @@ def sort_in_place(
     array: DeviceArray, axis: int = -1, kind: str | None = None, order: Any = None, *,
     stable: bool | None = None, descending: bool | None = None,
 ) -> None:  # fmt: skip
-    """What ``a.sort()`` does; see `sort`.
+    """Sort the array along an axis, in place; see `clarray.sort`.
+
+    Parameters
+    ----------
+    axis : int
+        Not None, unlike that of `clarray.sort`.
 
     Raises
     ------
@@ -257,7 +262,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 def partition_in_place(
     array: DeviceArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
 ) -> None:
-    """What ``a.partition(kth)`` does; see `partition`."""
+    """Put element `kth` where a sort puts it, and no larger ones before it, in place; see `clarray.partition`."""
     array.check_writeable("partition array is read-only")
     _replace(array, partition(array, kth, operator.index(axis), kind, order))
 
