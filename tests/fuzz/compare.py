@@ -118,6 +118,8 @@ def compare_hosts(theirs: np.ndarray, ours: np.ndarray, moved: Sequence[np.ndarr
     """Compare arrays of the host's, which clarray may have written to."""
     if ours.dtype != theirs.dtype:
         raise Found("dtype", theirs.dtype, ours.dtype)
+    if any(m.shape != theirs.shape or m.dtype != theirs.dtype for m in moved):
+        raise Undetermined
     if ours.shape != theirs.shape:
         raise Found("shape", theirs.shape, ours.shape)
     close(theirs, ours, moved)

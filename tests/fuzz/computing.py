@@ -140,7 +140,6 @@ ARITHMETIC = rows(
     xp.diff({a}, axis={axis})
     xp.diff({a}, {p})
     xp.ediff1d({a})
-    xp.cross({a}[..., :3], {b0}[..., :3])
     xp.outer({v}, {w})
     xp.kron({mat}, {mat2})  ## small_product({mat}, {mat2})
     xp.vander({v}, {p})  ## tame({v}, 9)
@@ -149,6 +148,8 @@ ARITHMETIC = rows(
     """,
     rounds="complex",
 )
+
+DIFFERENCES = rows("xp.cross({a}[..., :3], {b0}[..., :3])", rounds="complex operands")
 
 SUMS = rows(
     """
@@ -234,7 +235,7 @@ SUMS = rows(
     xp.poly({v}[:3])
     !{tmat} @= {tmat}.T
     !xp.cumsum({t}, axis=0, out={t})
-    xp.sum({a}, axis=0, out=xp.zeros({a}.shape[1:], {dt}))  ## fits(xp.sum({a}, axis=0), {dt})
+    xp.sum({a}, axis=0, out=xp.zeros({a}.shape[1:], {dt}))  ## sum_fits({a}, {dt})
     """,
     rounds="operands",
 )

@@ -27,6 +27,7 @@ PRODUCTS = re.compile(  # what makes of n elements more than some n, or takes n 
     r"outer|kron|meshgrid|ix_|diag|vander|convolve|correlate|cov|corrcoef|inner|tensordot|dot|mat|vec|@|einsum|poly|r_|c_"
 )
 EXTREMES = re.compile(r"(max|min|imum)\b.*\(")  # of complex NaN any may be the one
+RUNNING = re.compile(r"cum|accumulate")  # NumPy adds one after the other: where terms repeat, so do the errors
 AS_LARGEST = re.compile(r"unwrap\(")  # every element is rounded as its largest operand is, which it goes through
 RUNS = 2  # of NumPy's with moved values, beside the one as it is
 SHARED_WORK = 2_000  # for NumPy's exact answer whether arrays share memory
@@ -68,16 +69,20 @@ class Moved(Side):
         super().__init__(np, program)
         self.rng = np.random.default_rng(seed)
         self.upwards = bool(seed % 2)  # a sum's error grows with the sum of moduli: all terms one way
+        self.way = {2: 1, 3: -1}.get(seed, 0)  # of two runs, one up and one down: on both sides of every step
+        self.running = False
 
     def run(self, statement: Statement) -> Exception | None:
         names = statement.names
-        if not statement.rounds:
+        rounds = self.rounding(statement)
+        self.running = bool(RUNNING.search(statement.text))
+        if not rounds:
             error = super().run(statement)
             for name in names.makes if EXTREMES.search(statement.text) and self.any_complex(names.makes) else ():
                 self.names[name] = opened(self.names[name], 1.0 if self.upwards else -1.0)
             return error
         kept: dict[str, Any] = {}
-        if statement.rounds == "operands":
+        if rounds == "operands":
             for name in (names.reads - names.writes) & self.names.keys():
                 kept[name] = self.names[name]
                 self.names[name] = self.moved(kept[name], many=True)
@@ -88,7 +93,7 @@ class Moved(Side):
         if error is None and not names.writes:
             self.run_wider(statement)
         largest = self.largest(names.reads) if AS_LARGEST.search(statement.text) else 0.0
-        if error is None and (statement.rounds != "complex" or self.any_complex(names.reads | names.makes)):
+        if error is None and (rounds != "complex" or self.any_complex(names.reads | names.makes)):
             coarse = self.coarsest(names.reads) if names.writes else 0.0
             for name in names.makes | names.writes:
                 self.names[name] = self.settled(self.names[name], least=coarse)
@@ -98,17 +103,23 @@ class Moved(Side):
             self.names[name] = opened(self.names[name], 1.0 if self.upwards else -1.0)
         return error
 
+    def rounding(self, statement: Statement) -> str:
+        """Where a statement rounds; differences of products are those of operands where NumPy's are complex."""
+        if statement.rounds != "complex operands":
+            return statement.rounds
+        return "operands" if self.any_complex(statement.names.reads) else ""
+
     def run_wider(self, statement: Statement) -> None:
-        """Again, in wider floats, where NumPy adds what it makes of integers or float16, or 1 to a complex number."""
+        """Again, in wider floats, where NumPy adds integers, or 1 to a complex number, or sums up float16."""
         arrays = (np.ndarray, np.generic)
         made = {name: self.names[name] for name in statement.names.makes}
         dtypes = {value.dtype for value in made.values() if isinstance(value, arrays)}
         if len(made) != 1 or not dtypes or (dtype := dtypes.pop()).kind not in "fc":
             return
-        many = statement.rounds == "operands"
-        if not many and not (dtype.kind == "c" and "log1p(" in statement.text):
+        many = self.rounding(statement) == "operands"
+        if not many and not ("log1p(" in statement.text if dtype.kind == "c" else "i0(" in statement.text):
             return
-        wide = np.result_type(dtype, np.float32 if many else np.clongdouble)
+        wide = np.result_type(dtype, np.float32 if many or dtype.kind == "f" else np.clongdouble)
         operands = {n: self.names[n] for n in statement.names.reads if isinstance(self.names.get(n), arrays)}
         wider = {n: v.astype(np.result_type(v.dtype, wide)) for n, v in operands.items()}
         if all(wider[n].dtype == v.dtype for n, v in operands.items()):
@@ -154,10 +165,12 @@ class Moved(Side):
             return type(value)(self.moved(np.asarray(value)).item())
         if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "fc" or not value.size:
             return value
-        units = 2 + np.sqrt(value.size) / 2 if many else 1.0
+        units = 2 + max(np.sqrt(value.size) / 2, value.size / 40 if self.running else 0) if many else 1.0
         eps = max(float(np.finfo(value.dtype).eps), least)
         steps = self.rng.uniform(1, 4, value.shape) * units
-        if not (many and self.upwards):
+        if not many and self.way:
+            steps *= self.way
+        elif not (many and self.upwards):
             steps *= self.rng.choice([-1, 1], value.shape)
         with quiet():
             if value.dtype.kind == "c":
@@ -166,6 +179,9 @@ class Moved(Side):
             else:
                 size = np.full_like(value, by) if by else np.abs(value) if many and self.upwards else value
                 shift = (size * (steps * eps)).astype(value.dtype)
+            limits = np.finfo(value.dtype)
+            few = (value != 0) & (np.abs(value) < limits.tiny)  # bits: their unit is no part of the value
+            shift = np.where(few, np.copysign(np.ceil(np.abs(steps / units)), steps) * limits.smallest_subnormal, shift)
             result = np.where(np.isfinite(value), value + shift, value).astype(value.dtype)
         return result if isinstance(value, np.ndarray) else result[()]
 

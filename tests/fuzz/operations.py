@@ -64,7 +64,7 @@ GROUPS: dict[str, tuple[float, list[Operation]]] = {
     "host": (5, movement.HOST),
     "shared": (5, movement.SHARED),
     "choices": (10, computing.CHOICES),
-    "arithmetic": (14, computing.ARITHMETIC),
+    "arithmetic": (14, [*computing.ARITHMETIC, *computing.DIFFERENCES]),
     "sums": (10, computing.SUMS),
     "rounded": (4, computing.ROUNDED),
     "ufuncs": (16, ufunc_rows()),

@@ -106,7 +106,7 @@ class Statement:
         An expression over `np` and the variables that tells whether NumPy defines what the statement gives.
     rounds : str
         Where it rounds otherwise than NumPy may: '' nowhere, 'complex' in complex elements, 'result' in each element,
-        'operands' in sums over many.
+        'operands' in sums over many, 'complex operands' in complex differences of products.
     layout : bool
         NumPy says what the memory order of the result is.
     """

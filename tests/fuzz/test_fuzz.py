@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import re
 import subprocess
@@ -19,7 +20,7 @@ import clarray
 from clarray._engine.runtime import current_device
 
 from . import known
-from .compare import Difference
+from .compare import SPREADS, Difference, Undetermined, compare_hosts
 from .execute import Oracle, confirmed, well_defined
 from .grammar import skeleton, started
 from .operations import GROUPS, NOT_CALLED, NOT_CALLED_METHODS, SUMMING
@@ -177,6 +178,12 @@ OPEN = {
     "1 added to what is small": ("complex128", [0.0009, 0.0], [("v1 = xp.log1p(v0)", "result")]),
     "a NaN's sign": ("float32", [0.0], [("v1 = v0 / v0", "result"), ("v2 = xp.signbit(v1)", "complex")]),
     "a NaN's payload": ("float16", [0.0], [("v1 = xp.arccosh(v0)", "result"), ("v2 = v1.view('bool')", "")]),
+    "a function that overflows float16 on its way": ("float16", [12.54], [("v1 = xp.i0(v0)", "result")]),
+    "a few bits of what is subnormal": (
+        "float32",
+        [-90],
+        [("v1 = xp.exp(v0)", "result"), ("v2 = v1.astype('f8')", "")],
+    ),
     "the part that is NaN": ("complex128", [-1e308, 1e308], [("v1 = xp.square(v0)", "complex"), ("v2 = v1.imag", "")]),
 }
 
@@ -192,6 +199,38 @@ def test_numpy_differs_from_itself_where_it_leaves_open_what_comes_out(case: str
     last = f"v{len(lines)}"
     assert any(side.names[last].tobytes() != oracle.plain.names[last].tobytes() for side in oracle.moved)
     assert confirmed(program) is None
+
+
+def ran(lines: tuple[tuple[str, str], ...], runs: int) -> Oracle:
+    """NumPy's runs of lines, each with where it rounds."""
+    statements = tuple(Statement(text, rounds=rounds) for text, rounds in lines)
+    oracle = Oracle(Program((), statements), runs)
+    assert [oracle.run(statement) for statement in statements] == [None] * len(statements)
+    return oracle
+
+
+def test_errors_of_equal_terms_add_up_in_a_running_sum() -> None:
+    oracle = ran((("v0 = xp.full(100_000, 2642245.949, 'f8')", ""), ("v1 = v0.cumsum()", "operands")), 2)
+    found = oracle.plain.names["v1"]
+    spread = max(abs(side.names["v1"][-1] - found[-1]) for side in oracle.moved)
+    assert abs(found[-1] - math.fsum(oracle.plain.names["v0"])) < SPREADS * spread
+
+
+def test_what_is_rounded_is_moved_to_both_sides_of_a_step() -> None:
+    oracle = ran((("v0 = xp.arange(1., 300) ** 2", ""), ("v1 = xp.sqrt(v0)", "result"), ("v2 = v1 // 1", "")), 4)
+    assert (np.min([side.names["v2"] for side in oracle.moved], 0) < oracle.plain.names["v2"]).all()
+
+
+def test_a_shape_that_rounding_decides_is_open_on_the_host_too() -> None:
+    found = np.zeros((1, 1))
+    with pytest.raises(Undetermined):
+        compare_hosts(found, found, [np.zeros((2, 1))])
+
+
+@pytest.mark.parametrize(("dtype", "open_"), [("complex64", True), ("float32", False)])
+def test_differences_of_complex_products_are_as_exact_as_the_products(dtype: str, open_: bool) -> None:
+    oracle = ran(((f"v0 = xp.array([0.3, 0.7, 0.1], {dtype!r})", ""), ("v1 = xp.cross(v0, v0)", "complex operands")), 2)
+    assert any(side.names["v1"].any() for side in oracle.moved) == open_
 
 
 # Programs that differ as they are meant to, with what depends on that; the data, and lines of which the last matters.
@@ -237,6 +276,14 @@ MEANT = {
         ("int64", [0, 7, 7, 0, 1, 0, 0, 0, 0], ".reshape(3, 3)"),
         ("v1 = xp.corrcoef(xp.sinc(xp.rad2deg(v0)))", "v2 = xp.isnan(v1)"),
     ),
+    "a logarithm of 1 and a little, in place": (
+        ("float32", [0, 3.65e-5, 1, 1], ".view('complex64')"),
+        ("xp.log1p(v0, out=v0)", "v1 = v0.real * 2"),
+    ),
+    "a mask that is written to": (
+        ("bool", [1] * 9, ".reshape(3, 3)"),
+        ("xp.copyto(v0, False, where=v0.T)", "v1 = v0 | False"),
+    ),
     "places that are out of bounds": (
         ("float16", [1, 2, 3], ""),
         ("v0.put(xp.array([0, 9], int), 7)", "v1 = v0 + 1"),
@@ -272,6 +319,13 @@ UNDEFINED = {
     "a product of which a part overflows": ("float32", [1e30, 1e30, 1e-30, 0.0], "xp.nanprod(v0)", ""),
     "a product of which a part underflows": ("float32", [1e-45, 0.25, -np.inf], "xp.prod(v0)", ""),
     "which of two complex NaN a set has": ("complex64", [1, np.nan, np.nan, 1], "xp.union1d(v0, v0)", ""),
+    "the order of NaN that are each their own": ("float32", [np.nan, 1, np.nan], "xp.unique_inverse(v0)", ""),
+    "a sum that goes by float64": (
+        "uint64",
+        [2**63 + 2**62, 0],
+        "xp.sum(v0, axis=0, out=xp.zeros((), 'i8'))",
+        "sum_fits(v0, 'i8')",
+    ),
     "edges of which some are NaN": ("float64", [1, np.nan], "xp.digitize(v0, v0)", "ascending(v0)"),
     "a sum too large for its integers": (
         "float64",
