@@ -171,9 +171,9 @@ def complaints(name: str, function: Callable[..., Any]) -> list[str]:
     lost = [f"`{pointer}` is nothing" for pointer, target in targets.items() if target is None]
     if lost:
         return lost
-    if targets:
+    if targets and (not described or misnamed(described, taken)):
         return incomplete(described, taken, set().union(*(names_there(one, name) for one in targets.values())))
-    if not described and (len(taken) < 2 or inspect.isclass(function)):
+    if not described and len(taken) < 2:
         return []
     wrong = []
     if misnamed(described, taken):

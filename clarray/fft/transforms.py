@@ -121,6 +121,11 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
     norm, out
         As in `fft`.
 
+    Returns
+    -------
+    DeviceArray
+        Complex.
+
     Raises
     ------
     ValueError

@@ -166,5 +166,9 @@ class poly1d:  # noqa: N801 - NumPy's name
         m : int
         k : scalar or (m,) array_like, optional
             The constants of integration, that of the first integral first.
+
+        Returns
+        -------
+        poly1d
         """
         return poly1d(polyint(self, m, k))

@@ -342,6 +342,11 @@ def cond(x: Any, p: Any = None) -> DeviceArray:
         Square unless the norm is by singular values.
     p : {None, 1, -1, 2, -2, inf, -inf, 'fro', 'nuc'}
         The norm, as in `norm`; None is 2.
+
+    Returns
+    -------
+    DeviceArray
+        One number for each matrix.
     """
     made: DeviceArray = _on_host("cond", (x,), p)
     return made

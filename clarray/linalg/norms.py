@@ -89,6 +89,10 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     keepdims : bool
         Keep these axes with one element.
     ord : number, inf or -inf
+
+    Returns
+    -------
+    DeviceArray
     """
     array = _inexact(x)
     return _vector_norm(array, ord, normalize_axes(axis, array.ndim), keepdims)
@@ -103,6 +107,10 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Devic
     keepdims : bool
         Keep the two axes with one element.
     ord : {'fro', 'nuc', 1, -1, 2, -2, inf, -inf}
+
+    Returns
+    -------
+    DeviceArray
     """
     return norm(x, ord, (-2, -1), keepdims)
 

@@ -305,6 +305,11 @@ def percentile_filter(
     Returns
     -------
     DeviceArray
+
+    Raises
+    ------
+    RuntimeError
+        The percentile is out of range.
     """
 
     def number(count: int) -> int:

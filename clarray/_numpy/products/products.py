@@ -347,6 +347,11 @@ def trace(
         Of the sum; see `clarray.sum`.
     out : DeviceArray, optional
         Where the result goes.
+
+    Returns
+    -------
+    DeviceArray
+        Of the axes that are left.
     """
     found: DeviceArray = reductions.sum(shapes.diagonal(as_array(a), offset, axis1, axis2), -1, dtype, out)
     return found

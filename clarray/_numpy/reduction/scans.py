@@ -116,6 +116,10 @@ def cumulative_sum(
     include_initial : bool
         Begin with 0, so that the result is one longer along the axis.
 
+    Returns
+    -------
+    DeviceArray
+
     Raises
     ------
     ValueError
@@ -208,6 +212,11 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     ary : array_like
     to_end, to_begin : array_like, optional
         Put after and before the differences.
+
+    Returns
+    -------
+    DeviceArray
+        Of one axis, and the dtype of `ary`.
 
     Raises
     ------

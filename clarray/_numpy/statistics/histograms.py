@@ -431,6 +431,11 @@ def histogram2d(
     H : DeviceArray
         float64; `x` along its first axis.
     xedges, yedges : DeviceArray
+
+    Raises
+    ------
+    ValueError
+        There are not as many `x` as `y`; and as in `clarray.histogramdd`.
     """
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
