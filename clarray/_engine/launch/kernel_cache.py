@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from clarray._engine.codegen.render import Source
 from clarray._engine.expr.node import CONST, Node
@@ -13,9 +13,14 @@ from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices
 from clarray._engine.tuning import Policies, select
 
+Value = TypeVar("Value")
+Args = TypeVarTuple("Args")
 _DOUBLE = re.compile(r"\bdouble\d*\b")
 CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are more
 COUNTERS = 1 << 12  # blocks of outputs whose work-groups can be counted at once
+
+
+Sources = tuple[str, Mapping[str, Sequence[str]]]  # a program's text, and the types of its kernels' arguments
 
 
 class Launch(NamedTuple):
@@ -46,9 +51,7 @@ class KernelCache:
     @cached_property
     def counters(self) -> Memory:
         """Zeros that work-groups count themselves with; every launch leaves them zero."""
-        memory = self.device.allocate(4 * COUNTERS)
-        self.device.fill_zero(memory)
-        return memory
+        return self._zeros(4 * COUNTERS)
 
     def kernel(self, source: Source) -> Kernel:
         """The kernel of a source; equal sources share one program."""
@@ -65,7 +68,37 @@ class KernelCache:
         program = self.device.program(text, arg_types)
         return {name: program.kernel(name) for name in arg_types}
 
-    def keep(self, key: Any, value: Any) -> Any:
+    def value_for(self, key: Hashable, make: Callable[[*Args], Value], *args: *Args) -> Value:
+        """What was prepared under a key, made by ``make(*args)`` where there is nothing yet.
+
+        Arguments are passed rather than held by a closure: making one costs every small launch more.
+        """
+        try:
+            found: Value = self.prepared[key]
+        except KeyError:
+            found = self.keep(key, make(*args))
+        return found
+
+    def kernel_for(self, key: Hashable, make: Callable[[*Args], Source], *args: *Args) -> Kernel:
+        """The kernel kept under a key, of the source that ``make(*args)`` renders."""
+        found: Kernel | None = self.prepared.get(key)
+        return found if found is not None else self.keep(key, self.kernel(make(*args)))
+
+    def kernels_for(self, key: Hashable, make: Callable[[*Args], Sources], *args: *Args) -> dict[str, Kernel]:
+        """The kernels kept under a key, of the program that ``make(*args)`` renders, by name."""
+        found: dict[str, Kernel] | None = self.prepared.get(key)
+        return found if found is not None else self.keep(key, self.kernels(*make(*args)))
+
+    def zeros_for(self, key: Hashable, nbytes: int) -> Memory:
+        """Memory kept under a key that is zero between launches: whoever writes to it sees to that."""
+        return self.value_for(key, self._zeros, nbytes)
+
+    def _zeros(self, nbytes: int) -> Memory:
+        memory = self.device.allocate(nbytes)
+        self.device.fill_zero(memory)
+        return memory
+
+    def keep(self, key: Hashable, value: Value) -> Value:
         """Remember something prepared."""
         if len(self.prepared) >= CACHE_LIMIT:
             self.prepared.clear()

@@ -309,10 +309,8 @@ def _run(
     kinds = ["const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes]
     plan = gather_plan(op, named.mode, kinds, space, itemsize, single, policy)
     key = ("gather", numbers.sig, pattern, plan)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        kernel = cache.keep(key, cache.kernel(gather_source(plan, numbers, nodes, cache.capabilities)))
-    error = _error_cell(cache) if named.mode == "raise" else None
+    kernel = cache.kernel_for(key, gather_source, plan, numbers, nodes, cache.capabilities)
+    error = cache.zeros_for("gather error", 4) if named.mode == "raise" else None
     args = data_arguments(nodes)
     args += [error.buffer] if error is not None else []
     args += [named.bound] if named.mode != "known" or op == "own" else []
@@ -342,16 +340,6 @@ def _as_int64(numbers: Node) -> Node:
         loop, (numbers,), numbers.shape, _INT64, numbers.size, 0, 0,
         intern_structure((loop.code, numbers.sig)), numbers.inputs or (numbers,),
     )  # fmt: skip
-
-
-def _error_cell(cache: KernelCache) -> Memory:
-    """An integer that is 0 between launches."""
-    found: Memory | None = cache.prepared.get("gather error")
-    if found is None:
-        found = cache.device.allocate(4)
-        cache.device.fill_zero(found)
-        cache.keep("gather error", found)
-    return found
 
 
 def _raise_if_set(cache: KernelCache, error: Memory) -> None:

@@ -157,7 +157,7 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         space = collapse(shape, operands) if operands else Space((), (), ())
         job = Job(
             cache, cache.policies.histogram, axes, weight, nodes, pattern, space, roots[0].size,
-            bins, summed, result, _status(cache) if axes[0].kind == DIRECT else None,
+            bins, summed, result, cache.zeros_for(_STATUS, 4) if axes[0].kind == DIRECT else None,
         )  # fmt: skip
         try:
             _run(job)
@@ -189,9 +189,7 @@ def _run(job: Job) -> None:
         tuple(n.offset * n.dtype.itemsize % ALIGNMENT for n in job.nodes if n.memory is not None),
         job.bins, job.result.dtype.char,
     )  # fmt: skip
-    found = job.cache.prepared.get(key)
-    if found is None:
-        found = job.cache.keep(key, _prepared(job))
+    found = job.cache.value_for(key, _prepared, job)
     begin = 0
     while True:
         end = min(found.units, begin + found.step)
@@ -209,17 +207,10 @@ def _prepared(job: Job) -> Prepared:
         "histogram", tuple(a.value.sig for a in job.axes), job.weight.sig if job.weight else None,
         job.pattern, plan,
     )  # fmt: skip
-    kernel = job.cache.prepared.get(key)
-    if kernel is None:
-        made = histogram_source(
-            plan,
-            [a.value for a in job.axes],
-            [a.steps for a in job.axes],
-            job.weight,
-            job.nodes,
-            job.cache.capabilities,
-        )
-        kernel = job.cache.keep(key, job.cache.kernel(made))
+    values, steps_of = [a.value for a in job.axes], [a.steps for a in job.axes]
+    kernel = job.cache.kernel_for(
+        key, histogram_source, plan, values, steps_of, job.weight, job.nodes, job.cache.capabilities
+    )
     segment = plan.policy.segment or plan.vector
     inner = job.space.shape[-1] if job.space.shape else 1
     units = (job.size // inner) * -(-inner // segment) if job.size else 0
@@ -339,11 +330,8 @@ def _sum_bytes(summed: str) -> int:
 def _merge(job: Job, held: Memory, rows: int, stride: int, zero: bool, again: bool, inline: bool) -> None:
     """Add the tables up into the result."""
     policy = job.policy
-    key = ("histogram merge", job.summed, job.result.dtype.char, job.status is None, zero)
-    kernel = job.cache.prepared.get(key)
-    if kernel is None:
-        plan = MergePlan(job.summed, job.result.dtype.name, job.status is not None, zero, policy)
-        kernel = job.cache.keep(key, job.cache.kernel(merge_source(plan, job.cache.capabilities)))
+    plan = MergePlan(job.summed, job.result.dtype.name, job.status is not None, zero, policy)
+    kernel = job.cache.kernel_for(("histogram merge", plan), merge_source, plan, job.cache.capabilities)
     assert job.result.memory is not None
     args: list[Any] = [held.buffer, rows, stride, job.bins, job.result.memory.buffer, int(again)]
     if job.status is not None:
@@ -357,7 +345,7 @@ def _merge(job: Job, held: Memory, rows: int, stride: int, zero: bool, again: bo
 
 
 _KEPT = ("histogram", "counters")
-_STATUS = ("histogram", "status")
+_STATUS = ("histogram", "status")  # where the largest value is found
 
 
 def _counters(cache: KernelCache, bins: int) -> tuple[Memory, bool]:
@@ -366,22 +354,7 @@ def _counters(cache: KernelCache, bins: int) -> tuple[Memory, bool]:
         memory = cache.device.allocate(4 * bins)
         cache.device.fill_zero(memory)
         return memory, False
-    found = cache.prepared.get(_KEPT)
-    if found is None:
-        memory = cache.device.allocate(4 * _KEPT_BINS)
-        cache.device.fill_zero(memory)
-        found = cache.keep(_KEPT, memory)
-    return found, True
-
-
-def _status(cache: KernelCache) -> Memory:
-    """Where the largest value is found; zero between histograms."""
-    found = cache.prepared.get(_STATUS)
-    if found is None:
-        memory = cache.device.allocate(4)
-        cache.device.fill_zero(memory)
-        found = cache.keep(_STATUS, memory)
-    return found
+    return cache.zeros_for(_KEPT, 4 * _KEPT_BINS), True
 
 
 __all__ = ["LOCAL", "Axis", "count_values", "histogram", "sum_types"]

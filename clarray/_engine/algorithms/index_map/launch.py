@@ -45,9 +45,7 @@ def index_map(source: Node, view: View, axes: Sequence[Axis], target: Node) -> N
         if copies > 1:
             del loops[0]
         plan = index_map_plan(loops, target.size, reach(view.shape, view.strides), copies, itemsize, policy)
-        kernel = cache.prepared.get(plan)
-        if kernel is None:
-            kernel = cache.keep(plan, cache.kernel(index_map_source(plan, cache.capabilities)))
+        kernel = cache.kernel_for(plan, index_map_source, plan, cache.capabilities)
         size = target.size // copies
         args: list[Any] = [made.buffer, memory.buffer, view.offset, size, *([copies] if copies > 1 else [])]
         for axis in reversed(loops):

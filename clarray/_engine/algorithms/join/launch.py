@@ -49,9 +49,7 @@ def _launch(cache: KernelCache, parts: Sequence[Node], rows: int, target: Node, 
     ends += [ends[-1]] * (len(padded) - len(parts))
     policy, itemsize = cache.policies.elementwise, target.dtype.itemsize
     plan = join_plan(rows, ends, pitch, target.offset + at, target.size, itemsize, policy)
-    kernel = cache.prepared.get(plan)
-    if kernel is None:
-        kernel = cache.keep(plan, cache.kernel(join_source(plan, cache.capabilities)))
+    kernel = cache.kernel_for(plan, join_source, plan, cache.capabilities)
     args: list[Any] = []
     for node, shift in ((target, at), *((part, 0) for part in padded)):
         assert node.memory is not None

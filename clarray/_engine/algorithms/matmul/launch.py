@@ -62,10 +62,7 @@ def matmul(a: Node, b: Node, target: Node) -> None:
 def _run(cache: KernelCache, a: Node, b: Node, target: Node) -> None:
     if cache.policies.matmul.packed:
         key = ("packed", a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, target.dtype)
-        found: Packed | None = cache.prepared.get(key)
-        if found is None:
-            found = cache.keep(key, _prepare_packed(cache, a, b, target))
-        _packed(cache, found, a, b, target)
+        _packed(cache, cache.value_for(key, _prepare_packed, cache, a, b, target), a, b, target)
     else:
         _tiled(cache, *_matrices(a, b), work_dtype(target.dtype), a, b, target)
 
@@ -134,9 +131,7 @@ def _sums(cache: KernelCache, target: Node, work: np.dtype, parts: int, again: b
 
 def _kernel(cache: KernelCache, plan: Any, write_source: Callable[..., Source]) -> Kernel:
     key = ("matmul", plan)
-    found = cache.prepared.get(key)
-    if found is None:
-        found = cache.keep(key, cache.kernel(write_source(plan, cache.capabilities)))
+    found = cache.kernel_for(key, write_source, plan, cache.capabilities)
     kernel: Kernel = found
     return kernel
 

@@ -122,9 +122,7 @@ def _run(
             positions is not None, cache.policies.elementwise,
         )  # fmt: skip
         key = ("scan", value.sig, pattern, monoid.code, plan)
-        kernel = cache.prepared.get(key)
-        if kernel is None:
-            kernel = cache.keep(key, cache.kernel(scan_source(plan, monoid, value, nodes, cache.capabilities)))
+        kernel = cache.kernel_for(key, scan_source, plan, monoid, value, nodes, cache.capabilities)
         _launch(cache, kernel, plan, lines, value, nodes, target, axis, positions).run()
     _complete(cache.device, value, target)
 

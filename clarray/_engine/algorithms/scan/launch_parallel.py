@@ -73,33 +73,37 @@ def run_parallel(
     offsets = tuple(n.offset + o for n, o in zip((target, *placed), lines.offsets, strict=True))
     loose = tuple(o * n.dtype.itemsize % 64 for o, n in zip(offsets, (target, *placed), strict=True))
     inputs_kept = all(n.memory is not target.memory for n in placed)
-    key = ("scan", value.sig, pattern, kinds, monoid.code, lines, length, loose, inputs_kept, lookback)
-    found = cache.prepared.get(key)
-    if found is None:
-        if lookback is None:
-            lookback = inputs_kept and is_trusted(cache)
-        dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *dtypes_inside(value, nodes)]
-        if cache.policies.scan.widen and cache.capabilities.fp64 and not is_beside(lines, length, _FEW):
-            monoid = widened_monoid(monoid)
-        plan = parallel_plan(
-            lines, length, kinds, dtypes, offsets, monoid.algebra != "first", held_bytes(monoid), cache.policies.scan
-        )
-        way = partition(plan, lines.kept, length, cache.units, lookback)
-        if way.mode == LOOKBACK and way.units >= _TICKETS:
-            way = partition(plan, lines.kept, length, cache.units, False)
-        if way.mode == LOOKBACK:
-            plan = single_pass(plan)
-            way = partition(plan, lines.kept, length, cache.units, True)
-        if not plan.policy.chunked or way.mode == LOOKBACK:
-            plan = replace(plan, mode=way.mode)
-        source = ("scan source", value.sig, pattern, monoid.code, plan)
-        kernels = cache.prepared.get(source)
-        if kernels is None:
-            text, arg_types = parallel_source(plan, monoid, value, nodes, cache.capabilities)
-            kernels = cache.keep(source, cache.kernels(text, arg_types))
-        found = cache.keep(key, (plan, way, kernels, monoid))
-    plan, way, kernels, monoid = found
+    if lookback is None:
+        lookback = inputs_kept and is_trusted(cache)
+    key = ("scan", value.sig, pattern, kinds, monoid.code, lines, length, loose, lookback)
+    plan, way, kernels, monoid = cache.value_for(
+        key, _prepare, cache, value, monoid, pattern, nodes, placed, kinds, lines, length, offsets, lookback
+    )
     _launch_all(cache, kernels, plan, way, lines, value, nodes, target, monoid, length)
+
+
+def _prepare(
+    cache: KernelCache, value: Node, monoid: Monoid, pattern: tuple[int, ...], nodes: list[Node], placed: list[Node],
+    kinds: tuple[str, ...], lines: Lines, length: int, offsets: tuple[int, ...], lookback: bool,
+) -> tuple[ParallelPlan, Partition, dict[str, Kernel], Monoid]:  # fmt: skip
+    """How lines that lie so are scanned, and by which kernels; the operation may be one in a wider dtype."""
+    dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *dtypes_inside(value, nodes)]
+    if cache.policies.scan.widen and cache.capabilities.fp64 and not is_beside(lines, length, _FEW):
+        monoid = widened_monoid(monoid)
+    plan = parallel_plan(
+        lines, length, kinds, dtypes, offsets, monoid.algebra != "first", held_bytes(monoid), cache.policies.scan
+    )
+    way = partition(plan, lines.kept, length, cache.units, lookback)
+    if way.mode == LOOKBACK and way.units >= _TICKETS:
+        way = partition(plan, lines.kept, length, cache.units, False)
+    if way.mode == LOOKBACK:
+        plan = single_pass(plan)
+        way = partition(plan, lines.kept, length, cache.units, True)
+    if not plan.policy.chunked or way.mode == LOOKBACK:
+        plan = replace(plan, mode=way.mode)
+    key = ("scan source", value.sig, pattern, monoid.code, plan)
+    kernels = cache.kernels_for(key, parallel_source, plan, monoid, value, nodes, cache.capabilities)
+    return plan, way, kernels, monoid
 
 
 def _launch_all(
@@ -165,8 +169,7 @@ class TileState:
 
 def tile_state_of(cache: KernelCache) -> TileState:
     """The tile states of a device."""
-    found: TileState = cache.prepared.get(TileState) or cache.keep(TileState, TileState())
-    return found
+    return cache.value_for(TileState, TileState)
 
 
 _trusted: dict[tuple[Device, str], bool] = {}

@@ -61,9 +61,7 @@ def search(
             dtype, side, sorter is not None, found, policy,
         )  # fmt: skip
         key = ("search", value.sig, run.pattern, plan)
-        kernel = cache.prepared.get(key)
-        if kernel is None:
-            kernel = cache.keep(key, cache.kernel(search_source(plan, value, run.nodes, cache.capabilities)))
+        kernel = cache.kernel_for(key, search_source, plan, value, run.nodes, cache.capabilities)
         assert line.memory is not None
         args = shifted_arguments(run.nodes, run.offsets)
         args += [line.memory.buffer, line.offset]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from clarray._engine.algorithms.snippet.plan import snippet_plan
 from clarray._engine.algorithms.snippet.source import check_source, snippet_source
 from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import evaluate, flush_readers, materialize_shared, overlaps, write
-from clarray._engine.expr.layout import aligned, collapse
+from clarray._engine.expr.layout import Space, aligned, collapse
 from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, Shape, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, data_arguments, kernel_cache_of
 from clarray._engine.ops.snippets import Snippet
-from clarray._engine.runtime import Device
+from clarray._engine.runtime import Device, Kernel
 from clarray._engine.runtime.snippets import compiler_message
 
 _sound: set[tuple[Device, str]] = set()
@@ -86,6 +87,24 @@ def _place(target: Node, whole: bool, values: list[Node]) -> Node:
     return contiguous_leaf(memory, target.shape, target.dtype)
 
 
+def _prepare(
+    cache: KernelCache, snippet: Snippet, values: list[Node], nodes: list[Node], kinds: tuple[str, ...], size: int,
+    space: Space, outs: int, placed: bool,
+) -> tuple[Kernel, list[int], int]:  # fmt: skip
+    """The kernel, the arguments that follow from shapes and strides, and the units of work."""
+    policy = cache.policies.elementwise
+    plan = snippet_plan(space, size, kinds, outs, policy)
+    source = snippet_source(plan, snippet, values, nodes, cache.capabilities)
+    loops = space.shape or (1,)
+    strides = [s or (0,) for s in space.strides] if placed else []
+    rows = size // loops[-1]
+    numbers = [rows, *reversed(loops)]
+    for steps in (*strides[outs:], *strides[:outs]):
+        numbers += reversed(steps)
+    segment = policy.segment or 1 if policy.chunked else 1
+    return cache.kernel(source), numbers, rows * -(-loops[-1] // segment)
+
+
 def _launch(
     cache: KernelCache, snippet: Snippet, values: list[Node], arrays: list[Node], places: list[Node], shape: Shape
 ) -> Launch:
@@ -98,22 +117,9 @@ def _launch(
     kinds = tuple("const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes)
     key: Any = ("snippet", snippet.function, tuple(v.sig for v in values), pattern, kinds, shape, operands)
     space = collapse(shape, operands) if operands else collapse(shape, (tuple([0] * ndim),))
-    found = cache.prepared.get(key)
-    if found is None:
-        size = 1
-        for extent in shape:
-            size *= extent
-        plan = snippet_plan(space, size, kinds, len(outs), policy)
-        source = snippet_source(plan, snippet, values, nodes, cache.capabilities)
-        loops = space.shape or (1,)
-        strides = [s or (0,) for s in space.strides] if operands else []
-        rows = size // loops[-1]
-        numbers = [rows, *reversed(loops)]
-        for steps in (*strides[len(outs) :], *strides[: len(outs)]):
-            numbers += reversed(steps)
-        segment = policy.segment or 1 if policy.chunked else 1
-        found = cache.keep(key, (cache.kernel(source), numbers, rows * -(-loops[-1] // segment)))
-    kernel, numbers, units = found
+    kernel, numbers, units = cache.value_for(
+        key, _prepare, cache, snippet, values, nodes, kinds, prod(shape), space, len(outs), bool(operands)
+    )
     args = data_arguments(nodes, space.offsets[len(outs) :])
     nbytes = bytes_of([*nodes, *arrays, *places])
     for node in (*arrays, *(p for p in places if all(p is not o for o in outs))):

@@ -10,7 +10,7 @@ from clarray._engine.algorithms.sort import plan as sort
 from clarray._engine.algorithms.sort.plan import FEW, KeyKind, SortPlan, row_plan
 from clarray._engine.algorithms.sort.source import chunks_source, rows_source
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
-from clarray._engine.runtime import Memory
+from clarray._engine.runtime import Kernel, Memory
 
 _WORD = 8
 PROBE = 1024  # keys that tell what to expect
@@ -24,9 +24,7 @@ def sort_short_rows(
     policy = cache.policies.sort
     plan = row_plan(kind, n, argsort, descending, policy)
     key = ("sort lines", plan)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        kernel = cache.keep(key, cache.kernel(rows_source(plan, cache.capabilities)))
+    kernel = cache.kernel_for(key, rows_source, plan, cache.capabilities)
     itemsize = kind.bits // 8
     nbytes = lines * n * (itemsize + (8 if argsort else itemsize))
     most = cache.units * policy.groups_per_unit
@@ -63,15 +61,10 @@ class Line:
         self.nbytes = n * kind.bits // 8
         self.groups = max(1, min(most, n, self.nbytes // self.policy.chunk_bytes))
 
-    def kernels(self, form: str) -> Any:
+    def kernels(self, form: str) -> dict[str, Kernel]:
         """The kernels that move elements of a form."""
         plan = SortPlan(self.kind, form, self.descending, self.counter, self.policy)
-        key = ("sort chunks", plan)
-        found = self.cache.prepared.get(key)
-        if found is None:
-            made = chunks_source(plan, self.cache.capabilities)
-            found = self.cache.keep(key, self.cache.kernels(*made))
-        return found
+        return self.cache.kernels_for(("sort chunks", plan), chunks_source, plan, self.cache.capabilities)
 
     def launch(self, kernel: Any, args: list[Any], groups: int = 0) -> None:
         Launch(kernel, (groups or self.groups,), (1,), args, False, self.nbytes).run()

@@ -15,9 +15,7 @@ def sort_by_groups(
 ) -> None:
     """Sort lines that fit a work-group, into `out`: the keys, or the positions as int64."""
     key = ("sort groups", plan)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        kernel = cache.keep(key, cache.kernel(groups_source(plan, cache.capabilities)))
+    kernel = cache.kernel_for(key, groups_source, plan, cache.capabilities)
     work_group = plan.policy.work_group
     wanted = -(-lines // (work_group // n)) if plan.short else lines
     itemsize = plan.kind.bits // 8
@@ -41,9 +39,7 @@ def sort_by_tiles(
     """
     plan = tile_plan(kind, n, bits or kind.bits, argsort, given is not None, descending, cache.policies.sort)
     key = ("sort tiles", plan)
-    kernels = cache.prepared.get(key)
-    if kernels is None:
-        kernels = cache.keep(key, cache.kernels(*tiles_source(plan, cache.capabilities)))
+    kernels = cache.kernels_for(key, tiles_source, plan, cache.capabilities)
     _Passes(cache, plan, kernels, n).run(source, offset, out, given)
 
 
@@ -69,13 +65,7 @@ class _Passes:
     def _zeros(self, rounds: int) -> Memory:
         """Counters that are zero between sorts: the pass that reads them sees to that."""
         size = self.word * rounds * self.radix * (self.parts if self.plan.state == "ulong" else 1)
-        key = ("sort counters", size)
-        found = self.cache.prepared.get(key)
-        if found is None:
-            found = self.cache.device.allocate(size)
-            self.cache.device.fill_zero(found)
-            self.cache.keep(key, found)
-        return found
+        return self.cache.zeros_for(("sort counters", size), size)
 
     def launch(self, name: str, groups: int, args: list[Any]) -> None:
         plan = self.plan

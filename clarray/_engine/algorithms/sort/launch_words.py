@@ -86,9 +86,7 @@ def _part(
     """A word of the order of complex numbers, as they stand in `order`."""
     policy = cache.policies.elementwise
     key = ("sort part", kind, part, policy)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        kernel = cache.keep(key, cache.kernel(part_source(kind, part, policy, cache.capabilities)))
+    kernel = cache.kernel_for(key, part_source, kind, part, policy, cache.capabilities)
     out = cache.device.allocate(n * (1 if part == 2 else kind.bits // 8))
     args = [source.buffer, offset, *([order.buffer] if order is not None else []), out.buffer, n]
     nbytes = n * (kind.element_bytes + 8)
@@ -101,10 +99,7 @@ def _line_numbers(cache: KernelCache, out_type: str, order: Memory, total: int, 
     """The line of each position, as uint, or the position along it, as long."""
     policy = cache.policies.elementwise
     key = ("sort line numbers", out_type, policy)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        made = line_numbers_source(out_type, policy, cache.capabilities)
-        kernel = cache.keep(key, cache.kernel(made))
+    kernel = cache.kernel_for(key, line_numbers_source, out_type, policy, cache.capabilities)
     out = cache.device.allocate(total * (4 if out_type == "uint" else 8))
     nbytes = total * 16
     count = groups(total, nbytes, cache.units, policy)
@@ -122,9 +117,7 @@ def sort_by_reference(cache: KernelCache, packed: Node, descending: bool) -> Nod
         return out
     kind = key_kind(packed.dtype)
     key = ("sort reference", kind, descending)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        kernel = cache.keep(key, cache.kernel(reference_source(kind, descending, cache.capabilities)))
+    kernel = cache.kernel_for(key, reference_source, kind, descending, cache.capabilities)
     scratch = device.allocate(packed.size * 8)
     assert packed.memory is not None
     assert out.memory is not None
@@ -142,9 +135,7 @@ def pick(cache: KernelCache, packed: Node, order: Node) -> Node:
         return out
     policy = cache.policies.elementwise
     key = ("sort pick", itemsize, policy)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        kernel = cache.keep(key, cache.kernel(pick_source(itemsize, policy, cache.capabilities)))
+    kernel = cache.kernel_for(key, pick_source, itemsize, policy, cache.capabilities)
     assert packed.memory is not None
     assert order.memory is not None
     assert out.memory is not None

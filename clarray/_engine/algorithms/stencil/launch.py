@@ -151,21 +151,19 @@ def _prepare(
     pattern, nodes = distinct(value.inputs or (value,))
     places = tuple((n.shape, n.strides) if n.op is not CONST else None for n in nodes)
     key = ("window", value.sig, pattern, places, target.shape, window, modes, cval, dtype, target.dtype)
-    found = cache.prepared.get(key)
+    given = (cache, value, nodes, pattern, window, modes, cval, dtype, target)
+    # a window whose weights are a node is used once
+    found = _planned(*given) if isinstance(window.weights, Node) else cache.value_for(key, _planned, *given)
     if found is None:
-        found = _planned(cache, value, nodes, pattern, window, modes, cval, dtype, target)
-        if found is None:
-            evaluate(value)
-            return _prepare(cache, value, window, modes, cval, dtype, target)
-        if not isinstance(window.weights, Node):  # such a window is used once
-            cache.keep(key, found)
+        evaluate(value)
+        return _prepare(cache, value, window, modes, cval, dtype, target)
     assert target.memory is not None
     args = [*data_arguments(nodes), target.memory.buffer, 0]
     if isinstance(window.weights, Node):
         assert window.weights.memory is not None
         args += [window.weights.memory.buffer, window.weights.offset]
     args += found.tables
-    keep = [nodes, found.keep]
+    keep: list[Any] = [nodes, found.keep]
     if found.scratch:
         scratch = cache.device.allocate(found.scratch)
         keep.append(scratch)
@@ -196,10 +194,7 @@ def _planned(
             return None  # every tap would compute it again
     plan = _plan(cache, window, dtype, held, nodes, frame, found, tiling, vector, target)
     key = ("stencil", value.sig, pattern, plan)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        source = stencil_source(plan, value, nodes, cache.capabilities)
-        kernel = cache.keep(key, cache.kernel(source))
+    kernel = cache.kernel_for(key, stencil_source, plan, value, nodes, cache.capabilities)
     return _arguments(cache, kernel, plan, window, nodes, frame, found, tiling, modes, cval, target)
 
 
@@ -305,14 +300,16 @@ def constant_memory(cache: KernelCache, array: np.ndarray, keep: list[Any]) -> M
     """Device memory that holds a small array, kept: the same weights come again and again."""
     array = np.ascontiguousarray(array)
     key = ("stencil table", array.dtype.char, array.tobytes())
-    found = cache.prepared.get(key)
-    if found is None:
-        found = cache.device.allocate(max(1, array.nbytes))
-        cache.device.write(found, 0, array)
-        if array.nbytes <= 1 << 16:
-            cache.keep(key, found)
+    large = array.nbytes > 1 << 16
+    found = _written(cache, array) if large else cache.value_for(key, _written, cache, array)
     keep.append(found)
     return found
+
+
+def _written(cache: KernelCache, array: np.ndarray) -> Memory:
+    memory = cache.device.allocate(max(1, array.nbytes))
+    cache.device.write(memory, 0, array)
+    return memory
 
 
 __all__ = ["Window", "stencil"]

@@ -93,10 +93,8 @@ def _prepare(
         (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT) if n.op is not CONST else None for n in nodes
     )
     key = ("lines", value.sig, pattern, places, value.shape, windows, modes, cval, dtype, out_dtype)
-    found = cache.prepared.get(key)
-    if found is None:
-        found = cache.keep(key, (_planned(cache, value, nodes, pattern, windows, modes, cval, dtype, out_dtype),))
-    return found[0], nodes
+    found = cache.value_for(key, _planned, cache, value, nodes, pattern, windows, modes, cval, dtype, out_dtype)
+    return found, nodes
 
 
 def _planned(
@@ -124,10 +122,7 @@ def _planned(
         return None
     plan = _plan(cache, value, nodes, frame, (down, across), tile, dtype, out_dtype)
     key = ("stencil lines", value.sig, pattern, plan)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        source = separable_source(plan, value, nodes, cache.capabilities)
-        kernel = cache.keep(key, cache.kernel(source))
+    kernel = cache.kernel_for(key, separable_source, plan, value, nodes, cache.capabilities)
     weights = np.concatenate([w.weights for w in (down, across) if w is not None])
     rows = -(-frame.y.out_extent // plan.height)
     columns = -(-(frame.x.out_extent * frame.inner) // plan.width)

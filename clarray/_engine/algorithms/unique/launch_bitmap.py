@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clarray._engine.algorithms.unique.plan_bitmap import SAMPLE, BitmapPlan, bitmap_plan, in_runs
-from clarray._engine.algorithms.unique.source_bitmap import ARG_TYPES, bitmap_source
+from clarray._engine.algorithms.unique.source_bitmap import bitmap_source
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node, contiguous_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
@@ -47,9 +47,7 @@ def _in_runs(leaf: Node) -> bool:
 
 
 def _run(cache: KernelCache, plan: BitmapPlan, leaf: Node) -> Node:
-    kernels = cache.prepared.get(plan)
-    if kernels is None:
-        kernels = cache.keep(plan, cache.kernels(bitmap_source(plan, cache.capabilities), ARG_TYPES))
+    kernels = cache.kernels_for(plan, bitmap_source, plan, cache.capabilities)
     device, size = cache.device, leaf.size
     words = 1 << (plan.bits - 5)
     tally, tally_next = device.allocate(4 * 256), device.allocate(4 << 16)

@@ -51,9 +51,7 @@ def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray
         line.whole and not policy.chunked, SLOTS, LIMIT, equal_nan, policy,
     )  # fmt: skip
     key = ("few", value.sig, line.pattern, plan)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        kernel = cache.keep(key, cache.kernel(hash_table_source(plan, value, line.nodes, cache.capabilities)))
+    kernel = cache.kernel_for(key, hash_table_source, plan, value, line.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if policy.chunked else 1
     itemsize = value.dtype.itemsize

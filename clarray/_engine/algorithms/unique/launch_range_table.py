@@ -61,9 +61,7 @@ def _read(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> 
     value = line.value
     plan = _plan(cache, line, slots, counted)
     key = ("distinct", value.sig, line.pattern, plan)
-    kernel = cache.prepared.get(key)
-    if kernel is None:
-        kernel = cache.keep(key, cache.kernel(range_table_source(plan, value, line.nodes, cache.capabilities)))
+    kernel = cache.kernel_for(key, range_table_source, plan, value, line.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if plan.policy.chunked else 1
     table_bytes = int(slots * plan.cell_bytes) * tables

@@ -18,7 +18,7 @@ from clarray._engine.fused.elementwise.launch import dtypes_inside, flat_launch,
 from clarray._engine.fused.elementwise.plan import ALIGNMENT, INT_LIMIT
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, data_arguments
 from clarray._engine.ops.special import cast_loop
-from clarray._engine.runtime import Memory
+from clarray._engine.runtime import Kernel, Memory
 
 SPARSE = 4  # a result that fills less of its memory than one part in so many is moved to its own
 SMALL = 1 << 16  # bytes that are not worth it
@@ -49,20 +49,24 @@ def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Nod
             "compact", value.sig, mask.sig, pattern, accesses, furthest < INT_LIMIT, loose, once,
             policy,
         )  # fmt: skip
-        prepared = cache.prepared.get(key)
-        if prepared is None:
-            loaded = [x.dtype for x in nodes if x.memory is not None]
-            computed = [value.dtype, *dtypes_inside(value, nodes), *dtypes_inside(mask, nodes)]
-            plan = compact_plan(accesses, loaded, computed, furthest, not loose, once, value.op is INDEX, policy)
-            made = compact_source(plan, value, mask, nodes, cache.capabilities)
-            prepared = cache.keep(key, (plan, cache.kernels(made.text, made.arg_types)))
-        plan, kernels = prepared
+        plan, kernels = cache.value_for(key, _prepare, cache, value, mask, nodes, accesses, furthest, not loose, once)
         run = _one_pass if once else _two_passes
         found = run(cache, kernels, plan, list(args), nbytes, n, value.dtype, room)
         if found is not None:
             break
     assert found is not None
     return found
+
+
+def _prepare(
+    cache: KernelCache, value: Node, mask: Node, nodes: list[Node], accesses: tuple[str, ...], furthest: int,
+    whole: bool, once: bool,
+) -> tuple[CompactPlan, dict[str, Kernel]]:  # fmt: skip
+    loaded = [x.dtype for x in nodes if x.memory is not None]
+    computed = [value.dtype, *dtypes_inside(value, nodes), *dtypes_inside(mask, nodes)]
+    positional = value.op is INDEX
+    plan = compact_plan(accesses, loaded, computed, furthest, whole, once, positional, cache.policies.compact)
+    return plan, cache.kernels(*compact_source(plan, value, mask, nodes, cache.capabilities))
 
 
 _FAILED = "compact: looking back failed"
@@ -156,7 +160,7 @@ def _two_passes(
     if total:
         assert out.memory is not None
         if policy.chunked:
-            args.append(_places(cache).buffer)
+            args.append(cache.value_for("compact places", _places, cache).buffer)
         args.append(out.memory.buffer)
         moved = nbytes + total * dtype.itemsize
         Launch(kernels["compact_write"], (groups,), local, args, inline, moved, (flags, counts)).run()
@@ -164,10 +168,7 @@ def _two_passes(
 
 
 def _places(cache: KernelCache) -> Memory:
-    found = cache.prepared.get("compact places")
-    if found is None:
-        found = cache.keep("compact places", cache.device.upload(places()))
-    return found
+    return cache.device.upload(places())
 
 
 def _step(node: Node, shape: Shape) -> int | None:

@@ -7,6 +7,7 @@ and arguments are prepared once per combination of shapes and strides.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from clarray._engine.codegen.expression import distinct
@@ -86,13 +87,8 @@ def flat_launch(cache: KernelCache, root: Node, out: Node) -> Launch | None:
     if not policy.explicit and out.offset * root.dtype.itemsize % ALIGNMENT:
         loose = True
     stream = 0 < policy.stream_bytes <= out_bytes and out.offset * root.dtype.itemsize % 64 == 0
-    index = index_type(size, policy.chunked)
-    key += (stream, index, loose)
-    found = cache.prepared.get(tuple(key))
-    if found is None:
-        accesses = tuple(_flat_access(n, shape) for n in seen)
-        found = _prepare_flat(cache, root, list(seen), accesses, index, not loose, stream)
-        cache.keep(tuple(key), found)
+    key += (stream, size < INT_LIMIT, loose)
+    found = cache.value_for(tuple(key), _prepare_flat, cache, root, seen, not loose, stream)
     args.append(out.memory.buffer)  # type: ignore[union-attr]
     args.append(out.offset)
     args.append(size)
@@ -118,16 +114,16 @@ def _flat_access(node: Node, shape: tuple[int, ...]) -> str:
     return UNIT if node.shape == shape and node.contiguous else ZERO
 
 
-def _prepare_flat(
-    cache: KernelCache, root: Node, nodes: list[Node], accesses: tuple[str, ...], index: str,
-    whole: bool, stream: bool,
-) -> Flat:  # fmt: skip
+def _prepare_flat(cache: KernelCache, root: Node, distinct_nodes: Iterable[Node], whole: bool, stream: bool) -> Flat:
     policy = cache.policies.elementwise
+    nodes = list(distinct_nodes)
+    accesses = tuple(_flat_access(n, root.shape) for n in nodes)
     dtypes = dtypes_inside(root, nodes)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
     plan = ElementwisePlan(
-        accesses, UNIT, 0, vector, explicit, index, whole and not explicit and not policy.explicit,
+        accesses, UNIT, 0, vector, explicit, index_type(root.size, policy.chunked),
+        whole and not explicit and not policy.explicit,
         stream and explicit and vector * root.dtype.itemsize == 64, policy,
     )  # fmt: skip
     kernel = cache.kernel(elementwise_source(plan, root, nodes, cache.capabilities))
@@ -163,9 +159,7 @@ def strided_launch(cache: KernelCache, root: Node, out: Node) -> Launch:
     )
     kinds = tuple("c" if n.op is CONST else "i" if n.op is INDEX else "m" for n in nodes)
     key = (root.sig, pattern, kinds, root.shape, operands, loose)
-    found = cache.prepared.get(key)
-    if found is None:
-        found = cache.keep(key, _prepare_strided(cache, root, out, nodes, placed, operands, not loose))
+    found = cache.value_for(key, _prepare_strided, cache, root, out, nodes, placed, operands, not loose)
     args = data_arguments(nodes, found.shifts)
     args.append(out.memory.buffer)  # type: ignore[union-attr]
     args.append(out.offset + found.out_shift)

@@ -94,14 +94,12 @@ def reduction_launches(cache: KernelCache, epilogue: Epilogue, out: Node) -> lis
         epilogue.root.sig,
         pattern,
         reduced.args[0].shape,
-        tuple(
+        *[
             (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT == 0) if n.memory is not None else None
             for n in nodes
-        ),
+        ],
     )
-    found: Prepared | None = cache.prepared.get(key)
-    if found is None:
-        found = cache.keep(key, _prepare(cache, epilogue, nodes, out))
+    found = cache.value_for(key, _prepare, cache, epilogue, nodes, out)
     return _launches(cache, found, epilogue, nodes, out)
 
 
