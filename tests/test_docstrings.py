@@ -90,11 +90,19 @@ def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def raises(function: Callable[..., Any]) -> bool:
-    """Tell whether the function raises by itself, in its own body."""
-    if inspect.isclass(function):
-        return False
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    return any(isinstance(node, ast.Raise) and node.exc is not None for node in ast.walk(tree))
+    """Tell whether the function raises: in its own body, or in a private function that it calls by name."""
+    called = (node.func for node in nodes_of(function) if isinstance(node, ast.Call))
+    names = {name.id for name in called if isinstance(name, ast.Name) and name.id.startswith("_")}
+    helpers = [function.__globals__.get(name) for name in names]
+    return any(
+        isinstance(node, ast.Raise) and node.exc is not None
+        for one in (function, *filter(inspect.isfunction, helpers))
+        for node in nodes_of(one)
+    )
+
+
+def nodes_of(function: Callable[..., Any]) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function))))
 
 
 def homes(function: Callable[..., Any], public: str) -> Iterator[Any]:

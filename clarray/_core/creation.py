@@ -179,6 +179,11 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     -------
     DeviceArray
         C-contiguous or in the order asked for, with memory of its own.
+
+    Raises
+    ------
+    TypeError
+        The device has no such dtype.
     """
     return _make(a, None, order, None, True)
 
@@ -384,6 +389,13 @@ def empty_like(
     Returns
     -------
     DeviceArray
+
+    Raises
+    ------
+    TypeError
+        The device has no such dtype.
+    MemoryError
+        The device has no room; the message has the sizes.
     """
     if isinstance(prototype, DeviceArray):
         on = prototype.device if device is None else find_device(device)

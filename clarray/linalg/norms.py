@@ -93,6 +93,13 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     Returns
     -------
     DeviceArray
+
+    Raises
+    ------
+    ValueError
+        `ord` is a string.
+    numpy.exceptions.AxisError
+        There is no such axis.
     """
     array = _inexact(x)
     return _vector_norm(array, ord, normalize_axes(axis, array.ndim), keepdims)
@@ -111,6 +118,11 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Devic
     Returns
     -------
     DeviceArray
+
+    Raises
+    ------
+    ValueError
+        There is no such norm.
     """
     return norm(x, ord, (-2, -1), keepdims)
 

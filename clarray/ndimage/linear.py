@@ -247,6 +247,13 @@ def correlate(
     Returns
     -------
     DeviceArray
+
+    Raises
+    ------
+    RuntimeError
+        The weights have another number of axes, or there is no such mode.
+    ValueError
+        An origin lies outside the window, or there are no such axes.
     """
     return _weighted(input, weights, output, mode, cval, origin, False, axes)
 
@@ -298,6 +305,13 @@ def uniform_filter1d(
     -------
     DeviceArray
         Every mean is summed anew: time grows with `size`, and errors do not run along the axis.
+
+    Raises
+    ------
+    RuntimeError
+        `size` is less than 1, or there is no such mode.
+    ValueError
+        The origin lies outside the window.
     """
     x = as_array(input)
     axis = normalize_axis_index(axis, x.ndim)
@@ -322,6 +336,13 @@ def uniform_filter(
     Returns
     -------
     DeviceArray
+
+    Raises
+    ------
+    RuntimeError
+        There is no such mode, or a sequence has not an entry per axis.
+    ValueError
+        An origin lies outside the window, or there are no such axes.
     """
     x = as_array(input)
     complex_ = x.dtype.kind == "c"

@@ -115,6 +115,15 @@ def minimum_filter1d(
     -------
     DeviceArray
         NaN counts as greater than every number.
+
+    Raises
+    ------
+    TypeError
+        `input` is complex.
+    RuntimeError
+        `size` is less than 1, or there is no such mode.
+    ValueError
+        The origin lies outside the window.
     """
     return _extremum1d(input, size, axis, output, mode, cval, origin, LEAST)
 
@@ -198,6 +207,15 @@ def minimum_filter(
     -------
     DeviceArray
         NaN counts as greater than every number.
+
+    Raises
+    ------
+    TypeError
+        `input` is complex.
+    RuntimeError
+        There is no size and no footprint, one that does not fit the axes, or no such mode.
+    ValueError
+        An origin lies outside the window, the footprint is empty, or there are no such axes.
     """
     return _extremum(input, size, footprint, output, mode, cval, origin, axes, LEAST)
 
@@ -258,7 +276,7 @@ def rank_filter(
     Raises
     ------
     RuntimeError
-        The window has no such rank.
+        The window has no such rank; and as in `median_filter`.
     """
     number = operator.index(rank)
     return _rank(input, lambda count: number, size, footprint, output, mode, cval, origin, axes)
@@ -278,6 +296,15 @@ def median_filter(
     Returns
     -------
     DeviceArray
+
+    Raises
+    ------
+    TypeError
+        `input` is complex.
+    RuntimeError
+        There is no size and no footprint, one that does not fit the axes, or no such mode.
+    ValueError
+        An origin lies outside the window, or there are no such axes.
 
     Examples
     --------
@@ -309,7 +336,7 @@ def percentile_filter(
     Raises
     ------
     RuntimeError
-        The percentile is out of range.
+        The percentile is out of range; and as in `median_filter`.
     """
 
     def number(count: int) -> int:

@@ -143,6 +143,13 @@ class Multivariate(Source):
         -------
         DeviceArray
             The shares along its last axis.
+
+        Raises
+        ------
+        ValueError
+            `alpha` is one that NumPy refuses.
+        TypeError
+            The dtype is another one, or the device lacks it.
         """
         shapes = as_double(alpha)
         _numpy.dirichlet(shapes, size=0)

@@ -146,6 +146,11 @@ def linspace(
     -------
     DeviceArray, or (DeviceArray, step)
 
+    Raises
+    ------
+    ValueError
+        `num` is negative.
+
     Examples
     --------
     >>> import clarray
@@ -342,6 +347,13 @@ def eye(
     Returns
     -------
     DeviceArray
+
+    Raises
+    ------
+    ValueError
+        An extent is negative.
+    TypeError
+        The device has no such dtype.
     """
     on = device_for(device)
     rows = operator.index(N)

@@ -159,6 +159,11 @@ def tril(m: Any, k: int = 0) -> DeviceArray:
     -------
     DeviceArray
 
+    Raises
+    ------
+    TypeError
+        `m` has no axes.
+
     Examples
     --------
     >>> import clarray

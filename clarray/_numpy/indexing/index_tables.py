@@ -94,6 +94,11 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     DeviceArray, or tuple of DeviceArray
         All in one array, with an axis in front; one by one with ``sparse=True``.
 
+    Raises
+    ------
+    ValueError
+        An extent is negative.
+
     Examples
     --------
     >>> import clarray

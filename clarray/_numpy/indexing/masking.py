@@ -269,6 +269,13 @@ def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
         Of as many elements.
     values : array_like
         Repeated as needed.
+
+    Raises
+    ------
+    TypeError
+        `a` is no device array.
+    ValueError
+        `mask` has not as many elements.
     """
     array = _target(a, "putmask")
     found = _same_size(array, mask, "putmask")
@@ -296,6 +303,13 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> DeviceArray:
     -------
     DeviceArray
         A copy.
+
+    Raises
+    ------
+    IndexError
+        There is no such slice.
+    ValueError
+        A mask is not of the axis's length.
     """
     device = ufunc_calls.device_of_operands((arr, obj))
     array = as_array(arr, device)

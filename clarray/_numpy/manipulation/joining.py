@@ -235,6 +235,13 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
     -------
     DeviceArray
 
+    Raises
+    ------
+    ValueError
+        There are no arrays, or their shapes do not fit.
+    TypeError
+        `tup` is no sequence, or a conversion is not allowed.
+
     Examples
     --------
     >>> import clarray
@@ -257,6 +264,13 @@ def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
     Returns
     -------
     DeviceArray
+
+    Raises
+    ------
+    ValueError
+        There are no arrays, or their shapes do not fit.
+    TypeError
+        `tup` is no sequence, or a conversion is not allowed.
     """
     parts = _rows(atleast_1d(*_to_stack(tup)))
     axis = 0 if parts and parts[0].ndim == 1 else 1
@@ -287,6 +301,11 @@ def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     -------
     DeviceArray
         New.
+
+    Raises
+    ------
+    ValueError
+        The shapes do not fit.
     """
     parts = _on_one_device([arr, values])
     if axis is None:

@@ -122,6 +122,11 @@ def einsum_path(*operands: Any, optimize: Any = "greedy") -> tuple[list[Any], st
         What `einsum` takes as its `optimize`.
     text : str
         The path and its cost, to be printed.
+
+    Raises
+    ------
+    ValueError
+        There are no operands, or the subscripts are wrong.
     """
     text, given = _text(operands)
     shapes = [x.shape if isinstance(x, DeviceArray) else np.shape(x) for x in given]

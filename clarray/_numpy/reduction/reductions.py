@@ -58,9 +58,11 @@ def sum(
     dtype : dtype, optional
         Of the accumulation and the result; by default NumPy's: 64-bit for smaller integers.
     out : DeviceArray, optional
+        Where to put the result.
     keepdims : bool
         Keep reduced axes with one element.
     initial : scalar, optional
+        What the reduction begins with.
     where : array_like of bool, optional
         Elements to include.
 
@@ -68,6 +70,16 @@ def sum(
     -------
     DeviceArray
         Pending; 0-d for a full reduction.
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        There is no such axis.
+    ValueError
+        `out` has another shape; or of what has no neutral element, such as `max`, there are no elements, or `where`
+        is given, and there is no `initial`.
+    TypeError
+        The device has no such dtype.
 
     References
     ----------
@@ -134,6 +146,11 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Device
     Returns
     -------
     DeviceArray of int64
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        There is no such axis.
     """
     node = operand(a)
     flag = node if node.dtype == _BOOL else ufunc_calls.cast(node, _BOOL)
@@ -361,6 +378,13 @@ def var(
     DeviceArray
         Real, also of complex values.
 
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        There is no such axis.
+    ValueError
+        Both `ddof` and `correction` are given.
+
     References
     ----------
     T. Chan, G. Golub, R. LeVeque, "Updating formulae and a pairwise algorithm for computing sample
@@ -431,6 +455,15 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     -------
     DeviceArray of int64
         Position along `axis`, or in the flattened array.
+
+    Raises
+    ------
+    numpy.exceptions.AxisError
+        There is no such axis.
+    ValueError
+        There are no elements.
+    TypeError
+        `axis` is a tuple.
     """
     return _arg("argmax", a, axis, out, keepdims)
 

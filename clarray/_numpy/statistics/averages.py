@@ -219,13 +219,20 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 
     Parameters
     ----------
-    x, y, rowvar, dtype
-        As `m` and so on of `clarray.cov`.
+    x : array_like
+        As `m` of `clarray.cov`.
+    y, rowvar, dtype : optional
+        As those of `clarray.cov`.
 
     Returns
     -------
     DeviceArray
         A row and a column per variable; 0-d for one variable.
+
+    Raises
+    ------
+    ValueError
+        An array has more than two axes, or there are not as many observations in both.
     """
     found = cov(x, y, rowvar, dtype=dtype)
     if found.ndim == 0:

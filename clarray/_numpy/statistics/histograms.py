@@ -201,6 +201,13 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     -------
     DeviceArray
         One edge more than there are bins.
+
+    Raises
+    ------
+    ValueError
+        The range is not finite or not ascending, the edges are not ascending, the shapes differ.
+    TypeError
+        `bins` is of another type.
     """
     array, heavy = _checked(a, weights)
     edges = bin_edges(array, bins, range, heavy is not None, histogram).edges
