@@ -15,14 +15,7 @@
   const long words = n / 64 + (n % 64 != 0);
   const long first = words / groups * group + min(group, words % groups);
   const long last = first + words / groups + (group < words % groups);
-% for s in inputs.operands:
-% if s.access != 'index':
-  ${s.p} += ${s.start};
-% endif
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue(inputs.operands, inputs.prepare)}
 </%def>
 <%def name="load(j)">
 % for s in inputs.operands:

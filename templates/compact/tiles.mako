@@ -37,14 +37,7 @@ bits = 'uint' if L * V <= 32 else 'ulong'
 epoch_bits = 20
 %>
 <%def name="start()">
-% for s in inputs.operands:
-% if s.access != 'index':
-  ${s.p} += ${s.start};
-% endif
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue(inputs.operands, inputs.prepare)}
   const uint item = get_local_id(0);
 % if ptx:
   const uint lane = item & 31, warp = item >> 5;

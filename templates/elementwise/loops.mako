@@ -28,12 +28,7 @@ const ${out.type} y_${w} = ${value.call(w)};
 </%def>
 ATTR __kernel ${group_attribute}
 void elementwise(${', '.join(params)}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, inputs.prepare)}
 % if policy.chunked:
   const long group = get_group_id(0), groups = get_num_groups(0);
 % endif

@@ -16,12 +16,7 @@
 %>
 ATTR __kernel ${group_attribute}
 void elementwise(${', '.join(params)}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, inputs.prepare)}
 % for s in staged:
   __local ${s.type} ${s.name}t[${T}][${T + 1}];
 % endfor

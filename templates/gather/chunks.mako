@@ -66,14 +66,7 @@
 ${value.text}
 ATTR __kernel __attribute__((reqd_work_group_size(${work_group}, 1, 1)))
 void ${op}(${', '.join(params)}) {
-% for s in inputs.operands:
-% if s.access != 'index':
-  ${s.p} += ${s.start};
-% endif
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue(inputs.operands, inputs.prepare)}
 % if moves:
   zp += zo;
 % endif

@@ -213,12 +213,7 @@ vstore${V}(${weight.call(0, tag)}, 0, weights);
 </%def>
 ATTR __kernel __attribute__((reqd_work_group_size(${work_group}, 1, 1)))
 void histogram(${', '.join(params)}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue(inputs.operands, inputs.prepare)}
 % if rank > 1:
   const ${I} segments = (n_0 + ${segment - 1}) / ${segment};
 % endif

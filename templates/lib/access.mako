@@ -1,6 +1,6 @@
 ## Loads and stores by vector width: the only code that knows how elements lie in memory.
 ##
-## An operand `s` (Operand of _engine/codegen/expression.py) has a pointer `s.p` (already moved to its first element), a
+## An operand `s` (Operand of _engine/codegen/expression.py) has a pointer `s.p` (the prologue moves it to its first element), a
 ## compute type, and an access class along the innermost loop:
 ##
 ##   unit     elements j, j+1, j+2 ...          strided  elements j*stride
@@ -12,6 +12,29 @@
 ##
 ## `V` elements are taken at a time. In the explicit dialect they are one OpenCL vector, x0_0 (W == V, one
 ## part); in the scalar dialect they are V scalars x0_0, x0_1 ... (W == 1, V parts), `spread` elements apart.
+
+## How a kernel begins: the pointers of operands and of `more` (pointer, offset) are moved to their first elements,
+## and what was passed in parts becomes a variable.
+<%def name="prologue(operands, prepare, more=())">
+% for s in operands:
+% if s.access not in ('index', 'count'):
+  ${s.p} += ${s.start};
+% endif
+% endfor
+% for pointer, offset in more:
+  ${pointer} += ${offset};
+% endfor
+% for line in prepare:
+  ${line}
+% endfor
+</%def>
+
+## Where each operand's row begins, as far as it is known before its coordinates are.
+<%def name="bases(I, operands, qualifier='')">
+% for s in operands:
+    ${qualifier}${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
+% endfor
+</%def>
 
 <%def name="element(s, base, j)" filter="trim">
 % if s.access == 'index':

@@ -15,10 +15,7 @@ ${getattr(monoids, m.algebra)(m)}
 ${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void combine_parts(${', '.join(params)}) {
-  yp += yo;
-% for line in prepare:
-  ${line}
-% endfor
+  ${access.prologue((), prepare, [('yp', 'yo')])}
 % if lanes > 1:
   const int item = get_local_id(0), lane = item / ${side};
 % for n, dt in m.components:

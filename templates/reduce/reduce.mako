@@ -199,12 +199,7 @@ HELPER state_t take_lane(const acc_t a, const int l) {
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void reduce(${', '.join(params)}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for line in prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, prepare)}
 % if lanes > 1:
   const int item = get_local_id(0);
 % for n, dt in m.components:

@@ -26,11 +26,6 @@
       ${access.load_partial(s, s.base, j, m)}
 % endfor
 </%def>
-<%def name="bases()">
-% for s in everyone:
-    ${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
-% endfor
-</%def>
 ## The states of the parts before this one, of one line.
 <%def name="before(state, line)">
     for (${I} p = 0; p < part; ++p) {
@@ -49,12 +44,7 @@
 <%def name="head(name, more=())">
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void ${name}(${', '.join([*params, *more])}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, inputs.prepare)}
 </%def>
 ## From `first` to before `last` of a line, with the state c.
 <%def name="walk(c, first, last, store)">
@@ -105,7 +95,7 @@ ${head('scan_lookback', ['__global ulong *tile_state', 'const uint epoch', 'cons
     ${I} row = line;
     const ${I} first = tile * ${policy.tile}, last = min((${I})n, (${I})(first + ${policy.tile}));
     __global ulong *published = tile_state + 2 + line * region;
-${bases()}
+${access.bases(I, everyone)}
 ${lines.move(I, names, 'k', 'row', rank)}
     state_t whole = state_identity(), c = state_identity();
     {
@@ -132,7 +122,7 @@ ${head(name)}
     const ${I} line = u / parts, part = u - line * parts;
     ${I} row = line;
     const ${I} first = part * length, last = min((${I})n, (${I})(first + length));
-${bases()}
+${access.bases(I, everyone)}
 ${lines.move(I, names, 'k', 'row', rank)}
     state_t c = state_identity();
 % if store:
@@ -212,7 +202,7 @@ ${head(name)}
     const ${I} top = part * length, bottom = min((${I})n, (${I})(top + length));
     const ${I} width = min((${I})(k0 - first), (${I})${strip * V});
     const int whole = width / ${V}, rest = width - (${I})whole * ${V}, vectors = whole + (rest > 0);
-${bases()}
+${access.bases(I, everyone)}
 ${lines.move(I, names, 'k', 'row', rank, 1)}
 % for s in everyone:
     ${s.name}b += top * ${s.name}s + first * ${s.name}k0;

@@ -17,18 +17,11 @@
 <%def name="head(name, more=())">
 ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
 void ${name}(${', '.join([*params, *more])}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, inputs.prepare)}
   const int t = get_local_id(0);
 </%def>
 <%def name="bases(column, top)">
-% for s in everyone:
-    ${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
-% endfor
+    ${access.bases(I, everyone)}
 ${lines.move(I, names, 'k', 'row', rank, 1)}
 % for s in everyone:
     ${s.name}b += ${column} * ${s.name}k0 + ${top} * ${s.name}s;

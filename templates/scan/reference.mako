@@ -36,12 +36,7 @@ HELPER state_t signed_state(state_t r) {
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
 void scan(${', '.join(params)}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, inputs.prepare)}
   ${lines.units('u', 'units', policy)}
 % if segmented:
     const ${I} segment = u / blocks;
@@ -53,9 +48,7 @@ void scan(${', '.join(params)}) {
     ${I} row = u;
     const ${I} start = 0, stop = n;
 % endif
-% for s in everyone:
-    ${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
-% endfor
+    ${access.bases(I, everyone)}
 % if rank:
     const ${I} across = (k0 + ${block - 1}) / ${block};
     const ${I} first = (row % across) * ${block};

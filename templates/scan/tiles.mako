@@ -43,12 +43,7 @@ ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
 void ${name}(${', '.join([*params, *more])}) {
   __local state_t left_[${waves if wave > 1 else 2 * WG}];
   __local ulong2 room_[${-(-WG * max(apart * V * held, m.state_bytes) // 16)}];
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, inputs.prepare)}
   const int t = get_local_id(0);
 % if wave > 1:
   const uint lane = t & ${wave - 1}, w = t / ${wave};
@@ -65,9 +60,7 @@ void ${name}(${', '.join([*params, *more])}) {
 <%def name="place(k)" filter="trim">${f'w * {lanes * K * V} + ' if waves > 1 else ''}(${k * lanes} + lane) * ${V}</%def>
 <%def name="spot(k)" filter="trim">((${k * lanes} + lane) / ${K} * ${apart} + (${k * lanes} + lane) % ${K}) * ${V}</%def>
 <%def name="bases()">
-% for s in everyone:
-    ${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
-% endfor
+    ${access.bases(I, everyone)}
 ${lines.move(I, names, 'k', 'row', rank)}
 </%def>
 ## Values of the tile from j0 on into v, a run, of which those from `last` on are identities.

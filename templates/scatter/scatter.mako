@@ -8,12 +8,7 @@
 ${value.text}
 ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
 void update(${', '.join(params)}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
+  ${access.prologue([*inputs.operands, target], inputs.prepare)}
   ${lines.units('u', 'units', policy)}
     const long part = u / blocks, block = u - part * blocks;
     const long low = part * per_part, high = min(low + per_part, targets);
@@ -30,9 +25,7 @@ void update(${', '.join(params)}) {
         long yb = 0;
         ${lines.move('long', ['y'], 'e', 'target', chosen_rank)}
         const long y_start = yb;
-% for s in inputs.operands:
-        long ${s.name}b = ${s.start if s.access == 'index' else '0'};
-% endfor
+        ${access.bases('long', inputs.operands)}
         {
           long position = m;
           ${lines.move('long', sources, 'm', 'position', list_rank)}

@@ -23,17 +23,8 @@ HELPER int before(const ${lane} a, const ${lane} b) { return a < b; }
 ${value.text}
 ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
 void search(${', '.join(params)}) {
-% for s in inputs.operands:
-% if s.access != 'index':
-  ${s.p} += ${s.start};
-% endif
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
-% for s in inputs.operands:
-  const ${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
-% endfor
+  ${access.prologue(inputs.operands, inputs.prepare)}
+  ${access.bases(I, inputs.operands, 'const ')}
   yp += yo;
   const long units = (n + ${V - 1}) / ${V};
 % if policy.chunked:

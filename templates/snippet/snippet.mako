@@ -8,15 +8,7 @@
 <%namespace name="lines" file="/lib/lines.mako"/>
 ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
 void snippet(${', '.join(params)}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for name in whole:
-  ${name}p += ${name}o;
-% endfor
-% for line in prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, prepare, [(f'{name}p', f'{name}o') for name in whole])}
 % if policy.chunked:
   const ${I} segments = (k0 + ${segment - 1}) / ${segment};
   ${lines.units('u', 'rows * segments', policy)}
@@ -33,9 +25,7 @@ void snippet(${', '.join(params)}) {
     const ${I} row = 0, j = u;
 % endif
 % endif
-% for s in everyone:
-    ${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
-% endfor
+    ${access.bases(I, everyone)}
 ${lines.move(I, [s.name for s in everyone], 'k', 'row', rank, 1)}
 % if policy.chunked:
     for (${I} j = first; j < last; ++j) {

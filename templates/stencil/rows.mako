@@ -45,15 +45,7 @@ for (long at_ = ${low}; at_ < ${high}; ++at_) {
 ${forms.helpers()}
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void stencil(${', '.join(params)}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% if weighted:
-  w += wo;
-% endif
-% for line in prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, prepare, [('w', 'wo')] if weighted else ())}
   const ${t.lane} outside = ${forms.staged_value('cval', True)};
   const long group = get_group_id(0), groups = get_num_groups(0);
   __global ${t.lane} *tile = scratch + group * size;

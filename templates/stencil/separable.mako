@@ -40,12 +40,7 @@ HELPER ${t.lane} kept(const ${t.lane} a) {
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${G}, 1, 1)))
 void stencil(${', '.join(params)}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% for line in prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, prepare)}
   const ${t.lane} outside = cval;
   const int lid = get_local_id(0);
   ${I} rest = get_group_id(0);

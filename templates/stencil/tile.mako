@@ -16,15 +16,7 @@
 ${forms.helpers()}
 ATTR __kernel __attribute__((reqd_work_group_size(${G}, 1, 1)))
 void stencil(${', '.join(params)}) {
-% for s in pointers:
-  ${s.p} += ${s.start};
-% endfor
-% if weighted:
-  w += wo;
-% endif
-% for line in prepare:
-  ${line}
-% endfor
+  ${access.prologue(everyone, prepare, [('w', 'wo')] if weighted else ())}
   const ${t.lane} outside = ${forms.staged_value('cval', True)};
   const int lid = get_local_id(0);
   ${I} rest = get_group_id(0);

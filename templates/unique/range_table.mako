@@ -86,17 +86,8 @@ least <= most && (${unsigned})most - (${unsigned})least >= ${slots}u
 ${value.text}
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void distinct(${', '.join(params)}) {
-% for s in inputs.operands:
-% if s.access != 'index':
-  ${s.p} += ${s.start};
-% endif
-% endfor
-% for line in inputs.prepare:
-  ${line}
-% endfor
-% for s in inputs.operands:
-  const ${'long' if s.access == 'index' else I} ${s.name}b = ${s.start if s.access == 'index' else '0'};
-% endfor
+  ${access.prologue(inputs.operands, inputs.prepare)}
+  ${access.bases(I, inputs.operands, 'const ')}
   const long group = get_group_id(0), groups = get_num_groups(0);
 % if private:
   __global ${cell} *table = (__global ${cell}*)memory + group * ${cells};

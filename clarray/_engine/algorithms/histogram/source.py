@@ -180,7 +180,6 @@ def histogram_source(
         work_group=plan.work_group, segment=plan.policy.segment or plan.vector,
         summed=plan.summed, pair=plan.summed == "pair", sum_type=sum_type, lane_sum=lane_sum,
         weight=call, params=params, pairs=PAIRS in plan.accesses,
-        pointers=[o for o in inputs.operands if o.access != "index"],
     )  # fmt: skip
     return Source("histogram", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
 

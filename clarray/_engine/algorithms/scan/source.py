@@ -52,7 +52,7 @@ def scan_source(
         d=dialect, V=1, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,
         value=call, m=MonoidCode(monoid, dialect, entering.dtype, np.dtype(np.int64)),
         first=_first_state(monoid),
-        everyone=everyone, pointers=[o for o in everyone if o.access != "index"], params=params,
+        everyone=everyone, params=params,
         rank=plan.kept_rank, block=plan.block, segmented=plan.segmented,
     )  # fmt: skip
     text = source(body, dialect, capabilities.function_attribute)
@@ -244,7 +244,7 @@ def parallel_source(
         "scan/chunks" if chunked else "scan/columns" if columns else "scan/tiles",
         d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,
         value=call, m=code, first=_first_state(monoid), everyone=everyone,
-        pointers=[o for o in everyone if o.access != "index"], params=params, rank=plan.kept_rank,
+        params=params, rank=plan.kept_rank,
         form=plan.form, mode=plan.mode, stream=plan.stream, strip=plan.policy.strip, WG=plan.work_group,
         down=plan.down, block=plan.block, held=held_bytes(monoid), states=states, state_parts=code.state_parts,
     )  # fmt: skip

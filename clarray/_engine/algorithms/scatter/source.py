@@ -53,7 +53,6 @@ def scatter_source(
     body = render(
         "scatter/scatter",
         d=dialect, V=1, spread=1, policy=plan.policy, inputs=inputs, value=call, target=target,
-        pointers=[*(o for o in inputs.operands if o.access != "index"), target],
         list_rank=plan.list_rank, chosen_rank=plan.chosen_rank, rest_rank=plan.rest_rank,
         params=[
             *inputs.params, "__global const long *restrict numbers", *target_params,

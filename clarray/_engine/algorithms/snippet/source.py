@@ -88,7 +88,7 @@ def snippet_source(
     body = "".join(call.text for call in calls) + render(
         "snippet/snippet",
         d=dialect, V=1, spread=1, I=plan.index, policy=plan.policy, segment=plan.policy.segment or 1,
-        operands=operands, outs=outs, everyone=everyone, pointers=[o for o in everyone if o.access != "index"],
+        operands=operands, outs=outs, everyone=everyone,
         whole=whole, prepare=inputs.prepare, params=params, rank=plan.rank,
         call=_call(snippet, [c.call(0) for c in calls], whole, [o.name for o in outs]),
     )  # fmt: skip

@@ -69,7 +69,6 @@ def stencil_source(plan: StencilPlan, value: Node, nodes: Sequence[Node], capabi
         divides=plan.divides, rank=plan.rank, deep=plan.deep, direct=not plan.staged, width=plan.width or "width",
         lanes=plan.lanes, local_size=plan.local, network=plan.network, target=plan.target,
         taps_known=plan.taps, bools=plan.value == _BOOL, block=BLOCK, params=params, prepare=prepare,
-        pointers=[o for o in [*inputs.operands, out] if o.access != "index"],
         blocks=1 if plan.form == NETWORK else plan.policy.blocks if plan.policy.chunked else plan.policy.items,
         madd="" if ranks else multiply_add(plan.value, plan.exact, t, dialect),
         finish=finish_lines(plan.form, plan.value, plan.out, plan.divides, t, dialect),

@@ -39,7 +39,7 @@ def separable_source(plan: SeparablePlan, value: Node, nodes: Sequence[Node], ca
         "stencil/separable",
         d=dialect, V=1, spread=1, I=plan.index, plan=plan, policy=plan.policy, scalars=inputs, scalar=call, out=out,
         t=t, ranks=False, keyed=False, divides=False, exact=plan.exact, rank=plan.rank, params=params,
-        prepare=[*inputs.prepare, *lines], pointers=[o for o in [*inputs.operands, out] if o.access != "index"],
+        prepare=[*inputs.prepare, *lines],
         madd=multiply_add(plan.value, plan.exact, t, dialect),
         finish=finish_lines(LINE, plan.value, plan.out, False, t, dialect), kept=_kept(plan, dialect),
         everyone=[*inputs.operands, out],

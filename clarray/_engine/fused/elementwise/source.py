@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clarray._engine.codegen.expression import Call, Inputs, operand, parameters
 from clarray._engine.codegen.moving import moving
 from clarray._engine.codegen.render import Source, make_dialect, render, source
-from clarray._engine.expr.layout import COUNT, INDEX, STEPPED
+from clarray._engine.expr.layout import STEPPED
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.elementwise.plan import TILE, ElementwisePlan
 
@@ -53,7 +53,6 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
         value=value,
         out=out,
         params=params,
-        pointers=[o for o in everyone if o.access not in (COUNT, INDEX)],
         everyone=everyone,
         flat=not strided,
         rank=plan.rank,

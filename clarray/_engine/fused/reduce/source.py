@@ -276,7 +276,7 @@ def reduce_source(
         partial=plan.partial, last=plan.last, out=out,
         operands=operands, everyone=everyone, kept_rank=plan.kept_rank,
         reduced_rank=plan.reduced_rank, params=[*inputs.params, *params, *sizes, *strides],
-        pointers=[o for o in everyone if o.access != "index"], at_row=_at_row,
+        at_row=_at_row,
         prepare=inputs.prepare + (ends.prepare if ends is not None else []),
     )  # fmt: skip
     attribute = capabilities.function_attribute
