@@ -12,7 +12,7 @@ from clarray._core.device_array import DeviceArray, seen_as
 from clarray._core.host_data import device_dtype
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
-from clarray._engine.expr.view import Shape, View, as_shape, new_view
+from clarray._engine.expr.view import Shape, View, as_shape, contiguous
 
 
 def view(array: DeviceArray, dtype: Any = None, type: Any = None) -> DeviceArray:
@@ -74,7 +74,7 @@ def _of_dtype(array: DeviceArray, dtype: Any) -> DeviceArray:
 
 def _nothing(array: DeviceArray, shape: Shape, dtype: np.dtype) -> DeviceArray:
     """A view without elements: whatever its strides, none begins anywhere."""
-    return make_view(array, new_view(shape), dtype)
+    return make_view(array, View(shape, contiguous(shape), 0), dtype)
 
 
 def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:

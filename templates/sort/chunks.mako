@@ -20,7 +20,7 @@
 <%def name="load(ready, place)" filter="trim">
 ${f'x[{place}]' if ready else f'rank_of(key_of(x[{place}]))' if form != 'keys' else f'key_of(x[{place}])'}
 </%def>
-${radix.keys(kind, descending)}
+${radix.keys(kind)}
 ${radix.elements(kind, form)}
 % for ready in (False, True)[:1 + (form == 'keys')]:
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))

@@ -5,7 +5,7 @@
 <%namespace name="radix" file="/lib/radix.mako"/>
 <%namespace name="tiles" file="/lib/tiles.mako"/>
 <% size = 1 << p.digit_bits; tile = p.work_group * items %>
-${radix.keys(kind, descending)}
+${radix.keys(kind)}
 #define DIGIT(k) ((uint)((k) >> shift) & ${size - 1})
 #define ENTER(x) ${'rank_of(key_of(x))' if pairs else 'key_of(x)'}
 % if short:

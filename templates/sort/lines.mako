@@ -12,7 +12,7 @@
 ## or a ulong2 of both for keys of 64 bits.
 <%namespace name="radix" file="/lib/radix.mako"/>
 <% digits = -(-kind.bits // bits); size = 1 << bits %>
-${radix.keys(kind, descending)}
+${radix.keys(kind)}
 ${radix.elements(kind, form)}
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void radix_lines(__global const key_t *restrict xp, const long xo, const long lines, const long n, __global ${out} *restrict yp, __global elem_t *restrict scratch) {

@@ -6,15 +6,15 @@
 ##
 ## Bytes that are the same all along a line are passed over.
 <%namespace name="radix" file="/lib/radix.mako"/>
-${radix.keys(kind, descending)}
+${radix.keys(kind)}
 % if kind.kind == 'c':
 HELPER uint digit(__global const key_t *x, const int pass) {
   const key_t i = rank_of(key_of(x[1])), r = rank_of(key_of(x[0]));
-  const key_t nan = ${f'(key_t)~(key_t){kind.nan}' if descending else kind.nan};
+  const key_t nan = ${kind.nan};
   if (pass < ${words}) return (uint)(i >> (8 * pass)) & 255;
   if (pass < ${2 * words}) return (uint)(r >> (8 * (pass - ${words}))) & 255;
   const uint c = r == nan ? 2 : i == nan ? 1 : 0;
-  return ${'2 - c' if descending else 'c'};
+  return c;
 }
 % else:
 HELPER uint digit(__global const key_t *x, const int pass) { return (uint)(rank_of(key_of(*x)) >> (8 * pass)) & 255; }

@@ -17,7 +17,7 @@
 <%namespace name="radix" file="/lib/radix.mako"/>
 <%namespace name="tiles" file="/lib/tiles.mako"/>
 <% size = 1 << p.digit_bits; tile = p.work_group * items; flags = 62 if state == 'ulong' else 30 %>
-${radix.keys(kind, descending)}
+${radix.keys(kind)}
 ${tiles.lanes(p)}
 ${tiles.words(p, state)}
 #define DIGIT(k) ((uint)((k) >> shift) & ${size - 1})

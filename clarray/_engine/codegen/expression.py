@@ -125,7 +125,6 @@ class Function:
         self.dialect = dialect
         self.lines: list[str] = []
         self._slots = slots
-        self._dtypes = {n: d for n, d, _ in types}
         self._scalar = {n for n, _, s in types if s}
         self._names: dict[int, str] = {}
         self._equal: dict[tuple, str] = {}

@@ -63,11 +63,6 @@ def contiguous(shape: Shape) -> Shape:
     return tuple(reversed(strides))
 
 
-def new_view(shape: Shape) -> View:
-    """Give the view of a whole new C-contiguous array."""
-    return View(shape, contiguous(shape), 0)
-
-
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
     """Tell whether the strides are C-contiguous, strides of axes of one element not mattering."""
     step = 1

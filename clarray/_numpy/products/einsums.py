@@ -93,7 +93,7 @@ def einsum(
     if len(terms) == 1:
         made = _single(*terms[0], result, work)
     else:
-        made = _chain(terms, result, work, _path(text, arrays, optimize), extents, out)
+        made = _chain(terms, result, work, _path(text, arrays, optimize), out)
     if out is None or made is out:
         return made[()] if only_view and not made.ndim else made  # a value, for which NumPy gives a scalar
     if not np.can_cast(made.dtype, out.dtype, casting):
@@ -188,7 +188,7 @@ def _parse(text: str, ndims: list[int]) -> tuple[list[list[Any]], list[Any]]:
         return inputs, [*range(-dots, 0), *once]
     if "," in right:
         raise ValueError("invalid subscript ',' in einstein sum subscripts string, subscripts must be letters")
-    result = _labels(right, dots + len(right.replace("...", "")), result=True)
+    result = _labels(right, dots + len(right.replace("...", "")))
     if "..." not in right and dots:
         raise ValueError(
             "output has subscripts that do not include an ellipsis, which the operands broadcast: "
@@ -206,7 +206,7 @@ def _parse(text: str, ndims: list[int]) -> tuple[list[list[Any]], list[Any]]:
     return inputs, result
 
 
-def _labels(part: str, ndim: int, result: bool = False) -> list[Any]:
+def _labels(part: str, ndim: int) -> list[Any]:
     before, dots, after = part.partition("...")
     letters = before + after
     for letter in letters:
@@ -301,7 +301,7 @@ def _path(text: str, arrays: list[DeviceArray], optimize: Any) -> list[tuple[int
 
 def _chain(
     terms: list[tuple[DeviceArray, list[Any]]], result: list[Any], work: np.dtype,
-    path: list[tuple[int, ...]], extents: dict[Any, int], out: DeviceArray | None,
+    path: list[tuple[int, ...]], out: DeviceArray | None,
 ) -> DeviceArray:  # fmt: skip
     """Contract two terms after another; the last contraction gives the result."""
     steps = [[*step] for step in path]

@@ -52,7 +52,7 @@ def _check_binary(ufunc: np.ufunc, method: str) -> None:
         raise ValueError(f"{method} only supported for functions returning a single value")
 
 
-def _operand(ufunc: np.ufunc, method: str, array: Any, out: Any) -> Node:
+def _operand(method: str, array: Any, out: Any) -> Node:
     device = ufunc_calls.device_of_operands((array, out))
     node = as_array(array, device)._node
     if not node.shape:
@@ -130,7 +130,7 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, ou
     """
     _check_binary(ufunc, "accumulate")
     target = _target(out)
-    node = _operand(ufunc, "accumulate", array, target)
+    node = _operand("accumulate", array, target)
     axis = _axis(axis, len(node.shape), "accumulate")
     monoid = _monoid(ufunc, "accumulate", node, dtype, target)
     if target is not None and target.shape != node.shape:
@@ -178,7 +178,7 @@ def reduceat(
     """
     _check_binary(ufunc, "reduceat")
     target = _target(out)
-    node = _operand(ufunc, "reduceat", array, target)
+    node = _operand("reduceat", array, target)
     device = wrap(node).device
     positions = _positions(indices)
     axis = _axis(axis, len(node.shape), "reduceat")

@@ -79,7 +79,7 @@ def run_parallel(
     plan, way, kernels, monoid = cache.value_for(
         key, _prepare, cache, value, monoid, pattern, nodes, placed, kinds, lines, length, offsets, lookback
     )
-    _launch_all(cache, kernels, plan, way, lines, value, nodes, target, monoid, length)
+    _launch_all(cache, kernels, plan, way, lines, nodes, target, monoid, length)
 
 
 def _prepare(
@@ -108,7 +108,7 @@ def _prepare(
 
 def _launch_all(
     cache: KernelCache, kernels: dict[str, Kernel], plan: ParallelPlan, way: Partition, lines: Lines,
-    value: Node, nodes: list[Node], target: Node, monoid: Monoid, length: int,
+    nodes: list[Node], target: Node, monoid: Monoid, length: int,
 ) -> None:  # fmt: skip
     assert target.memory is not None
     place = shifted_arguments(nodes, lines.offsets[1:])

@@ -36,8 +36,6 @@ class ScanPolicy:
         Elements that a work-item of a CPU takes at a time in a single pass: they stay in its cache.
     min_part : int
         Elements that a part of a line has at least, where lines are cut.
-    short : int
-        Lines up to this length are taken by one work-item each where they are many (GPU).
     stream_bytes : int
         Outputs at least this large are written past the caches; 0: never.
     inline_bytes : int
@@ -67,7 +65,6 @@ class ScanPolicy:
     strip: int
     groups_per_unit: int
     min_part: int
-    short: int
     stream_bytes: int
     inline_bytes: int
     wave: int = 1
@@ -95,7 +92,6 @@ CPU = ScanPolicy(
     strip=128,  # 64 and 256: the same
     groups_per_unit=8,  # 2 and 4: the same
     min_part=1 << 14,
-    short=0,
     stream_bytes=1 << 24,
     inline_bytes=1 << 18,
     lookback="volatile",
@@ -114,7 +110,6 @@ GPU = ScanPolicy(
     strip=1,
     groups_per_unit=8,
     min_part=1 << 12,
-    short=32,
     stream_bytes=0,
     inline_bytes=0,
 )
@@ -148,7 +143,6 @@ TINY_CPU = ScanPolicy(
     strip=2,
     groups_per_unit=2,
     min_part=8,
-    short=0,
     stream_bytes=0,
     inline_bytes=0,
     widen=True,
@@ -163,7 +157,6 @@ TINY_GPU = ScanPolicy(
     strip=1,
     groups_per_unit=2,
     min_part=32,
-    short=3,
     stream_bytes=0,
     inline_bytes=0,
 )

@@ -24,7 +24,7 @@ _INT64 = np.dtype(np.int64)
 MOST_LINES = 16  # so many long lines are sorted one after the other
 
 
-def sort_rows(value: Node, axis: int, descending: bool = False) -> Node:
+def sort_rows(value: Node, axis: int) -> Node:
     """The elements sorted along an axis, NaN last, complex numbers in NumPy's order.
 
     Parameters
@@ -33,8 +33,6 @@ def sort_rows(value: Node, axis: int, descending: bool = False) -> Node:
         Of at least one axis.
     axis : int
         Not negative.
-    descending : bool
-        The reverse order, equal elements still in the order they have.
 
     Returns
     -------
@@ -49,13 +47,13 @@ def sort_rows(value: Node, axis: int, descending: bool = False) -> Node:
         strides = contiguous(value.shape)
         if value.memory is not None:
             strides = ordered_strides(value.shape, memory_order(view_of(value)))
-        found = _put_back(_sorted(cache, packed, descending), axis, strides)
+        found = _put_back(_sorted(cache, packed), axis, strides)
         if flags & EAGER:
             device.synchronize()
     return found
 
 
-def argsort_rows(value: Node, axis: int, descending: bool = False) -> Node:
+def argsort_rows(value: Node, axis: int) -> Node:
     """The positions along an axis in the order of its elements, equal ones in the order they have.
 
     Returns
@@ -67,7 +65,7 @@ def argsort_rows(value: Node, axis: int, descending: bool = False) -> Node:
     with device.lock:
         flags = value.flags
         packed = _packed(value, axis)
-        found = _put_back(_order(kernel_cache_of(device), packed, descending), axis, contiguous(value.shape))
+        found = _put_back(_order(kernel_cache_of(device), packed), axis, contiguous(value.shape))
         if flags & EAGER:
             device.synchronize()
     return found
@@ -91,7 +89,7 @@ def sort_pairs(value: Node, payload: Node) -> tuple[Node, Node]:
         flags = value.flags | payload.flags
         keys, carried = _packed(value, 0), _packed(payload, 0)
         cache = kernel_cache_of(device)
-        order = _order(cache, keys, False)
+        order = _order(cache, keys)
         found = pick(cache, keys, order), pick(cache, carried, order)
         if flags & EAGER:
             device.synchronize()
@@ -131,25 +129,25 @@ def _put_back(lines: Node, axis: int, strides: tuple[int, ...]) -> Node:
     return target
 
 
-def _sorted(cache: KernelCache, packed: Node, descending: bool) -> Node:
+def _sorted(cache: KernelCache, packed: Node) -> Node:
     """Sorted lines."""
     out = cache.device.allocate(packed.size * packed.dtype.itemsize)
-    if not packed.size or _run(cache, packed, out, False, descending):
+    if not packed.size or _run(cache, packed, out, False):
         return contiguous_leaf(out, packed.shape, packed.dtype)
-    return pick(cache, packed, _order(cache, packed, descending))
+    return pick(cache, packed, _order(cache, packed))
 
 
-def _order(cache: KernelCache, packed: Node, descending: bool) -> Node:
+def _order(cache: KernelCache, packed: Node) -> Node:
     """The positions that sort lines."""
     out = cache.device.allocate(packed.size * 8)
-    if not packed.size or _run(cache, packed, out, True, descending):
+    if not packed.size or _run(cache, packed, out, True):
         return contiguous_leaf(out, packed.shape, _INT64)
     if cache.policies.sort.chunked and packed.shape[-1] <= cache.policies.sort.line:
-        return sort_by_reference(cache, packed, descending)
-    return order_by_words(cache, packed, descending)
+        return sort_by_reference(cache, packed)
+    return order_by_words(cache, packed)
 
 
-def _run(cache: KernelCache, packed: Node, out: Memory, argsort: bool, descending: bool) -> bool:
+def _run(cache: KernelCache, packed: Node, out: Memory, argsort: bool) -> bool:
     """Sort real numbers, or their positions; False where that is not done line by line."""
     lines, n = lines_of(packed)
     kind = key_kind(packed.dtype)
@@ -160,10 +158,10 @@ def _run(cache: KernelCache, packed: Node, out: Memory, argsort: bool, descendin
     assert source is not None
     if policy.chunked:
         if n <= policy.line // 16 or (lines > 1 and n <= policy.line):
-            sort_short_rows(cache, kind, source, packed.offset, lines, n, out, argsort, descending)
+            sort_short_rows(cache, kind, source, packed.offset, lines, n, out, argsort)
             return True
     else:
-        plan = group_plan(kind, n, argsort, descending, policy)
+        plan = group_plan(kind, n, argsort, policy)
         if plan is not None:
             sort_by_groups(cache, plan, source, packed.offset, lines, n, out)
             return True
@@ -172,7 +170,7 @@ def _run(cache: KernelCache, packed: Node, out: Memory, argsort: bool, descendin
     itemsize = 8 if argsort else packed.dtype.itemsize
     for number in range(lines):
         target = out if lines == 1 else cache.device.allocate(n * itemsize)
-        sort_line(cache, kind, source, packed.offset + number * n, n, target, argsort, descending)
+        sort_line(cache, kind, source, packed.offset + number * n, n, target, argsort)
         if target is not out:
             _place(target, out, number, n, _INT64 if argsort else packed.dtype)
     return True

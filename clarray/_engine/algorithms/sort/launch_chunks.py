@@ -18,11 +18,11 @@ PROBE = 1024  # keys that tell what to expect
 
 def sort_short_rows(
     cache: KernelCache, kind: KeyKind, source: Memory, offset: int, lines: int, n: int, out: Memory,
-    argsort: bool, descending: bool,
+    argsort: bool,
 ) -> None:  # fmt: skip
     """Sort lines, one work-item a line, into `out`: the keys, or the positions as int64."""
     policy = cache.policies.sort
-    plan = row_plan(kind, n, argsort, descending, policy)
+    plan = row_plan(kind, n, argsort, policy)
     key = ("sort lines", plan)
     kernel = cache.kernel_for(key, rows_source, plan, cache.capabilities)
     itemsize = kind.bits // 8
@@ -45,13 +45,12 @@ class Line:
     """
 
     def __init__(
-        self, cache: KernelCache, kind: KeyKind, source: Memory, offset: int, n: int, descending: bool,
+        self, cache: KernelCache, kind: KeyKind, source: Memory, offset: int, n: int,
         ready: bool = False,
     ) -> None:  # fmt: skip
         self.cache = cache
         self.kind = kind
         self.n = n
-        self.descending = descending
         self.suffix = "_keys" if ready else ""
         self.policy = cache.policies.sort
         self.counter = "uint" if n < sort.WORD else "ulong"
@@ -63,7 +62,7 @@ class Line:
 
     def kernels(self, form: str) -> dict[str, Kernel]:
         """The kernels that move elements of a form."""
-        plan = SortPlan(self.kind, form, self.descending, self.counter, self.policy)
+        plan = SortPlan(self.kind, form, self.counter, self.policy)
         return self.cache.kernels_for(("sort chunks", plan), chunks_source, plan, self.cache.capabilities)
 
     def launch(self, kernel: Any, args: list[Any], groups: int = 0) -> None:
@@ -128,7 +127,7 @@ class Line:
         self.launch(kernels["radix_split" + self.suffix], args)
         heavy = spans[:, 1] > max(n // 4, policy.line) if n > 4 * policy.bucket else np.zeros(len(spans), bool)
         for start, length in spans[heavy].tolist():
-            part = Line(self.cache, self.kind, scratch, start, length, self.descending, ready=True)
+            part = Line(self.cache, self.kind, scratch, start, length, ready=True)
             part.sort(out, offset + start)
         spans = np.ascontiguousarray(spans[~heavy])
         if len(spans):

@@ -26,7 +26,7 @@ def sort_by_groups(
 
 def sort_by_tiles(
     cache: KernelCache, kind: KeyKind, source: Memory, offset: int, n: int, out: Memory, argsort: bool,
-    descending: bool, given: Memory | None = None, bits: int = 0,
+    given: Memory | None = None, bits: int = 0,
 ) -> None:  # fmt: skip
     """Sort one line into `out`: the keys, or the positions as int64.
 
@@ -37,7 +37,7 @@ def sort_by_tiles(
     bits : int
         Only the lowest `bits` bits of keys differ; 0: all may.
     """
-    plan = tile_plan(kind, n, bits or kind.bits, argsort, given is not None, descending, cache.policies.sort)
+    plan = tile_plan(kind, n, bits or kind.bits, argsort, given is not None, cache.policies.sort)
     key = ("sort tiles", plan)
     kernels = cache.kernels_for(key, tiles_source, plan, cache.capabilities)
     _Passes(cache, plan, kernels, n).run(source, offset, out, given)

@@ -25,20 +25,19 @@ def lines_of(packed: Node) -> tuple[int, int]:
 
 def sort_line(
     cache: KernelCache, kind: KeyKind, source: Memory, offset: int, n: int, out: Memory, argsort: bool,
-    descending: bool,
 ) -> None:  # fmt: skip
     """Sort one line of real numbers into `out`, or their positions."""
     if not cache.policies.sort.chunked:
-        sort_by_tiles(cache, kind, source, offset, n, out, argsort, descending)
+        sort_by_tiles(cache, kind, source, offset, n, out, argsort)
         return
-    line = Line(cache, kind, source, offset, n, descending)
+    line = Line(cache, kind, source, offset, n)
     if argsort:
         line.argsort(out)
     else:
         line.sort(out)
 
 
-def order_by_words(cache: KernelCache, packed: Node, descending: bool) -> Node:
+def order_by_words(cache: KernelCache, packed: Node) -> Node:
     """The positions that sort lines, all lines at once: by the words of a key, and then by lines."""
     lines, n = lines_of(packed)
     kind = key_kind(packed.dtype)
@@ -51,28 +50,28 @@ def order_by_words(cache: KernelCache, packed: Node, descending: bool) -> Node:
         for part in range(3):
             key = KeyKind("u", 8) if part == 2 else real
             word = _part(cache, kind, part, source, packed.offset, total, order)
-            order = _refine(cache, key, word, 0, total, descending, order)
+            order = _refine(cache, key, word, 0, total, order)
     else:
-        order = _refine(cache, kind, source, packed.offset, total, descending, None)
+        order = _refine(cache, kind, source, packed.offset, total, None)
     assert order is not None
     if lines > 1:
         numbers = _line_numbers(cache, "uint", order, total, n)
         bits = (lines - 1).bit_length()
-        order = _refine(cache, KeyKind("u", 32), numbers, 0, total, False, order, bits)
+        order = _refine(cache, KeyKind("u", 32), numbers, 0, total, order, bits)
         order = _line_numbers(cache, "long", order, total, n)
     return contiguous_leaf(order, packed.shape, _INT64)
 
 
 def _refine(
-    cache: KernelCache, kind: KeyKind, keys: Memory, offset: int, n: int, descending: bool,
+    cache: KernelCache, kind: KeyKind, keys: Memory, offset: int, n: int,
     order: Memory | None, bits: int = 0,
 ) -> Memory:  # fmt: skip
     """The order of keys which stand in `order` already, equal ones as they stand."""
     out = cache.device.allocate(n * 8)
     if not cache.policies.sort.chunked:
-        sort_by_tiles(cache, kind, keys, offset, n, out, True, descending, order, bits)
+        sort_by_tiles(cache, kind, keys, offset, n, out, True, order, bits)
         return out
-    Line(cache, kind, keys, offset, n, descending).argsort(out)
+    Line(cache, kind, keys, offset, n).argsort(out)
     if order is None:
         return out
     moved = pick(cache, contiguous_leaf(order, (n,), _INT64), contiguous_leaf(out, (n,), _INT64))
@@ -108,7 +107,7 @@ def _line_numbers(cache: KernelCache, out_type: str, order: Memory, total: int, 
     return out
 
 
-def sort_by_reference(cache: KernelCache, packed: Node, descending: bool) -> Node:
+def sort_by_reference(cache: KernelCache, packed: Node) -> Node:
     """The positions that sort lines, found line by line by one work-item each."""
     lines, n = lines_of(packed)
     device = cache.device
@@ -116,8 +115,8 @@ def sort_by_reference(cache: KernelCache, packed: Node, descending: bool) -> Nod
     if not packed.size:
         return out
     kind = key_kind(packed.dtype)
-    key = ("sort reference", kind, descending)
-    kernel = cache.kernel_for(key, reference_source, kind, descending, cache.capabilities)
+    key = ("sort reference", kind)
+    kernel = cache.kernel_for(key, reference_source, kind, cache.capabilities)
     scratch = device.allocate(packed.size * 8)
     assert packed.memory is not None
     assert out.memory is not None

@@ -122,7 +122,6 @@ class RowPlan:
     kind : KeyKind
     form : str
         What is moved: ``'keys'``; ``'packed'``: key and position in one ulong; ``'wide'``: in two.
-    descending : bool
     bits : int
         Bits of a digit.
     short : int
@@ -131,7 +130,6 @@ class RowPlan:
 
     kind: KeyKind
     form: str
-    descending: bool
     bits: int
     short: int
 
@@ -142,7 +140,7 @@ class SortPlan:
 
     Parameters
     ----------
-    kind, form, descending
+    kind, form
         As in `RowPlan`.
     counter : str
         C type that counts elements.
@@ -151,16 +149,15 @@ class SortPlan:
 
     kind: KeyKind
     form: str
-    descending: bool
     counter: str
     policy: SortPolicy
 
 
-def row_plan(kind: KeyKind, n: int, argsort: bool, descending: bool, policy: SortPolicy) -> RowPlan:
+def row_plan(kind: KeyKind, n: int, argsort: bool, policy: SortPolicy) -> RowPlan:
     """The plan of lines of `n` elements."""
     bits = min(kind.bits, 8 if n < 2048 or kind.bits < 32 else policy.digit_bits, policy.digit_bits)
     form = "keys" if not argsort else "packed" if kind.bits <= 32 else "wide"
-    return RowPlan(kind, form, descending, bits, policy.short)
+    return RowPlan(kind, form, bits, policy.short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +166,7 @@ class TilePlan:
 
     Parameters
     ----------
-    kind, descending
-        As in `RowPlan`.
+    kind : KeyKind
     passes : int
         Digits to sort by.
     position : str
@@ -187,7 +183,6 @@ class TilePlan:
     """
 
     kind: KeyKind
-    descending: bool
     passes: int
     position: str
     given: bool
@@ -214,16 +209,14 @@ def fits_apart(item_bytes: int, policy: SortPolicy) -> bool:
     return policy.apart and item_bytes * policy.work_group + counters <= LOCAL_BYTES
 
 
-def tile_plan(
-    kind: KeyKind, n: int, bits: int, argsort: bool, given: bool, descending: bool, policy: SortPolicy
-) -> TilePlan:
+def tile_plan(kind: KeyKind, n: int, bits: int, argsort: bool, given: bool, policy: SortPolicy) -> TilePlan:
     """The plan of a line of `n` keys whose lowest `bits` bits may differ."""
     position = ("uint" if n < WORD else "ulong") if argsort else ""
     widest = max(kind.bits // 8, 8 if position == "ulong" else 4 if position else 1)
     wanted = policy.small_items if n < policy.small else policy.pair_items if argsort else policy.items
     items = tile_items(widest, wanted, policy)
     return TilePlan(
-        kind, descending, max(1, -(-bits // policy.digit_bits)), position, given,
+        kind, max(1, -(-bits // policy.digit_bits)), position, given,
         "uint" if n < WORD // 4 else "ulong", items, fits_apart(widest * items, policy), policy,
     )  # fmt: skip
 
@@ -234,7 +227,7 @@ class GroupPlan:
 
     Parameters
     ----------
-    kind, descending, policy
+    kind, policy
         As in `RowPlan`.
     argsort : bool
     short : bool
@@ -246,7 +239,6 @@ class GroupPlan:
     """
 
     kind: KeyKind
-    descending: bool
     argsort: bool
     short: bool
     items: int
@@ -254,14 +246,14 @@ class GroupPlan:
     policy: SortPolicy
 
 
-def group_plan(kind: KeyKind, n: int, argsort: bool, descending: bool, policy: SortPolicy) -> GroupPlan | None:
+def group_plan(kind: KeyKind, n: int, argsort: bool, policy: SortPolicy) -> GroupPlan | None:
     """The plan of lines of `n` elements, or None if they do not fit a work-group."""
     if n <= min(policy.short, policy.work_group):
-        return GroupPlan(kind, descending, argsort, True, 1, False, policy)
+        return GroupPlan(kind, argsort, True, 1, False, policy)
     widest = max(kind.bits // 8, 2)
     most = tile_items(widest, policy.items, policy)
     needed = -(-n // policy.work_group)
     if needed > most or n > 2**16:
         return None
     items = min(most, 1 << (needed - 1).bit_length())
-    return GroupPlan(kind, descending, argsort, False, items, fits_apart(widest * items, policy), policy)
+    return GroupPlan(kind, argsort, False, items, fits_apart(widest * items, policy), policy)

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
 
 
-def reference_source(kind: KeyKind, descending: bool, capabilities: Capabilities) -> Source:
+def reference_source(kind: KeyKind, capabilities: Capabilities) -> Source:
     """Render the sequential reference: the positions that sort lines."""
     words = kind.bits // 8
     complex_ = kind.kind == "c"
     body = render(
         "sort/reference",
-        kind=kind, descending=descending, words=words, parts=2 if complex_ else 1,
+        kind=kind, words=words, parts=2 if complex_ else 1,
         passes=2 * words + 1 if complex_ else words,
     )  # fmt: skip
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
@@ -38,7 +38,7 @@ def rows_source(plan: RowPlan, capabilities: Capabilities) -> Source:
     kind = plan.kind
     body = render(
         "sort/lines",
-        kind=kind, form=plan.form, descending=plan.descending, bits=plan.bits, short=plan.short,
+        kind=kind, form=plan.form, bits=plan.bits, short=plan.short,
         out=kind.type if plan.form == "keys" else "long",
     )  # fmt: skip
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
@@ -50,7 +50,7 @@ def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict
     policy = plan.policy
     body = render(
         "sort/chunks",
-        kind=plan.kind, form=plan.form, descending=plan.descending, counter=plan.counter,
+        kind=plan.kind, form=plan.form, counter=plan.counter,
         short=policy.short, most_buckets=policy.most_buckets, size=1 << policy.digit_bits, few=FEW,
     )  # fmt: skip
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
@@ -79,7 +79,7 @@ def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[
     widest = max(plan.kind.bits // 8, 8 if plan.position == "ulong" else 4 if pairs else 1)
     body = render(
         "sort/tiles",
-        p=plan.policy, kind=plan.kind, descending=plan.descending, passes=plan.passes, pairs=pairs,
+        p=plan.policy, kind=plan.kind, passes=plan.passes, pairs=pairs,
         position=plan.position, given=plan.given, state=plan.state, items=plan.items, widest=widest, apart=plan.apart,
         variants=variants,
     )  # fmt: skip
@@ -103,7 +103,7 @@ def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
     kind = plan.kind
     body = render(
         "sort/groups",
-        p=plan.policy, kind=kind, descending=plan.descending, pairs=plan.argsort, short=plan.short,
+        p=plan.policy, kind=kind, pairs=plan.argsort, short=plan.short,
         items=plan.items, widest=max(kind.bits // 8, 2), apart=plan.apart,
         out="long" if plan.argsort else kind.type,
     )  # fmt: skip

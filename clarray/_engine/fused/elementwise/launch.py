@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from clarray._engine.codegen.expression import distinct
-from clarray._engine.expr.layout import COUNT, STEPPED, UNIT, ZERO, Space, access, aligned, collapse, reach
+from clarray._engine.expr.layout import COUNT, STEPPED, UNIT, ZERO, access, aligned, collapse, reach
 from clarray._engine.expr.node import CONST, INDEX, Node
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.elementwise.plan import (
@@ -216,7 +216,7 @@ def _prepare_strided(
         kernel,
         space.offsets[1:] if any(space.offsets) else (),
         space.offsets[0],
-        (rows, *reversed(shape), *_stride_arguments(space, strides, accesses, nodes, plan)),
+        (rows, *reversed(shape), *_stride_arguments(strides, accesses, plan)),
         _work(shape, rows, axis, segment, policy.work_group),
     )
 
@@ -243,10 +243,7 @@ def _tiles(
     return axis, tuple(n in turned[:STAGED_LIMIT] for n in nodes)
 
 
-def _stride_arguments(
-    space: Space, strides: list[tuple[int, ...]], accesses: tuple[str, ...], nodes: list[Node],
-    plan: ElementwisePlan,
-) -> list[int]:  # fmt: skip
+def _stride_arguments(strides: list[tuple[int, ...]], accesses: tuple[str, ...], plan: ElementwisePlan) -> list[int]:
     """Strides of the inputs and of the output, innermost first, as the source declares them."""
     kinds = [a for a in accesses if a != "const"]
     found: list[int] = []
