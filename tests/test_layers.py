@@ -43,6 +43,7 @@ DEVICE = {"_engine.runtime", "_engine.launch"}
 ONLY_IN_RUNTIME = {"pyopencl"}
 ENTRIES = 12  # of clarray/, beside __init__.py, __main__.py and py.typed
 LONGEST = 500
+MOST_BY_POSITION = 6  # fields of a value: more are given by name
 
 FILES = {
     ".".join(p.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__").replace("__init__", "clarray"): p
@@ -189,6 +190,28 @@ def test_no_module_has_the_name_of_a_function() -> None:
     """`clarray.array` is a function: a module of this name would be what type checkers see."""
     outside = [module for module in FILES if not module.startswith("_engine.")]
     assert [m for m in outside if callable(getattr(np, m.rpartition(".")[2], None))] == []
+
+
+def given_by_position(path: Path) -> list[str]:
+    """Give the dataclasses and named tuples that take many fields without their names."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        fields = [s for s in node.body if isinstance(s, ast.AnnAssign)]
+        decorators = " ".join(map(ast.unparse, node.decorator_list))
+        if "dataclass" in decorators:
+            many = len(fields) > MOST_BY_POSITION and "kw_only=True" not in decorators
+        else:
+            named = any("NamedTuple" in ast.unparse(base) for base in node.bases)
+            many = named and sum(s.value is None for s in fields) > MOST_BY_POSITION
+        if many:
+            found.append(node.name)
+    return found
+
+
+def test_values_of_many_fields_are_made_by_name() -> None:
+    assert {m: found for m, path in FILES.items() if (found := given_by_position(path))} == {}
 
 
 def test_no_file_is_long() -> None:

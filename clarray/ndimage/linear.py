@@ -82,7 +82,17 @@ def _line_pass(
     form = _symmetry(weights) if exact and divisor is None else LINE
     if divisor is not None and not exact:
         weights, divisor = weights / divisor, None
-    window = Window(form, spans, (), weights.astype(work), taps, axis, 0, divisor, exact)
+    window = Window(
+        form=form,
+        spans=spans,
+        shifts=(),
+        weights=weights.astype(work),
+        taps=taps,
+        axis=axis,
+        rank=0,
+        divisor=divisor,
+        exact=exact,
+    )
     return Pass(window, tuple(mode if a == axis else "nearest" for a in range(ndim)), cval, work)
 
 
@@ -222,7 +232,9 @@ def _table_pass(
     spans = tuple((int(s.min()), int(s.max())) if s.size else (0, 0) for s in shifts.T)
     taps = tuple(tuple(s) for s in shifts.tolist()) or ((0,) * w.ndim,)
     weights = w[tuple(used.T)] if len(used) else np.zeros(1)
-    window = Window(TABLE, spans, taps, weights.astype(work), len(taps), exact=work == _FLOAT64)
+    window = Window(
+        form=TABLE, spans=spans, shifts=taps, weights=weights.astype(work), taps=len(taps), exact=work == _FLOAT64
+    )
     return Pass(window, modes, cval, work)
 
 

@@ -71,7 +71,9 @@ def _window_pass(
     if form == SELECT and source.kind in "iub":  # SciPy makes it one of the dtype's values, or of int64 in a line
         cval = int(np.array(float(cval)).astype(np.int64).astype(np.int64 if ndim == 1 else source))
     work = _work(source, len(used), form, mode, cval, device)
-    window = Window(form, spans, tuple(tuple(s) for s in shifts.tolist()), None, len(used), rank=rank)
+    window = Window(
+        form=form, spans=spans, shifts=tuple(tuple(s) for s in shifts.tolist()), weights=None, taps=len(used), rank=rank
+    )
     return Pass(window, (mode,) * ndim, cval, work)
 
 

@@ -117,7 +117,9 @@ class Multivariate(Source):
             *((name, nodes.UINT32, False) for name in ("k0", "k1", "f0", "f1", "stream")),
             ("n", INT64, False), ("table", table.dtype, True),
         )  # fmt: skip
-        snippet = Snippet("random counts", text, inputs, (("counts", INT64, True),), (), "")
+        snippet = Snippet(
+            name="random counts", text=text, inputs=inputs, outputs=(("counts", INT64, True),), types=(), preamble=""
+        )
         target = creation.zeros((*shape, kinds), INT64)
         operands = [
             index(shape, contiguous(shape), INT64), scalar_node(kinds, INT64), *start.constants(),

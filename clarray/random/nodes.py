@@ -95,7 +95,11 @@ def _drawing(name: str, inputs: tuple[np.dtype, ...], out: np.dtype) -> Loop:
     block = "ca_joined_ulong(k0, k1), ca_joined_ulong(f0, f1), stream"
     text = f"y = ca_{name}_{compute_type(work)}((ulong)i, {', '.join([block, *given])});"
     parameters = tuple((n, d, False) for n, d in zip(names, inputs, strict=True))
-    return snippet_loop(Snippet(f"random {name}", text, parameters, (("y", out, False),), (), ""))
+    return snippet_loop(
+        Snippet(
+            name=f"random {name}", text=text, inputs=parameters, outputs=(("y", out, False),), types=(), preamble=""
+        )
+    )
 
 
 def drawn(name: str, take: Take, shape: Shape, parameters: Sequence[Node], out: np.dtype) -> Node:

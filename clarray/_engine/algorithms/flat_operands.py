@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import evaluate, materialize_shared, write
@@ -12,7 +12,8 @@ from clarray._engine.fused.elementwise.plan import ALIGNMENT
 from clarray._engine.launch.kernel_cache import device_of
 
 
-class FlatOperands(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlatOperands:
     """A value as one loop over its distinct inputs.
 
     Parameters
@@ -82,7 +83,16 @@ def _line(value: Node, ordered: bool) -> FlatOperands | None:
             step *= extent
         strides.insert(0, tuple(reversed(out)))
     if not strides:
-        return FlatOperands(value, pattern, nodes, ("const",) * len(nodes), (), (), True, value.size)
+        return FlatOperands(
+            value=value,
+            pattern=pattern,
+            nodes=nodes,
+            accesses=("const",) * len(nodes),
+            steps=(),
+            offsets=(),
+            whole=True,
+            furthest=value.size,
+        )
     space = collapse(value.shape, tuple(strides))
     if len(space.shape) > 1 or (ordered and space.offsets[0]):
         return None
@@ -91,13 +101,13 @@ def _line(value: Node, ordered: bool) -> FlatOperands | None:
     kinds = {id(n): "index" if n.op is INDEX else access(s) for n, s in zip(placed, steps, strict=True)}
     accesses = tuple("const" if n.op is CONST else kinds[id(n)] for n in nodes)
     return FlatOperands(
-        value, pattern, nodes, accesses,
-        tuple(s for n, s in zip(placed, steps, strict=True) if kinds[id(n)] in ("strided", "index")),
-        space.offsets[first:],
-        all(
+        value=value, pattern=pattern, nodes=nodes, accesses=accesses,
+        steps=tuple(s for n, s in zip(placed, steps, strict=True) if kinds[id(n)] in ("strided", "index")),
+        offsets=space.offsets[first:],
+        whole=all(
             (n.offset + o) * n.dtype.itemsize % ALIGNMENT == 0
             for n, o in zip(placed, space.offsets[first:], strict=True)
             if kinds[id(n)] == "unit"
         ),
-        max([value.size, *(abs(s) * value.size for s in steps)]),
+        furthest=max([value.size, *(abs(s) * value.size for s in steps)]),
     )  # fmt: skip

@@ -19,7 +19,7 @@ from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.ufuncs import emit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operand:
     """One array or index that a kernel reads or writes; the fields are C names and types."""
 

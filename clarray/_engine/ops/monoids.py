@@ -76,7 +76,7 @@ _IDENTITIES: dict[np.ufunc, Identity] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Monoid:
     """A reduction at given dtypes; interned, compared by identity.
 
@@ -192,7 +192,15 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
         components: tuple = (("s", acc), ("e", acc))
         return _intern(
             key,
-            lambda code: Monoid("add", "compensated", dtype, out, components, block=True, code=code),
+            lambda code: Monoid(
+                name="add",
+                algebra="compensated",
+                in_dtype=dtype,
+                out_dtype=out,
+                components=components,
+                block=True,
+                code=code,
+            ),
         )
     folded = acc if dtype == np.float16 and ufunc is np.multiply else dtype
     loop = find_loop(ufunc, (folded, folded), (folded,))
@@ -201,13 +209,28 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
         return _intern(
             key,
             lambda code: Monoid(
-                ufunc.__name__, "first", dtype, out, (("v", folded), ("has", _BOOL)), loop,
-                associative=ufunc in (np.lcm,), code=code,
+                name=ufunc.__name__,
+                algebra="first",
+                in_dtype=dtype,
+                out_dtype=out,
+                components=(("v", folded), ("has", _BOOL)),
+                loop=loop,
+                associative=ufunc in (np.lcm,),
+                code=code,
             ),
-        )  # fmt: skip
+        )
     return _intern(
         key,
-        lambda code: Monoid(ufunc.__name__, "fold", dtype, out, (("v", folded),), loop, identity(folded), code=code),
+        lambda code: Monoid(
+            name=ufunc.__name__,
+            algebra="fold",
+            in_dtype=dtype,
+            out_dtype=out,
+            components=(("v", folded),),
+            loop=loop,
+            identity=identity(folded),
+            code=code,
+        ),
     )
 
 
@@ -221,7 +244,14 @@ def widened_monoid(monoid: Monoid) -> Monoid:
     wide = np.dtype(monoid.components[0][1].char.translate({102: "d", 70: "D"}))
     return _intern(
         ("widened", monoid.code),
-        lambda code: Monoid(monoid.name, "widened", monoid.in_dtype, monoid.out_dtype, (("v", wide),), code=code),
+        lambda code: Monoid(
+            name=monoid.name,
+            algebra="widened",
+            in_dtype=monoid.in_dtype,
+            out_dtype=monoid.out_dtype,
+            components=(("v", wide),),
+            code=code,
+        ),
     )
 
 
@@ -240,10 +270,15 @@ def scan_monoid(monoid: Monoid) -> Monoid:
     return _intern(
         ("scan", monoid.code),
         lambda code: Monoid(
-            monoid.name, "first", monoid.in_dtype, monoid.out_dtype, (("v", folded), ("has", _BOOL)),
-            loop, code=code,
+            name=monoid.name,
+            algebra="first",
+            in_dtype=monoid.in_dtype,
+            out_dtype=monoid.out_dtype,
+            components=(("v", folded), ("has", _BOOL)),
+            loop=loop,
+            code=code,
         ),
-    )  # fmt: skip
+    )
 
 
 def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
@@ -264,15 +299,27 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
             components: tuple = (
                 ("n", real), ("mean", acc), ("low", acc), ("m2", real), ("e", real),
             )  # fmt: skip
-            return Monoid(name, name, dtype, real, components, block=True, code=code)
+            return Monoid(
+                name=name, algebra=name, in_dtype=dtype, out_dtype=real, components=components, block=True, code=code
+            )
         if name == "mean":
             components = (("s", acc), ("e", acc), ("n", _INT64))
-            return Monoid(name, "mean", dtype, acc, components, code=code)
+            return Monoid(name=name, algebra="mean", in_dtype=dtype, out_dtype=acc, components=components, code=code)
         better = np.less if name == "argmin" else np.greater
         loop = find_loop(better, (dtype, dtype), (_BOOL,))
         components = (("v", dtype), ("i", _INT64))
         worst = _IDENTITIES[np.minimum if name == "argmin" else np.maximum](dtype)
-        return Monoid(name, "extremum_index", dtype, _INT64, components, loop, worst, indexed=True, code=code)
+        return Monoid(
+            name=name,
+            algebra="extremum_index",
+            in_dtype=dtype,
+            out_dtype=_INT64,
+            components=components,
+            loop=loop,
+            identity=worst,
+            indexed=True,
+            code=code,
+        )
 
     if name not in ("argmin", "argmax", "mean", "moments", "variance"):
         raise ValueError(f"no reduction is called {name!r}")
@@ -298,7 +345,16 @@ def snippet_monoid(name: str, loop: Loop, identity: Any) -> Monoid:
     def make(code: int) -> Monoid:
         components: tuple = (("v", dtype),) if identity is not None else (("v", dtype), ("has", _BOOL))
         algebra = "fold" if identity is not None else "first"
-        return Monoid(name, algebra, dtype, dtype, components, loop, identity, code=code)
+        return Monoid(
+            name=name,
+            algebra=algebra,
+            in_dtype=dtype,
+            out_dtype=dtype,
+            components=components,
+            loop=loop,
+            identity=identity,
+            code=code,
+        )
 
     return _intern(("snippet", loop.code, type(identity), repr(identity)), make)
 

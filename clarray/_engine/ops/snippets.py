@@ -134,7 +134,7 @@ def visible_type(dtype: np.dtype) -> str:
     return "bool" if dtype.kind == "b" else str(compute_type(dtype))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
     """A snippet at given dtypes.
 

@@ -30,7 +30,7 @@ kernel void probe(global float *x, global float *y) {
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Capabilities:
     """What the layers above plan and generate code by.
 

@@ -12,7 +12,7 @@ from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.fused.compact.policy import CompactPolicy
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ElementwisePolicy:
     """Shape of an elementwise kernel.
 
@@ -53,7 +53,7 @@ class ElementwisePolicy:
     chunk_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReducePolicy:
     """Shape of a reduction.
 
@@ -96,7 +96,7 @@ class ReducePolicy:
     fence: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
     """All policies of one kind of device, with the measurements that justify them.
 

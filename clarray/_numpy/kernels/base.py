@@ -62,7 +62,15 @@ class Kernel:
         found: Snippet | None = self._sound.get(key)
         if found is None:
             name = f"{self.name} {part}".strip()
-            snippet = Snippet(name, text, inputs, outputs, types, self._preamble, result)
+            snippet = Snippet(
+                name=name,
+                text=text,
+                inputs=inputs,
+                outputs=outputs,
+                types=types,
+                preamble=self._preamble,
+                result=result,
+            )
             found = self._sound[key] = checked(call.device, snippet, self.name)
         return found
 
@@ -120,7 +128,15 @@ class Kernel:
             return ufunc_calls.full(scalar_node(identity, dtype), shape)
         known = tuple(sorted(types.items()))
         inputs = ((SIZE, _LONG, False),)  # an operation has an operand
-        snippet = Snippet(f"{self.name} identity", str(identity), inputs, (), known, self._preamble, dtype)
+        snippet = Snippet(
+            name=f"{self.name} identity",
+            text=str(identity),
+            inputs=inputs,
+            outputs=(),
+            types=known,
+            preamble=self._preamble,
+            result=dtype,
+        )
         return spread(build.nary(snippet_loop(snippet), (scalar_node(1, _LONG),)), shape)
 
     def _state(self, call: Call, given: str | None) -> np.dtype:

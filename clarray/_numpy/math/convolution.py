@@ -125,7 +125,7 @@ def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArra
     left, length = ((0, n - m + 1), (before, n), (m - 1, n + m - 1))[mode]
 
     def slid(taps: DeviceArray) -> DeviceArray:
-        window = Window(LINE, ((-left, m - 1 - left),), weights=_packed(taps, work), taps=m)
+        window = Window(form=LINE, spans=((-left, m - 1 - left),), weights=_packed(taps, work), taps=m)
         return wrap(stencil(a._node, window, ("constant",), 0, work, out_dtype, (length,)))
 
     found = slid(v)  # and only then the look at the weights: the device works while the host waits

@@ -59,7 +59,16 @@ def _operation(text: str, dtype: Any, identity: Any) -> Monoid:
     loop = Loop(Row("test", {}), np.add, Form(lambda loop, args, dialect: text.format(*args), "value"), next_code())
     loop.in_dtypes = (dtype, dtype)
     loop.out_dtype = dtype
-    return Monoid("test", "fold", dtype, dtype, (("v", dtype),), loop, identity, code=10**9 + hash(text) % 1000)
+    return Monoid(
+        name="test",
+        algebra="fold",
+        in_dtype=dtype,
+        out_dtype=dtype,
+        components=(("v", dtype),),
+        loop=loop,
+        identity=identity,
+        code=10**9 + hash(text) % 1000,
+    )
 
 
 # x -> a x + b one after the other, as the complex number a + b i: order matters, and every element.

@@ -186,7 +186,9 @@ def test_a_compiler_that_heeds_no_line_directive() -> None:
     from clarray._engine.algorithms.snippet.source import check_source
 
     inputs, outputs = (("x", F, False),), (("z", F, False),)
-    snippet = Snippet("bad", "z = x *\n  w + g(x)", inputs, outputs, (("T", F),), "")
+    snippet = Snippet(
+        name="bad", text="z = x *\n  w + g(x)", inputs=inputs, outputs=outputs, types=(("T", F),), preamble=""
+    )
     source = check_source(snippet, current_device().capabilities)
     number = next(k for k, line in enumerate(source.split("\n"), 1) if "w + g" in line)
     log = (

@@ -38,11 +38,29 @@ def test_small_dtypes_always_have_a_table() -> None:
 def test_groups_have_something_to_do(row: str) -> None:
     policy = ROWS[row].reduce
     for size in (1, 100, 10**6, 2**33):
-        plan = RangeTablePlan(("unit",), 4, False, "int", False, FEW_SLOTS, False, True, policy)
+        plan = RangeTablePlan(
+            accesses=("unit",),
+            vector=4,
+            explicit=False,
+            index="int",
+            aligned=False,
+            slots=FEW_SLOTS,
+            counted=False,
+            checked=True,
+            policy=policy,
+        )
         groups = plan_range_table.group_count(size, plan, 2)
         assert 1 <= groups <= 2 * policy.groups_per_unit
         other = plan_hash_table.HashTablePlan(
-            ("unit",), 4, False, "int", False, plan_hash_table.SLOTS, plan_hash_table.LIMIT, True, policy
+            accesses=("unit",),
+            vector=4,
+            explicit=False,
+            index="int",
+            aligned=False,
+            slots=plan_hash_table.SLOTS,
+            limit=plan_hash_table.LIMIT,
+            equal_nan=True,
+            policy=policy,
         )
         assert 1 <= plan_range_table.group_count(size, other, 2) <= 2 * policy.groups_per_unit
 

@@ -17,7 +17,15 @@ def snippet(text: str, dtype: str = "float32", preamble: str = "", expression: b
     found = np.dtype(dtype)
     inputs = (("x", found, False), ("y", found, False))
     outputs = () if expression else (("z", found, False),)
-    return Snippet("some", text, inputs, outputs, (("T", found),), preamble, found if expression else None)
+    return Snippet(
+        name="some",
+        text=text,
+        inputs=inputs,
+        outputs=outputs,
+        types=(("T", found),),
+        preamble=preamble,
+        result=found if expression else None,
+    )
 
 
 @pytest.mark.parametrize(

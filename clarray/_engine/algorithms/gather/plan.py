@@ -44,7 +44,7 @@ class GatherSpace(NamedTuple):
         return self.listed * prod(n for n, _ in (*self.before, *self.after))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GatherPlan:
     """What the source of a gather is specialised on.
 
@@ -163,10 +163,21 @@ def gather_plan(
         *(reach(extents, s) for s in _steps(space)),
     )  # fmt: skip
     return GatherPlan(
-        op, mode, accesses, itemsize, len(space.before), 0 if even else len(space.lists),
-        len(space.chosen), max(0, len(space.after) - 1) if rows else -1, vector,
-        rows and space.after[-1][1] == 1, single, space.listed > MOST, index_type(furthest, policy.chunked), policy,
-    )  # fmt: skip
+        op=op,
+        mode=mode,
+        accesses=accesses,
+        itemsize=itemsize,
+        before_rank=len(space.before),
+        list_rank=0 if even else len(space.lists),
+        chosen_rank=len(space.chosen),
+        after_rank=max(0, len(space.after) - 1) if rows else -1,
+        vector=vector,
+        close=rows and space.after[-1][1] == 1,
+        single=single,
+        wide=space.listed > MOST,
+        index=index_type(furthest, policy.chunked),
+        policy=policy,
+    )
 
 
 def _steps(space: GatherSpace) -> list[Shape]:

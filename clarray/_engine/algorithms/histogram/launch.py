@@ -7,6 +7,7 @@ then computed while they are read.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,7 +77,8 @@ class Axis(NamedTuple):
     steps: Steps | None = None
 
 
-class Job(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
     """A histogram that is being made: what every launch of it needs."""
 
     cache: KernelCache
@@ -156,9 +158,19 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         operands = tuple(aligned(n.shape, n.strides, len(shape)) for n in placed)
         space = collapse(shape, operands) if operands else Space((), (), ())
         job = Job(
-            cache, cache.policies.histogram, axes, weight, nodes, pattern, space, roots[0].size,
-            bins, summed, result, cache.zeros_for(_STATUS, 4) if axes[0].kind == DIRECT else None,
-        )  # fmt: skip
+            cache=cache,
+            policy=cache.policies.histogram,
+            axes=axes,
+            weight=weight,
+            nodes=nodes,
+            pattern=pattern,
+            space=space,
+            size=roots[0].size,
+            bins=bins,
+            summed=summed,
+            result=result,
+            status=cache.zeros_for(_STATUS, 4) if axes[0].kind == DIRECT else None,
+        )
         try:
             _run(job)
         except BaseException:
@@ -248,13 +260,24 @@ def _plan(job: Job, found: Tables) -> HistogramPlan:
     )
     furthest = max([2 * job.size, *(reach(shape, s) for s in strides)])
     return HistogramPlan(
-        tuple(a.kind for a in job.axes), tuple(a.dtype.name for a in job.axes),
-        tuple("const" if n.op is CONST else names[id(n)] for n in job.nodes), len(shape), vector,
-        policy.loads if counted else 1, explicit and vector > 1, index_type(furthest, policy.chunked),
-        whole, job.summed, found.space, found.table, found.copies, found.passes > 1,
-        job.result.dtype.name if _counted_last(job, found) else "",
-        policy.work_group if counted else policy.sum_group, policy,
-    )  # fmt: skip
+        kinds=tuple(a.kind for a in job.axes),
+        dtypes=tuple(a.dtype.name for a in job.axes),
+        accesses=tuple("const" if n.op is CONST else names[id(n)] for n in job.nodes),
+        rank=len(shape),
+        vector=vector,
+        loads=policy.loads if counted else 1,
+        explicit=explicit and vector > 1,
+        index=index_type(furthest, policy.chunked),
+        aligned=whole,
+        summed=job.summed,
+        space=found.space,
+        table=found.table,
+        copies=found.copies,
+        shifted=found.passes > 1,
+        last=job.result.dtype.name if _counted_last(job, found) else "",
+        work_group=policy.work_group if counted else policy.sum_group,
+        policy=policy,
+    )
 
 
 def _counted_last(job: Job, found: Tables) -> bool:

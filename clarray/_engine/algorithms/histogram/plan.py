@@ -35,7 +35,7 @@ MOST_BINS = 2**32 - 2  # bins are numbered in 32 bits; the last number says "non
 SMALLEST_TABLE = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramPlan:
     """What the source of a histogram is specialised on.
 

@@ -53,7 +53,7 @@ class Axis(NamedTuple):
     values: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IndexMapPlan:
     """What the source of a remap is specialised on.
 
@@ -137,6 +137,6 @@ def index_map_plan(
     vector = max(1, min(policy.max_width, policy.vector_bytes // itemsize)) if itemsize <= 8 else 1
     furthest = max(size, reach, *(abs(a.before) + 2 * a.source for a in axes))
     return IndexMapPlan(
-        tuple(a.map for a in reversed(axes)), itemsize, vector, copies > 1,
-        0 < policy.stream_bytes <= size * itemsize, index_type(furthest, policy.chunked), policy,
+        maps=tuple(a.map for a in reversed(axes)), itemsize=itemsize, vector=vector, copies=copies > 1,
+        stream=0 < policy.stream_bytes <= size * itemsize, index=index_type(furthest, policy.chunked), policy=policy,
     )  # fmt: skip

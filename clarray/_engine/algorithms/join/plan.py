@@ -13,7 +13,7 @@ SHORT_BYTES = 32  # parts of a row no longer than this share the sectors of memo
 SMALL_BYTES = 1 << 15  # parts no larger than this cost less than their launches
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JoinPlan:
     """What the source of a join is specialised on.
 
@@ -77,6 +77,12 @@ def join_plan(
     packed = rows == 1 or pitch == length
     whole = offset % vector == 0 and (packed or (length % vector == 0 and pitch % vector == 0))
     return JoinPlan(
-        len(ends), itemsize, vector, rows == 1, whole, 0 < policy.stream_bytes <= rows * length * itemsize,
-        index_type(reach, policy.chunked), policy,
-    )  # fmt: skip
+        count=len(ends),
+        itemsize=itemsize,
+        vector=vector,
+        single=rows == 1,
+        whole=whole,
+        stream=0 < policy.stream_bytes <= rows * length * itemsize,
+        index=index_type(reach, policy.chunked),
+        policy=policy,
+    )

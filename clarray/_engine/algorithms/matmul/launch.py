@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,9 +94,16 @@ def _tiled(
     )
     whole = out.dtype.itemsize == work.itemsize and out.dtype.kind != "b" and out.offset % lanes == 0
     plan = TiledPlan(
-        tile, work, _fitting(sides[0], tile.rows, tile), _fitting(sides[1], tile.columns, tile), out.dtype,
-        whole and problem.n % lanes == 0 and lanes > 1, lanes, len(problem.batch), policy,
-    )  # fmt: skip
+        tile=tile,
+        work=work,
+        a=_fitting(sides[0], tile.rows, tile),
+        b=_fitting(sides[1], tile.columns, tile),
+        out=out.dtype,
+        out_vectors=whole and problem.n % lanes == 0 and lanes > 1,
+        lanes=lanes,
+        rank=len(problem.batch),
+        policy=policy,
+    )
     kernel = _kernel(cache, plan, tiled_source)
     args: list[Any] = []
     for node in (a, b, out):
@@ -146,7 +153,8 @@ class Packing(NamedTuple):
     steps: list[int]  # how many matrices lie between two along each axis of the batch
 
 
-class Packed(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
     """The launches of a packed product."""
 
     kernel: Kernel
@@ -174,9 +182,9 @@ def _prepare_packed(cache: KernelCache, a: Node, b: Node, target: Node) -> Packe
     for axis in reversed(range(len(problem.batch))):
         numbers += [problem.batch[axis], one.steps[axis], two.steps[axis]]
     return Packed(
-        _kernel(cache, plan, packed_source), one, two, tuple(numbers),
-        blocks.down * blocks.across * blocks.parts * problem.matrices, blocks.parts, again,
-        problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work,
+        kernel=_kernel(cache, plan, packed_source), left=one, right=two, numbers=tuple(numbers),
+        groups=blocks.down * blocks.across * blocks.parts * problem.matrices, parts=blocks.parts, again=again,
+        inline=problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work,
     )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ class Side:
     lanes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TiledPlan:
     """What the source of a tiled product is specialised on."""
 
@@ -103,7 +103,7 @@ class PackPlan:
     rank: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PackedPlan:
     """What the source of a packed product is specialised on."""
 
@@ -205,7 +205,9 @@ def packed_plan(problem: Problem, work: np.dtype, out: np.dtype, policy: MatmulP
     complex_ = work.kind == "c"
     lanes = policy.vector_bytes // (work.itemsize // 2 if complex_ else work.itemsize)
     rows = max(1, panel_rows // 2) if complex_ else panel_rows
-    return PackedPlan(work, out, rows, vectors, min(16, lanes), len(problem.batch), policy)
+    return PackedPlan(
+        work=work, out=out, rows=rows, vectors=vectors, lanes=min(16, lanes), rank=len(problem.batch), policy=policy
+    )
 
 
 def pack_plan(matrix: Matrix, dtype: np.dtype, plan: PackedPlan, width: int) -> PackPlan:

@@ -33,7 +33,7 @@ class Tile:
         return (self.rows // self.item_rows) * (self.columns // self.item_columns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MatmulPolicy:
     """Shape of a matrix product.
 

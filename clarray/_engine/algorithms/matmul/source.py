@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _UNSIGNED = {4: "uint", 8: "ulong"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
     """An operand of a tiled kernel; the fields are C names, types and numbers."""
 
@@ -69,8 +69,16 @@ def _placed(name: str, extent: str, side: Side, outer: int, plan: TiledPlan) -> 
     row = dtype_row(side.dtype)
     loads = outer * plan.tile.depth // side.lanes // plan.tile.work_items
     return Placed(
-        name, row.storage, row.storage == "half", row.kind, outer, extent, side.along, side.lanes, loads
-    )  # fmt: skip
+        name=name,
+        type=row.storage,
+        half=row.storage == "half",
+        dtype_kind=row.kind,
+        side=outer,
+        extent=extent,
+        along=side.along,
+        lanes=side.lanes,
+        loads=loads,
+    )
 
 
 def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
@@ -79,7 +87,17 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
     a = _placed("a", "m", plan.a, tile.rows, plan)
     b = _placed("b", "n", plan.b, tile.columns, plan)
     row = dtype_row(plan.out)
-    c = Placed("c", row.storage, row.storage == "half", row.kind, 0, "", False, 1, 0)
+    c = Placed(
+        name="c",
+        type=row.storage,
+        half=row.storage == "half",
+        dtype_kind=row.kind,
+        side=0,
+        extent="",
+        along=False,
+        lanes=1,
+        loads=0,
+    )
     numbers = [
         "m", "n", "k", "as", "ak", "bs", "bk", "parts", "part_depth", "depth", "matrices",
         *(f"{name}{axis}" for axis in range(plan.rank) for name in ("batch", "ab", "bb")),

@@ -136,7 +136,7 @@ SPLIT = "split"  # the states of parts first
 LOOKBACK = "lookback"  # one launch, whose work-groups tell each other
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParallelPlan:
     """What the sources of a parallel scan are specialised on.
 
@@ -272,9 +272,19 @@ def parallel_plan(
         wanted = lines.kept[-1] if beside else -(-length // (policy.loads * vector))
         group = max(min(LEAST_GROUP, group), min(group, 1 << (wanted - 1).bit_length()))
     return ParallelPlan(
-        COLUMNS if beside else ROWS, WHOLE, accesses, out_access, len(lines.kept), vector, explicit,
-        index_type(furthest, policy.chunked), whole and not explicit, stream, group, policy,
-    )  # fmt: skip
+        form=COLUMNS if beside else ROWS,
+        mode=WHOLE,
+        accesses=accesses,
+        out_access=out_access,
+        kept_rank=len(lines.kept),
+        vector=vector,
+        explicit=explicit,
+        index=index_type(furthest, policy.chunked),
+        aligned=whole and not explicit,
+        stream=stream,
+        work_group=group,
+        policy=policy,
+    )
 
 
 def _fitted(policy: ScanPolicy, nbytes: int) -> ScanPolicy:

@@ -57,9 +57,16 @@ def search(
         policy = cache.policies.elementwise
         dtype = np.promote_types(line.dtype, value.dtype) if dtype is None else dtype
         plan = SearchPlan(
-            run.accesses, needles(policy), index_type(run.furthest, policy.chunked), line.dtype,
-            dtype, side, sorter is not None, found, policy,
-        )  # fmt: skip
+            accesses=run.accesses,
+            vector=needles(policy),
+            index=index_type(run.furthest, policy.chunked),
+            sorted_dtype=line.dtype,
+            dtype=dtype,
+            side=side,
+            sorter=sorter is not None,
+            found=found,
+            policy=policy,
+        )
         key = ("search", value.sig, run.pattern, plan)
         kernel = cache.kernel_for(key, search_source, plan, value, run.nodes, cache.capabilities)
         assert line.memory is not None

@@ -12,7 +12,7 @@ from clarray._engine.tuning.policy import ElementwisePolicy
 TOGETHER = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPlan:
     """What the source of a search is specialised on.
 

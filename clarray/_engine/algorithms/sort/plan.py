@@ -160,7 +160,7 @@ def row_plan(kind: KeyKind, n: int, argsort: bool, policy: SortPolicy) -> RowPla
     return RowPlan(kind, form, bits, policy.short)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TilePlan:
     """One line that work-groups sort, pass by pass.
 
@@ -216,9 +216,15 @@ def tile_plan(kind: KeyKind, n: int, bits: int, argsort: bool, given: bool, poli
     wanted = policy.small_items if n < policy.small else policy.pair_items if argsort else policy.items
     items = tile_items(widest, wanted, policy)
     return TilePlan(
-        kind, max(1, -(-bits // policy.digit_bits)), position, given,
-        "uint" if n < WORD // 4 else "ulong", items, fits_apart(widest * items, policy), policy,
-    )  # fmt: skip
+        kind=kind,
+        passes=max(1, -(-bits // policy.digit_bits)),
+        position=position,
+        given=given,
+        state="uint" if n < WORD // 4 else "ulong",
+        items=items,
+        apart=fits_apart(widest * items, policy),
+        policy=policy,
+    )
 
 
 @dataclass(frozen=True, slots=True)

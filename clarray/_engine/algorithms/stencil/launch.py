@@ -7,7 +7,7 @@ computed while it is read.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from clarray._engine.runtime import Kernel, Memory
 Spans = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Window:
     """What becomes of the values around a position; a launch is prepared once for each object.
 
@@ -132,7 +132,8 @@ def _kinds(nodes: list[Node], frame: Frame, chunked: bool, explicit: bool) -> tu
     return tuple(kinds)
 
 
-class Prepared(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
     """A kernel, and all its arguments but those that differ from call to call."""
 
     kernel: Kernel
@@ -227,11 +228,25 @@ def _plan(
         limit = min(policy.tile_bytes, cache.capabilities.local_bytes) // held.itemsize
         local = min(local, limit)
     return StencilPlan(
-        form, _kinds(nodes, frame, chunked, vector > 1), dtype, target.dtype, window.exact,
-        window.divisor is not None, len(frame.outer), len(found.planes) > 1 or any(map(any, found.planes)),
-        vector, index, staged, 0 if chunked else tiling.width, lanes, local,
-        window.taps if form == plans.NETWORK else 0, network, window.rank if form == plans.NETWORK else 0, policy,
-    )  # fmt: skip
+        form=form,
+        accesses=_kinds(nodes, frame, chunked, vector > 1),
+        value=dtype,
+        out=target.dtype,
+        exact=window.exact,
+        divides=window.divisor is not None,
+        rank=len(frame.outer),
+        deep=len(found.planes) > 1 or any(map(any, found.planes)),
+        vector=vector,
+        index=index,
+        staged=staged,
+        width=0 if chunked else tiling.width,
+        lanes=lanes,
+        local=local,
+        taps=window.taps if form == plans.NETWORK else 0,
+        network=network,
+        target=window.rank if form == plans.NETWORK else 0,
+        policy=policy,
+    )
 
 
 def furthest(frame: Frame) -> int:
@@ -269,7 +284,16 @@ def _arguments(
     numbers += [tiling.size, len(found.planes), window.taps, step, window.rank]
     numbers += [found.low_y, found.span_y, found.low_x, found.span_x, frame.inner]
     numbers += frame_arguments(frame, modes, plan.accesses, "unit" if policy.chunked else "strided")
-    return Prepared(kernel, groups, tuple(tables), scratch, tuple(numbers), inline, nbytes, keep)
+    return Prepared(
+        kernel=kernel,
+        groups=groups,
+        tables=tuple(tables),
+        scratch=scratch,
+        numbers=tuple(numbers),
+        inline=inline,
+        nbytes=nbytes,
+        keep=keep,
+    )
 
 
 def frame_arguments(frame: Frame, modes: tuple[str, ...], accesses: tuple[str, ...], out_access: str) -> list[int]:

@@ -166,7 +166,18 @@ def _plan(
     some = down or across
     assert some is not None
     return SeparablePlan(
-        kinds, dtype, out, some.exact, _line(down), _line(across), frame.inner, len(frame.outer), *tile,
-        index_type(reached, False), wide_load, aligned and out.kind in "iuf" and out != np.float16,
-        cache.policies.stencil,
-    )  # fmt: skip
+        accesses=kinds,
+        value=dtype,
+        out=out,
+        exact=some.exact,
+        down=_line(down),
+        across=_line(across),
+        inner=frame.inner,
+        rank=len(frame.outer),
+        height=tile[0],
+        width=tile[1],
+        index=index_type(reached, False),
+        wide_load=wide_load,
+        wide_store=aligned and out.kind in "iuf" and out != np.float16,
+        policy=cache.policies.stencil,
+    )

@@ -81,7 +81,7 @@ class Tiling(NamedTuple):
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StencilPlan:
     """What the source of a stencil is specialised on.
 

@@ -26,7 +26,7 @@ class Line(NamedTuple):
     after: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeparablePlan:
     """What the source of one or two lines of weights is specialised on.
 

@@ -25,7 +25,7 @@ _BYTE = np.dtype(np.uint8)
 _BOOL = np.dtype(bool)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TileType:
     """C types of what a tile holds (integers in the order of the values for order statistics), as text."""
 
@@ -84,14 +84,30 @@ def tile_types(form: str, dtype: np.dtype, dialect: Dialect) -> TileType:
     value = compute_type(dtype, dialect.width)
     if held.kind == "c":
         return TileType(
-            str(ctype), str(ctype), str(value), str(value), 0, "", "", "", "", ""
-        )  # fmt: skip
+            type=str(ctype),
+            lane=str(ctype),
+            value=str(value),
+            value_lane=str(value),
+            bits=0,
+            unsigned="",
+            unsigned_lane="",
+            signed="",
+            top="",
+            sign="",
+        )
     bits = ctype.bits
     return TileType(
-        str(ctype), str(ctype.lane), str(value), str(value.lane), bits, str(ctype.uint), str(ctype.uint.lane),
-        str(ctype.int_), hex(2 ** (bits - 1) - 1) + ("L" if bits == 64 else ""),
-        "0" if ctype.is_unsigned else hex(2 ** (bits - 1)) + ("UL" if bits == 64 else ""),
-    )  # fmt: skip
+        type=str(ctype),
+        lane=str(ctype.lane),
+        value=str(value),
+        value_lane=str(value.lane),
+        bits=bits,
+        unsigned=str(ctype.uint),
+        unsigned_lane=str(ctype.uint.lane),
+        signed=str(ctype.int_),
+        top=hex(2 ** (bits - 1) - 1) + ("L" if bits == 64 else ""),
+        sign="0" if ctype.is_unsigned else hex(2 ** (bits - 1)) + ("UL" if bits == 64 else ""),
+    )
 
 
 def _parameters(plan: StencilPlan, inputs: Inputs, out: Any, t: TileType) -> tuple[list[str], list[str], list[str]]:

@@ -47,8 +47,8 @@ def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray
     if not policy.explicit and "strided" in line.accesses:
         vector = 1
     plan = HashTablePlan(
-        line.accesses, vector, explicit, index_type(line.furthest, policy.chunked),
-        line.whole and not policy.chunked, SLOTS, LIMIT, equal_nan, policy,
+        accesses=line.accesses, vector=vector, explicit=explicit, index=index_type(line.furthest, policy.chunked),
+        aligned=line.whole and not policy.chunked, slots=SLOTS, limit=LIMIT, equal_nan=equal_nan, policy=policy,
     )  # fmt: skip
     key = ("few", value.sig, line.pattern, plan)
     kernel = cache.kernel_for(key, hash_table_source, plan, value, line.nodes, cache.capabilities)

@@ -87,9 +87,16 @@ def _plan(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> 
         vector = 1
     bits = 8 * line.value.dtype.itemsize
     return RangeTablePlan(
-        line.accesses, vector, explicit, index_type(line.furthest, policy.chunked),
-        line.whole and not policy.chunked, slots, counted, slots < 1 << bits, policy,
-    )  # fmt: skip
+        accesses=line.accesses,
+        vector=vector,
+        explicit=explicit,
+        index=index_type(line.furthest, policy.chunked),
+        aligned=line.whole and not policy.chunked,
+        slots=slots,
+        counted=counted,
+        checked=slots < 1 << bits,
+        policy=policy,
+    )
 
 
 def _table(plan: RangeTablePlan, dtype: np.dtype, tables: np.ndarray, ranges: np.ndarray) -> Table | None:

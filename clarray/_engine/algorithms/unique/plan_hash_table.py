@@ -27,7 +27,7 @@ WORTH_GPU = 1 << 22
 _MULTIPLIERS = {4: 0x9E3779B1, 8: 0x9E3779B97F4A7C15}  # odd, near 2^w / golden ratio: Fibonacci hashing
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HashTablePlan:
     """What the source of such a table is specialised on.
 

@@ -32,7 +32,7 @@ FEW = 1 << 17  # elements that are worth clearing and reading no more than FEW_S
 BLOCK = 4096  # elements that a CPU takes before it looks whether the range is too large already
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RangeTablePlan:
     """What the source of a table is specialised on.
 

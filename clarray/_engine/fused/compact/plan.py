@@ -24,7 +24,7 @@ ITEMS = 32  # elements of a tile per work-item, at most: as many flags as an int
 LANES = 8  # elements that a CPU keeps or drops at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompactPlan:
     """What the source of a compaction is specialised on.
 
@@ -99,7 +99,17 @@ def compact_plan(
     index = index_type(furthest, policy.chunked)
     if policy.chunked:
         complex_ = any(d.kind == "c" for d in (*loaded, *computed))
-        return CompactPlan(accesses, 1 if complex_ else LANES, not complex_, index, False, 1, False, False, policy)
+        return CompactPlan(
+            accesses=accesses,
+            vector=1 if complex_ else LANES,
+            explicit=not complex_,
+            index=index,
+            aligned=False,
+            loads=1,
+            once=False,
+            positional=False,
+            policy=policy,
+        )
     widest = max((d.itemsize for d in loaded), default=4)
     vector = max(1, min(16, policy.vector_bytes // widest))
     if STRIDED in accesses:
@@ -110,7 +120,17 @@ def compact_plan(
     while vector * loads > most and vector * loads > 1:
         vector, loads = (vector, loads // 2) if loads > 1 else (vector // 2, 1)
     loads = min(loads, 4 if vector * 32 > 255 else 8)
-    return CompactPlan(accesses, vector, False, index, aligned and vector > 1, loads, once, positional, policy)
+    return CompactPlan(
+        accesses=accesses,
+        vector=vector,
+        explicit=False,
+        index=index,
+        aligned=aligned and vector > 1,
+        loads=loads,
+        once=once,
+        positional=positional,
+        policy=policy,
+    )
 
 
 def parts(n: int, nbytes: int, units: int, plan: CompactPlan) -> int:

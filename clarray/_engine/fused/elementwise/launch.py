@@ -122,10 +122,16 @@ def _prepare_flat(cache: KernelCache, root: Node, distinct_nodes: Iterable[Node]
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
     plan = ElementwisePlan(
-        accesses, UNIT, 0, vector, explicit, index_type(root.size, policy.chunked),
-        whole and not explicit and not policy.explicit,
-        stream and explicit and vector * root.dtype.itemsize == 64, policy,
-    )  # fmt: skip
+        accesses=accesses,
+        out_access=UNIT,
+        rank=0,
+        vector=vector,
+        explicit=explicit,
+        index=index_type(root.size, policy.chunked),
+        aligned=whole and not explicit and not policy.explicit,
+        stream=stream and explicit and vector * root.dtype.itemsize == 64,
+        policy=policy,
+    )
     kernel = cache.kernel(elementwise_source(plan, root, nodes, cache.capabilities))
     moved = root.dtype.itemsize + sum(n.dtype.itemsize for n, a in zip(nodes, accesses, strict=True) if a == UNIT)
     return Flat(kernel, vector, moved)
@@ -206,8 +212,8 @@ def _prepare_strided(
         for step in steps[:-1]
     )
     plan = ElementwisePlan(
-        accesses, kinds[0], len(shape), vector, explicit, index,
-        whole and not policy.explicit, False, policy, axis, staged,
+        accesses=accesses, out_access=kinds[0], rank=len(shape), vector=vector, explicit=explicit, index=index,
+        aligned=whole and not policy.explicit, stream=False, policy=policy, tile_axis=axis, staged=staged,
     )  # fmt: skip
     kernel = cache.kernel(elementwise_source(plan, root, nodes, cache.capabilities))
     rows = root.size // shape[-1]

@@ -18,7 +18,7 @@ INT_LIMIT = 2**31 - 2**16  # 32-bit indices must not overflow within the last ve
 ALIGNMENT = 16  # bytes a GPU's widest load wants
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ElementwisePlan:
     """One elementwise kernel.
 

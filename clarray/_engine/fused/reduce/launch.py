@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,8 @@ _INT64 = np.dtype(np.int64)
 _NONE: tuple[int, ...] = ()
 
 
-class Prepared(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
     """The kernels of a reduction with every argument that follows from shapes and strides."""
 
     first: Kernel
@@ -210,11 +212,20 @@ def _prepare(cache: KernelCache, epilogue: Epilogue, nodes: list[Node], out: Nod
             cache, plan, monoid, position, epilogue, space, outputs, divided.parts
         )
     return Prepared(
-        first, second, position, space.offsets[1:] if any(space.offsets) else (),
-        _sizes(space, plan, divided, outputs), divided.groups, policy.work_group, outputs,
-        divided.parts, _state_dtypes(monoid, position), second_groups, second_sizes,
-        bytes_of(nodes) + out.size * out.dtype.itemsize,
-    )  # fmt: skip
+        first=first,
+        second=second,
+        position=position,
+        shifts=space.offsets[1:] if any(space.offsets) else (),
+        sizes=_sizes(space, plan, divided, outputs),
+        groups=divided.groups,
+        work_group=policy.work_group,
+        outputs=outputs,
+        parts=divided.parts,
+        states=_state_dtypes(monoid, position),
+        second_groups=second_groups,
+        second_sizes=second_sizes,
+        nbytes=bytes_of(nodes) + out.size * out.dtype.itemsize,
+    )
 
 
 def _tree_dtypes(reduced: Node, nodes: list[Node]) -> list[np.dtype]:
@@ -267,12 +278,25 @@ def _plan(
     )  # fmt: skip
     ordered = position is None or ascending(space.reduced, space.reduced_strides[-1])
     return ReducePlan(
-        space.form, tuple(accesses), "zero" if space.form != COLUMNS else access(inner[0]),
-        len(space.kept), len(space.reduced), vector, explicit, loads, lanes, strip,
-        index_type(furthest, policy.chunked), whole,
-        spread == 1 and bool(space.kept) and space.kept[-1] % ALIGNMENT == 0, spread,
-        divided.parts > 1, ordered, _counted(policy, space.form, explicit, divided), policy,
-    )  # fmt: skip
+        form=space.form,
+        accesses=tuple(accesses),
+        out_access="zero" if space.form != COLUMNS else access(inner[0]),
+        kept_rank=len(space.kept),
+        reduced_rank=len(space.reduced),
+        vector=vector,
+        explicit=explicit,
+        loads=loads,
+        lanes=lanes,
+        strip=strip,
+        index=index_type(furthest, policy.chunked),
+        aligned=whole,
+        out_aligned=spread == 1 and bool(space.kept) and space.kept[-1] % ALIGNMENT == 0,
+        spread=spread,
+        partial=divided.parts > 1,
+        ascending=ordered,
+        last=_counted(policy, space.form, explicit, divided),
+        policy=policy,
+    )
 
 
 def _aligned(node: Node, steps: tuple[int, ...], shift: int) -> bool:

@@ -39,7 +39,7 @@ class ReduceSpace(NamedTuple):
     form: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReducePlan:
     """What the source of a reduction is specialised on.
 
@@ -97,7 +97,8 @@ class ReducePlan:
     policy: ReducePolicy
 
 
-class Split(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
     """How the work of a launch is divided."""
 
     row_parts: int  # splits of the outer reduced axes (columns: of all of them)
@@ -244,4 +245,12 @@ def split(
         groups = max(1, min(target, tasks, useful))
     else:
         groups = min(tasks, 2**31 // policy.work_group - 1)
-    return Split(row_parts, rows_per_part, inner_parts, inner_per_part, tasks, groups, blocks)
+    return Split(
+        row_parts=row_parts,
+        rows_per_part=rows_per_part,
+        inner_parts=inner_parts,
+        inner_per_part=inner_per_part,
+        tasks=tasks,
+        groups=groups,
+        blocks=blocks,
+    )
