@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from itertools import product
 
 import numpy as np
 import pytest
