@@ -49,11 +49,11 @@ def shares_memory() -> bool:
 def plan_as(name: str) -> None:
     """Plan as a row of the table of policies says: kernels of every device's shape run on any device."""
     if name != "own":
-        from clarray._engine.evaluate import state_of
+        from clarray._engine.evaluate import kernel_cache_of
         from clarray._engine.runtime import current_device
         from clarray._engine.tuning.rows import ROWS
 
-        state_of(current_device()).policies = ROWS[name]
+        kernel_cache_of(current_device()).policies = ROWS[name]
 
 
 # One process ---------------------------------------------------------------------------------------------

@@ -17,8 +17,11 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
+from clarray._engine.tuning.rows import ROWS
 
+from ..device.conftest import policy_in_force
 from . import known
 from .compare import SPREADS, Difference, Undetermined, compare_hosts
 from .execute import Oracle, confirmed, well_defined
@@ -27,7 +30,7 @@ from .operations import GROUPS, NOT_CALLED, NOT_CALLED_METHODS, SUMMING
 from .printing import printed
 from .program import Datum, Program, Statement
 from .row import Operation
-from .run import ROOT, raising, run_one, write_finding
+from .run import ROOT, plan_as, raising, run_one, write_finding
 from .shrink import shrunk
 from .slots import NoFit, Scope
 
@@ -353,6 +356,12 @@ def test_the_command(tmp_path: Path) -> None:
     done = subprocess.run([*command, "--out", str(tmp_path)], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert "statements a second" in done.stdout, done.stderr
     assert done.returncode == bool(list(tmp_path.glob("*.py")))
+
+
+def test_a_policy_is_planned_as_it_is_named() -> None:
+    with policy_in_force("own"):
+        plan_as("tiny-gpu")
+        assert kernel_cache_of(current_device()).policies is ROWS["tiny-gpu"]
 
 
 @pytest.mark.parametrize("value", [[1.0, np.nan, -np.inf], [True, False], [3, -4]])
