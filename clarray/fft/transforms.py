@@ -72,8 +72,8 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     Examples
     --------
     >>> import clarray
-    >>> clarray.fft.rfft([1.0, 1.0, 1.0, 1.0]).real.tolist()
-    [4.0, 0.0, 0.0]
+    >>> clarray.fft.rfft([1.0, 0.0, 0.0, 0.0]).tolist()
+    [(1+0j), (1+0j), (1+0j)]
     """
     return _along("rfft", a, n, axis, norm, out)
 

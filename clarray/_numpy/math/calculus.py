@@ -49,7 +49,7 @@ def angle(z: Any, deg: bool = False) -> DeviceArray:
     Examples
     --------
     >>> import clarray
-    >>> clarray.angle([1j, -1j], deg=True).tolist()
+    >>> clarray.angle([1j, -1j], deg=True).round(6).tolist()
     [90.0, -90.0]
     """
     array = as_array(z)
