@@ -214,6 +214,36 @@ def test_parameters_are_documented(name: str) -> None:
     assert complaints(name, functions()[name]) == []
 
 
+HEAD = "Add.\n\nParameters\n----------\n"
+WHOLE = HEAD + "a : int\nb : int\n\nReturns\n-------\nint\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (None, ["no docstring"]),
+        ("Add.", ["Parameters are [], not ['a', 'b']", "no Returns", "no Raises"]),
+        (HEAD + "b, a : int", ["Parameters are ['b', 'a'], not ['a', 'b']", "no Returns", "no Raises"]),
+        (WHOLE, ["no Raises"]),
+        (WHOLE + "Raises\n------\nValueError", []),
+        ("Add; see `clarray.summ`.", ["`clarray.summ` is nothing"]),
+        ("Add; see `clarray.take`.", ["['b'] are described neither here nor there"]),
+        ("Add; see `clarray.array_equal`.\n\nParameters\n----------\na, b : int", ["no Returns", "no Raises"]),
+        ("Add; see `clarray.isclose`.", []),
+    ],
+)
+def test_what_a_docstring_lacks_is_found(text: str | None, wrong: list[str]) -> None:
+    def add(a: int, b: int) -> int:
+        return _refuse(a) + b
+
+    add.__doc__ = text
+    assert complaints("clarray.add", add) == wrong
+
+
+def _refuse(a: int) -> int:
+    raise ValueError(a)
+
+
 def chapters() -> Iterator[ModuleType]:
     """Every module of the package but those that are programs, or stand for another library."""
     yield clarray
