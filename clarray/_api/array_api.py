@@ -26,7 +26,6 @@ _KINDS = {
     "complex floating": "c",
     "numeric": "iufc",
 }
-_OUTSIDE = {np.dtype("float16")}  # clarray has it, the standard has not
 
 
 class ArrayNamespaceInfo:
@@ -80,7 +79,7 @@ class ArrayNamespaceInfo:
         return {
             dtype.name: dtype
             for dtype, row in DTYPES.items()
-            if row.kind in wanted and dtype not in _OUTSIDE and (fp64 or row.compute != "double")
+            if row.kind in wanted and not row.packed and (fp64 or row.compute != "double")
         }
 
     def __repr__(self) -> str:

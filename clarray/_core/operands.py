@@ -14,7 +14,8 @@ from clarray._engine.expr.node import Node, constant
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import Device
 
-_LARGE = 65504.0  # the largest float16: what is below is finite in every float dtype
+_LARGE = float(np.finfo(np.float32).max)  # what is below is finite in float32
+_WHOLE = 2 ** (1 + min(row.mantissa for row in DTYPES.values() if row.kind == "f"))  # exact in every float dtype
 
 _RANGES = {d: (np.iinfo(d).min, np.iinfo(d).max) for d in DTYPES if d.kind in "iu"}
 
@@ -37,7 +38,7 @@ def scalar_value(value: Any, dtype: np.dtype) -> Any:
         given = value.__class__
         if given is float and (size == 8 or (size == 4 and -_LARGE < value < _LARGE)):
             return value  # passing it to the kernel rounds it
-        if given is int and -2048 <= value <= 2048:  # exact in every float dtype
+        if given is int and -_WHOLE <= value <= _WHOLE:
             return float(value)
         with np.errstate(over="ignore"):
             return float(dtype.type(value))

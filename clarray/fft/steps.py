@@ -19,6 +19,7 @@ from clarray._core.ufunc_calls import cast
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import Node
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import conjugate
 from clarray.fft.plans import Key, find_plan
@@ -66,8 +67,8 @@ def one_axis(name: str, array: DeviceArray, n: int | None, axis: int, norm: Any)
         found = (_to_real if inverse else _from_real)(moved, n, work, divisor)
         if found is None:
             return None
-        half = inverse and array.dtype.char == "e"  # NumPy's dtype, though it computes in float32
-        return shapes.moveaxis(wrap(cast(found._node, array.dtype)) if half else found, -1, axis)
+        narrow = inverse and wide_dtype(array.dtype) != array.dtype  # NumPy's dtype, though it computes in a wider one
+        return shapes.moveaxis(wrap(cast(found._node, array.dtype)) if narrow else found, -1, axis)
     return _complex(array, n, axis, work, inverse, divisor)
 
 

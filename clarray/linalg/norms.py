@@ -13,6 +13,7 @@ from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import cast
 from clarray._engine.expr.axes import normalize_axes, normalize_axis
 from clarray._engine.expr.node import Node
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.reductions import squared_magnitude
@@ -188,7 +189,8 @@ def _sum(values: Node, axes: tuple[int, ...], keepdims: bool) -> DeviceArray:
 
 def _wide(node: Node) -> Node:
     """What is summed: of float16 the squares alone may be too large."""
-    return cast(node, np.dtype(np.float32)) if node.dtype == np.float16 else node
+    wide = wide_dtype(node.dtype)
+    return cast(node, wide) if node.dtype != wide else node
 
 
 def _as_real(found: DeviceArray, array: DeviceArray) -> DeviceArray:

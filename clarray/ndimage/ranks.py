@@ -16,6 +16,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._engine.algorithms.stencil.launch import Window
 from clarray._engine.algorithms.stencil.plan import GREATEST, LEAST, SELECT
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray.ndimage import arguments
 from clarray.ndimage.arguments import Pass, mode_of, sequence, target_of
 from clarray.ndimage.linear import expanded
@@ -32,10 +33,8 @@ def _real(input: Any) -> DeviceArray:
 
 def _work(dtype: np.dtype, taps: int, form: str, mode: str, cval: Any, device: Any) -> np.dtype:
     """What values are compared in: their own dtype, unless the constant beyond the ends is none of it."""
-    if dtype == np.float16:
-        return np.dtype(np.float32)
     if dtype.kind == "f":
-        return dtype
+        return wide_dtype(dtype)
     if dtype.kind == "b":
         dtype = np.dtype(np.uint8)
     if mode == "constant":

@@ -223,7 +223,7 @@ def _probabilities(p: Any, population: int) -> DeviceArray:
         raise ValueError("Probabilities contain NaN")
     if bool((chances < 0).any()):
         raise ValueError("Probabilities are not non-negative")
-    coarsest = known.dtype if known.dtype in (np.float16, np.float32) else FLOAT64
-    if abs(total - 1) > math.sqrt(np.finfo(coarsest).eps):
+    spacing = max(np.finfo(d).eps for d in (FLOAT64, known.dtype) if d.kind == "f")
+    if abs(total - 1) > math.sqrt(spacing):
         raise ValueError("Probabilities do not sum to 1. See Notes section of docstring for more information.")
     return creation.array(chances)

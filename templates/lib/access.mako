@@ -43,8 +43,8 @@
 ((${s.lane})(${j}))
 % elif s.kind == 'b':
 ((char)(-(${s.p}[${position(s, base, j)}] != 0)))
-% elif s.half:
-vload_half(${position(s, base, j)}, ${s.p})
+% elif s.packed:
+${s.packed.load.format(at=capture(position, s, base, j), p=s.p)}
 % else:
 ${s.p}[${position(s, base, j)}]
 % endif
@@ -70,10 +70,9 @@ ${load_scalars(s, base, j, tag)}
 const ${s.type} ${s.name}${tag}_0 = (${s.type})(${element(s, base, j)});
 % elif s.access == 'unit' and s.kind == 'b':
 const ${s.type} ${s.name}${tag}_0 = (vload${V}(0, ${s.p} + ${base} + (${j})) != (uchar${V})(0));
-% elif s.access == 'unit' and s.half:
-## PoCL takes the pointer of a vload_half for aligned: where the compiler does not convert as it loads, that would crash.
-const ushort${V} ${s.name}${tag}_h = vload${V}(0, (__global const ushort*)(${s.p} + ${base} + (${j})));
-const ${s.type} ${s.name}${tag}_0 = vload_half${V}(0, (const half*)&${s.name}${tag}_h);
+% elif s.access == 'unit' and s.packed:
+const ${s.packed.word}${V} ${s.name}${tag}_h = vload${V}(0, (__global const ${s.packed.word}*)(${s.p} + ${base} + (${j})));
+const ${s.type} ${s.name}${tag}_0 = ${s.packed.unpack.format(n=V, x=f'{s.name}{tag}_h')};
 % elif s.access == 'unit':
 const ${s.type} ${s.name}${tag}_0 = vload${V}(0, ${s.p} + ${base} + (${j}));
 % elif s.access == 'pairs':
@@ -82,7 +81,7 @@ const ${s.type} ${s.name}${tag}_0 = (${s.type})(vload${V}(0, ${s.p} + ${base} + 
 const ${s.type} ${s.name}${tag}_0 = (${s.type})(${base} + (${j}) * ${s.step}) + (${s.type})(${s.step}) * (${s.type})(${', '.join(map(str, range(V)))});
 % elif s.access == 'count':
 const ${s.type} ${s.name}${tag}_0 = (${s.type})(${element(s, base, j)}) + (${s.type})(${', '.join(map(str, range(V)))});
-% elif s.access == 'strided' and not s.half:
+% elif s.access == 'strided' and not s.packed:
 const ${s.type} ${s.name}${tag}_0 = (${s.type})(${', '.join(capture(element, s, base, f'{j} + {l}') for l in range(V))});
 % else:
 ${gather(s, base, j, V, tag)}
@@ -126,8 +125,8 @@ const ${s.type} ${s.name}${tag}_0 = vload${V}(0, ${s.name}${tag}_a);
 
 <%def name="load_scalars(s, base, j, tag)">
 % if s.aligned and V > 1 and s.access == 'unit':
-% if s.half:
-const float${V} ${s.name}${tag}_v = vloada_half${V}(0, ${s.p} + ${base} + (${j}));
+% if s.packed:
+const ${s.lane}${V} ${s.name}${tag}_v = ${s.packed.load_aligned.format(n=V, p=f'{s.p} + {base} + ({j})')};
 % else:
 const ${s.storage}${V} ${s.name}${tag}_v = *(__global const ${s.storage}${V}*)(${s.p} + ${base} + (${j}));
 % endif
@@ -144,8 +143,8 @@ const ${s.type} ${s.name}${tag}_${w} = ${element(s, base, f'{j} + {w * spread}')
 <%def name="store_element(o, base, j, value)" filter="trim">
 % if o.kind == 'b':
 ${o.p}[${position(o, base, j)}] = (uchar)(${value} & 1);
-% elif o.half:
-vstore_half_rte(${value}, ${position(o, base, j)}, ${o.p});
+% elif o.packed:
+${o.packed.store.format(v=value, at=capture(position, o, base, j), p=o.p)}
 % else:
 ${o.p}[${position(o, base, j)}] = ${value};
 % endif
@@ -153,18 +152,18 @@ ${o.p}[${position(o, base, j)}] = ${value};
 
 ## Store the parts named `value_0`, `value_1` ... at elements j .. j+V-1.
 <%def name="store(o, base, j, value, stream=False)">
-% if d.width == 1 and o.aligned and V > 1 and o.access == 'unit' and not o.half:
+% if d.width == 1 and o.aligned and V > 1 and o.access == 'unit' and not o.packed:
 *(__global ${o.storage}${V}*)(${o.p} + ${base} + (${j})) = (${o.storage}${V})(${', '.join(f'{value}_{w} & 1' if o.kind == 'b' else f'{value}_{w}' for w in range(V))});
 % elif d.width == 1:
 % for w in range(V):
 ${store_element(o, base, f'{j} + {w * spread}', f'{value}_{w}')}
 % endfor
-% elif o.access == 'unit' and o.half:
+% elif o.access == 'unit' and o.packed:
 {
   ## as it is loaded: by way of an aligned variable
-  ushort${V} ${o.name}_h;
-  vstore_half${V}_rte(${value}_0, 0, (half*)&${o.name}_h);
-  vstore${V}(${o.name}_h, 0, (__global ushort*)(${o.p} + ${base} + (${j})));
+  ${o.packed.word}${V} ${o.name}_h;
+  ${o.packed.pack.format(n=V, v=f'{value}_0', x=f'{o.name}_h')}
+  vstore${V}(${o.name}_h, 0, (__global ${o.packed.word}*)(${o.p} + ${base} + (${j})));
 }
 % elif o.access == 'unit' and stream and o.kind != 'b':
 __builtin_nontemporal_store(${value}_0, (__global ${o.type}*)(${o.p} + ${base} + (${j})));

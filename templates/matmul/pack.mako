@@ -11,8 +11,8 @@
 ## Complex values are packed as R real parts and then R imaginary ones.
 <%namespace name="lines" file="/lib/lines.mako"/>
 <%def name="value(at)" filter="trim">
-% if half:
-vload_half(${at}, xp)
+% if packed:
+${packed.load.format(at=at, p='xp')}
 % elif kind == 'b':
 (${S})(xp[${at}] != 0)
 % else:

@@ -17,8 +17,8 @@
       return f's{part}{i}_{j}'
 %>
 <%def name="stored(lane, at)" filter="trim">
-% if half:
-vstore_half_rte(${lane}, ${at}, cp);
+% if packed:
+${packed.store.format(v=lane, at=at, p='cp')}
 % elif kind == 'b':
 cp[${at}] = (uchar)((k0 > from && cp[${at}] != 0) || ${lane} != 0);
 % else:

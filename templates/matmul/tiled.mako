@@ -33,8 +33,8 @@ ${real(o, at)}
 % endif
 </%def>
 <%def name="real(o, at)" filter="trim">
-% if o.half:
-vload_half(${at}, ${o.name}p)
+% if o.packed:
+${o.packed.load.format(at=at, p=f'{o.name}p')}
 % elif o.dtype_kind == 'b':
 (${o.name}p[${at}] != 0)
 % elif complex_:
@@ -235,8 +235,8 @@ ${each(f'{what}[i][j] = ({wv})(0);')}
     }
 </%def>
 <%def name="store(o, at, v)" filter="trim">
-% if o.half:
-vstore_half_rte(${v}, ${at}, cp);
+% if o.packed:
+${o.packed.store.format(v=v, at=at, p='cp')}
 % elif o.dtype_kind == 'b':
 cp[${at}] = (uchar)((!first && cp[${at}] != 0) || ${v} != 0);
 % elif complex_:

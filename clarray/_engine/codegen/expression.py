@@ -14,7 +14,7 @@ import numpy as np
 from clarray._engine.expr.layout import COUNT
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.ctype import Dialect, cast, compute_type
-from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.dtypes import Packed, dtype_row
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.ufuncs import emit
 
@@ -30,7 +30,7 @@ class Operand:
     lane: str
     storage: str
     kind: str
-    half: bool
+    packed: Packed | None
     aligned: bool
     base: str
     step: str
@@ -63,7 +63,7 @@ def operand(
         lane=str(ctype if complex_ else ctype.lane),
         storage=row.storage,
         kind=row.kind,
-        half=row.storage == "half",
+        packed=row.packed,
         aligned=aligned and not complex_,
         base=base,
         step="1" if access == "unit" else f"{name}s0",
@@ -97,9 +97,7 @@ def scalar_parameters(name: str, dtype: np.dtype) -> tuple[list[str], list[str],
         )
     if row.kind == "b":
         return [f"const uchar {name}b"], ["uint8"], [f"const char {name} = (char)(-({name}b != 0));"]
-    if row.storage == "half":
-        return [f"const float {name}"], ["float32"], []
-    return [f"const {row.storage} {name}"], [dtype.name], []
+    return [f"const {row.compute} {name}"], [row.wide.name], []
 
 
 class Function:

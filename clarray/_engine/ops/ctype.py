@@ -172,12 +172,12 @@ def _real_cast(expr: str, src: np.dtype, dst: np.dtype, dialect: Dialect) -> str
         return _to_bool(expr, src, dialect)
     if source.kind == "b":
         return convert(f"(-{expr})", CType("int") if a.width == 1 else a, b, dialect)
-    if dst == np.float16:
-        if src == np.float64:
-            return convert(f"ca_round_half_{a}({expr})", a, b, dialect)
+    if target.packed:
+        if source.compute == "double":
+            return convert(target.rounded(expr, a), a, b, dialect)
         if src.itemsize == 1:
             return convert(expr, a, b, dialect)
-        return f"ca_round_half_{b}({convert(expr, a, b, dialect)})"
+        return target.rounded(convert(expr, a, b, dialect), b)
     if a.is_float and not b.is_float:
         return _float_to_int(expr, a, b, dialect)
     return convert(expr, a, b, dialect)

@@ -1,4 +1,4 @@
-"""The element types: one row per dtype.
+"""The element types: one row per dtype, and all that the rest asks about it.
 
 Memory and kernels hold a value differently, so each row names both sides:
 
@@ -16,24 +16,97 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["DTYPES", "DTypeRow", "Kind", "dtype_row"]
+__all__ = ["DTYPES", "DTypeRow", "Kind", "Packed", "dtype_row", "wide_dtype"]
 
 Kind = Literal["b", "i", "u", "f", "c"]
 
+_FLOAT32 = np.dtype(np.float32)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """A floating-point format for memory alone, as C texts between it and the values that kernels compute with.
+
+    Parameters
+    ----------
+    name : str
+        Names the helpers ``round_NAME``, ``nextafter_NAME`` and ``spacing_NAME`` of ``templates/lib``.
+    word : str
+        C type of the bits.
+    load, store : str
+        One element; the fields are ``{p}``, ``{at}`` and, of a store, ``{v}``.
+    load_aligned : str
+        ``{n}`` elements from the aligned global address ``{p}``.
+    unpack, pack : str
+        ``{n}`` elements from or to the private variable ``{x}`` of words; of `pack`, the values are ``{v}``.
+    """
+
+    name: str
+    word: str
+    load: str
+    store: str
+    load_aligned: str
+    unpack: str
+    pack: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DTypeRow:
-    """One supported dtype: its C type in memory and that of a lane in a kernel."""
+    """One supported dtype.
+
+    Parameters
+    ----------
+    dtype : dtype
+    kind : {'b', 'i', 'u', 'f', 'c'}
+    storage, compute : str
+        C type in memory, and of a lane in a kernel; of a complex number `compute` is the type of its parts.
+    wide : dtype
+        What kernels compute with and sum in: another dtype where `packed`.
+    mantissa : int
+        Bits of a floating-point number (of each part of a complex one) below its leading one; else 0.
+    packed : Packed or None
+        How values are packed in memory, where C's own assignment does not do it.
+    """
 
     dtype: np.dtype
     kind: Kind
     storage: str
     compute: str
+    wide: np.dtype
+    mantissa: int = 0
+    packed: Packed | None = None
+
+    @property
+    def letter(self) -> str:
+        """The kind of operand in the ufunc table: ``'e'`` where results are rounded to a packed format."""
+        return "e" if self.packed else self.kind
+
+    def rounded(self, text: str, number: object) -> str:
+        """`text`, a value of the C type `number`, as one that fits in memory."""
+        return f"ca_round_{self.packed.name}_{number}({text})" if self.packed else text
 
 
-def _row(name: str, kind: Kind, storage: str, compute: str | None = None) -> DTypeRow:
-    return DTypeRow(np.dtype(name), kind, storage, compute or storage)
+def _row(
+    name: str, kind: Kind, storage: str, compute: str | None = None, mantissa: int = 0, packed: Packed | None = None,
+) -> DTypeRow:  # fmt: skip
+    dtype = np.dtype(name)
+    return DTypeRow(
+        dtype=dtype, kind=kind, storage=storage, compute=compute or storage, wide=_FLOAT32 if packed else dtype,
+        mantissa=mantissa, packed=packed,
+    )  # fmt: skip
 
+
+_HALF = Packed(
+    name="half",
+    word="ushort",
+    load="vload_half({at}, {p})",
+    store="vstore_half_rte({v}, {at}, {p});",
+    load_aligned="vloada_half{n}(0, {p})",
+    # PoCL takes the pointer of a vload_half for aligned: where the compiler does not convert as it loads, that would
+    # crash. So vectors go by way of an aligned variable.
+    unpack="vload_half{n}(0, (const half*)&{x})",
+    pack="vstore_half{n}_rte({v}, 0, (half*)&{x});",
+)
 
 _ROWS = (
     _row("bool", "b", "uchar", "char"),
@@ -45,14 +118,20 @@ _ROWS = (
     _row("uint16", "u", "ushort"),
     _row("uint32", "u", "uint"),
     _row("uint64", "u", "ulong"),
-    _row("float16", "f", "half", "float"),
-    _row("float32", "f", "float"),
-    _row("float64", "f", "double"),
-    _row("complex64", "c", "float2", "float"),
-    _row("complex128", "c", "double2", "double"),
+    _row("float16", "f", "half", "float", mantissa=10, packed=_HALF),
+    _row("float32", "f", "float", mantissa=23),
+    _row("float64", "f", "double", mantissa=52),
+    _row("complex64", "c", "float2", "float", mantissa=23),
+    _row("complex128", "c", "double2", "double", mantissa=52),
 )
 
 DTYPES: dict[np.dtype, DTypeRow] = {row.dtype: row for row in _ROWS}
+
+
+def wide_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype values are computed and summed in: float16 has too few digits for it. Of any other, itself."""
+    row = DTYPES.get(dtype)
+    return dtype if row is None else row.wide
 
 
 def dtype_row(dtype: np.dtype) -> DTypeRow:

@@ -6,6 +6,7 @@ already cast to the loop's input dtypes, so a text may repeat them. Fields a tex
 ``{0} {1}``   the operands
 ``{T}``       their C type, ``{I}`` and ``{U}`` the signed and unsigned integers of as many bits
 ``{S}``       the type of one lane
+``{F}``       the format's name in memory, of the kind ``e``
 ``ca_name_{T}(...)``   a helper, defined for any type by ``<%def name="name(t)">`` in templates/lib
 """
 
@@ -34,12 +35,12 @@ class Form:
 
 
 def value(text: str) -> Form:
-    """The result has the operands' C type; float16 results are rounded to half precision."""
+    """The result has the operands' C type; where the dtype is packed, it is rounded to what memory can hold."""
     return Form(text, "value")
 
 
 def exact(text: str | Writer) -> Form:
-    """As `value`, but a float16 result needs no rounding (negation, minimum, floor, ...)."""
+    """As `value`, but a result needs no rounding (negation, minimum, floor, ...)."""
     return Form(text, "exact")
 
 
@@ -67,7 +68,7 @@ def converted(text: str) -> Form:
 class Row:
     """One ufunc: its forms by kind of operand, and ``more`` for a second output.
 
-    Kinds are ``b i u e f c`` (``e`` is float16); ``u`` falls back to ``i`` and ``e`` to ``f``.
+    Kinds are ``b i u e f c`` (``e`` is a packed float); ``u`` falls back to ``i`` and ``e`` to ``f``.
     Operands of unlike kinds are looked up by all letters, such as ``fi``. ``ulp`` bounds the
     error of float32 and float64 results in units in the last place, 0.5 meaning correctly
     rounded.

@@ -14,19 +14,13 @@ from typing import Any
 import numpy as np
 
 from clarray._engine.ops.ctype import compute_type
-from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.ufuncs import Loop, find_loop
 
 __all__ = ["CText", "Monoid", "Reduction", "fold_monoid", "scan_monoid", "snippet_monoid", "statistic_monoid"]
 
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
-_FLOAT32 = np.dtype(np.float32)
-
-
-def accumulator(dtype: np.dtype) -> np.dtype:
-    """The dtype values are accumulated in: float16 has too few digits for it."""
-    return _FLOAT32 if dtype == np.float16 else dtype
 
 
 def _lowest(dtype: np.dtype) -> Any:
@@ -187,7 +181,7 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
     found = _monoids.get(key)
     if found is not None:
         return found
-    acc = accumulator(dtype)
+    acc = wide_dtype(dtype)
     if ufunc is np.add and acc.kind in "fc":
         components: tuple = (("s", acc), ("e", acc))
         return _intern(
@@ -202,7 +196,7 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
                 code=code,
             ),
         )
-    folded = acc if dtype == np.float16 and ufunc is np.multiply else dtype
+    folded = acc if ufunc is np.multiply else dtype
     loop = find_loop(ufunc, (folded, folded), (folded,))
     identity = _IDENTITIES.get(ufunc)
     if identity is None:
@@ -291,7 +285,7 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
         ``mean`` and ``variance`` count what a mask lets through and divide by it.
     dtype : dtype
     """
-    acc = accumulator(dtype)
+    acc = wide_dtype(dtype)
     real = np.dtype(acc.char.lower()) if acc.kind == "c" else acc
 
     def make(code: int) -> Monoid:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clarray._engine.ops.ctype import Dialect, compute_type
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.ufuncs import emit, find_loop
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class _Writer:
 
     def __init__(self, snippet: Snippet, dtype: np.dtype, dialect: Dialect) -> None:
         self._snippet = snippet
-        self._dtype = np.dtype(np.float32) if dtype == np.float16 else dtype  # a float16 is a float in C
+        self._dtype = wide_dtype(dtype)
         self._dialect = dialect
         self._type = str(compute_type(self._dtype, dialect.width))
         self._values = {name: f"x{k}" for k, (name, _, _) in enumerate(snippet.inputs)}

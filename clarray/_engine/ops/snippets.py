@@ -298,8 +298,7 @@ def _wrapper(function: str, dialect: Dialect) -> str:
         call = f"{function}({arguments([f'a{k}[l]' for k in range(len(dtypes))], dtypes)})"
         lines += [f"{kind.lane} r[{width}];", f"for (int l = 0; l < {width}; ++l) r[l] = {minus}{call};"]
         value = f"vload{width}(0, r)"
-    rounded = f"ca_round_half_{kind}({value})" if out == np.float16 else value
-    return "\n".join([*lines, f"return {rounded};", "}"]) + "\n"
+    return "\n".join([*lines, f"return {dtype_row(out).rounded(value, kind)};", "}"]) + "\n"
 
 
 def arguments(names: Sequence[str], dtypes: Sequence[np.dtype]) -> str:

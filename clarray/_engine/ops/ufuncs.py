@@ -21,7 +21,7 @@ from clarray._engine.ops import (
     ufuncs_trigonometric,
 )
 from clarray._engine.ops.ctype import CType, Dialect, compute_type, convert, mask
-from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.ops.dtypes import DTYPES, dtype_row
 from clarray._engine.ops.forms import Form, Row
 from clarray._engine.ops.helpers import helpers_in
 
@@ -119,7 +119,7 @@ def find_loop(
     row = supported_ufuncs.get(ufunc)
     if row is None or any(d not in DTYPES for d in (*in_dtypes, *out_dtypes)):
         raise _no_loop(ufunc, in_dtypes)
-    kinds = "".join("e" if d == np.float16 else DTYPES[d].kind for d in in_dtypes)
+    kinds = "".join(DTYPES[d].letter for d in in_dtypes)
     form = row.form(kinds, out_index)
     if form is None:
         raise _no_loop(ufunc, in_dtypes)
@@ -147,7 +147,11 @@ def emit(loop: Loop, args: list[str], dialect: Dialect) -> str:
     if callable(form.text):
         return form.text(loop, args, dialect)
     ctype = compute_type(loop.in_dtypes[0], dialect.width)
-    fields = {"T": str(ctype), "I": str(ctype.int_), "U": str(ctype.uint), "S": ctype.scalar}
+    packed = dtype_row(loop.in_dtypes[0]).packed
+    fields = {
+        "T": str(ctype), "I": str(ctype.int_), "U": str(ctype.uint), "S": ctype.scalar,
+        "F": packed.name if packed else "",
+    }  # fmt: skip
     if form.result == "wrap":
         return _wrapped(form.text, args, ctype, fields)
     text = form.text.format(*args, **fields)
@@ -160,8 +164,9 @@ def emit(loop: Loop, args: list[str], dialect: Dialect) -> str:
         return convert(f"({text})", ctype.int_, out, dialect)
     if form.result == "converted":
         return convert(f"({text})", ctype, out, dialect)
-    if loop.out_dtype == np.float16 and form.result == "value":
-        return f"ca_round_half_{out}({text})"
+    row = dtype_row(loop.out_dtype)
+    if row.packed and form.result == "value":
+        return row.rounded(text, out)
     if ctype.bits < 32 and ctype.width == 1:
         return f"(({ctype})({text}))"  # C promoted the operands to int
     return f"({text})"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from clarray._engine.ops.ctype import CType, compute_type, convert
+from clarray._engine.ops.dtypes import dtype_row
 from clarray._engine.ops.forms import Row, exact, lane_int, test
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def _ldexp(loop: Loop, args: list[str], dialect: Dialect) -> str:
     wanted = CType("int", dialect.width)
     exponent = convert(f"ca_exponent_{given}({args[1]})", given, wanted, dialect)
     text = f"ldexp({args[0]}, {exponent})"
-    return f"ca_round_half_{number}({text})" if loop.out_dtype == np.float16 else text
+    return dtype_row(loop.out_dtype).rounded(text, number)
 
 
 ROWS = (
@@ -58,9 +57,9 @@ ROWS = (
     Row("copysign", {"f": exact("copysign({0}, {1})")}),
     Row(
         "nextafter",
-        {"e": exact("ca_nextafter_half_{T}({0}, {1})"), "f": exact("nextafter({0}, {1})")},
+        {"e": exact("ca_nextafter_{F}_{T}({0}, {1})"), "f": exact("nextafter({0}, {1})")},
     ),
-    Row("spacing", {"e": exact("ca_spacing_half_{T}({0})"), "f": exact("ca_spacing_{T}({0})")}),
+    Row("spacing", {"e": exact("ca_spacing_{F}_{T}({0})"), "f": exact("ca_spacing_{T}({0})")}),
     Row("ldexp", {"fi": exact(_ldexp)}),
     Row(
         "frexp",

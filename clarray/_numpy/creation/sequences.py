@@ -15,6 +15,7 @@ from clarray._core.host_data import data_dtype, device_dtype, new_leaf, upload
 from clarray._core.operands import weak_type
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import node as nodes
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device, use_device
 from clarray._numpy.manipulation.shapes import broadcast_arrays, expand_dims, moveaxis
 
@@ -91,7 +92,7 @@ def arange(
     if wanted.kind in "iu":
         gap = int(second) - int(first)
         return _converted(_positions((size,), (gap,), int(first)), wanted, device)
-    work = np.dtype(np.float32) if wanted == np.float16 else wanted
+    work = wide_dtype(wanted)
     count = wrap(ufunc_calls.cast(_positions((size,), (1,))._node, work))
     step = work.type(second) - work.type(first)
     return _converted(count * step + work.type(first), wanted, device)

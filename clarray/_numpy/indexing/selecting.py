@@ -280,7 +280,7 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
     kwargs: dict[str, Any] = {} if out is None else {"out": out}
     kind = array.dtype.kind
     if kind == "b" and decimals == 0 and out is None:
-        return array.astype(np.float16)
+        return array.astype(np.rint(np.False_).dtype)
     if decimals == 0 or (kind in "biu" and decimals > 0):
         return ufunc_calls.call(np.rint if kind in "fc" else np.positive, (array,), **kwargs)
     if kind == "c":

@@ -16,7 +16,8 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node, contiguous_leaf, index
 from clarray._engine.expr.view import broadcast_shapes, contiguous
-from clarray._engine.ops.monoids import CText, Monoid, accumulator, snippet_monoid
+from clarray._engine.ops.dtypes import wide_dtype
+from clarray._engine.ops.monoids import CText, Monoid, snippet_monoid
 from clarray._engine.ops.snippets import INDEX, SIZE, Snippet, check_kernel_name, mentions, snippet_loop
 from clarray._engine.runtime import Device
 from clarray._numpy.kernels.arguments import (
@@ -143,7 +144,7 @@ class Kernel:
         """The dtype in which values are combined."""
         signature = self._signature
         if given is None:
-            return accumulator(dtype_of(signature.outputs[0], call.types, signature))
+            return wide_dtype(dtype_of(signature.outputs[0], call.types, signature))
         return type_named(given, call.types, f"kernel {self.name!r}: the state")
 
 

@@ -14,7 +14,7 @@ from clarray._engine.algorithms.stencil.launch import Window, stencil
 from clarray._engine.algorithms.stencil.plan import LINE
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
-from clarray._engine.ops.monoids import accumulator
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray._numpy.reduction import reductions
 
 __all__ = ["convolve", "correlate"]
@@ -121,7 +121,7 @@ def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArra
     """``out[i] = sum(a[i + t - left] * v[t])`` for the longer `a`, with `left` as the mode says."""
     n, m = a.size, v.size
     out_dtype = device_dtype(np.result_type(a.dtype, v.dtype), a.device)
-    work = accumulator(out_dtype)
+    work = wide_dtype(out_dtype)
     left, length = ((0, n - m + 1), (before, n), (m - 1, n + m - 1))[mode]
 
     def slid(taps: DeviceArray) -> DeviceArray:

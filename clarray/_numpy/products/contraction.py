@@ -24,14 +24,13 @@ from clarray._engine.algorithms.matmul.launch import matmul, worthwhile
 from clarray._engine.evaluate import evaluate, flush_readers, kernel_cache_of, overlaps
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node, contiguous_leaf
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.reduction.reduce_calls import ufunc_reduce
 
 Labels = Sequence[Any]
-_HALF = np.dtype(np.float16)
-_FLOAT32 = np.dtype(np.float32)
 
 
 def contract(
@@ -93,8 +92,7 @@ def _without(array: DeviceArray, own: Labels, needed: set[Any], dtype: np.dtype)
     if not axes:
         return array, own
     ufunc = np.logical_or if dtype.kind == "b" else np.add
-    # as exact as NumPy, which sums float16 products in float32
-    wide = _FLOAT32 if dtype == _HALF else dtype
+    wide = wide_dtype(dtype)  # as exact as NumPy, which sums float16 products in float32
     total = ufunc_reduce(ufunc, wrap(cast(array._node, wide)), axes, None if dtype.kind == "b" else wide)
     return total, [label for label in own if label in needed]
 
@@ -104,7 +102,7 @@ def _without(array: DeviceArray, own: Labels, needed: set[Any], dtype: np.dtype)
 
 def product_loop(dtype: np.dtype) -> Any:
     """The multiplication whose results are summed."""
-    wide = _FLOAT32 if dtype == _HALF else dtype
+    wide = wide_dtype(dtype)
     ufunc = np.logical_and if dtype.kind == "b" else np.multiply
     return find_loop(ufunc, (wide, wide), (wide,))
 

@@ -13,6 +13,7 @@ from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, cast, device_of_operands
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import View
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray._numpy.manipulation import shapes as manipulation
 from clarray._numpy.products.contraction import contract
 from clarray._numpy.reduction.reduce_calls import ufunc_reduce
@@ -20,7 +21,6 @@ from clarray._numpy.reduction.reduce_calls import ufunc_reduce
 __all__ = ["einsum", "einsum_path"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_FLOAT32 = np.dtype(np.float32)
 
 
 def einsum(
@@ -283,7 +283,7 @@ def _single(array: DeviceArray, labels: list[Any], result: list[Any], work: np.d
 
 
 def _sum(array: DeviceArray, axes: tuple[int, ...], work: np.dtype) -> DeviceArray:
-    wide = _FLOAT32 if work == np.float16 else work
+    wide = wide_dtype(work)
     ufunc = np.logical_or if work.kind == "b" else np.add
     value = wrap(cast(array._node, wide)) if array.dtype != wide else array
     total = ufunc_reduce(ufunc, value, axes, None if work.kind == "b" else wide)
@@ -305,7 +305,7 @@ def _chain(
 ) -> DeviceArray:  # fmt: skip
     """Contract two terms after another; the last contraction gives the result."""
     steps = [[*step] for step in path]
-    inside = _FLOAT32 if work == np.float16 else work
+    inside = wide_dtype(work)
     while len(terms) > 1:
         step = sorted(steps.pop(0) if steps else range(len(terms)))
         chosen = [terms[i] for i in step]

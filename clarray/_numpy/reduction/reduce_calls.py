@@ -20,14 +20,14 @@ from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axes, strict_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import broadcast_shapes, index
-from clarray._engine.ops.monoids import Monoid, Reduction, accumulator, fold_monoid, reduction_op
+from clarray._engine.ops.dtypes import wide_dtype
+from clarray._engine.ops.monoids import Monoid, Reduction, fold_monoid, reduction_op
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import find_loop
 
 _NO = np._NoValue
 _BOOL = np.dtype(bool)
-_HALF = np.dtype(np.float16)
 
 
 def operand(a: Any) -> Node:
@@ -184,7 +184,7 @@ def ufunc_reduce(
                 full_node(0, monoid.out_dtype, shape)
             )  # fmt: skip
             return finished(found, out)
-    if node.dtype != monoid.in_dtype and (node.dtype.kind == "c" or monoid.in_dtype == _HALF):
+    if node.dtype != monoid.in_dtype and (node.dtype.kind == "c" or wide_dtype(monoid.in_dtype) != monoid.in_dtype):
         node = narrowed(node, monoid.in_dtype)
     if not axes:
         return finished(_each(ufunc, monoid, node, mask, first, given), out)
@@ -248,7 +248,7 @@ def _reduce_from(
             every = (*node.shape[:at], node.shape[at] - 1, *node.shape[at + 1 :])
             mask = _joined(full_node(True, _BOOL, line), ufunc_calls.broadcast(mask, every), at)
         return reduced(monoid, node, mask, axes, keepdims)
-    wide = accumulator(dtype) if ufunc in (np.add, np.multiply) else dtype
+    wide = wide_dtype(dtype) if ufunc in (np.add, np.multiply) else dtype
     total = reduced(fold_monoid(ufunc, dtype, wide), node, mask, axes, keepdims)
     result = build.binary(find_loop(ufunc, (wide, wide), (wide,)), ufunc_calls.cast(first, wide), total)
     return ufunc_calls.cast(result, dtype)

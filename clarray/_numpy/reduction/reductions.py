@@ -16,6 +16,7 @@ from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, statistic_monoid
 from clarray._engine.ops.special import select_loop
 from clarray._numpy.reduction.reduce_calls import (
@@ -35,7 +36,6 @@ from clarray._numpy.reduction.reduce_calls import (
 _NO = np._NoValue
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
-_HALF = np.dtype(np.float16)
 _FLOAT64 = np.dtype(np.float64)
 
 __all__ = [
@@ -174,7 +174,7 @@ def _float_dtypes(dtype: np.dtype, wanted: Any) -> tuple[np.dtype, np.dtype]:
         return np.dtype(wanted), np.dtype(wanted)
     if dtype.kind in "biu":
         return np.dtype(np.float64), np.dtype(np.float64)
-    return (np.dtype(np.float32), dtype) if dtype == _HALF else (dtype, dtype)
+    return wide_dtype(dtype), dtype
 
 
 def mean(
@@ -204,7 +204,7 @@ def mean(
         callers.warn("Mean of empty slice.", RuntimeWarning)
         found = full_node(np.nan, _FLOAT64, kept_shape(node.shape, axes, keepdims))
         return finished(ufunc_calls.cast(found, result), out)
-    if node.dtype != work and (node.dtype.kind == "c" or work == _HALF):
+    if node.dtype != work and (node.dtype.kind == "c" or wide_dtype(work) != work):
         node = narrowed(node, work)
     exact = work if work.kind in "fc" else _FLOAT64
     if mask is not None:
@@ -266,8 +266,7 @@ def _squares(
     """
     node = operand(a)
     work, result = _float_dtypes(node.dtype, dtype)
-    if work == _HALF:
-        work = np.dtype(np.float32)
+    work = wide_dtype(work)
     device_dtype(work, wrap(node).device)
     if given_mean is _NO:
         given_mean = None

@@ -30,7 +30,6 @@ from clarray._numpy.reduction import reductions
 from clarray._numpy.sorting.sorting import ascontiguous, flat, then_by
 
 _INT64 = np.dtype(np.int64)
-_HALF = np.dtype(np.float16)
 
 
 class Unique(NamedTuple):
@@ -54,8 +53,8 @@ def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equa
         table = distinct_by_range_table(array._node, counts)
         if table is not None:
             return _of_table(array, table, inverse, counts)
-    if not (index or inverse or counts) and array.dtype == _HALF and equal_nan:
-        return Unique(_of_halves(array))
+    if not (index or inverse or counts) and array.dtype.kind == "f" and array.dtype.itemsize == 2 and equal_nan:
+        return Unique(_of_few_bits(array))
     if not (index or inverse or counts):
         few = distinct_by_hash_table(array._node, equal_nan)
         if few is not None:
@@ -88,14 +87,14 @@ def _of_table(array: DeviceArray, table: Table, inverse: bool, counts: bool) -> 
     return Unique(creation.array(values, device=device), None, ranks, found)
 
 
-def _of_halves(array: DeviceArray) -> DeviceArray:
-    """float16 by a table of their bits: NumPy judges the few that occur."""
+def _of_few_bits(array: DeviceArray) -> DeviceArray:
+    """Floats of 16 bits by a table of them: NumPy judges the few that occur."""
     node = evaluate(array._node)
     assert node.memory is not None
     bits = leaf(node.memory, node.shape, node.strides, node.offset, np.dtype(np.uint16))
     table = distinct_by_range_table(bits)
     assert table is not None
-    found = np.flatnonzero(table.cells).astype(np.uint16).view(_HALF)
+    found = np.flatnonzero(table.cells).astype(np.uint16).view(array.dtype)
     return creation.array(np.unique(found), device=array.device)
 
 

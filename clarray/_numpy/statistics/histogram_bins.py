@@ -16,13 +16,13 @@ from clarray._engine.algorithms.histogram.plan import FEW, FEW_BINS, SEARCH, STE
 from clarray._engine.algorithms.histogram.source import Steps
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device
 from clarray._numpy.statistics import histogram_rules as rules
 from clarray._numpy.statistics.histogram_rules import number, unsigned_subtract
 
 __all__: list[str] = []
 
-_FLOAT32 = np.dtype(np.float32)
 _BOOL = np.dtype(bool)
 
 
@@ -110,7 +110,7 @@ def axis_of(value: DeviceArray, found: Edges, device: Device) -> Axis:
     dtype = np.dtype(np.uint8) if dtype == _BOOL else device_dtype(dtype, device)
     given = np.ascontiguousarray(found.edges, dtype)
     bins = given.size - 1
-    node, scalars = device_edges(given.tobytes(), _FLOAT32 if dtype == np.float16 else dtype, dtype, device)
+    node, scalars = device_edges(given.tobytes(), wide_dtype(dtype), dtype, device)
     if scalars is not None:
         return Axis(UNIFORM, value._node, dtype, bins, node, scalars)
     if found.uniform is not None and _rounding_decides(found.uniform, dtype):

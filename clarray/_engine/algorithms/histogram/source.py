@@ -234,8 +234,8 @@ def merge_source(plan: MergePlan, capabilities: Capabilities) -> Source:
     store = "yp[b] = y;"
     if row.kind == "b":
         store = "yp[b] = (uchar)(y & 1);"
-    elif row.storage == "half":
-        store = "vstore_half_rte(y, b, yp);"
+    elif row.packed:
+        store = row.packed.store.format(v="y", at="b", p="yp")
     params = [
         f"__global {sum_type} *tables", "const long rows", "const long stride", "const long bins",
         f"__global {row.storage} *yp", "const int again",

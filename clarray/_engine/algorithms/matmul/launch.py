@@ -32,6 +32,7 @@ from clarray._engine.evaluate import write
 from clarray._engine.expr import build
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel
@@ -122,7 +123,7 @@ def _tiled(
 
 def _sum_dtype(dtype: np.dtype, work: np.dtype, parts: int, again: bool) -> np.dtype:
     """What the kernel sums into: the result's dtype, or a wider one for parts and for what is read again."""
-    if parts == 1 and not (again and dtype == np.float16):
+    if parts == 1 and not (again and wide_dtype(dtype) != dtype):
         return dtype
     return dtype if work.kind in "iu" else work
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy, Tile
 from clarray._engine.expr.layout import Shape, merge
+from clarray._engine.ops.dtypes import wide_dtype
 
 ALIGNMENT = 16  # bytes a GPU's widest load wants
 
@@ -136,9 +137,9 @@ class Parts(NamedTuple):
 
 
 def work_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype a product is summed in: float32 for float16, and what wraps around as NumPy's integers do."""
+    """The dtype a product is summed in, and what wraps around as NumPy's integers do."""
     if dtype.kind in "fc":
-        return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
+        return wide_dtype(dtype)
     return np.dtype(np.uint64 if dtype.itemsize == 8 else np.uint32)
 
 

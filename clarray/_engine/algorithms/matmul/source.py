@@ -9,7 +9,7 @@ import numpy as np
 
 from clarray._engine.algorithms.matmul.plan import PACK_BLOCK, PackedPlan, PackPlan, Side, TiledPlan
 from clarray._engine.codegen.render import Source, make_dialect, render, source
-from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.dtypes import Packed, dtype_row
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
@@ -23,7 +23,7 @@ class Placed:
 
     name: str
     type: str
-    half: bool
+    packed: Packed | None
     dtype_kind: str
     side: int
     extent: str
@@ -71,7 +71,7 @@ def _placed(name: str, extent: str, side: Side, outer: int, plan: TiledPlan) -> 
     return Placed(
         name=name,
         type=row.storage,
-        half=row.storage == "half",
+        packed=row.packed,
         dtype_kind=row.kind,
         side=outer,
         extent=extent,
@@ -90,7 +90,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
     c = Placed(
         name="c",
         type=row.storage,
-        half=row.storage == "half",
+        packed=row.packed,
         dtype_kind=row.kind,
         side=0,
         extent="",
@@ -140,7 +140,7 @@ def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
     ]  # fmt: skip
     body = render(
         "matmul/pack",
-        S=scalar, R=plan.width, half=row.storage == "half", kind=row.kind, complex_=complex_, along=plan.along,
+        S=scalar, R=plan.width, packed=row.packed, kind=row.kind, complex_=complex_, along=plan.along,
         unit=plan.unit, rank=plan.rank, block=PACK_BLOCK, chunks=_Chunks, params=params,
     )  # fmt: skip
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
@@ -165,7 +165,7 @@ def packed_source(plan: PackedPlan, capabilities: Capabilities) -> Source:
     direct = not complex_ and plan.lanes > 1 and plan.out.kind != "b" and plan.out.itemsize == plan.work.itemsize
     body = render(
         "matmul/packed",
-        T=vector, S=scalar, V=plan.lanes, P=plan.vectors, R=plan.rows, complex_=complex_, half=row.storage == "half",
+        T=vector, S=scalar, V=plan.lanes, P=plan.vectors, R=plan.rows, complex_=complex_, packed=row.packed,
         kind=row.kind, c_type=row.storage, direct=direct, rank=plan.rank, params=params,
         mac=multiply_add(real, plan.out, plan.policy.multiply_add),
     )  # fmt: skip

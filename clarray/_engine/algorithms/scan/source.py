@@ -14,7 +14,8 @@ from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.reduce.source import MonoidCode, lane_dtype
 from clarray._engine.ops.ctype import Dialect, compute_type, convert
-from clarray._engine.ops.monoids import Monoid, accumulator, literal
+from clarray._engine.ops.dtypes import wide_dtype
+from clarray._engine.ops.monoids import Monoid, literal
 from clarray._engine.ops.ufuncs import emit
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def held_bytes(monoid: Monoid) -> int:
 
 def entering_dtype(monoid: Monoid) -> np.dtype:
     """The dtype values have when they meet each other."""
-    return accumulator(monoid.in_dtype) if monoid.algebra == "widened" else monoid.entering
+    return wide_dtype(monoid.in_dtype) if monoid.algebra == "widened" else monoid.entering
 
 
 def parallel_source(

@@ -44,8 +44,8 @@ def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabili
         text = f"sortedp[{at}]"
         if place.kind == "b":
             text = f"((char)(-({text} != 0)))"
-        elif place.half:
-            text = f"vload_half({at}, sortedp)"
+        elif place.packed:
+            text = place.packed.load.format(at=at, p="sortedp")
         return cast(text, plan.sorted_dtype, plan.dtype, dialect)
 
     call = Call("value", entering, inputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -46,7 +47,7 @@ def order_by_words(cache: KernelCache, packed: Node) -> Node:
     assert source is not None
     order: Memory | None = None
     if kind.kind == "c":
-        real = KeyKind("f", kind.bits)
+        real = replace(kind, kind="f")
         for part in range(3):
             key = KeyKind("u", 8) if part == 2 else real
             word = _part(cache, kind, part, source, packed.offset, total, order)

@@ -19,6 +19,7 @@ from functools import cache
 import numpy as np
 
 from clarray._engine.algorithms.sort.policy import SortPolicy
+from clarray._engine.ops.dtypes import dtype_row
 
 __all__ = [
     "FEW", "GroupPlan", "KeyKind", "RowPlan", "SortPlan", "TilePlan", "group_plan", "key_kind", "row_plan",
@@ -31,7 +32,6 @@ LOCAL_BYTES = 45056  # of a tile: with the tables beside it within the 48 KiB mo
 
 _WORDS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 _SIGNED = {1: "char", 2: "short", 4: "int", 8: "long"}
-_MANTISSA = {2: 10, 4: 23, 8: 52}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,13 @@ class KeyKind:
         ``'u'``: as they are; ``'i'``: signed; ``'f'``: floating point; ``'c'``: two floats.
     bits : int
         Bits of a key: of one part of a complex number.
+    mantissa : int
+        Bits of a floating-point number below its leading one.
     """
 
     kind: str
     bits: int
+    mantissa: int = 0
 
     @property
     def type(self) -> str:
@@ -72,22 +75,22 @@ class KeyKind:
     @property
     def lowest(self) -> str:
         """What the bits of -inf become before they are moved to 0."""
-        return hex((1 << _MANTISSA[self.bits // 8]) - 1) + self._suffix
+        return hex((1 << self.mantissa) - 1) + self._suffix
 
     @property
     def negative_zero(self) -> str:
         """The key of -0.0; that of 0.0 is one more."""
-        return hex((1 << self.bits - 1) - (1 << _MANTISSA[self.bits // 8])) + self._suffix
+        return hex((1 << self.bits - 1) - (1 << self.mantissa)) + self._suffix
 
     @property
     def infinity(self) -> str:
         """The bits of inf."""
-        return hex((1 << self.bits - 1) - (1 << _MANTISSA[self.bits // 8])) + self._suffix
+        return hex((1 << self.bits - 1) - (1 << self.mantissa)) + self._suffix
 
     @property
     def nan(self) -> str:
         """The lowest key of a NaN."""
-        return hex((1 << self.bits) - (1 << _MANTISSA[self.bits // 8] + 1) + 2) + self._suffix
+        return hex((1 << self.bits) - (1 << self.mantissa + 1) + 2) + self._suffix
 
     @property
     def _suffix(self) -> str:
@@ -103,9 +106,9 @@ def key_kind(dtype: np.dtype) -> KeyKind:
     >>> key_kind(np.dtype("float32")).nan
     '0xff000002U'
     """
-    if dtype.kind == "c":
-        return KeyKind("c", dtype.itemsize * 4)
-    return KeyKind("u" if dtype.kind == "b" else dtype.kind, dtype.itemsize * 8)
+    row = dtype_row(dtype)
+    parts = 2 if row.kind == "c" else 1
+    return KeyKind("u" if row.kind == "b" else row.kind, dtype.itemsize * 8 // parts, row.mantissa)
 
 
 def word_of_bytes(itemsize: int) -> str:

@@ -29,6 +29,7 @@ from clarray._engine.launch.kernel_cache import (
     device_of,
     kernel_cache_of,
 )
+from clarray._engine.ops.dtypes import dtype_row
 from clarray._engine.runtime import Kernel, Memory
 
 
@@ -178,6 +179,6 @@ def _plan(
         width=tile[1],
         index=index_type(reached, False),
         wide_load=wide_load,
-        wide_store=aligned and out.kind in "iuf" and out != np.float16,
+        wide_store=aligned and out.kind in "iuf" and not dtype_row(out).packed,
         policy=cache.policies.stencil,
     )

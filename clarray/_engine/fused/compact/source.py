@@ -50,7 +50,7 @@ def compact_source(
     integer = "int32" if plan.index == "int" else "int64"
     params = [*inputs.params, *(f"const {plan.index} {o.step}" for o in stepped)]
     kinds = [*inputs.arg_types, *[integer] * len(stepped)]
-    out = replace(operand("y", value.dtype, "unit", dialect), half=value.dtype == np.float16)
+    out = operand("y", value.dtype, "unit", dialect)
     keep = Call("keep", mask, inputs)
     name = inputs.slots.get(id(value), "")
     origin, stride = f"{name}o", f"{name}s"  # of an index, where the values are positions

@@ -13,7 +13,7 @@ from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.reduce.plan import COLUMNS, ROWS, ReducePlan
 from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type, convert, select
-from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.monoids import Monoid, literal
 from clarray._engine.ops.ufuncs import emit, find_loop
 
@@ -25,8 +25,7 @@ _BOOL = np.dtype(bool)
 
 def lane_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype in which a component lies in memory between two launches: as in the kernel."""
-    return np.dtype({"b": np.int8}.get(dtype.kind, np.float32 if dtype.itemsize == 2 and
-                     dtype.kind == "f" else dtype))  # fmt: skip
+    return np.dtype(np.int8) if dtype.kind == "b" else wide_dtype(dtype)
 
 
 class ResultWidth:
