@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -148,19 +149,69 @@ def ufunc_reduce(
     node = operand(array)
     plain = axis is None and where is True and initial is _NO and out is None and keepdims is False
     if plain and not node.flags and node.size and node.shape and dtype is None:
-        key = ufunc, node.dtype, len(node.shape)
-        op = _full.get(key)  # what most calls are
-        if op is None and _reorderable(ufunc):
-            axes = tuple(range(len(node.shape)))
-            op = _full[key] = reduction_op(_fold(ufunc, node.dtype, None), axes, len(axes), False)
+        op = _full.get((ufunc, node.dtype, len(node.shape))) or _full_reduction(ufunc, node)  # what most calls are
         if op is not None:
             return wrap(build.reduction(op, (node,), ()))
+    call = _read(ufunc, node, axis, dtype, out, keepdims, initial, where)
+    return finished(_grown(call), out)
+
+
+def _full_reduction(ufunc: np.ufunc, node: Node) -> Reduction | None:
+    """The reduction over all axes, kept for the next call; None where NumPy takes them one at a time."""
+    if not _reorderable(ufunc):
+        return None
+    axes = tuple(range(len(node.shape)))
+    made = reduction_op(_fold(ufunc, node.dtype, None), axes, len(axes), False)
+    _full[(ufunc, node.dtype, len(axes))] = made
+    return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """What a call of ``ufunc.reduce`` asks for, read and checked.
+
+    Parameters
+    ----------
+    ufunc : numpy.ufunc
+    monoid : Monoid
+        Of the loop that NumPy chooses.
+    node : Node
+        What is reduced.
+    mask : Node or None
+        Which of its elements are.
+    selected : bool
+        Whether they are those of a compressed operand, rather than of ``where``.
+    axes : tuple of int
+    keepdims : object
+    shape : tuple of int
+        Of the result.
+    first : Node or None
+        What the reduction starts with; None where that is its first element.
+    given : bool
+        Whether that is ``initial``, rather than the ufunc's identity.
+    """
+
+    ufunc: np.ufunc
+    monoid: Monoid
+    node: Node
+    mask: Node | None
+    selected: bool
+    axes: tuple[int, ...]
+    keepdims: Any
+    shape: tuple[int, ...]
+    first: Node | None
+    given: bool
+
+
+def _read(
+    ufunc: np.ufunc, array: Node, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any
+) -> _Call:
+    """Read the arguments, in NumPy's order of objections."""
     check_out(out)
-    monoid = _fold(ufunc, node.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None))
-    device_dtype(monoid.out_dtype, wrap(node).device)
-    given_node = node
-    node, mask, axis = split_mask(node, axis, where, keepdims)
-    selected = node is not given_node
+    monoid = _fold(ufunc, array.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None))
+    device_dtype(monoid.out_dtype, wrap(array).device)
+    node, mask, axis = split_mask(array, axis, where, keepdims)
+    selected = node is not array
     axes = axes_of(node, axis)
     if len(axes) > 1 and not selected and not _reorderable(ufunc):
         raise ValueError(
@@ -175,23 +226,29 @@ def ufunc_reduce(
         )
     shape = kept_shape(node.shape, axes, keepdims)
     first = None if start is None else _initial(start, monoid.out_dtype, given)
-    empty = math.prod(node.shape[a] for a in axes) == 0
-    if empty or (selected and first is None):
-        if first is None and not (selected and _any(mask)):
-            raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-        if empty:
-            found = ufunc_calls.full(first, shape) if first is not None else (
-                full_node(0, monoid.out_dtype, shape)
-            )  # fmt: skip
-            return finished(found, out)
-    if node.dtype != monoid.in_dtype and (node.dtype.kind == "c" or wide_dtype(monoid.in_dtype) != monoid.in_dtype):
+    return _Call(
+        ufunc=ufunc, monoid=monoid, node=node, mask=mask, selected=selected, axes=axes, keepdims=keepdims,
+        shape=shape, first=first, given=given,
+    )  # fmt: skip
+
+
+def _grown(call: _Call) -> Node:
+    """Grow what a call asks for: a value repeated, an element each, or a reduction."""
+    node, monoid, first = call.node, call.monoid, call.first
+    empty = math.prod(node.shape[a] for a in call.axes) == 0
+    if first is None and (empty or call.selected) and not (call.selected and _any(call.mask)):
+        raise ValueError(f"zero-size array to reduction operation {call.ufunc.__name__} which has no identity")
+    if empty:
+        return full_node(0, monoid.out_dtype, call.shape) if first is None else ufunc_calls.full(first, call.shape)
+    wide = wide_dtype(monoid.in_dtype) != monoid.in_dtype
+    if node.dtype != monoid.in_dtype and (node.dtype.kind == "c" or wide):
         node = narrowed(node, monoid.in_dtype)
-    if not axes:
-        return finished(_each(ufunc, monoid, node, mask, first, given), out)
-    if not given:
-        return finished(reduced(monoid, node, mask, axes, keepdims), out)
+    if not call.axes:
+        return _each(call.ufunc, monoid, node, call.mask, first, call.given)
+    if not call.given:
+        return reduced(monoid, node, call.mask, call.axes, call.keepdims)
     assert first is not None
-    return finished(_reduce_from(ufunc, monoid, first, node, mask, axes, keepdims), out)
+    return _reduce_from(call.ufunc, monoid, first, node, call.mask, call.axes, call.keepdims)
 
 
 def _any(mask: Node | None) -> bool:
