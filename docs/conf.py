@@ -1,13 +1,14 @@
 """Sphinx: `python -m sphinx -W -b html docs docs/_build/html`."""
 
 import sys
-from importlib.metadata import version as installed
 from pathlib import Path
+
+import clarray
 
 project = "clarray"
 author = "clarray developers"
 copyright = "2026, clarray developers"
-release = version = installed("clarray")
+release = version = clarray.__version__
 
 extensions = [
     "sphinx.ext.autodoc",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -184,6 +185,17 @@ def test_the_package_is_small_at_the_top() -> None:
     entries = {p.name for p in PACKAGE.iterdir() if p.is_file() or any(p.rglob("*.py"))}
     entries -= {"__init__.py", "__main__.py", "py.typed"}
     assert len(entries) <= ENTRIES
+
+
+def test_the_design_page_has_these_ranks() -> None:
+    entries, rank = [], 0
+    for line in (ROOT / "docs/design.rst").read_text().splitlines():
+        row = re.match(r"(\d+|  ) {2,}((?:``[\w.]+``,?(?:\s|$))+)", line)
+        if row:
+            rank = int(row[1]) if row[1].strip() else rank
+            entries += [(prefix, rank) for prefix in re.findall(r"[\w.]+", row[2])]
+    assert dict(entries) == RANK
+    assert len(entries) == len(RANK)
 
 
 def test_no_module_has_the_name_of_a_function() -> None:
