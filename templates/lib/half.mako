@@ -1,5 +1,5 @@
 <%! from clarray._engine.ops.ctype import CType %>\
-## Conversions that OpenCL's own leave open or that vectorise badly.
+## float16, which is packed in memory alone: rounding a float to it, its bits, and the neighbours of a number.
 <%def name="round_half(t)">
 <% drop = 13 if t.bits == 32 else 42; u = t.uint; big = "0.75" if t.bits == 32 else "402653184.0" %>\
 /* x rounded to the nearest float16, ties to even. Normal numbers lose ${drop} bits of significand;
@@ -14,22 +14,6 @@ HELPER ${t} ca_round_half_${t}(${t} x) {
   r = a < ${t.lit("6.103515625e-05")} ? (a + ${t.lit(big)}) - ${t.lit(big)} : r;
   r = a != a ? a : r;
   return as_${t}(as_${u}(r) | sign);
-}
-</%def>
-<%def name="to_ulong(t)">
-<%
-ul = CType("ulong", t.width); l = CType("long", t.width); top = t.lit("9223372036854775808.0") %>\
-/* Truncation to 64 unsigned bits; negative values wrap around as x86 and so NumPy do. */
-HELPER ${ul} ca_to_ulong_${t}(${t} x) {
-% if t.width == 1:
-  if (x >= ${top}) return (ulong)(long)(x - ${top}) + 0x8000000000000000UL;
-  return (ulong)(long)x;
-% else:
-  const ${l} high = ${dialect.convert(f"(x >= {top})", t.int_, l)};
-  const ${t} low = x >= ${top} ? x - ${top} : x;
-  const ${l} whole = ${dialect.convert("low", t, l)};
-  return as_${ul}(whole) + (as_${ul}(high) & ${ul.lit("0x8000000000000000")});
-% endif
 }
 </%def>
 ## Through a vector in memory, which compilers let a pointer to half look at; a lone ushort they take for another object.
@@ -54,5 +38,42 @@ HELPER ushort${w} ca_bits_of_half_${t}(${t} x) {
 HELPER float${w} ca_half_of_bits_${t}(${t} bits) {
   const ushort${w or 2} held = ${"bits" if w else "(ushort2)(bits, 0)"};
   return vload_half${w}(0, (const half*)&held);
+}
+</%def>
+<%def name="half_ulp(t)">
+<% u = t.uint %>\
+/* The gap above |x| among float16, x being one of them: 2^(e - 10), at least 2^-24. */
+HELPER ${t} ca_half_ulp_${t}(${t} x) {
+  const ${t} e = as_${t}(as_${u}(x) & ${u.lit("0x7f800000")});
+  const ${t} r = e * ${t.lit("0.0009765625")};
+  return r < ${t.lit("5.9604644775390625e-08")} ? ${t.lit("5.9604644775390625e-08")} : r;
+}
+</%def>
+<%def name="half_gap_below(t)">
+<% u = t.uint %>\
+/* The gap below |x| among float16: half as wide where a binade begins. */
+HELPER ${t} ca_half_gap_below_${t}(${t} x) {
+  const ${t} r = ca_half_ulp_${t}(x);
+  const ${t} narrow = r * ${t.lit("0.5")};
+  return ((as_${u}(x) & ${u.lit("0x7fffff")}) == ${u.lit(0)}) & (narrow >= ${t.lit("5.9604644775390625e-08")}) ? narrow : r;
+}
+</%def>
+<%def name="spacing_half(t)">
+HELPER ${t} ca_spacing_half_${t}(${t} x) {
+  ${t} r = x < ${t.lit(0)} ? ca_half_gap_below_${t}(x) : ca_half_ulp_${t}(x);
+  r = x == ${t.lit("65504.0")} ? ${t.inf} : r;
+  return fabs(x) < ${t.inf} ? r : ${t.nan};
+}
+</%def>
+<%def name="nextafter_half(t)">
+HELPER ${t} ca_nextafter_half_${t}(${t} x, ${t} y) {
+  const ${t} a = fabs(x);
+  const ${t} away = a == ${t.lit("65504.0")} ? ${t.inf} : a + ca_half_ulp_${t}(x);
+  const ${t} back = a == ${t.inf} ? ${t.lit("65504.0")} : a - ca_half_gap_below_${t}(x);
+  ${t} r = (x < y) == (x > ${t.lit(0)}) ? away : back;
+  r = copysign(r, x);
+  r = x == ${t.lit(0)} ? copysign(${t.lit("5.9604644775390625e-08")}, y) : r;
+  r = x == y ? x : r;
+  return (x != x) | (y != y) ? x + y : r;
 }
 </%def>
