@@ -78,6 +78,39 @@ def _square(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return tuple(_floats(rng, side * side).reshape(side, side) for _ in range(2))
 
 
+def _few_floats(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return (array(rng.choice(rng.random(100, dtype=np.float32), n)),)
+
+
+def _wide_integers(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return (array(rng.integers(0, 60_000, n, dtype=np.int32)),)
+
+
+def _numbered(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    """Values, and numbers of them in no order that repeat."""
+    return _floats(rng, n), array(rng.integers(0, n, max(1, n // 4)))
+
+
+def _added(x: DeviceArray, numbers: DeviceArray) -> DeviceArray:
+    sums = x[:10_000].copy()
+    np.add.at(sums, numbers[:20_000] % sums.size, x[: numbers[:20_000].size])
+    return sums
+
+
+def _written(x: DeviceArray, numbers: DeviceArray) -> DeviceArray:
+    changed = x.copy()
+    changed[numbers] = x[: numbers.size]
+    return changed
+
+
+def _needles(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return array(np.sort(rng.random(max(1, n // 16), dtype=np.float32))), array(rng.random(max(1, n // 8), np.float32))
+
+
+def _edges(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return (_floats(rng, max(1, n // 8)), array(np.cumsum(rng.random(40)).astype(np.float32) - 10))
+
+
 _WEIGHTS = np.array([[1, 2, 1], [2, 4, 2], [1, 2, 1]], np.float32)
 
 
@@ -117,13 +150,31 @@ _TABLE: dict[str, tuple[Workload, ...]] = {
         Workload("sort float32", _spread, lambda x, y: np.sort(x)),
         Workload("sort int32", _spread, lambda x, y: np.sort(y)),
         Workload("argsort float32", _spread, lambda x, y: np.argsort(x, kind="stable")),
+        Workload("sort 100 different ones", _few_floats, lambda x: np.sort(x)),
     ),
     "histogram": (
         Workload("bincount", _bins, lambda a: np.bincount(a, minlength=1000)),
         Workload("histogram", _one, lambda a: np.histogram(a, 256, (-8, 8))[0]),
+        Workload("histogram between edges", _edges, lambda a, edges: np.histogram(a, edges)[0]),
     ),
     "matmul": (Workload("a @ b", _square, lambda a, b: a @ b),),
     "stencil": (Workload("convolve 3 x 3", _two_d, _convolve),),
+    "unique": (
+        Workload("unique of a range", _wide_integers, lambda a: np.unique(a)),
+        Workload("unique of 100 floats", _few_floats, lambda a: np.unique(a)),
+        Workload("unique, small", _small, lambda a, b: np.unique(a)),
+    ),
+    "gather": (
+        Workload("a[numbers]", _numbered, lambda a, numbers: a[numbers]),
+        Workload("a[numbers] = b", _numbered, _written),
+    ),
+    "scatter": (Workload("add.at", _numbered, _added),),
+    "search": (Workload("searchsorted", _needles, lambda line, needles: np.searchsorted(line, needles)),),
+    "join": (
+        Workload("stack, last axis", _two, lambda a, b: np.stack([a, b], axis=-1)),
+        Workload("concatenate, small", _small, lambda a, b: np.concatenate([a[:1000], b[:1000], a[:10]])),
+    ),
+    "index_map": (Workload("tile", _one, lambda a: np.tile(a[: a.size // 4], 4)),),
 }
 
 

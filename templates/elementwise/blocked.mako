@@ -12,7 +12,7 @@
 ## sets of the cache, and would be gone before their second element is asked for.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%
-  BP, BJ = 16, 64
+  BP, BJ = policy.block_rows, policy.block_columns
   staged = [s for s in inputs.operands if s.name in staged_names]
   direct = [s for s in inputs.operands if s.name not in staged_names]
   within = '<' if any(s.access == 'pairs' for s in direct) else '<='

@@ -8,7 +8,6 @@
 <%namespace name="runs" file="/lib/runs.mako"/>
 <%
     parts = range(count)
-    BLOCK = 256  # rows
 %>
 typedef ${I} I;
 typedef ${storage} T;
@@ -40,8 +39,8 @@ void join(${', '.join(params)}) {
 % elif policy.chunked:
   ## some rows at a time, so that the lines of the cache that the parts share are written once
   const long group = get_group_id(0), groups = get_num_groups(0), last = rows * (group + 1) / groups;
-  for (long r0 = rows * group / groups; r0 < last; r0 += ${BLOCK}) {
-    const long r1 = min(r0 + ${BLOCK}, last);
+  for (long r0 = rows * group / groups; r0 < last; r0 += ${block}) {
+    const long r1 = min(r0 + ${block}, last);
 % for k in parts:
     {
       const I from = ${f'e{k - 1}' if k else '0'}, n = e${k} - from;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -113,6 +114,18 @@ def policy_in_force(name: str) -> Iterator[None]:
     finally:
         cache.policies = before
         cache.prepared.clear()
+
+
+@contextmanager
+def policy_changed(algorithm: str, **changes: Any) -> Iterator[None]:
+    """Plan with other values of some fields of an algorithm's policy."""
+    cache = kernel_cache_of(current_device())
+    before = cache.policies
+    cache.policies = replace(before, **{algorithm: replace(getattr(before, algorithm), **changes)})
+    try:
+        yield
+    finally:
+        cache.policies = before
 
 
 @pytest.fixture(params=["own", "tiny-cpu", "tiny-gpu"])

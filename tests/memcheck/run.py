@@ -11,6 +11,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
@@ -173,19 +174,23 @@ def distinct(xp: ModuleType) -> Any:
     return [xp.unique(a), *xp.unique(a[::-2], return_counts=True), *xp.unique(wide, return_inverse=True)]
 
 
+def changed(algorithm: str, **fields: Any) -> Any:
+    """Plan with other values of some fields of an algorithm's policy, while it lasts."""
+    cache = kernel_cache_of(current_device())
+    policy = replace(getattr(cache.policies, algorithm), **fields)
+    return patch.object(cache, "policies", replace(cache.policies, **{algorithm: policy}))
+
+
 @case
 def few(xp: ModuleType) -> Any:
-    with (
-        patch("clarray._engine.algorithms.unique.plan_hash_table.WORTH_CPU", 1),
-        patch("clarray._engine.algorithms.unique.plan_hash_table.WORTH_GPU", 1),
-    ):
+    with changed("unique", hash_from=1):
         return [xp.unique(numbers(xp, 200) / 3), xp.unique(numbers(xp, 90, dtype=np.int32)[::3] * 10**8)]
 
 
 @case
 def bitmap(xp: ModuleType) -> Any:
     with (
-        patch("clarray._engine.algorithms.unique.plan_bitmap.WORTH", 1),
+        changed("unique", bitmap_from=1),
         patch("clarray._engine.algorithms.unique.plan_bitmap.BITS", 17),
     ):
         return [xp.unique((numbers(xp, 300, dtype=np.int32) - 5) * 9000)]

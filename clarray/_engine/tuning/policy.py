@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clarray._engine.algorithms.gather.policy import GatherPolicy
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
+from clarray._engine.algorithms.index_map.policy import IndexMapPolicy
+from clarray._engine.algorithms.join.policy import JoinPolicy
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy
 from clarray._engine.algorithms.scan.policy import ScanPolicy
+from clarray._engine.algorithms.scatter.policy import ScatterPolicy
+from clarray._engine.algorithms.search.policy import SearchPolicy
 from clarray._engine.algorithms.sort.policy import SortPolicy
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
+from clarray._engine.algorithms.unique.policy import UniquePolicy
 from clarray._engine.fused.compact.policy import CompactPolicy
 
 
@@ -39,6 +45,9 @@ class ElementwisePolicy:
         Launches that move fewer bytes run on the calling thread, where the device can.
     chunk_bytes : int
         A launch uses no more work-groups than gives each this many bytes.
+    block_rows, block_columns : int
+        Of what lies transposed, a work-item of a CPU takes blocks of so many elements along the axis in which it is
+        contiguous, by so many along the innermost.
     """
 
     vector_bytes: int
@@ -51,6 +60,8 @@ class ElementwisePolicy:
     stream_bytes: int
     inline_bytes: int
     chunk_bytes: int
+    block_rows: int = 16
+    block_columns: int = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,4 +131,10 @@ class Policies:
     histogram: HistogramPolicy
     matmul: MatmulPolicy
     stencil: StencilPolicy
+    unique: UniquePolicy
+    gather: GatherPolicy
+    scatter: ScatterPolicy
+    search: SearchPolicy
+    join: JoinPolicy
+    index_map: IndexMapPolicy
     source: str = "shipped"

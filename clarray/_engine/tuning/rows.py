@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clarray._engine.algorithms.gather import policy as gather
 from clarray._engine.algorithms.histogram import policy as histogram
+from clarray._engine.algorithms.index_map import policy as index_map
+from clarray._engine.algorithms.join import policy as join
 from clarray._engine.algorithms.matmul import policy as matmul
 from clarray._engine.algorithms.scan import policy as scan
+from clarray._engine.algorithms.scatter import policy as scatter
+from clarray._engine.algorithms.search import policy as search
 from clarray._engine.algorithms.sort import policy as sort
 from clarray._engine.algorithms.stencil import policy as stencil
+from clarray._engine.algorithms.unique import policy as unique
 from clarray._engine.fused.compact import policy as compact
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies, ReducePolicy
 
@@ -50,6 +56,12 @@ CPU = Policies(
     histogram=histogram.CPU,
     matmul=matmul.CPU,
     stencil=stencil.CPU,
+    unique=unique.CPU,
+    gather=gather.CPU,
+    scatter=scatter.CPU,
+    search=search.CPU,
+    join=join.CPU,
+    index_map=index_map.CPU,
 )
 
 GPU = Policies(
@@ -90,6 +102,12 @@ GPU = Policies(
     histogram=histogram.GPU,
     matmul=matmul.GPU,
     stencil=stencil.GPU,
+    unique=unique.GPU,
+    gather=gather.GPU,
+    scatter=scatter.GPU,
+    search=search.GPU,
+    join=join.GPU,
+    index_map=index_map.GPU,
 )
 
 # OpenCL C 1.2 has no fence for the whole device; PTX has.
@@ -142,6 +160,12 @@ TINY_CPU = Policies(
     histogram=histogram.TINY_CPU,
     matmul=matmul.TINY_CPU,
     stencil=stencil.TINY_CPU,
+    unique=unique.CPU,
+    gather=gather.CPU,
+    scatter=scatter.CPU,
+    search=search.CPU,
+    join=join.CPU,
+    index_map=index_map.CPU,
 )
 
 TINY_GPU = Policies(
@@ -179,6 +203,12 @@ TINY_GPU = Policies(
     histogram=histogram.TINY_GPU,
     matmul=matmul.TINY_GPU,
     stencil=stencil.TINY_GPU,
+    unique=unique.GPU,
+    gather=gather.GPU,
+    scatter=scatter.GPU,
+    search=search.GPU,
+    join=join.GPU,
+    index_map=index_map.GPU,
 )
 
 TINY_FENCED = replace(

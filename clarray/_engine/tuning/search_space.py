@@ -1,7 +1,6 @@
 """What `python -m clarray tune` tries: per algorithm and kind of row, fields of its policy and their values.
 
-Only fields that change how fast an answer comes are here, never those that a template relies on. An algorithm's own
-module may declare ``SEARCH``, which then counts instead: kind of row, then field, then values.
+Only fields that change how fast an answer comes are here, never those that a template relies on.
 """
 
 from __future__ import annotations
@@ -28,6 +27,8 @@ _SPACES: dict[str, dict[str, Space]] = {
             "stream_bytes": (0, 1 << 22, 1 << 24, 1 << 26),
             "chunk_bytes": (16 * _K, 64 * _K, 256 * _K),
             "inline_bytes": (64 * _K, 256 * _K, 1024 * _K),
+            "block_rows": (8, 16, 32),
+            "block_columns": (32, 64, 128),
         },
         "gpu": {"work_group": (64, 128, 256, 512), "vector_bytes": (8, 16), "groups_per_unit": (8, 32, 1 << 20)},
     },
@@ -55,6 +56,7 @@ _SPACES: dict[str, dict[str, Space]] = {
             "strip": (32, 128, 512),
             "min_part": (4 * _K, 16 * _K, 64 * _K),
             "stream_bytes": (0, 1 << 22, 1 << 24, 1 << 26),
+            "paired_lines": (8, 16, 32),
         },
         "gpu": {"groups_per_unit": (4, 8, 16), "loads": (2, 4), "work_group": (128, 256, 512)},
     },
@@ -63,20 +65,38 @@ _SPACES: dict[str, dict[str, Space]] = {
         "gpu": {"groups_per_unit": (4, 8, 16), "loads": (1, 2, 4), "work_group": (128, 256, 512)},
     },
     "sort": {
-        "cpu": {"groups_per_unit": (1, 2, 4), "chunk_bytes": (64 * _K, 128 * _K, 256 * _K)},
-        "gpu": {},
+        "cpu": {"groups_per_unit": (1, 2, 4), "chunk_bytes": (64 * _K, 128 * _K, 256 * _K), "known": (32, 128)},
+        "gpu": {"most_lines": (4, 16, 64)},
     },
     "histogram": {
-        "cpu": {"groups_per_unit": (1, 2, 4, 8), "segment": (1024, 4096, 16384)},
-        "gpu": {"groups_per_unit": (4, 8, 16), "loads": (2, 4, 8)},
+        "cpu": {"groups_per_unit": (1, 2, 4, 8), "segment": (1024, 4096, 16384), "compared_bins": (16, 64, 256)},
+        "gpu": {"groups_per_unit": (4, 8, 16), "loads": (2, 4, 8), "compared_bins": (0, 16, 64)},
     },
     "matmul": {
-        "cpu": {"depth": (128, 256, 512), "block_columns": (512, 1024, 2048)},
+        "cpu": {"depth": (128, 256, 512), "block_columns": (512, 1024, 2048), "pack_block": (128, 256, 512)},
         "gpu": {"depth": (1024, 2048, 4096), "band": (4, 8, 16)},
     },
     "stencil": {
         "cpu": {"groups_per_unit": (4, 8, 16), "tile_bytes": (128 * _K, 256 * _K, 512 * _K)},
         "gpu": {"work_group": (128, 256)},
+    },
+    "unique": {
+        "cpu": {"range_slots": (1 << 14, 1 << 16, 1 << 18), "few": (1 << 14, 1 << 17), "hash_from": (1 << 11, 1 << 13)},
+        "gpu": {"few": (1 << 14, 1 << 17, 1 << 20), "hash_from": (1 << 18, 1 << 20, 1 << 22)},
+    },
+    "gather": {
+        "cpu": {"neighbours": (1, 2, 4, 8), "owners": (2, 4, 8, 16)},
+        "gpu": {"words": (4, 8, 16), "wide_words": (2, 4, 8), "long": (1 << 14, 1 << 16), "spread": (1, 4, 16)},
+    },
+    "scatter": {"cpu": {"worth": (1 << 10, 1 << 12, 1 << 14)}, "gpu": {"items": (1 << 14, 1 << 16, 1 << 18)}},
+    "search": {"cpu": {"needles": (4, 8, 16)}, "gpu": {"needles": (1, 2, 4)}},
+    "join": {
+        "cpu": {"rows": (64, 256, 1024), "most": (4, 8), "small_bytes": (8 * _K, 32 * _K, 128 * _K)},
+        "gpu": {"most": (4, 8), "short_bytes": (16, 32, 64), "small_bytes": (8 * _K, 32 * _K, 128 * _K)},
+    },
+    "index_map": {
+        "cpu": {"copied_bytes": (1 << 20, 1 << 22, 1 << 24)},
+        "gpu": {"copied_bytes": (1 << 22, 1 << 24, 1 << 26)},
     },
 }
 

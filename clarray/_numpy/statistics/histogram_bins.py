@@ -12,9 +12,9 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype, upload
 from clarray._core.operands import scalar_node
 from clarray._engine.algorithms.histogram.launch import Axis
-from clarray._engine.algorithms.histogram.plan import FEW, FEW_BINS, SEARCH, STEPS, UNIFORM, equal_bins
+from clarray._engine.algorithms.histogram.plan import FEW, SEARCH, STEPS, UNIFORM, equal_bins
 from clarray._engine.algorithms.histogram.source import Steps
-from clarray._engine.evaluate import evaluate
+from clarray._engine.evaluate import evaluate, kernel_cache_of
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device
@@ -118,7 +118,8 @@ def axis_of(value: DeviceArray, found: Edges, device: Device) -> Axis:
         parts = (given[0], unsigned_subtract(last, first), bins)
         steps = Steps(*(scalar_node(part, dtype) for part in parts))
         return Axis(STEPS, value._node, dtype, bins, node, (float(given[0]), float(given[-1])), steps)
-    few = bins <= FEW_BINS and not (dtype.kind == "f" and np.isnan(given).any())
+    most = kernel_cache_of(device).policies.histogram.compared_bins
+    few = bins <= most and not (dtype.kind == "f" and np.isnan(given).any())
     return Axis(FEW if few else SEARCH, value._node, dtype, bins, node)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import clarray
 
-from ..conftest import check_same, policy_in_force
+from ..conftest import check_same, policy_changed, policy_in_force
 
 HOST = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
 COLUMN = np.array([[2], [0], [-1]])
@@ -187,9 +187,8 @@ def test_the_last_of_repeated_indices_stays(same: Any, policy: str) -> None:
 
 
 @pytest.mark.parametrize("numbers", ["rising", "falling late", "repeating late", "out of bounds late", "negative"])
-def test_numbers_that_rise(same: Any, monkeypatch: pytest.MonkeyPatch, numbers: str) -> None:
+def test_numbers_that_rise(same: Any, numbers: str) -> None:
     """Long lists are looked at before a GPU writes; here those of more than eight numbers are long."""
-    monkeypatch.setattr("clarray._engine.algorithms.gather.launch.LONG", 8)
     given = np.arange(0, 200, 3)
     given[-2:] = {
         "falling late": [150, 149], "repeating late": [30, 30], "out of bounds late": [198, 400], "negative": [-2, -1],
@@ -201,7 +200,7 @@ def test_numbers_that_rise(same: Any, monkeypatch: pytest.MonkeyPatch, numbers: 
         a[xp.asarray(given)] += xp.asarray([[1, 2]], dtype=np.float32)
         return a
 
-    with policy_in_force("tiny-gpu"):
+    with policy_in_force("tiny-gpu"), policy_changed("gather", long=8):
         same(body)
 
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import clarray
 from clarray._engine.runtime import current_device
 
+from ..conftest import policy_changed
+
 HOST = np.random.default_rng(1).integers(0, 100, (5, 7, 3))
 
 CALLS: list[Callable[[Any, Any], Any]] = [
@@ -57,10 +59,10 @@ def test_rolls_of_any_width(flat: int, other: int, turned: bool) -> None:
     np.testing.assert_array_equal(clarray.roll(array, *both).get(), np.roll(host, *both))
 
 
-def test_copies_of_a_large_array(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clarray._engine.algorithms.index_map.plan.COPIED_BYTES", 64)
+def test_copies_of_a_large_array(policy: str) -> None:
     host = np.arange(48, dtype=np.float32).reshape(6, 8)
-    found = clarray.tile(clarray.array(host), (3, 1)), clarray.tile(clarray.array(host), (2, 2))
+    with policy_changed("index_map", copied_bytes=64):
+        found = clarray.tile(clarray.array(host), (3, 1)), clarray.tile(clarray.array(host), (2, 2))
     np.testing.assert_array_equal(found[0].get(), np.tile(host, (3, 1)))
     np.testing.assert_array_equal(found[1].get(), np.tile(host, (2, 2)))
 

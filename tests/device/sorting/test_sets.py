@@ -18,12 +18,11 @@ from clarray._core.device_array import wrap
 from clarray._engine.algorithms.unique.launch_bitmap import distinct_by_bitmap
 from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash_table
 from clarray._engine.algorithms.unique.launch_range_table import distinct_by_range_table
-from clarray._engine.algorithms.unique.plan_hash_table import LIMIT
-from clarray._engine.algorithms.unique.plan_range_table import FEW, FEW_SLOTS, SLOTS
 from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
+from clarray._engine.tuning.rows import CPU
 
-from ..conftest import by_dtype, policy_in_force
+from ..conftest import by_dtype, policy_changed, policy_in_force
 
 Same = Callable[..., None]
 RNG = np.random.default_rng(20261121)
@@ -117,7 +116,7 @@ def test_pending_and_selected_values(same: Same) -> None:
 # Tables -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [1, 3, 65, 1000, FEW + 5])
+@pytest.mark.parametrize("size", [1, 3, 65, 1000, CPU.unique.few + 5])
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint64"])
 def test_tables(policy: str, dtype: str, size: int) -> None:
     x = RNG.integers(-40 if dtype.startswith("i") else 3, 90, size).astype(dtype)
@@ -136,13 +135,13 @@ def test_tables(policy: str, dtype: str, size: int) -> None:
                 np.testing.assert_array_equal(table.cells[slots], counts)
 
 
-@pytest.mark.parametrize("span", [FEW_SLOTS - 1, FEW_SLOTS])
-@pytest.mark.parametrize("low", [0, -7, -(2**31), 2**31 - 1 - FEW_SLOTS])
+@pytest.mark.parametrize("span", [CPU.unique.few_slots - 1, CPU.unique.few_slots])
+@pytest.mark.parametrize("low", [0, -7, -(2**31), 2**31 - 1 - CPU.unique.few_slots])
 def test_the_widest_range_of_a_table(policy: str, low: int, span: int) -> None:
     x = np.full(50, low + 1, np.int32)
     x[[7, 31]] = low, low + span
     found = distinct_by_range_table(clarray.array(x)._node)
-    assert (found is None) == (span >= FEW_SLOTS)
+    assert (found is None) == (span >= CPU.unique.few_slots)
     np.testing.assert_array_equal(clarray.unique(clarray.array(x)).get(), np.unique(x))
 
 
@@ -154,7 +153,7 @@ def test_ends_of_uint64(same: Same, ends: tuple[int, int]) -> None:
 
 
 def test_a_range_that_widens_late(same: Same) -> None:
-    x = np.full(3 * SLOTS, 5, np.int32)
+    x = np.full(3 * CPU.unique.range_slots, 5, np.int32)
     x[-1] = 2**31 - 1
     same(lambda xp: xp.unique(xp.asarray(x), return_counts=True))
 
@@ -219,9 +218,9 @@ def test_any_floats(x: np.ndarray, flags: dict[str, bool]) -> None:
 
 
 @pytest.fixture
-def always_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_hash_table.WORTH_CPU", 1)
-    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_hash_table.WORTH_GPU", 1)
+def always_tried(policy: str) -> Iterator[None]:
+    with policy_changed("unique", hash_from=1):
+        yield
 
 
 def chunked() -> bool:
@@ -232,7 +231,7 @@ def chunked() -> bool:
 @pytest.mark.parametrize("size", [1, 2, 67, 9000])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int64"])
 def test_few_values(policy: str, dtype: str, size: int) -> None:
-    for values in (1, 5, LIMIT - 50, 3 * LIMIT):
+    for values in (1, 5, CPU.unique.hash_limit - 50, 3 * CPU.unique.hash_limit):
         x = (RNG.integers(-1, values, size) * 10007).astype(dtype)
         if dtype.startswith("f"):
             x[::5] = np.nan
@@ -241,7 +240,7 @@ def test_few_values(policy: str, dtype: str, size: int) -> None:
             found = distinct_by_hash_table(clarray.array(x)[view]._node, True)
             wanted = np.unique(x[view])
             if found is None:
-                assert len(wanted) > LIMIT - 60 or (dtype == "int64" and not chunked())
+                assert len(wanted) > CPU.unique.hash_limit - 60 or (dtype == "int64" and not chunked())
             else:
                 np.testing.assert_array_equal(np.unique(found), wanted)
 
@@ -267,10 +266,8 @@ def test_values_that_share_a_slot(policy: str) -> None:
 
 @pytest.fixture
 def small_bitmaps(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_bitmap.WORTH", 1)
     monkeypatch.setattr("clarray._engine.algorithms.unique.plan_bitmap.BITS", 18)
-    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_bitmap.ITEMS", 2)
-    with policy_in_force("gpu"):
+    with policy_in_force("gpu"), policy_changed("unique", bitmap_from=1, bitmap_items=2):
         yield
 
 
@@ -291,14 +288,14 @@ def test_bitmaps(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
         np.testing.assert_array_equal(wrap(found).get(), np.unique(x.astype(np.int32)))
 
 
-def test_bitmaps_of_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bitmaps_of_all_keys() -> None:
     if chunked():
         pytest.skip("only GPUs use bitmaps, and one of all floats takes 512 MiB")
-    monkeypatch.setattr("clarray._engine.algorithms.unique.plan_bitmap.WORTH", 1)
     x = RNG.normal(size=30000).astype(np.float32)
     x[:9] = np.nan, np.inf, -np.inf, -0.0, 0.0, -np.nan, 1e-45, -1e-45, 3e38
     for y in (x, RNG.integers(0, 2**32, 30000, np.uint32), RNG.integers(-(2**31), 2**31, 30000, np.int32)):
-        found = distinct_by_bitmap(clarray.array(y)._node)
+        with policy_changed("unique", bitmap_from=1):
+            found = distinct_by_bitmap(clarray.array(y)._node)
         assert found is not None
         np.testing.assert_array_equal(wrap(found).get(), np.unique(y))
 

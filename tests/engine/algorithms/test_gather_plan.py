@@ -38,7 +38,7 @@ def test_elements_that_lie_apart_are_not_joined() -> None:
 
 def test_a_list_in_several_loops_is_read_by_element() -> None:
     space = gather_space([], [(3, (1, 0)), (5, (0, 1))], [(7, 5), (5, 1)], [])
-    plan = gather_plan("gather", "raise", ["memory", "memory"], space, 4, False, ROWS["nvidia"].elementwise)
+    plan = gather_plan("gather", "raise", ["memory", "memory"], space, 4, False, ROWS["nvidia"])
     assert plan.list_rank == 2
     assert plan.accesses == ("zero", "zero")
     assert plan.chosen_rank == 1
@@ -63,7 +63,7 @@ def test_division_by_factors() -> None:
 
 
 def test_what_is_far_counts_in_64_bits() -> None:
-    policy = ROWS["nvidia"].elementwise
+    policy = ROWS["nvidia"]
     near = gather_plan("gather", "raise", ["memory"], ROWS_OF_64, 4, False, policy)
     far = gather_space([], [(100, (1 << 30,))], [(1000, 64)], [(64, 1)])
     assert near.index == "int"

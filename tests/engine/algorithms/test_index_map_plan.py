@@ -47,23 +47,23 @@ def test_widths_of_a_remap() -> None:
 
 
 def test_a_large_source_is_read_once_for_its_copies() -> None:
-    assert copied([Axis(SAME, 3, 0), Axis(SAME, 1 << 20, 1)], 4) == 3
-    assert copied([Axis(SAME, 3, 0), Axis(SAME, 1 << 19, 1)], 4) == 1
-    assert copied([Axis(SAME, 3, 0), Axis(SAME, (1 << 20) + 1, 1)], 4) == 1
-    assert copied([Axis(SAME, 3, 0), Axis(WRAP, 1 << 20, 1, 5)], 4) == 1
-    assert copied([Axis(SAME, 3, 0)], 4) == 1
+    assert copied([Axis(SAME, 3, 0), Axis(SAME, 1 << 20, 1)], 4, ROWS["gpu"].index_map) == 3
+    assert copied([Axis(SAME, 3, 0), Axis(SAME, 1 << 19, 1)], 4, ROWS["gpu"].index_map) == 1
+    assert copied([Axis(SAME, 3, 0), Axis(SAME, (1 << 20) + 1, 1)], 4, ROWS["gpu"].index_map) == 1
+    assert copied([Axis(SAME, 3, 0), Axis(WRAP, 1 << 20, 1, 5)], 4, ROWS["gpu"].index_map) == 1
+    assert copied([Axis(SAME, 3, 0)], 4, ROWS["gpu"].index_map) == 1
 
 
 def test_what_is_joined_in_one_launch() -> None:
-    assert together(1, [10, 20], 4)
-    assert together(1 << 20, [1, 1], 4)
-    assert not together(1, [1 << 20, 1 << 20], 4)
-    assert not together(1 << 20, [64, 1], 4)
-    assert not together(5, [3], 4)
+    assert together(1, [10, 20], 4, ROWS["gpu"].join)
+    assert together(1 << 20, [1, 1], 4, ROWS["gpu"].join)
+    assert not together(1, [1 << 20, 1 << 20], 4, ROWS["gpu"].join)
+    assert not together(1 << 20, [64, 1], 4, ROWS["gpu"].join)
+    assert not together(5, [3], 4, ROWS["gpu"].join)
 
 
 def test_vectors_of_a_join() -> None:
-    gpu = ROWS["gpu"].elementwise
+    gpu = ROWS["gpu"]
     assert join_plan(8, [1, 2], 2, 0, 16, 4, gpu).whole
     assert not join_plan(8, [1, 2], 3, 0, 24, 4, gpu).whole
     assert join_plan(8, [1, 4], 8, 4, 64, 4, gpu).whole

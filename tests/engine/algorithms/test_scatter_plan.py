@@ -9,12 +9,12 @@ from clarray._engine.algorithms.scatter.plan import scatter_space, split
 from clarray._engine.tuning.rows import CPU, GPU
 
 
-@pytest.mark.parametrize("policy", [CPU.elementwise, GPU.elementwise], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("policies", [CPU, GPU], ids=["cpu", "gpu"])
 @pytest.mark.parametrize("updates", [1, 10**6])
 @pytest.mark.parametrize("targets", [1, 5, 1000, 10**7])
 @pytest.mark.parametrize("columns", [1, 3, 10**6])
-def test_every_target_has_one_owner(policy, updates, targets, columns) -> None:
-    found = split(updates, targets, columns, policy, 8)
+def test_every_target_has_one_owner(policies, updates, targets, columns) -> None:
+    found = split(updates, targets, columns, policies, 8)
     assert found.parts * found.per_part >= targets > (found.parts - 1) * found.per_part
     per_block = found.columns_per_block
     assert found.blocks * per_block >= columns > (found.blocks - 1) * per_block

@@ -38,9 +38,6 @@ from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Memory
 
 _INT64 = np.dtype(np.int64)
-OWNERS = 8  # work-items of a CPU, at most, that read the whole list and write each a part of the elements
-LONG = 1 << 16  # numbers that are worth a look whether they rise
-SPREAD = 4  # elements per number, at most, for which notes of all elements are worth it
 
 
 class OutOfBounds(IndexError):
@@ -192,9 +189,10 @@ def _rises(cache: KernelCache, named: IndexSelection) -> bool:
 
     Only asked of long lists, first of their beginning.
     """
-    if prod(named.shape) < LONG:
+    long = cache.policies.gather.long
+    if prod(named.shape) < long:
         return False
-    for limit in (LONG, None):
+    for limit in (long, None):
         falls = cache.device.allocate(4)
         cache.device.fill_zero(falls)
         _run(cache, "rise", None, _bare(named), None, falls, limit)
@@ -212,7 +210,7 @@ def _fits_notes(cache: KernelCache, named: IndexSelection, itemsize: int) -> boo
     """Whether numbers and elements are noted together, in words of 64 bits for all elements of the array."""
     listed = prod(named.shape)
     small = itemsize <= 4 and named.rest.size == 1 and listed <= MOST
-    return small and cache.capabilities.int64_atomics and named.bound <= SPREAD * listed
+    return small and cache.capabilities.int64_atomics and named.bound <= cache.policies.gather.spread * listed
 
 
 def _scatter_by_offers(cache: KernelCache, array: Node, named: IndexSelection, value: Node) -> None:
@@ -307,7 +305,7 @@ def _run(
     words = widening(space, itemsize, starts) if joins else 1
     space, itemsize, starts = widened(space, words), itemsize * words, [x // words for x in starts]
     kinds = ["const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes]
-    plan = gather_plan(op, named.mode, kinds, space, itemsize, single, policy)
+    plan = gather_plan(op, named.mode, kinds, space, itemsize, single, cache.policies)
     key = ("gather", numbers.sig, pattern, plan)
     kernel = cache.kernel_for(key, gather_source, plan, numbers, nodes, cache.capabilities)
     error = cache.zeros_for("gather error", 4) if named.mode == "raise" else None
@@ -323,7 +321,7 @@ def _run(
     args += [total if limit is None else min(total, limit), *rest]
     nbytes = bytes_of(nodes) + len(moved) * space.size * itemsize
     units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
-    most = min(cache.units, OWNERS) if op == "own" else units
+    most = min(cache.units, cache.policies.gather.owners) if op == "own" else units
     count = min(groups(units, nbytes, cache.units, policy), most)
     inline = nbytes <= policy.inline_bytes
     Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes).run()

@@ -14,11 +14,8 @@ from typing import NamedTuple
 
 from clarray._engine.expr.layout import INDEX, STEPPED, STRIDED, ZERO, Shape, access, merge, reach
 from clarray._engine.fused.elementwise.plan import index_type
-from clarray._engine.tuning.policy import ElementwisePolicy
+from clarray._engine.tuning.policy import ElementwisePolicy, Policies
 
-NEIGHBOURS = 4  # of a list, that a work-item of a CPU takes at once
-IN_FLIGHT = {16: 4, 8: 4}  # words of so many bytes that a work-item of a GPU loads at once; else:
-MANY = 8
 MOST = 2**31 - 1  # positions in a list that 32 bits hold
 WORD = 16  # bytes of the widest word that elements are moved in
 
@@ -140,7 +137,7 @@ def widened(space: GatherSpace, words: int) -> GatherSpace:
 
 def gather_plan(
     op: str, mode: str, kinds: Sequence[str], space: GatherSpace, itemsize: int, single: bool,
-    policy: ElementwisePolicy,
+    policies: Policies,
 ) -> GatherPlan:  # fmt: skip
     """Choose how many elements are taken at once, and the width of positions.
 
@@ -151,10 +148,11 @@ def gather_plan(
     """
     rows, even = bool(space.after), len(space.lists) <= 1
     accesses = _accesses(kinds, space)
+    policy, gather = policies.elementwise, policies.gather
     if policy.chunked:
-        vector = 1 if rows or not even or STRIDED in accesses else NEIGHBOURS
+        vector = 1 if rows or not even or STRIDED in accesses else gather.neighbours
     else:
-        vector = IN_FLIGHT.get(itemsize, MANY)
+        vector = gather.words if itemsize < 8 else gather.wide_words
     axes = (*space.before, *space.chosen, *space.after)
     extents = tuple(n for n, _ in space.lists)
     furthest = max(

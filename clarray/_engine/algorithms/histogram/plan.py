@@ -29,8 +29,6 @@ STEPS = "steps"  # NumPy's own arithmetic, where its rounding decides
 SEARCH = "search"  # a binary search in the edges
 FEW = "few"  # the same, where vectors are compared with each edge in turn
 
-FEW_BINS = 64  # 2^22 float32 into 50 bins: 14 ms by search; none of the edges may be NaN
-
 MOST_BINS = 2**32 - 2  # bins are numbered in 32 bits; the last number says "none"
 SMALLEST_TABLE = 256
 

@@ -41,7 +41,7 @@ def index_map(source: Node, view: View, axes: Sequence[Axis], target: Node) -> N
         policy = cache.policies.elementwise
         loops = simplified(axes)
         itemsize = source.dtype.itemsize
-        copies = copied(loops, itemsize)
+        copies = copied(loops, itemsize, cache.policies.index_map)
         if copies > 1:
             del loops[0]
         plan = index_map_plan(loops, target.size, reach(view.shape, view.strides), copies, itemsize, policy)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
+from clarray._engine.algorithms.index_map.policy import IndexMapPolicy
 from clarray._engine.fused.elementwise.plan import index_type
 from clarray._engine.tuning.policy import ElementwisePolicy
 
@@ -20,8 +21,6 @@ EDGE = "edge"
 REFLECT = "reflect"
 SYMMETRIC = "symmetric"
 CONSTANT = "constant"
-
-COPIED_BYTES = 1 << 22  # a source larger than this is not read again for each copy of it
 
 _MERGED = (SAME, WRAP, CONSTANT)  # a run of these axes and what lies within them is mapped as one axis
 
@@ -111,13 +110,13 @@ def _simple(axis: Axis) -> Axis:
     return Axis(map, extent, stride, source, before, values)
 
 
-def copied(axes: Sequence[Axis], itemsize: int) -> int:
+def copied(axes: Sequence[Axis], itemsize: int, policy: IndexMapPolicy) -> int:
     """How many copies of it a large source is read once for: the extent of the outermost axis, or 1."""
     first, rest = axes[0], axes[1:]
     if first.map != SAME or first.stride or not rest or any(a.map != SAME for a in rest):
         return 1
     nbytes = prod(a.extent for a in rest) * itemsize
-    return first.extent if nbytes >= COPIED_BYTES and nbytes % 16 == 0 else 1
+    return first.extent if nbytes >= policy.copied_bytes and nbytes % 16 == 0 else 1
 
 
 def index_map_plan(

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from clarray._engine.algorithms.join.plan import MOST, join_plan
+from clarray._engine.algorithms.join.plan import join_plan, together
 from clarray._engine.algorithms.join.source import join_source
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
+from clarray._engine.runtime import Device
 
 
 def join(parts: Sequence[Node], rows: int, target: Node) -> None:
@@ -31,7 +32,7 @@ def join(parts: Sequence[Node], rows: int, target: Node) -> None:
     with device.lock:
         cache = kernel_cache_of(device)
         # in launches of equally many arrays, so that few kernels are made
-        launches = -(-len(parts) // MOST)
+        launches = -(-len(parts) // cache.policies.join.most)
         pitch = target.size // rows
         at = 0
         for number in range(launches):
@@ -41,6 +42,11 @@ def join(parts: Sequence[Node], rows: int, target: Node) -> None:
             device.synchronize()
 
 
+def is_worth_joining(device: Device, rows: int, lengths: Sequence[int], itemsize: int) -> bool:
+    """Whether the parts of an array, `rows` runs of `lengths` elements, are better written in one launch."""
+    return together(rows, lengths, itemsize, kernel_cache_of(device).policies.join)
+
+
 def _launch(cache: KernelCache, parts: Sequence[Node], rows: int, target: Node, pitch: int, at: int) -> int:
     """Write some of the columns; gives how many."""
     ends = list(accumulate(part.size // rows for part in parts))
@@ -48,7 +54,7 @@ def _launch(cache: KernelCache, parts: Sequence[Node], rows: int, target: Node, 
     padded = [*parts, *[parts[-1]] * ((1 << (len(parts) - 1).bit_length()) - len(parts))]
     ends += [ends[-1]] * (len(padded) - len(parts))
     policy, itemsize = cache.policies.elementwise, target.dtype.itemsize
-    plan = join_plan(rows, ends, pitch, target.offset + at, target.size, itemsize, policy)
+    plan = join_plan(rows, ends, pitch, target.offset + at, target.size, itemsize, cache.policies)
     kernel = cache.kernel_for(plan, join_source, plan, cache.capabilities)
     args: list[Any] = []
     for node, shift in ((target, at), *((part, 0) for part in padded)):

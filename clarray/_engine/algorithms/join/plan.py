@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clarray._engine.algorithms.join.policy import JoinPolicy
 from clarray._engine.fused.elementwise.plan import index_type
-from clarray._engine.tuning.policy import ElementwisePolicy
-
-MOST = 8  # arrays in one launch: each costs a comparison per element, and a pointer
-SHORT_BYTES = 32  # parts of a row no longer than this share the sectors of memory that they are written to
-SMALL_BYTES = 1 << 15  # parts no larger than this cost less than their launches
+from clarray._engine.tuning.policy import ElementwisePolicy, Policies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +24,8 @@ class JoinPlan:
         Neighbouring elements that are loaded and stored at once.
     single : bool
         Whether there is one row.
+    block : int
+        Rows that a CPU writes at a time.
     whole : bool
         Whether a vector may be stored at once.
     stream : bool
@@ -41,23 +40,24 @@ class JoinPlan:
     itemsize: int
     vector: int
     single: bool
+    block: int
     whole: bool
     stream: bool
     index: str
     policy: ElementwisePolicy
 
 
-def together(rows: int, lengths: Sequence[int], itemsize: int) -> bool:
+def together(rows: int, lengths: Sequence[int], itemsize: int, policy: JoinPolicy) -> bool:
     """Whether the parts of an array, `rows` runs of `lengths` elements, are better written in one launch."""
     if len(lengths) < 2:
         return False
-    if rows > 1 and max(lengths) * itemsize <= SHORT_BYTES:
+    if rows > 1 and max(lengths) * itemsize <= policy.short_bytes:
         return True
-    return rows * max(lengths) * itemsize <= SMALL_BYTES
+    return rows * max(lengths) * itemsize <= policy.small_bytes
 
 
 def join_plan(
-    rows: int, ends: Sequence[int], pitch: int, offset: int, reach: int, itemsize: int, policy: ElementwisePolicy
+    rows: int, ends: Sequence[int], pitch: int, offset: int, reach: int, itemsize: int, policies: Policies
 ) -> JoinPlan:  # fmt: skip
     """Choose the vectors and the width of positions.
 
@@ -72,6 +72,7 @@ def join_plan(
     reach : int
         Elements of the largest array that is read or written.
     """
+    policy = policies.elementwise
     vector = max(1, min(policy.max_width, policy.vector_bytes // itemsize)) if itemsize <= 8 else 1
     length = ends[-1]
     packed = rows == 1 or pitch == length
@@ -81,6 +82,7 @@ def join_plan(
         itemsize=itemsize,
         vector=vector,
         single=rows == 1,
+        block=policies.join.rows,
         whole=whole,
         stream=0 < policy.stream_bytes <= rows * length * itemsize,
         index=index_type(reach, policy.chunked),

@@ -25,6 +25,6 @@ def join_source(plan: JoinPlan, capabilities: Capabilities) -> Source:
     body = render(
         "join/join",
         count=plan.count, V=plan.vector, I=plan.index, policy=plan.policy, storage=storage, params=params,
-        single=plan.single, whole=plan.whole, stream=plan.stream and capabilities.clang_builtins,
+        single=plan.single, block=plan.block, whole=plan.whole, stream=plan.stream and capabilities.clang_builtins,
     )  # fmt: skip
     return Source("join", source(body, dialect, capabilities.function_attribute), tuple(kinds))

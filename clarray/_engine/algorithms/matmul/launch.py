@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clarray._engine.algorithms.matmul.plan import (
-    PACK_BLOCK,
     Matrix,
     PackedPlan,
     Problem,
@@ -200,7 +199,7 @@ def _prepare_packing(
         steps[axis] = matrices
         matrices *= problem.batch[axis]
     panels = -(-extent // width) * matrices
-    units = panels * -(-problem.k // PACK_BLOCK)
+    units = panels * -(-problem.k // plan.policy.pack_block)
     numbers = [extent, problem.k, matrix.outer, matrix.inner, units]
     for axis in reversed(axes):
         numbers += [problem.batch[axis], matrix.batch[axis]]

@@ -80,7 +80,7 @@ class TiledPlan:
     policy: MatmulPolicy
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PackPlan:
     """What the source that packs an operand is specialised on.
 
@@ -94,6 +94,8 @@ class PackPlan:
         Whether the kept axis is the inner loop, and whether its elements follow each other.
     rank : int
         Axes of the batch.
+    block : int
+        Elements of the summed axis that are packed at a time.
     """
 
     dtype: np.dtype
@@ -102,6 +104,7 @@ class PackPlan:
     along: bool
     unit: bool
     rank: int
+    block: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,9 +200,6 @@ def choose_parts(
     return found._replace(part_depth=-(-found.part_depth // tile.depth) * tile.depth)
 
 
-PACK_BLOCK = 256  # elements of the summed axis that are packed at a time
-
-
 def packed_plan(problem: Problem, work: np.dtype, out: np.dtype, policy: MatmulPolicy, wide: bool) -> PackedPlan:
     """Panels for a dtype: complex sums take two registers each."""
     panel_rows, vectors = policy.wide_panel if wide else policy.panel
@@ -215,7 +215,15 @@ def pack_plan(matrix: Matrix, dtype: np.dtype, plan: PackedPlan, width: int) -> 
     """Choose the inner loop that goes along the memory."""
     along = abs(matrix.outer) <= abs(matrix.inner)
     unit = (matrix.outer if along else matrix.inner) == 1
-    return PackPlan(dtype, plan.work, width, along, unit, sum(step != 0 for step in matrix.batch))
+    return PackPlan(
+        dtype=dtype,
+        work=plan.work,
+        width=width,
+        along=along,
+        unit=unit,
+        rank=sum(step != 0 for step in matrix.batch),
+        block=plan.policy.pack_block,
+    )
 
 
 def choose_blocks(problem: Problem, plan: PackedPlan, units: int) -> Blocks:
@@ -268,7 +276,7 @@ def rounded(policy: MatmulPolicy, tile: Tile) -> int:
 
 
 __all__ = [
-    "PACK_BLOCK", "Blocks", "Matrix", "PackPlan", "PackedPlan", "Parts", "Problem", "Side", "TiledPlan",
+    "Blocks", "Matrix", "PackPlan", "PackedPlan", "Parts", "Problem", "Side", "TiledPlan",
     "choose_blocks", "choose_parts", "pack_plan", "packed_plan", "merge_batch",
     "rounded", "side_of", "smallest", "work_dtype",
 ]  # fmt: skip

@@ -72,6 +72,8 @@ class MatmulPolicy:
     panel, wide_panel : (int, int)
         Rows of the left panel and vectors of the right one: their product is accumulated in registers. The wide one is
         for processors with as many and as wide registers as AVX-512 has (packed).
+    pack_block : int
+        Elements of the summed axis that a work-item packs at a time (packed).
     block_rows, block_columns : int
         Of the result, per work-group: the left operand's block stays in the second-level cache (packed).
     """
@@ -95,6 +97,7 @@ class MatmulPolicy:
     wide_panel: tuple[int, int] = (1, 1)
     block_rows: int = 1
     block_columns: int = 1
+    pack_block: int = 256
 
 
 CPU = MatmulPolicy(

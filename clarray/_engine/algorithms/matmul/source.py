@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray._engine.algorithms.matmul.plan import PACK_BLOCK, PackedPlan, PackPlan, Side, TiledPlan
+from clarray._engine.algorithms.matmul.plan import PackedPlan, PackPlan, Side, TiledPlan
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import Packed, dtype_row
 
@@ -141,7 +141,7 @@ def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
     body = render(
         "matmul/pack",
         S=scalar, R=plan.width, packed=row.packed, kind=row.kind, complex_=complex_, along=plan.along,
-        unit=plan.unit, rank=plan.rank, block=PACK_BLOCK, chunks=_Chunks, params=params,
+        unit=plan.unit, rank=plan.rank, block=plan.block, chunks=_Chunks, params=params,
     )  # fmt: skip
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source("matmul_pack", text, ("buffer", "int64", "buffer", *["int64"] * len(numbers)))

@@ -35,7 +35,6 @@ _INT64 = np.dtype(np.int64)
 _LAST_EPOCH = 2**32 - 1
 _MOST_GROUPS = 1 << 20
 _TICKETS = 2**31
-_FEW = 16  # lines side by side, from which on each has a state of two float32 rather than of a float64
 
 
 def shifted_arguments(nodes: list[Node], shifts: tuple[int, ...]) -> list[Any]:
@@ -88,11 +87,10 @@ def _prepare(
 ) -> tuple[ParallelPlan, Partition, dict[str, Kernel], Monoid]:  # fmt: skip
     """How lines that lie so are scanned, and by which kernels; the operation may be one in a wider dtype."""
     dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *dtypes_inside(value, nodes)]
-    if cache.policies.scan.widen and cache.capabilities.fp64 and not is_beside(lines, length, _FEW):
+    policy = cache.policies.scan
+    if policy.widen and cache.capabilities.fp64 and not is_beside(lines, length, policy.paired_lines):
         monoid = widened_monoid(monoid)
-    plan = parallel_plan(
-        lines, length, kinds, dtypes, offsets, monoid.algebra != "first", held_bytes(monoid), cache.policies.scan
-    )
+    plan = parallel_plan(lines, length, kinds, dtypes, offsets, monoid.algebra != "first", held_bytes(monoid), policy)
     way = partition(plan, lines.kept, length, cache.units, lookback)
     if way.mode == LOOKBACK and way.units >= _TICKETS:
         way = partition(plan, lines.kept, length, cache.units, False)

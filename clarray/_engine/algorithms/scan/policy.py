@@ -50,6 +50,8 @@ class ScanPolicy:
         than in that of their numbers. Results do not depend on it; whether groups wait long may.
     widen : bool
         Whether sums of float32 are carried as float64 where the device has it, else as two float32.
+    paired_lines : int
+        From so many lines side by side on each has a state of two float32 all the same.
     pause : int
         Nanoseconds that a work-group sleeps before it looks at others' results (NVIDIA only).
     spins : int
@@ -75,6 +77,7 @@ class ScanPolicy:
     local_bytes: int = 20 << 10
     tickets: bool = True
     widen: bool = False
+    paired_lines: int = 16
     pause: int = 0
     spins: int = 1 << 20
 

@@ -61,7 +61,7 @@ def _launch(cache: KernelCache, array: Node, targets: IndexSelection, loop: Loop
     key = ("at", loop.code, array.dtype, value.sig if value is not None else None, pattern, plan)
     kernel = cache.kernel_for(key, scatter_source, plan, loop, array.dtype, value, nodes, cache.capabilities)
     updates, named, columns = prod(listed), prod(targets.extents), prod(rest.shape)
-    divided = split(updates, named, columns, policy, cache.units)
+    divided = split(updates, named, columns, cache.policies, cache.units)
     units = divided.parts * divided.blocks
     numbers = targets.numbers.memory
     assert array.memory is not None

@@ -16,10 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clarray._engine.expr.layout import Shape, collapse, merge
-from clarray._engine.tuning.policy import ElementwisePolicy
-
-ITEMS = 1 << 16  # work-items of a GPU that read the list of positions: enough to fill it
-WORTH = 1 << 12  # updates that are worth a second work-item of a CPU
+from clarray._engine.tuning.policy import ElementwisePolicy, Policies
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +80,15 @@ def scatter_space(
     )
 
 
-def split(updates: int, targets: int, columns: int, policy: ElementwisePolicy, units: int) -> ScatterSplit:
+def split(updates: int, targets: int, columns: int, policies: Policies, units: int) -> ScatterSplit:
     """Divide the targets and the columns between work-items."""
-    if policy.chunked:
-        wanted = min(units, 1 + updates * columns // WORTH)
+    policy = policies.scatter
+    if policies.elementwise.chunked:
+        wanted = min(units, 1 + updates * columns // policy.worth)
         parts = min(wanted, targets)
         per_block = -(-columns // max(1, wanted // parts))
     else:
-        parts = min(targets, max(1, ITEMS // columns))
+        parts = min(targets, max(1, policy.items // columns))
         per_block = 1
     per_part = -(-targets // parts)
     return ScatterSplit(-(-targets // per_part), per_part, -(-columns // per_block), per_block)

@@ -6,7 +6,7 @@ import numpy as np
 
 from clarray._engine.algorithms.flat_operands import flat_operands_of
 from clarray._engine.algorithms.scan.launch import shifted_arguments
-from clarray._engine.algorithms.search.plan import SearchPlan, needles
+from clarray._engine.algorithms.search.plan import SearchPlan
 from clarray._engine.algorithms.search.source import search_source
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
@@ -58,7 +58,7 @@ def search(
         dtype = np.promote_types(line.dtype, value.dtype) if dtype is None else dtype
         plan = SearchPlan(
             accesses=run.accesses,
-            vector=needles(policy),
+            vector=cache.policies.search.needles,
             index=index_type(run.furthest, policy.chunked),
             sorted_dtype=line.dtype,
             dtype=dtype,

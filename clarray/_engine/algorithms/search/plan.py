@@ -8,9 +8,6 @@ import numpy as np
 
 from clarray._engine.tuning.policy import ElementwisePolicy
 
-# Needles that a work-item of a CPU searches side by side: their loads do not wait for each other.
-TOGETHER = 8
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPlan:
@@ -44,8 +41,3 @@ class SearchPlan:
     sorter: bool
     found: bool | None
     policy: ElementwisePolicy
-
-
-def needles(policy: ElementwisePolicy) -> int:
-    """Needles of a work-item: neighbouring ones of a GPU overlap their loads by themselves."""
-    return TOGETHER if policy.chunked else 1

@@ -21,7 +21,6 @@ from clarray._engine.runtime import Memory
 __all__ = ["argsort_rows", "sort_rows", "sort_pairs"]
 
 _INT64 = np.dtype(np.int64)
-MOST_LINES = 16  # so many long lines are sorted one after the other
 
 
 def sort_rows(value: Node, axis: int) -> Node:
@@ -165,7 +164,7 @@ def _run(cache: KernelCache, packed: Node, out: Memory, argsort: bool) -> bool:
         if plan is not None:
             sort_by_groups(cache, plan, source, packed.offset, lines, n, out)
             return True
-        if lines > MOST_LINES:
+        if lines > policy.most_lines:
             return False
     itemsize = 8 if argsort else packed.dtype.itemsize
     for number in range(lines):

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from clarray._engine.algorithms.sort import plan as sort
-from clarray._engine.algorithms.sort.plan import FEW, KeyKind, SortPlan, row_plan
+from clarray._engine.algorithms.sort.plan import KeyKind, SortPlan, row_plan
 from clarray._engine.algorithms.sort.source import chunks_source, rows_source
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.runtime import Kernel, Memory
 
 _WORD = 8
-PROBE = 1024  # keys that tell what to expect
 
 
 def sort_short_rows(
@@ -80,7 +79,7 @@ class Line:
     def _probe(self) -> np.ndarray:
         """The different ones among some keys, sorted."""
         device = self.cache.device
-        host = np.empty(min(PROBE, self.n), self.bits)
+        host = np.empty(min(self.policy.probe, self.n), self.bits)
         found = device.allocate(host.nbytes)
         args = [*self.args[:2], self.n // host.size, host.size, found.buffer]
         self.launch(self.kernels("keys")["radix_probe" + self.suffix], args, 1)
@@ -95,7 +94,7 @@ class Line:
         low, high = 0, (1 << bits) - 1
         if bits > policy.cell_bits // 2:
             some = self._probe()
-            if 1 < len(some) <= FEW and self._sort_known(some, out, offset):
+            if 1 < len(some) <= policy.known and self._sort_known(some, out, offset):
                 return
             # The range of the type serves as well as that of the keys, where it is not much wider. (Not so in
             # a part of a line: one whose range did not shrink would never end.)
@@ -152,16 +151,16 @@ class Line:
             return False
         slot_of = np.zeros((span >> shift) + 1, np.uint8)
         slot_of[cells.astype(np.intp)] = np.arange(len(some))
-        known = np.full(FEW, some[0])
+        known = np.full(policy.known, some[0])
         known[: len(some)] = some
         counter = np.dtype(np.uint32 if self.counter == "uint" else np.uint64)
-        host = np.empty((self.groups, FEW + 1), counter)
+        host = np.empty((self.groups, policy.known + 1), counter)
         tables = [device.upload(slot_of), device.upload(known)]
         counts = device.allocate(host.nbytes)
         args = [*self.args, low, shift, len(slot_of), *(t.buffer for t in tables), counts.buffer]
         self.launch(self.kernels("keys")["radix_known" + self.suffix], args)
         device.read(counts, 0, host)
-        if host[:, FEW].any():
+        if host[:, policy.known].any():
             return False
         ends = host[:, : len(some)].sum(axis=0, dtype=np.int64).cumsum()
         self._fill(ends, some.astype(np.uint64), out, offset)

@@ -31,6 +31,12 @@ class SortPolicy:
         Keys that are sorted by one work-item after the first split.
     most_buckets : int
         Most buckets of one split.
+    known : int
+        So few different keys are counted by looking them up (chunked only); at most 256.
+    probe : int
+        Keys that tell how many different ones to expect (chunked only).
+    most_lines : int
+        So many long lines are sorted one after the other; more at once, by their keys and then by lines (tiles only).
     digit_bits : int
         Bits of a key that a pass takes (chunked: of an argsort); work-groups have a work-item for
         each value of a digit.
@@ -66,6 +72,9 @@ class SortPolicy:
     bucket: int
     most_buckets: int
     digit_bits: int
+    known: int = 128
+    probe: int = 1024
+    most_lines: int = 16
     work_group: int = 1
     items: int = 1
     pair_items: int = 1

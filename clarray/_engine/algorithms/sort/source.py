@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clarray._engine.algorithms.sort.plan import FEW, GroupPlan, KeyKind, RowPlan, SortPlan, TilePlan, word_of_bytes
+from clarray._engine.algorithms.sort.plan import GroupPlan, KeyKind, RowPlan, SortPlan, TilePlan, word_of_bytes
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.tuning.policy import ElementwisePolicy
 
@@ -51,7 +51,7 @@ def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict
     body = render(
         "sort/chunks",
         kind=plan.kind, form=plan.form, counter=plan.counter,
-        short=policy.short, most_buckets=policy.most_buckets, size=1 << policy.digit_bits, few=FEW,
+        short=policy.short, most_buckets=policy.most_buckets, size=1 << policy.digit_bits, few=policy.known,
     )  # fmt: skip
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     line = ("buffer", "int64", "int64")

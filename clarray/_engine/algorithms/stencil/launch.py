@@ -13,6 +13,7 @@ import numpy as np
 
 from clarray._engine.algorithms.stencil import plan as plans
 from clarray._engine.algorithms.stencil.plan import MODES, Frame, Reach, StencilPlan, Tiling
+from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.algorithms.stencil.source import stencil_source, tile_dtype
 from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import evaluate, materialize_shared
@@ -180,7 +181,7 @@ def _planned(
 ) -> Prepared | None:  # fmt: skip
     """The launch of a window over arrays that lie so; None where a pending value has to be computed before."""
     policy = cache.policies.stencil
-    frame = frame_of(value, window.spans, nodes, target.shape)
+    frame = frame_of(value, window.spans, nodes, target.shape, cache.policies.stencil)
     held = tile_dtype(window.form, dtype)
     found = plans.window_reach(frame, window.spans, window.shifts)
     wide = {*dtypes_inside(value, nodes), dtype, held, target.dtype}
@@ -199,12 +200,12 @@ def _planned(
     return _arguments(cache, kernel, plan, window, nodes, frame, found, tiling, modes, cval, target)
 
 
-def frame_of(value: Node, spans: Spans, nodes: list[Node], out_shape: tuple[int, ...]) -> Frame:
+def frame_of(value: Node, spans: Spans, nodes: list[Node], out_shape: tuple[int, ...], policy: StencilPolicy) -> Frame:
     """The loops over a value, its inputs and its output."""
     ndim = len(value.shape)
     placed = [n for n in nodes if n.op is not CONST]
     operands = (contiguous(out_shape), *(aligned(n.shape, n.strides, ndim) for n in placed))
-    return plans.stencil_frame(value.shape, out_shape, operands, spans)
+    return plans.stencil_frame(value.shape, out_shape, operands, spans, policy.joined)
 
 
 def _plan(

@@ -104,7 +104,7 @@ def _planned(
 ) -> Prepared | None:  # fmt: skip
     policy = cache.policies.stencil
     spans = tuple(next((w.spans[a] for w in windows if w.axis == a), (0, 0)) for a in range(len(value.shape)))
-    frame = frame_of(value, spans, nodes, value.shape)
+    frame = frame_of(value, spans, nodes, value.shape, cache.policies.stencil)
     # an axis of weights that reach nowhere is like any other
     if not is_rectangle(frame, tuple(w.axis for w in windows)):
         return None

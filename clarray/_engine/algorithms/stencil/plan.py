@@ -27,7 +27,6 @@ LEAST, GREATEST, NETWORK, SELECT = "least", "greatest", "network", "select"
 RANKS = (LEAST, GREATEST, NETWORK, SELECT)
 
 MODES = ("nearest", "wrap", "reflect", "mirror", "constant")  # kernels know them by number
-INNER = 16  # extents of an unfiltered last axis below this join the axis before
 
 
 class Axis(NamedTuple):
@@ -141,8 +140,9 @@ class StencilPlan:
 
 @lru_cache(maxsize=4096)
 def stencil_frame(
-    shape: Shape, out_shape: Shape, operands: tuple[Shape, ...], spans: tuple[tuple[int, int], ...]
-) -> Frame:
+    shape: Shape, out_shape: Shape, operands: tuple[Shape, ...], spans: tuple[tuple[int, int], ...],
+    joined: int,
+) -> Frame:  # fmt: skip
     """Merge the axes that nothing is shifted along.
 
     Parameters
@@ -153,6 +153,8 @@ def stencil_frame(
         Strides per operand, the output first.
     spans : tuple of (int, int)
         Least and greatest shift along each axis.
+    joined : int
+        See `StencilPolicy`.
     """
     axes: list[Axis] = []
     for number, (extent, out_extent, span) in enumerate(zip(shape, out_shape, spans, strict=True)):
@@ -166,7 +168,7 @@ def stencil_frame(
         else:
             axes.append(Axis(extent, out_extent, steps, number if shifted else None))
     inner = 1
-    if len(axes) > 1 and axes[-1].number is None and axes[-1].extent < INNER:
+    if len(axes) > 1 and axes[-1].number is None and axes[-1].extent < joined:
         before, last = axes[-2:]
         if _follows(before, last.steps, last.extent):
             inner = last.extent

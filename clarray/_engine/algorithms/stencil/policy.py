@@ -29,6 +29,8 @@ class StencilPolicy:
     network : int
         Largest window whose order statistics a network of comparators finds; larger ones are
         searched bit by bit.
+    joined : int
+        Extents of an unfiltered last axis below this join the axis before.
     unrolled : int
         Longest line of weights whose number the source is specialised on (GPU): its taps slide
         through registers. 0: never.
@@ -51,6 +53,7 @@ class StencilPolicy:
     tile_bytes: int
     network: int
     unrolled: int
+    joined: int
     line_tiles: tuple[tuple[int, int], ...]
     line_items: int
     line_bytes: int
@@ -69,6 +72,7 @@ CPU = StencilPolicy(
     tile_bytes=1 << 18,
     network=49,
     unrolled=0,
+    joined=16,
     line_tiles=(),
     line_items=0,
     line_bytes=0,
@@ -87,6 +91,7 @@ GPU = StencilPolicy(
     tile_bytes=32768,
     network=49,
     unrolled=65,
+    joined=16,
     line_tiles=((32, 64), (16, 64), (16, 32), (8, 32)),
     line_items=8,
     line_bytes=49152,

@@ -24,7 +24,7 @@ def distinct_by_bitmap(value: Node) -> Node | None:
     with device.lock:
         cache = kernel_cache_of(device)
         plan = bitmap_plan(
-            value.dtype, value.size, cache.policies.reduce, cache.capabilities.local_bytes
+            value.dtype, value.size, cache.policies, cache.capabilities.local_bytes
         )  # fmt: skip
         if plan is None:
             return None

@@ -6,7 +6,7 @@ import numpy as np
 
 from clarray._engine.algorithms.flat_operands import FlatOperands, flat_operands_of
 from clarray._engine.algorithms.scan.launch import shifted_arguments
-from clarray._engine.algorithms.unique.plan_hash_table import LIMIT, SLOTS, HashTablePlan, is_worth_trying
+from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan, is_worth_trying
 from clarray._engine.algorithms.unique.plan_range_table import group_count
 from clarray._engine.algorithms.unique.source_hash_table import hash_table_source
 from clarray._engine.expr.node import Node
@@ -33,14 +33,14 @@ def distinct_by_hash_table(value: Node, equal_nan: bool) -> np.ndarray | None:
     device = device_of(value.inputs or (value,))
     with device.lock:
         cache = kernel_cache_of(device)
-        if not is_worth_trying(value.dtype, value.size, cache.policies.reduce):
+        if not is_worth_trying(value.dtype, value.size, cache.policies):
             return None
         return _read(cache, flat_operands_of(value, ordered=False), equal_nan)
 
 
 def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray | None:
     value = line.value
-    policy = cache.policies.reduce
+    policy, unique = cache.policies.reduce, cache.policies.unique
     dtypes = dtypes_inside(value, line.nodes)
     explicit = explicit_width(dtypes, policy.explicit)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
@@ -48,14 +48,15 @@ def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray
         vector = 1
     plan = HashTablePlan(
         accesses=line.accesses, vector=vector, explicit=explicit, index=index_type(line.furthest, policy.chunked),
-        aligned=line.whole and not policy.chunked, slots=SLOTS, limit=LIMIT, equal_nan=equal_nan, policy=policy,
+        aligned=line.whole and not policy.chunked, slots=unique.hash_slots, limit=unique.hash_limit,
+        equal_nan=equal_nan, policy=policy,
     )  # fmt: skip
     key = ("few", value.sig, line.pattern, plan)
     kernel = cache.kernel_for(key, hash_table_source, plan, value, line.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if policy.chunked else 1
     itemsize = value.dtype.itemsize
-    table_bytes = SLOTS * itemsize * tables
+    table_bytes = plan.slots * itemsize * tables
     notes = 4 * (groups if policy.chunked else 2)
     memory = cache.device.allocate(table_bytes + notes)
     if not policy.chunked:

@@ -51,7 +51,7 @@ def distinct_by_range_table(value: Node, counted: bool = False) -> Table | None:
     device = device_of(value.inputs or (value,))
     with device.lock:
         cache = kernel_cache_of(device)
-        slots = slots_for(value.dtype, value.size, counted, cache.policies.reduce)
+        slots = slots_for(value.dtype, value.size, counted, cache.policies)
         if not slots or value.size >= MOST:
             return None
         return _read(cache, flat_operands_of(value, ordered=False), slots, counted)
@@ -95,6 +95,7 @@ def _plan(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> 
         slots=slots,
         counted=counted,
         checked=slots < 1 << bits,
+        block=cache.policies.unique.range_block,
         policy=policy,
     )
 

@@ -13,18 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarray._engine.tuning.policy import ReducePolicy
+from clarray._engine.tuning.policy import Policies
 
 BITS = 32  # of a key: all there are. Tests take less, as the bitmap has 2^BITS bits whatever the data
-# Elements that are worth clearing and reading 512 MiB. H200, int32, ms, bitmap / sort and compaction: 2^26 2.7 / 1.8,
-# 2^27 3.4 / 3.4, 2^28 4.7 / 6.3.
-WORTH = 1 << 27
 MOST = 1 << 31  # elements whose counts fit in 32 bits
-# Keys per work-item of the splits: 24 KiB of local memory for 256 work-items. H200, 2^28 int32, ms: 16 4.86, 24 4.67,
-# 32 5.03; with 512 work-items 12 4.74, 16 4.75; with 1024 8 5.24.
-ITEMS = 24
-WINDOW = 8192  # words of the bitmap in local memory: 32 KiB
-CHUNK = 8192  # words of the bitmap per work-group that counts and writes
 SAMPLE = 64  # neighbours that are looked at
 
 
@@ -55,17 +47,20 @@ class BitmapPlan:
     work_group: int
 
 
-def bitmap_plan(dtype: np.dtype, size: int, policy: ReducePolicy, local_bytes: int) -> BitmapPlan | None:
+def bitmap_plan(dtype: np.dtype, size: int, policies: Policies, local_bytes: int) -> BitmapPlan | None:
     """The plan for so many values, or None where a bitmap does not pay."""
-    if policy.chunked or dtype.kind not in "iuf" or dtype.itemsize != 4 or not WORTH <= size < MOST:
+    policy = policies.unique
+    if policies.reduce.chunked or dtype.kind not in "iuf" or dtype.itemsize != 4:
         return None
-    work_group = policy.work_group
+    if not policy.bitmap_from <= size < MOST:
+        return None
+    work_group = policies.reduce.work_group
     room = local_bytes // 4 - 1024  # words, beside what is kept per digit
-    items = min(ITEMS, 8192 // work_group, room // work_group)
+    items = min(policy.bitmap_items, 8192 // work_group, room // work_group)
     if items < 1:
         return None
-    chunk = max(work_group, min(CHUNK, 1 << (BITS - 10)))
-    return BitmapPlan(dtype, BITS, items, chunk, min(WINDOW, room), work_group)
+    chunk = max(work_group, min(policy.bitmap_chunk, 1 << (BITS - 10)))
+    return BitmapPlan(dtype, BITS, items, chunk, min(policy.bitmap_window, room), work_group)
 
 
 def in_runs(sample: np.ndarray) -> bool:

@@ -14,15 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarray._engine.tuning.policy import ReducePolicy
-
-SLOTS = 2048
-# The work-items that have looked at the count before they add a value may go beyond it: a vector's elements on a CPU,
-# a work-group on a GPU. Both leave a slot free, which a search ends at.
-LIMIT = 1024
-# A sort of fewer elements takes no longer than two more launches. Not so on a CPU, whose launches wait for nothing.
-WORTH_CPU = 1 << 13
-WORTH_GPU = 1 << 22
+from clarray._engine.tuning.policy import Policies, ReducePolicy
 
 _MULTIPLIERS = {4: 0x9E3779B1, 8: 0x9E3779B97F4A7C15}  # odd, near 2^w / golden ratio: Fibonacci hashing
 
@@ -58,10 +50,8 @@ def multiplier(itemsize: int) -> int:
     return _MULTIPLIERS[itemsize]
 
 
-def is_worth_trying(dtype: np.dtype, size: int, policy: ReducePolicy) -> bool:
+def is_worth_trying(dtype: np.dtype, size: int, policies: Policies) -> bool:
     """Whether values of a dtype, so many of them, may be looked for in a table."""
     if dtype.kind not in "iuf" or dtype.itemsize < 4:
         return False
-    if policy.chunked:
-        return size >= WORTH_CPU
-    return dtype.itemsize == 4 and size >= WORTH_GPU
+    return size >= policies.unique.hash_from and (policies.reduce.chunked or dtype.itemsize == 4)

@@ -19,17 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray._engine.tuning.policy import ReducePolicy
+from clarray._engine.tuning.policy import Policies, ReducePolicy
 
 if TYPE_CHECKING:
     from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan
-
-# Slots of a table for dtypes of more than 16 bits. A CPU's table of 2^16 bytes stays in the second-level cache; a
-# GPU's of 2^16 bits takes 8 KiB of local memory, and one of 2^12 counts 16 KiB.
-SLOTS = 1 << 16
-FEW_SLOTS = 1 << 12
-FEW = 1 << 17  # elements that are worth clearing and reading no more than FEW_SLOTS
-BLOCK = 4096  # elements that a CPU takes before it looks whether the range is too large already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +47,8 @@ class RangeTablePlan:
         Whether a slot counts its value, or only tells that it occurs.
     checked : bool
         Whether the range must be found: not where the dtype has no more values than there are slots.
+    block : int
+        Elements that a CPU takes before it looks whether the range is too large already.
     policy : ReducePolicy
         The pass is one over memory that keeps something per work-group, as a reduction's.
     """
@@ -66,6 +61,7 @@ class RangeTablePlan:
     slots: int
     counted: bool
     checked: bool
+    block: int
     policy: ReducePolicy
 
     @property
@@ -76,13 +72,14 @@ class RangeTablePlan:
         return 1 if self.policy.chunked else 1 / 8
 
 
-def slots_for(dtype: np.dtype, size: int, counted: bool, policy: ReducePolicy) -> int:
+def slots_for(dtype: np.dtype, size: int, counted: bool, policies: Policies) -> int:
     """Slots of the table for `size` values of an integer dtype, or 0 where a table does not pay."""
-    local = counted and not policy.chunked
+    policy = policies.unique
+    local = counted and not policies.reduce.chunked
     if dtype.itemsize <= 2:
         slots = 1 << 8 * dtype.itemsize
-        return 0 if local and slots > FEW_SLOTS else slots
-    return FEW_SLOTS if local or size < FEW else SLOTS
+        return 0 if local and slots > policy.few_slots else slots
+    return policy.few_slots if local or size < policy.few else policy.range_slots
 
 
 def group_count(size: int, plan: RangeTablePlan | HashTablePlan, units: int) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clarray._engine.algorithms.unique.plan_range_table import BLOCK, RangeTablePlan
+from clarray._engine.algorithms.unique.plan_range_table import RangeTablePlan
 from clarray._engine.codegen.expression import Call, Inputs
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -49,7 +49,7 @@ def range_table_source(plan: RangeTablePlan, value: Node, nodes: Sequence[Node],
         slots=plan.slots, counted=plan.counted, checked=plan.checked,
         lane=str(compute_type(dtype)), wide_type=str(compute_type(dtype, dialect.width)),
         unsigned="u" + dtype_row(dtype).storage.removeprefix("u"),
-        smallest=literal(limits[0], dtype), largest=literal(limits[1], dtype), block=BLOCK,
+        smallest=literal(limits[0], dtype), largest=literal(limits[1], dtype), block=plan.block,
     )  # fmt: skip
     arg_types = (
         *inputs.arg_types, "buffer", "buffer", "int64", "int64", *[integer] * len(strides),
