@@ -21,7 +21,8 @@ from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.tuned_files import forget, keep, place_of, tuned_of
 from clarray._engine.runtime import Device, current_device
 from clarray._engine.tuning import Tuned, select
-from clarray._engine.tuning.search_space import ALGORITHMS
+from clarray._engine.tuning.rows import ROWS
+from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
 
 
 @pytest.fixture
@@ -109,6 +110,21 @@ def test_every_workload_runs_and_repeats(device: Device, algorithm: str) -> None
     bench = tuning.Bench(device, row, algorithm, 2000, 1, lambda: 0.0, workloads(algorithm))
     bench._sound.clear()
     assert bench.sound(getattr(row, algorithm))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_value_that_is_tried_gives_the_same_answers(device: Device, algorithm: str) -> None:
+    row = select(device.capabilities)
+    bench = tuning.Bench(device, row, algorithm, 5000, 1, lambda: 0.0, workloads(algorithm))
+    for field, values in search_space(algorithm, kind_of(row)).items():
+        for value in values:
+            assert bench.sound(replace(getattr(row, algorithm), **{field: value})), (field, value)
+
+
+@pytest.mark.parametrize("row", ["cpu", "gpu"])
+def test_tuning_reaches_every_algorithm(row: str) -> None:
+    assert [a for a in ALGORITHMS if a not in tuning.spaces(ROWS[row], ALGORITHMS)] == []
 
 
 def test_a_result_is_kept_and_used(device: Device, capsys: pytest.CaptureFixture[str]) -> None:

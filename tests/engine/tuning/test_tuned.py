@@ -69,6 +69,18 @@ def test_only_what_tuning_tries_is_taken(changes: dict[str, dict[str, Any]]) -> 
     assert replace(KEPT, changes=changes).apply(CPU) is CPU
 
 
+def test_a_result_from_before_an_algorithm_had_a_policy_leaves_that_as_shipped() -> None:
+    older = KEPT.to_json()
+    assert "gather" not in older["changes"]  # type: ignore[operator]
+    found = Tuned.from_json(older, DEVICE)
+    assert found is not None
+    assert found.apply(CPU).gather == CPU.gather
+
+
+def test_a_field_that_no_longer_exists_makes_a_result_nothing() -> None:
+    assert replace(KEPT, changes={"scan": {"short": 32}}).apply(CPU) is CPU
+
+
 def test_a_result_for_another_row_is_left() -> None:
     assert KEPT.apply(NVIDIA) is NVIDIA
 
