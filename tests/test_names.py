@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -38,3 +39,38 @@ def test_the_pattern_finds_what_it_should() -> None:
     assert MACHINE_PATH.search("open('" + "/".join(["", "home", "me", "x.npy"]) + "')")
     harmless = ("https://example.org", "home", "page, $HOME", "root", "x, a", "work", "b")
     assert not MACHINE_PATH.search("/".join(harmless))
+
+
+# A name of clarray's in dots: in code, comments, docstrings and pages. Templates are data, not a module.
+DOTTED = re.compile(r"(?<![\w/])clarray(?:\.[a-zA-Z_]\w*)+")
+DATA = ("clarray.templates",)
+
+
+def is_there(name: str) -> bool:
+    found: object = importlib.import_module("clarray")
+    path = "clarray"
+    for part in name.split(".")[1:]:
+        path += f".{part}"
+        if hasattr(found, part):
+            found = getattr(found, part)
+            continue
+        try:
+            found = importlib.import_module(path)
+        except ImportError:  # or for type checkers alone
+            return (ROOT / path.replace(".", "/")).with_suffix(".pyi").exists()
+    return True
+
+
+def test_what_is_named_in_dots_exists() -> None:
+    """Comments and pages do not outlive what they name."""
+    told = [*(ROOT / "clarray").rglob("*.py"), *(ROOT / "templates").rglob("*.mako"), *(ROOT / "docs").glob("*.rst")]
+    gone = []
+    for path in told:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            names = [name for name in DOTTED.findall(line) if not name.endswith(".py")]
+            gone += [
+                f"{path.relative_to(ROOT)}:{number}: {name}"
+                for name in names
+                if not name.startswith(DATA) and not is_there(name)
+            ]
+    assert gone == []

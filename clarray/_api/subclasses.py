@@ -1,6 +1,6 @@
 """Subclasses of `DeviceArray`: what their arrays give keeps the class, and its ``__array_finalize__`` is called.
 
-Nothing of this is on the way of plain arrays: `keep_class` puts `KeepsClass` between a subclass and
+Nothing of this is on the way of plain arrays: `_init_subclass` puts `KeepsClass` between a subclass and
 DeviceArray. Its methods run those of DeviceArray on a plain array that looks at the same value, so that what a
 subclass overrides never changes how clarray itself computes, and give the result the class.
 """

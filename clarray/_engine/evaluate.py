@@ -261,7 +261,7 @@ def prepare(
     cache: KernelCache, node: Node, target: Node | None, compute: Callable[[Node], Any] = evaluate,
     allocate: Allocate | None = None,
 ) -> tuple[Node, list[Launch]]:  # fmt: skip
-    """Settle the graph below `node` and give the launches that compute it into `target`.
+    """Compute what the graph below `node` shares and give the launches that compute it into `target`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-## Remap: result[c] = source[map(c)], a map per axis, elements moved as plain bits.
+## Index map: result[c] = source[map(c)], a map per axis, elements moved as plain bits.
 ##
 ##   result  y, contiguous, c0 the innermost axis; walked from first to last
 ##   source  z, any strides
@@ -121,7 +121,7 @@ HELPER I at_constant(const I c, const I n, const I m, const I b, I *step, I *cou
 ${runs.copying(V, storage, stream)}
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
-void remap(${', '.join(params)}) {
+void index_map(${', '.join(params)}) {
   zp += zo;
 % for a in holes:
   const T l${a} = ${word(f'l{a}')}, r${a} = ${word(f'r{a}')};

@@ -1,4 +1,4 @@
-## At: y[numbers[m]] = VALUE(y[numbers[m]], LOAD(m)) for m = 0, 1, 2 ... in this order; see scatter/plan.py.
+## Scatter update: y[numbers[m]] = VALUE(y[numbers[m]], LOAD(m)) for m = 0, 1, 2 ... in this order; see scatter/plan.py.
 ##
 ## A target's number counts the chosen axes in C order. `columns` are the elements of the rest axes: each
 ## update is done for a block of them.
@@ -7,7 +7,7 @@
 <% sources = [s.name for s in inputs.operands] %>
 ${value.text}
 ATTR __kernel __attribute__((reqd_work_group_size(${policy.work_group}, 1, 1)))
-void update(${', '.join(params)}) {
+void scatter_update(${', '.join(params)}) {
   ${access.prologue([*inputs.operands, target], inputs.prepare)}
   ${lines.units('u', 'units', policy)}
     const long part = u / blocks, block = u - part * blocks;

@@ -1,4 +1,4 @@
-## Few: which values occur, however far apart, while they are few; see unique/plan_hash_table.py.
+## Hash table: which values occur, however far apart, while they are few; see unique/plan_hash_table.py.
 ##
 ##   memory   tables                            notes
 ##            [group 0: slots][group 1: slots]  zero seen 1, too many 2: of group 0, of group 1 ...    CPU
@@ -86,7 +86,7 @@ if (${w} < ${count})
 </%def>
 ${value.text}
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
-void few(${', '.join(params)}) {
+void hash_table(${', '.join(params)}) {
   ${access.prologue(inputs.operands, inputs.prepare)}
   ${access.bases(I, inputs.operands, 'const ')}
   const long group = get_group_id(0), groups = get_num_groups(0);

@@ -1,4 +1,4 @@
-## Distinct: which of the values of a small range occur, or how often; see unique/plan_range_table.py.
+## Range table: which of the values of a small range occur, or how often; see unique/plan_range_table.py.
 ##
 ##   memory   tables                              ranges
 ##            [group 0: slots][group 1: slots]    least and largest of group 0, of group 1 ...    CPU
@@ -85,7 +85,7 @@ least <= most && (${unsigned})most - (${unsigned})least >= ${slots}u
 </%def>
 ${value.text}
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
-void distinct(${', '.join(params)}) {
+void range_table(${', '.join(params)}) {
   ${access.prologue(inputs.operands, inputs.prepare)}
   ${access.bases(I, inputs.operands, 'const ')}
   const long group = get_group_id(0), groups = get_num_groups(0);

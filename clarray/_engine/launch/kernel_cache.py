@@ -106,20 +106,20 @@ class KernelCache:
         return value
 
 
-_states: dict[Device, KernelCache] = {}
+_caches: dict[Device, KernelCache] = {}
 
 
 def kernel_cache_of(device: Device) -> KernelCache:
-    """The state of a device; made at its first use."""
-    found = _states.get(device)
+    """The cache of a device; made at its first use."""
+    found = _caches.get(device)
     if found is None:
-        found = _states[device] = KernelCache(device)
+        found = _caches[device] = KernelCache(device)
     return found
 
 
 def forget(device: Device) -> None:
-    """Drop the state of a device that is not used again."""
-    _states.pop(device, None)
+    """Drop the cache of a device that is not used again."""
+    _caches.pop(device, None)
 
 
 def device_of(inputs: Sequence[Node]) -> Device:

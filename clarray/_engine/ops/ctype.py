@@ -186,7 +186,7 @@ def _real_cast(expr: str, src: np.dtype, dst: np.dtype, dialect: Dialect) -> str
 def cast(expr: str, src: np.dtype, dst: np.dtype, dialect: Dialect) -> str:
     """The text that converts ``expr`` of dtype ``src`` to dtype ``dst`` as ``ndarray.astype`` does.
 
-    It may call helpers: pass the finished source to `clarray._engine.ops.helpers_in`.
+    It may call helpers: pass the finished source to `clarray._engine.ops.helpers.helpers_in`.
     """
     if src == dst:
         return expr

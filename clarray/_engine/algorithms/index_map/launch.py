@@ -1,4 +1,4 @@
-"""Launches of remaps, made and run at once."""
+"""Launches of index maps, made and run at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan of a remap: an array read through a map of positions per axis, moved as plain bits.
+"""The plan of an index map: an array read through a map of positions per axis, moved as plain bits.
 
 The result is walked in the order of its memory. Along each axis a map says which element of the source stands at
 a position of the result; see the template for the maps. Axes that lie together, and are mapped together, are one.
@@ -54,7 +54,7 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexMapPlan:
-    """What the source of a remap is specialised on.
+    """What the source of an index map is specialised on.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class IndexMapPlan:
     index : str
         C type of positions.
     policy : ElementwisePolicy
-        A remap has no other needs than an elementwise kernel.
+        An index map has no other needs than an elementwise kernel.
     """
 
     maps: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The source of a remap."""
+"""The source of an index map."""
 
 from __future__ import annotations
 
@@ -36,4 +36,4 @@ def index_map_source(plan: IndexMapPlan, capabilities: Capabilities) -> Source:
         stream=plan.stream and capabilities.clang_builtins,
         word=lambda name: f"(ulong2)({name}_0, {name}_1)" if words == 2 else f"({storage}){name}_0",
     )  # fmt: skip
-    return Source("remap", source(body, dialect, capabilities.function_attribute), tuple(kinds))
+    return Source("index_map", source(body, dialect, capabilities.function_attribute), tuple(kinds))

@@ -58,7 +58,7 @@ def _launch(cache: KernelCache, array: Node, targets: IndexSelection, loop: Loop
     )
     accesses = tuple("zero" if access_of(n) == "strided" else access_of(n) for n in nodes)
     plan = ScatterPlan(accesses, len(space.listed), len(targets.extents), len(space.rest), policy)
-    key = ("at", loop.code, array.dtype, value.sig if value is not None else None, pattern, plan)
+    key = ("scatter", loop.code, array.dtype, value.sig if value is not None else None, pattern, plan)
     kernel = cache.kernel_for(key, scatter_source, plan, loop, array.dtype, value, nodes, cache.capabilities)
     updates, named, columns = prod(listed), prod(targets.extents), prod(rest.shape)
     divided = split(updates, named, columns, cache.policies, cache.units)

@@ -60,4 +60,4 @@ def scatter_source(
         ],
     )  # fmt: skip
     arg_types = (*inputs.arg_types, "buffer", *target_types, *["int64"] * len(sizes))
-    return Source("update", source(body, dialect, capabilities.function_attribute), arg_types)
+    return Source("scatter_update", source(body, dialect, capabilities.function_attribute), arg_types)

@@ -51,7 +51,7 @@ def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray
         aligned=line.whole and not policy.chunked, slots=unique.hash_slots, limit=unique.hash_limit,
         equal_nan=equal_nan, policy=policy,
     )  # fmt: skip
-    key = ("few", value.sig, line.pattern, plan)
+    key = ("hash table", value.sig, line.pattern, plan)
     kernel = cache.kernel_for(key, hash_table_source, plan, value, line.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if policy.chunked else 1

@@ -60,7 +60,7 @@ def distinct_by_range_table(value: Node, counted: bool = False) -> Table | None:
 def _read(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> Table | None:
     value = line.value
     plan = _plan(cache, line, slots, counted)
-    key = ("distinct", value.sig, line.pattern, plan)
+    key = ("range table", value.sig, line.pattern, plan)
     kernel = cache.kernel_for(key, range_table_source, plan, value, line.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if plan.policy.chunked else 1

@@ -26,7 +26,7 @@ class HashTablePlan:
     Parameters
     ----------
     accesses, vector, explicit, index, aligned
-        As in `clarray._engine.algorithms.unique.plan_range_table.DistinctPlan`.
+        As in `clarray._engine.algorithms.unique.plan_range_table.RangeTablePlan`.
     slots, limit : int
         Of a table, and how many values are too many.
     equal_nan : bool

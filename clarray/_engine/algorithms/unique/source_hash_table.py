@@ -45,4 +45,4 @@ def hash_table_source(plan: HashTablePlan, value: Node, nodes: Sequence[Node], c
     arg_types = (
         *inputs.arg_types, "buffer", "buffer", "int64", "int64", *[integer] * len(strides),
     )  # fmt: skip
-    return Source("few", source(body, dialect, capabilities.function_attribute), arg_types)
+    return Source("hash_table", source(body, dialect, capabilities.function_attribute), arg_types)

@@ -54,4 +54,4 @@ def range_table_source(plan: RangeTablePlan, value: Node, nodes: Sequence[Node],
     arg_types = (
         *inputs.arg_types, "buffer", "buffer", "int64", "int64", *[integer] * len(strides),
     )  # fmt: skip
-    return Source("distinct", source(body, dialect, capabilities.function_attribute), arg_types)
+    return Source("range_table", source(body, dialect, capabilities.function_attribute), arg_types)
