@@ -51,7 +51,9 @@ def scalar_value(value: Any, dtype: np.dtype) -> Any:
         return int(dtype.type(value))
     if kind == "b":
         return 1 if value else 0
-    return complex(dtype.type(value))
+    if kind == "c":
+        return complex(dtype.type(value))
+    return float(dtype.type(value))  # a float that NumPy has no kind for
 
 
 def scalar_node(value: Any, dtype: np.dtype) -> Node:

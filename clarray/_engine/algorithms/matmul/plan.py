@@ -16,7 +16,7 @@ import numpy as np
 
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy, Tile
 from clarray._engine.expr.layout import Shape, merge
-from clarray._engine.ops.dtypes import wide_dtype
+from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 
 ALIGNMENT = 16  # bytes a GPU's widest load wants
 
@@ -141,7 +141,7 @@ class Parts(NamedTuple):
 
 def work_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype a product is summed in, and what wraps around as NumPy's integers do."""
-    if dtype.kind in "fc":
+    if dtype_row(dtype).kind in "fc":
         return wide_dtype(dtype)
     return np.dtype(np.uint64 if dtype.itemsize == 8 else np.uint32)
 

@@ -132,7 +132,7 @@ class MonoidCode:
         dialect = self.dialect if width > 1 else self.scalar
         better = emit(self._loop, [a, b], dialect)
         dtype = self.monoid.in_dtype
-        if dtype.kind not in "fc":
+        if dtype_row(dtype).kind not in "fc":
             return better
         isnan = find_loop(np.isnan, (dtype,), (_BOOL,))
         return f"({better} | ({emit(isnan, [a], dialect)} & ~{emit(isnan, [b], dialect)}))"
