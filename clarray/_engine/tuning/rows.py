@@ -222,4 +222,11 @@ TINY_FENCED = replace(
     stencil=stencil.TINY_FENCED,
 )  # fmt: skip
 
-ROWS = {row.name: row for row in (CPU, GPU, NVIDIA, TINY_CPU, TINY_GPU, TINY_FENCED)}
+# Which row a device has: that of the first line with its kind and a part of its vendor's name; '' is any.
+SERVED = (
+    ("cpu", "", CPU),
+    ("", "nvidia", NVIDIA),
+    ("", "", GPU),
+)  # fmt: skip
+
+ROWS = {row.name: row for row in (*(row for *_, row in SERVED), TINY_CPU, TINY_GPU, TINY_FENCED)}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clarray._engine.tuning.policy import Policies
-from clarray._engine.tuning.rows import CPU, GPU, NVIDIA, ROWS
+from clarray._engine.tuning.rows import ROWS, SERVED
 from clarray._engine.tuning.tuned import Tuned
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ def select(capabilities: Capabilities, kept: Tuned | None = None) -> Policies:
             return replace(ROWS[forced], source="forced by CLARRAY_POLICY")
         except KeyError:
             raise ValueError(f"CLARRAY_POLICY={forced!r} names no row; there are {', '.join(ROWS)}") from None
-    row = CPU
-    if capabilities.kind != "cpu":
-        row = NVIDIA if "nvidia" in capabilities.vendor.lower() else GPU
+    device, made_by = capabilities.kind, capabilities.vendor.lower()
+    row = next(row for kind, vendor, row in SERVED if kind in ("", device) and vendor in made_by)
     return row if kept is None else kept.apply(row)
