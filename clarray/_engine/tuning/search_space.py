@@ -58,11 +58,27 @@ _SPACES: dict[str, dict[str, Space]] = {
             "stream_bytes": (0, 1 << 22, 1 << 24, 1 << 26),
             "paired_lines": (8, 16, 32),
         },
-        "gpu": {"groups_per_unit": (4, 8, 16), "loads": (2, 4), "work_group": (128, 256, 512)},
+        "gpu": {
+            "groups_per_unit": (4, 8, 16),
+            "loads": (2, 4),
+            "work_group": (128, 256, 512),
+            "across": (16, 32, 64),
+            "least_group": (32, 64),
+        },
     },
     "compact": {
-        "cpu": {"groups_per_unit": (1, 2, 4, 8), "dense": (6, 10, 16, 32), "chunk_bytes": (32 * _K, 64 * _K, 256 * _K)},
-        "gpu": {"groups_per_unit": (4, 8, 16), "loads": (1, 2, 4), "work_group": (128, 256, 512)},
+        "cpu": {
+            "groups_per_unit": (1, 2, 4, 8),
+            "dense": (6, 10, 16, 32),
+            "chunk_bytes": (32 * _K, 64 * _K, 256 * _K),
+            "small_bytes": (16 * _K, 64 * _K, 1024 * _K),
+        },
+        "gpu": {
+            "groups_per_unit": (4, 8, 16),
+            "loads": (1, 2, 4),
+            "work_group": (128, 256, 512),
+            "small_bytes": (64 * _K, 1024 * _K),
+        },
     },
     "sort": {
         "cpu": {"groups_per_unit": (1, 2, 4), "chunk_bytes": (64 * _K, 128 * _K, 256 * _K), "known": (32, 128)},

@@ -190,7 +190,7 @@ class ParallelPlan:
     @property
     def down(self) -> int:
         """Work-items of a group that share a line, in columns with look-back."""
-        return max(1, self.work_group // ACROSS)
+        return max(1, self.work_group // self.policy.across)
 
 
 class Partition(NamedTuple):
@@ -209,10 +209,6 @@ class Partition(NamedTuple):
     parts: int
     length: int
     units: int
-
-
-ACROSS = 32  # lines side by side in a tile of columns: one transaction of 4-byte elements
-LEAST_GROUP = 32
 
 
 def is_beside(lines: Lines, length: int, vector: int) -> bool:
@@ -247,7 +243,7 @@ def parallel_plan(
     explicit = policy.chunked and vectors and all(d.kind != "c" for d in dtypes)
     widest = max(d.itemsize for d in dtypes)
     vector = max(1, min(policy.max_width, policy.vector_bytes // widest)) if explicit or not policy.chunked else 1
-    beside = is_beside(lines, length, vector if policy.chunked else LEAST_GROUP)
+    beside = is_beside(lines, length, vector if policy.chunked else policy.across)
     if beside and not policy.chunked:
         vector = 1
     steps = [s[-1] for s in lines.strides] if beside else lines.steps
@@ -270,7 +266,7 @@ def parallel_plan(
     if not policy.chunked:
         policy = _fitted(policy, vector * held)
         wanted = lines.kept[-1] if beside else -(-length // (policy.loads * vector))
-        group = max(min(LEAST_GROUP, group), min(group, 1 << (wanted - 1).bit_length()))
+        group = max(min(policy.least_group, group), min(group, 1 << (wanted - 1).bit_length()))
     return ParallelPlan(
         form=COLUMNS if beside else ROWS,
         mode=WHOLE,

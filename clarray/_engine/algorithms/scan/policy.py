@@ -50,6 +50,10 @@ class ScanPolicy:
         than in that of their numbers. Results do not depend on it; whether groups wait long may.
     widen : bool
         Whether sums of float32 are carried as float64 where the device has it, else as two float32.
+    across : int
+        Lines side by side in a tile of columns: one transaction of 4-byte elements (GPU).
+    least_group : int
+        Work-items per work-group, at least, however short the lines are (GPU).
     paired_lines : int
         From so many lines side by side on each has a state of two float32 all the same.
     pause : int
@@ -78,6 +82,8 @@ class ScanPolicy:
     tickets: bool = True
     widen: bool = False
     paired_lines: int = 16
+    across: int = 32
+    least_group: int = 32
     pause: int = 0
     spins: int = 1 << 20
 

@@ -20,9 +20,6 @@ from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, d
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 
-SPARSE = 4  # a result that fills less of its memory than one part in so many is moved to its own
-SMALL = 1 << 16  # bytes that are not worth it
-
 
 def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Node:
     """The elements of `value` where `mask` is set, in C order, as a leaf of one axis.
@@ -128,7 +125,8 @@ def _one_pass(
         return None
     total = int(head[1])
     found = contiguous_leaf(memory, (total,), dtype)
-    if total * dtype.itemsize * SPARSE >= memory.nbytes or memory.nbytes <= SMALL:
+    policy = cache.policies.compact
+    if total * dtype.itemsize * policy.sparse >= memory.nbytes or memory.nbytes <= policy.small_bytes:
         return found
     exact = contiguous_leaf(device.allocate((total + room) * dtype.itemsize), (total,), dtype)
     if total:

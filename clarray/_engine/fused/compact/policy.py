@@ -43,6 +43,10 @@ class CompactPolicy:
         Nanoseconds that a work-group sleeps before it looks at others' counts (NVIDIA only).
     spins : int
         Looks at another group's count before a single pass is given up.
+    sparse : int
+        A result that fills less of its memory than one part in so many is moved to its own.
+    small_bytes : int
+        Memory that is not worth it.
     """
 
     chunked: bool
@@ -59,6 +63,8 @@ class CompactPolicy:
     local_bytes: int = 1 << 14
     pause: int = 0
     spins: int = 1 << 20
+    sparse: int = 4
+    small_bytes: int = 1 << 16
 
 
 CPU = CompactPolicy(
