@@ -209,6 +209,43 @@ def _stride_params(o: Operand, prefix: str, axes: range, index: str) -> list[str
     return [f"const {index} {o.name}{prefix}{a}" for a in axes]
 
 
+class _ResultCode:
+    """What the first launch does with a finished result: the output, and the epilogue where it makes one."""
+
+    def __init__(self, plan: ReducePlan, epilogue: Epilogue, code: MonoidCode, inner: str) -> None:
+        final = plan.last or not plan.partial
+        vectors = final and plan.form == COLUMNS and code.width > 1 and not epilogue.scalar
+        out = operand(
+            "y", epilogue.root.dtype, plan.out_access, code.dialect if vectors else code.scalar, base="yb",
+            aligned=plan.out_aligned,
+        )  # fmt: skip
+        self.out = _with_step(out, inner)
+        self.outs = [self.out] if final else []
+        self.ends = _EpilogueCode(epilogue, code.scalar) if final else None
+        self.wide = _EpilogueCode(epilogue, code.dialect, "epilogue_wide") if vectors else None
+        self.text = "".join(each.text for each in (self.ends, self.wide) if each is not None)
+        self.prepare = self.ends.prepare if self.ends is not None else []
+        self.params, self.arg_types = _result_parameters(plan, code, self.out)
+        if self.ends is not None:
+            self.params, self.arg_types = self.ends.params + self.params, self.ends.arg_types + self.arg_types
+
+
+def _loop_parameters(plan: ReducePlan, operands: list[Operand], outs: list[Operand]) -> tuple[list[str], list[str]]:
+    """Sizes, extents of the loops, and every operand's strides along them: the output has none that are reduced."""
+    kept, reduced = range(plan.kept_rank), range(plan.reduced_rank)
+    loops = [f"const {plan.index} k{a}" for a in kept] + [f"const {plan.index} r{a}" for a in reduced]
+    for o in operands:
+        loops += _stride_params(o, "k", kept, plan.index) + _stride_params(o, "r", reduced, plan.index)
+    for o in outs:
+        loops += _stride_params(o, "k", kept, plan.index)
+    sizes = [
+        "const long outputs", "const long rows", "const long parts", "const long rows_per_part",
+        "const long inner_parts", "const long inner_per_part", "const long tasks",
+    ]  # fmt: skip
+    integer = "int32" if plan.index == "int" else "int64"
+    return sizes + loops, ["int64"] * len(sizes) + [integer] * len(loops)
+
+
 def reduce_source(
     plan: ReducePlan, monoid: Monoid, value: Node, mask_node: Node | None, position: Node | None,
     nodes: Sequence[Node], epilogue: Epilogue, capabilities: Capabilities,
@@ -227,59 +264,24 @@ def reduce_source(
         inputs.slots[id(position)] if position is not None else "", plan.ascending,
     )  # fmt: skip
     call = Call("value", entering, inputs)
-    text = call.text
-    mask_call = None
-    if mask_node is not None:
-        mask_call = Call("where", mask_node, inputs)
-        text += mask_call.text
-    final = plan.last or not plan.partial
-    vectors = final and plan.form == COLUMNS and dialect.width > 1 and not epilogue.scalar
-    out = operand(
-        "y", epilogue.root.dtype, plan.out_access, dialect if vectors else code.scalar, base="yb",
-        aligned=plan.out_aligned,
-    )  # fmt: skip
-    out = _with_step(out, inner)
-    ends = wide = None
-    if final:
-        ends = _EpilogueCode(epilogue, code.scalar)
-        text += ends.text
-        if vectors:
-            wide = _EpilogueCode(epilogue, dialect, "epilogue_wide")
-            text += wide.text
-    params, kinds = _result_parameters(plan, code, out)
-    everyone = [*operands, out] if final else operands
-    integer = "int32" if plan.index == "int" else "int64"
-    if ends is not None:
-        params, kinds = ends.params + params, ends.arg_types + kinds
-    extents = [f"k{a}" for a in range(plan.kept_rank)] + [f"r{a}" for a in range(plan.reduced_rank)]
-    sizes = [
-        "const long outputs", "const long rows", "const long parts", "const long rows_per_part",
-        "const long inner_parts", "const long inner_per_part", "const long tasks",
-        *(f"const {plan.index} {e}" for e in extents),
-    ]  # fmt: skip
-    strides = [
-        p
-        for o in everyone
-        for p in (
-            _stride_params(o, "k", range(plan.kept_rank), plan.index)
-            + (_stride_params(o, "r", range(plan.reduced_rank), plan.index) if o is not out else [])
-        )
-    ]
-    arg_types = [*inputs.arg_types, *kinds, *["int64"] * 7]
-    arg_types += [integer] * (len(extents) + len(strides))
-    body = text + render(
+    mask_call = Call("where", mask_node, inputs) if mask_node is not None else None
+    result = _ResultCode(plan, epilogue, code, inner)
+    params, arg_types = _loop_parameters(plan, operands, result.outs)
+    everyone = [*operands, *result.outs]
+    functions = call.text + (mask_call.text if mask_call is not None else "") + result.text
+    body = functions + render(
         "reduce/reduce",
         d=dialect, V=plan.vector, X=plan.loads, I=plan.index, policy=plan.policy, m=code,
         form=plan.form, spread=plan.spread, lanes=plan.lanes, strip=plan.strip, value=call,
-        mask=mask_call, masked=mask_node is not None, epilogue=ends, wide_epilogue=wide,
-        partial=plan.partial, last=plan.last, out=out,
+        mask=mask_call, masked=mask_node is not None, epilogue=result.ends, wide_epilogue=result.wide,
+        partial=plan.partial, last=plan.last, out=result.out,
         operands=operands, everyone=everyone, kept_rank=plan.kept_rank,
-        reduced_rank=plan.reduced_rank, params=[*inputs.params, *params, *sizes, *strides],
+        reduced_rank=plan.reduced_rank, params=[*inputs.params, *result.params, *params],
         at_row=_at_row,
-        prepare=inputs.prepare + (ends.prepare if ends is not None else []),
+        prepare=inputs.prepare + result.prepare,
     )  # fmt: skip
-    attribute = capabilities.function_attribute
-    return Source("reduce", source(body, dialect, attribute), tuple(arg_types))
+    arg_types = [*inputs.arg_types, *result.arg_types, *arg_types]
+    return Source("reduce", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
 
 
 def combine_source(
