@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import evaluate, materialize_shared, write
-from clarray._engine.expr.layout import Shape, access, aligned, collapse
-from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf
-from clarray._engine.fused.elementwise.plan import ALIGNMENT
+from clarray._engine.expr.layout import (
+    STRIDED,
+    Shape,
+    Space,
+    collapse,
+    explicit_width,
+    furthest,
+    index_type,
+    vector_width,
+)
+from clarray._engine.expr.node import Node, contiguous_leaf
+from clarray._engine.expr.view import contiguous
 from clarray._engine.launch.kernel_cache import device_of
+from clarray._engine.launch.operands import Operands, operands_of, stride_arguments
+from clarray._engine.tuning import ReducePolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """Elements per load, whether in vector types, the C type of positions, and whether vectors are aligned."""
+
+    vector: int
+    explicit: bool
+    index: str
+    aligned: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,15 +40,13 @@ class FlatOperands:
     ----------
     value : Node
         What is read: the value given, or a contiguous copy of it.
-    pattern : tuple of int
-        The number of the distinct input that each input is.
-    nodes : list of Node
+    operands : Operands
     accesses : tuple of str
         Per distinct input.
-    steps : tuple of int
-        Strides of those with a run-time stride, in order.
-    offsets : tuple of int
+    shifts : tuple of int
         Added to the offsets of the inputs that are no constants.
+    steps : list of int
+        Strides of those with a run-time stride, in order.
     whole : bool
         Whether contiguous inputs start where vectors are aligned.
     furthest : int
@@ -36,13 +54,22 @@ class FlatOperands:
     """
 
     value: Node
-    pattern: tuple[int, ...]
-    nodes: list[Node]
+    operands: Operands
     accesses: tuple[str, ...]
-    steps: Shape
-    offsets: Shape
+    shifts: Shape
+    steps: list[int]
     whole: bool
     furthest: int
+
+    def loads(self, policy: ReducePolicy) -> Loads:
+        """How a kernel that only reads loads its elements."""
+        dtypes = self.operands.dtypes(self.value)
+        explicit = explicit_width(dtypes, policy.explicit)
+        vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
+        if not policy.explicit and STRIDED in self.accesses:
+            vector = 1  # neighbouring work-items take neighbouring elements
+        index = index_type(self.furthest, policy.chunked)
+        return Loads(vector, explicit, index, self.whole and not policy.chunked)
 
 
 def flat_operands_of(value: Node, ordered: bool) -> FlatOperands:
@@ -71,43 +98,24 @@ def flat_operands_of(value: Node, ordered: bool) -> FlatOperands:
 
 
 def _line(value: Node, ordered: bool) -> FlatOperands | None:
-    pattern, nodes = distinct(value.inputs or (value,))
-    placed = [n for n in nodes if n.op is not CONST]
-    strides = [aligned(n.shape, n.strides, len(value.shape)) for n in placed]
+    operands = operands_of(value)
+    strides = operands.strides(len(value.shape))
     if ordered:
         # an output in C order comes first, as the one whose order the loop follows
-        out = []
-        step = 1
-        for extent in reversed(value.shape):
-            out.append(step)
-            step *= extent
-        strides.insert(0, tuple(reversed(out)))
-    if not strides:
-        return FlatOperands(
-            value=value,
-            pattern=pattern,
-            nodes=nodes,
-            accesses=("const",) * len(nodes),
-            steps=(),
-            offsets=(),
-            whole=True,
-            furthest=value.size,
-        )
-    space = collapse(value.shape, tuple(strides))
+        strides = (contiguous(value.shape), *strides)
+    space = collapse(value.shape, strides) if strides else Space((), (), ())
     if len(space.shape) > 1 or (ordered and space.offsets[0]):
         return None
     first = int(ordered)
-    steps = [s[0] if s else 0 for s in space.strides[first:]]
-    kinds = {id(n): "index" if n.op is INDEX else access(s) for n, s in zip(placed, steps, strict=True)}
-    accesses = tuple("const" if n.op is CONST else kinds[id(n)] for n in nodes)
+    shifts = space.offsets[first:]
+    steps = [s or (0,) for s in space.strides[first:]]
+    accesses = operands.accesses([step for (step,) in steps])
     return FlatOperands(
-        value=value, pattern=pattern, nodes=nodes, accesses=accesses,
-        steps=tuple(s for n, s in zip(placed, steps, strict=True) if kinds[id(n)] in ("strided", "index")),
-        offsets=space.offsets[first:],
-        whole=all(
-            (n.offset + o) * n.dtype.itemsize % ALIGNMENT == 0
-            for n, o in zip(placed, space.offsets[first:], strict=True)
-            if kinds[id(n)] == "unit"
-        ),
-        furthest=max([value.size, *(abs(s) * value.size for s in steps)]),
-    )  # fmt: skip
+        value=value,
+        operands=operands,
+        accesses=accesses,
+        shifts=shifts,
+        steps=stride_arguments(accesses, steps),
+        whole=operands.rows_aligned(steps, operands.starts(shifts)),
+        furthest=furthest((value.size + 1,), steps, value.size),
+    )

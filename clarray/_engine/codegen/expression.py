@@ -227,20 +227,6 @@ class Call:
         return f"{self.name}({', '.join(names)})"
 
 
-def distinct(inputs: Sequence[Node]) -> tuple[tuple[int, ...], list[Node]]:
-    """The inputs without repetitions, and for each input the number of its distinct one."""
-    seen: dict[int, int] = {}
-    pattern = []
-    nodes: list[Node] = []
-    for node in inputs:
-        number = seen.get(id(node))
-        if number is None:
-            number = seen[id(node)] = len(nodes)
-            nodes.append(node)
-        pattern.append(number)
-    return tuple(pattern), nodes
-
-
 def converted(value: Node, dtype: np.dtype) -> Node:
     """`value` in another dtype, as part of a kernel only: nothing is noted as its reader."""
     if value.dtype == dtype:

@@ -7,9 +7,12 @@ most arrays, however many dimensions they have, become one or two loops.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Shape = tuple[int, ...]
 
@@ -23,6 +26,9 @@ COUNT = "count"  # the position in a flat loop, whose multiples the compiler kno
 
 STEPPED = (STRIDED, INDEX)  # classes with a run-time stride along the innermost loop
 
+INT_LIMIT = 2**31 - 2**16  # 32-bit indices must not overflow within the last vector or grid stride
+ALIGNMENT = 16  # bytes a GPU's widest load wants
+
 
 class Space(NamedTuple):
     """Loop extents, outermost first, and the strides of each operand in the same order."""
@@ -35,7 +41,7 @@ class Space(NamedTuple):
 def aligned(shape: Shape, strides: Shape, ndim: int) -> Shape:
     """Strides for an operand broadcast to `ndim` axes: 0 on the axes that it repeats over."""
     lead = ndim - len(shape)
-    return (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
+    return (0,) * lead + tuple([0 if n == 1 else s for n, s in zip(shape, strides, strict=True)])
 
 
 @lru_cache(maxsize=4096)
@@ -103,3 +109,29 @@ def access(stride: int, pairs: bool = False) -> str:
     if stride == 2 and pairs:
         return PAIRS
     return ZERO if stride == 0 else STRIDED
+
+
+def furthest(shape: Shape, strides: Iterable[Shape], least: int = 0) -> int:
+    """The largest position in a kernel: `least`, or the farthest that an operand of such strides reaches."""
+    return max([least, *(reach(shape, s) for s in strides)])
+
+
+def starts_aligned(dtype: np.dtype, *places: int) -> bool:
+    """Whether elements at places that are sums of multiples of these may be loaded by aligned vectors."""
+    return all(place * dtype.itemsize % ALIGNMENT == 0 for place in places)
+
+
+def vector_width(dtypes: Sequence[np.dtype], vector_bytes: int, max_width: int) -> int:
+    """Elements per load: what the widest dtype fits into `vector_bytes`."""
+    widest = max(d.itemsize for d in dtypes)
+    return max(1, min(max_width, vector_bytes // widest))
+
+
+def explicit_width(dtypes: Sequence[np.dtype], wanted: bool) -> bool:
+    """Whether vector types can be used: complex values exist only as scalars."""
+    return wanted and all(d.kind != "c" for d in dtypes)
+
+
+def index_type(furthest: int, chunked: bool) -> str:
+    """32-bit positions where they suffice; CPUs count in 64 bits at no cost, and need one kernel less."""
+    return "long" if chunked or furthest >= INT_LIMIT else "int"

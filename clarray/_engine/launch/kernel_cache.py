@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from clarray._engine.codegen.render import Source
-from clarray._engine.expr.node import CONST, Node
+from clarray._engine.expr.node import Node
 from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices
 from clarray._engine.tuning import Policies, select
@@ -138,42 +138,3 @@ def device_of(inputs: Sequence[Node]) -> Device:
                 raise different_devices(found, memory.device)
             found = memory.device
     return found if found is not None else current_device()
-
-
-def data_arguments(nodes: Sequence[Node], shifts: Sequence[int] = ()) -> list[Any]:
-    """The kernel arguments that place the distinct inputs, in order.
-
-    Parameters
-    ----------
-    nodes : sequence of Node
-        Leaves, constants and indices.
-    shifts : sequence of int
-        Added to the offsets of the leaves and indices, where axes were turned round; empty for none.
-    """
-    args: list[Any] = []
-    number = 0
-    for node in nodes:
-        memory = node.memory
-        if memory is None and node.op is CONST:
-            append_scalar(args, node)
-            continue
-        if memory is not None:
-            args.append(memory.buffer)
-        args.append(node.offset + shifts[number] if shifts else node.offset)
-        number += 1
-    return args
-
-
-def append_scalar(args: list[Any], node: Node) -> None:
-    """The arguments of a constant: complex numbers are passed as two reals."""
-    value = node.value
-    if node.dtype.kind == "c":
-        args.append(value.real)
-        args.append(value.imag)
-    else:
-        args.append(value)
-
-
-def bytes_of(nodes: Sequence[Node]) -> int:
-    """Bytes the inputs hold, each element counted once."""
-    return sum(n.size * n.dtype.itemsize for n in nodes if n.memory is not None)

@@ -168,3 +168,16 @@ def test_reductions_of_every_conversion() -> None:
 @pytest.mark.parametrize("one", KINDS)
 def test_reductions_of_every_pair_of_dtypes(one: str) -> None:
     check_reductions([pair for pair in UNORDERED if pair[0] == one])
+
+
+@pytest.mark.parametrize("count", [97, 98, 99, 100])
+def test_in_place_from_the_end(same: Same, row: str, count: int) -> None:
+    """All operands run backwards, so the loop is turned round: it begins `count` elements further on."""
+
+    def body(xp: ModuleType) -> Any:
+        found, other = (xp.asarray(np.arange(256, dtype=np.float32) * k) for k in (1, 3))
+        view = found[200::-1][:count]
+        view += other[200::-1][:count]
+        return found
+
+    same(body)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from clarray._engine.fused.compact.plan import access_class, compact_plan, flat_step, parts
+from clarray._engine.expr.layout import access
+from clarray._engine.fused.compact.plan import compact_plan, flat_step, parts
 from clarray._engine.fused.compact.source import places
 from clarray._engine.tuning.rows import ROWS
 
@@ -18,7 +19,7 @@ def test_even_steps() -> None:
     assert flat_step((1, 4), (99, -1)) == -1
     assert flat_step((3, 4), (1, 3)) is None
     assert flat_step((), ()) == 0
-    assert [access_class(s) for s in (1, 0, -1)] == ["unit", "zero", "strided"]
+    assert [access(s) for s in (1, 0, -1)] == ["unit", "zero", "strided"]
 
 
 def test_places_of_flags() -> None:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clarray._engine.codegen.expression import distinct
 from clarray._engine.codegen.render import Source, render
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node, constant, leaf
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.reduce import launch as evaluation
+from clarray._engine.launch.operands import Operands
 from clarray._engine.ops.monoids import Monoid, fold_monoid, reduction_op, statistic_monoid
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.runtime import Capabilities
@@ -50,8 +50,8 @@ def sources(root: Node, policy: str = "cpu", **capabilities: Any) -> list[Source
     )  # fmt: skip
     epilogue = evaluation.find_epilogue(root)
     assert epilogue is not None
-    _, nodes = distinct(epilogue.reduced.inputs)
-    evaluation._prepare(state, epilogue, nodes, array(root.shape, root.dtype))
+    operands = Operands(epilogue.reduced.inputs)
+    evaluation._prepare(state, epilogue, operands, array(root.shape, root.dtype))
     return found
 
 

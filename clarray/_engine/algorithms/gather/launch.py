@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -19,21 +18,13 @@ from clarray._engine.algorithms.gather.plan import (
     work,
 )
 from clarray._engine.algorithms.gather.source import gather_source
-from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import evaluate, flush_readers, materialize_shared
-from clarray._engine.expr.layout import aligned
-from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, index, intern_structure
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure
 from clarray._engine.expr.view import Shape, View
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import (
-    KernelCache,
-    Launch,
-    bytes_of,
-    data_arguments,
-    device_of,
-    kernel_cache_of,
-)
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Memory
 
@@ -277,11 +268,11 @@ def _finish(cache: KernelCache, nodes: tuple[Node, ...]) -> None:
         cache.device.synchronize()
 
 
-def _space(named: IndexSelection, nodes: Sequence[Node]) -> GatherSpace:
+def _space(named: IndexSelection, operands: Operands) -> GatherSpace:
     rest, place = named.rest, named.place
     axes = list(zip(rest.shape, rest.strides, strict=True))
     ndim = len(named.shape)
-    placed = [aligned(n.shape, n.strides, ndim) for n in nodes if n.op is not CONST]
+    placed = operands.strides(ndim)
     listed = [(n, tuple(s[a] for s in placed)) for a, n in enumerate(named.shape)]
     chosen = list(zip(named.extents, named.strides, strict=True))
     return gather_space(axes[:place], listed, chosen, axes[place:])
@@ -295,8 +286,8 @@ def _run(
     numbers = _as_int64(named.numbers)
     if policy.chunked:  # a list in several loops costs a CPU a division per number
         numbers = flat(cache, numbers, named.shape)
-    pattern, nodes = distinct(numbers.inputs or (numbers,))
-    space = _space(named, nodes)
+    operands = operands_of(numbers)
+    space = _space(named, operands)
     moved = [n for n in (array, other) if n is not None]
     itemsize = moved[0].dtype.itemsize if moved else 1
     starts = [named.rest.offset, 0 if other is None else other.offset]
@@ -304,12 +295,11 @@ def _run(
     joins = len(moved) == 2 and not single and not policy.chunked  # a CPU's compiler makes vectors of a row's loop
     words = widening(space, itemsize, starts) if joins else 1
     space, itemsize, starts = widened(space, words), itemsize * words, [x // words for x in starts]
-    kinds = ["const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes]
-    plan = gather_plan(op, named.mode, kinds, space, itemsize, single, cache.policies)
-    key = ("gather", numbers.sig, pattern, plan)
-    kernel = cache.kernel_for(key, gather_source, plan, numbers, nodes, cache.capabilities)
+    plan = gather_plan(op, named.mode, operands.kinds(), space, itemsize, single, cache.policies)
+    key = ("gather", numbers.sig, operands.pattern, plan)
+    kernel = cache.kernel_for(key, gather_source, plan, numbers, operands.nodes, cache.capabilities)
     error = cache.zeros_for("gather error", 4) if named.mode == "raise" else None
-    args = data_arguments(nodes)
+    args = operands.arguments()
     args += [error.buffer] if error is not None else []
     args += [named.bound] if named.mode != "known" or op == "own" else []
     args += [notes.buffer] if notes is not None else []
@@ -319,7 +309,7 @@ def _run(
             args += [node.memory.buffer, start]
     total, *rest = sizes(space, plan)
     args += [total if limit is None else min(total, limit), *rest]
-    nbytes = bytes_of(nodes) + len(moved) * space.size * itemsize
+    nbytes = operands.nbytes + len(moved) * space.size * itemsize
     units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
     most = min(cache.units, cache.policies.gather.owners) if op == "own" else units
     count = min(groups(units, nbytes, cache.units, policy), most)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-from clarray._engine.expr.layout import INDEX, STEPPED, STRIDED, ZERO, Shape, access, merge, reach
-from clarray._engine.fused.elementwise.plan import index_type
+from clarray._engine.expr.layout import INDEX, STEPPED, STRIDED, ZERO, Shape, access, index_type, merge, reach
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies
 
 MOST = 2**31 - 1  # positions in a list that 32 bits hold

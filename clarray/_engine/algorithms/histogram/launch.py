@@ -29,20 +29,20 @@ from clarray._engine.algorithms.histogram.plan import (
 )
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
 from clarray._engine.algorithms.histogram.source import Steps, histogram_source, merge_source, sum_types
-from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import materialize_shared
-from clarray._engine.expr.layout import Space, access, aligned, collapse, reach
-from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
-from clarray._engine.fused.elementwise.launch import dtypes_inside
-from clarray._engine.fused.elementwise.plan import ALIGNMENT, explicit_width, index_type, vector_width
-from clarray._engine.launch.kernel_cache import (
-    KernelCache,
-    Launch,
-    bytes_of,
-    data_arguments,
-    device_of,
-    kernel_cache_of,
+from clarray._engine.expr.layout import (
+    ALIGNMENT,
+    STRIDED,
+    Space,
+    collapse,
+    explicit_width,
+    furthest,
+    index_type,
+    vector_width,
 )
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.launch.operands import Operands
 from clarray._engine.runtime import Kernel, Memory
 
 _INT64 = np.dtype(np.int64)
@@ -85,8 +85,7 @@ class Job:
     policy: HistogramPolicy
     axes: Sequence[Axis]
     weight: Node | None
-    nodes: list[Node]
-    pattern: tuple[int, ...]
+    operands: Operands
     space: Space
     size: int
     bins: int
@@ -147,23 +146,21 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
             materialize_shared(root)
         cache = kernel_cache_of(device)
         constants = [c for a in axes if a.steps for c in a.steps]
-        pattern, nodes = distinct([n for r in roots for n in (r.inputs or (r,))] + constants)
+        operands = Operands([n for r in roots for n in (r.inputs or (r,))] + constants)
         bins = 1
         for axis in axes:
             bins *= axis.bins
         # one more element, for the largest value
         result = contiguous_leaf(device.allocate((bins + 1) * out.itemsize), (bins,), out)
         shape = roots[0].shape
-        placed = [n for n in nodes if n.op is not CONST]
-        operands = tuple(aligned(n.shape, n.strides, len(shape)) for n in placed)
-        space = collapse(shape, operands) if operands else Space((), (), ())
+        strides = operands.strides(len(shape))
+        space = collapse(shape, strides) if strides else Space((), (), ())
         job = Job(
             cache=cache,
             policy=cache.policies.histogram,
             axes=axes,
             weight=weight,
-            nodes=nodes,
-            pattern=pattern,
+            operands=operands,
             space=space,
             size=roots[0].size,
             bins=bins,
@@ -197,8 +194,8 @@ def _run(job: Job) -> None:
     """Count launch by launch; each is merged into the result."""
     key = (
         "histogram", tuple((a.kind, a.value.sig, a.dtype.char) for a in job.axes),
-        job.weight.sig if job.weight is not None else None, job.summed, job.pattern, job.space,
-        tuple(n.offset * n.dtype.itemsize % ALIGNMENT for n in job.nodes if n.memory is not None),
+        job.weight.sig if job.weight is not None else None, job.summed, job.operands.pattern, job.space,
+        tuple(n.offset * n.dtype.itemsize % ALIGNMENT for n in job.operands.nodes if n.memory is not None),
         job.bins, job.result.dtype.char,
     )  # fmt: skip
     found = job.cache.value_for(key, _prepared, job)
@@ -217,11 +214,11 @@ def _prepared(job: Job) -> Prepared:
     plan = _plan(job, found)
     key = (
         "histogram", tuple(a.value.sig for a in job.axes), job.weight.sig if job.weight else None,
-        job.pattern, plan,
+        job.operands.pattern, plan,
     )  # fmt: skip
     values, steps_of = [a.value for a in job.axes], [a.steps for a in job.axes]
     kernel = job.cache.kernel_for(
-        key, histogram_source, plan, values, steps_of, job.weight, job.nodes, job.cache.capabilities
+        key, histogram_source, plan, values, steps_of, job.weight, job.operands.nodes, job.cache.capabilities
     )
     segment = plan.policy.segment or plan.vector
     inner = job.space.shape[-1] if job.space.shape else 1
@@ -235,10 +232,9 @@ def _prepared(job: Job) -> Prepared:
 
 def _plan(job: Job, found: Tables) -> HistogramPlan:
     policy = job.policy
-    placed = [n for n in job.nodes if n.op is not CONST]
     counted = policy.chunked or not job.summed
     dtypes = {np.dtype(a.dtype) for a in job.axes}
-    dtypes.update(d for r in (*(a.value for a in job.axes), job.weight) if r for d in dtypes_inside(r, job.nodes))
+    dtypes.update(job.operands.dtypes(*(a.value for a in job.axes), *([job.weight] if job.weight else [])))
     if job.summed:
         dtypes.add(np.dtype(np.float32 if job.summed == "pair" else job.summed))
     strides = [s or (0,) for s in job.space.strides]
@@ -247,27 +243,20 @@ def _plan(job: Job, found: Tables) -> HistogramPlan:
     # comparing with many edges is worth whole registers
     widest = 16 if any(a.kind == FEW for a in job.axes) else policy.max_width
     vector = vector_width(list(dtypes), policy.vector_bytes, widest)
-    classes = [
-        "index" if n.op is INDEX else access(s[-1], explicit and n.dtype.itemsize > 2)
-        for n, s in zip(placed, strides, strict=True)
-    ]
-    if not counted or (not policy.explicit and "strided" in classes):
+    accesses = job.operands.accesses([s[-1] for s in strides], explicit)
+    if not counted or (not policy.explicit and STRIDED in accesses):
         vector = 1  # neighbouring work-items take neighbouring elements
-    names = dict(zip(map(id, placed), classes, strict=True))
-    whole = not policy.explicit and all(
-        n.op is INDEX or s[-1] != 1 or _is_aligned(n, s, shift)
-        for n, s, shift in zip(placed, strides, job.space.offsets or (0,) * len(placed), strict=True)
-    )
-    furthest = max([2 * job.size, *(reach(shape, s) for s in strides)])
+    whole = not policy.explicit and job.operands.rows_aligned(strides, job.operands.starts(job.space.offsets))
+    reached = furthest(shape, strides, 2 * job.size)
     return HistogramPlan(
         kinds=tuple(a.kind for a in job.axes),
         dtypes=tuple(a.dtype.name for a in job.axes),
-        accesses=tuple("const" if n.op is CONST else names[id(n)] for n in job.nodes),
+        accesses=accesses,
         rank=len(shape),
         vector=vector,
         loads=policy.loads if counted else 1,
         explicit=explicit and vector > 1,
-        index=index_type(furthest, policy.chunked),
+        index=index_type(reached, policy.chunked),
         aligned=whole,
         summed=job.summed,
         space=found.space,
@@ -286,16 +275,10 @@ def _counted_last(job: Job, found: Tables) -> bool:
     return possible and found.passes == 1 and job.bins <= _KEPT_BINS
 
 
-def _is_aligned(node: Node, steps: tuple[int, ...], shift: int) -> bool:
-    """Whether all vectors along the innermost axis are aligned."""
-    size = node.dtype.itemsize
-    return all(place * size % ALIGNMENT == 0 for place in (node.offset, shift, *steps[:-1]))
-
-
 def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> None:
     """Count the units begin .. end-1, in as many passes as there are, and merge."""
     policy, plan, found = job.policy, prepared.plan, prepared.tables
-    nbytes = bytes_of(job.nodes)
+    nbytes = job.operands.nbytes
     inline = nbytes + 4 * job.bins <= policy.inline_bytes
     device = job.cache.device
     width = _sum_bytes(job.summed)
@@ -316,7 +299,7 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
         count = max(1, min(job.cache.units * policy.groups_per_unit, -(-(end - begin) // per_group)))
         rows, stride = 1, job.bins
         held, zero = _counters(job.cache, job.bins)
-    args = data_arguments(job.nodes, job.space.offsets if any(job.space.offsets) else ())
+    args = job.operands.arguments(job.space.offsets if any(job.space.offsets) else ())
     for axis in job.axes:
         if axis.edges is not None:
             assert axis.edges.memory is not None

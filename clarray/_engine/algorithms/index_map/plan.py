@@ -12,7 +12,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from clarray._engine.algorithms.index_map.policy import IndexMapPolicy
-from clarray._engine.fused.elementwise.plan import index_type
+from clarray._engine.expr.layout import index_type
 from clarray._engine.tuning.policy import ElementwisePolicy
 
 SAME = "same"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clarray._engine.algorithms.join.policy import JoinPolicy
-from clarray._engine.fused.elementwise.plan import index_type
+from clarray._engine.expr.layout import index_type
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies
 
 

@@ -9,26 +9,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarray._engine.algorithms.scan.launch_parallel import run_parallel, shifted_arguments
+from clarray._engine.algorithms.scan.launch_parallel import run_parallel
 from clarray._engine.algorithms.scan.plan import Lines, ScanPlan, line_blocks, line_space, scan_plan
 from clarray._engine.algorithms.scan.source import scan_source
-from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import flush_readers, materialize_shared, overlaps, view_of
-from clarray._engine.expr.layout import aligned
-from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf, leaf
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import (
-    KernelCache,
-    Launch,
-    bytes_of,
-    device_of,
-    kernel_cache_of,
-)
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.ops.monoids import Monoid, scan_monoid
 from clarray._engine.runtime import Device
 
-__all__ = ["access_of", "reduce_segments", "scan", "shifted_arguments"]
+__all__ = ["reduce_segments", "scan"]
 
 
 def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, sequential: bool = False) -> Node:
@@ -102,28 +95,21 @@ def _new_leaf(value: Node, monoid: Monoid) -> Node:
     return leaf(memory, value.shape, strides, 0, dtype)
 
 
-def access_of(node: Node) -> str:
-    """Access class of an input in kernels that take one element at a time."""
-    return "const" if node.op is CONST else "index" if node.op is INDEX else "strided"
-
-
 def _run(
     cache: KernelCache, value: Node, monoid: Monoid, axis: int, target: Node,
     positions: Node | None,
 ) -> None:  # fmt: skip
     if target.size:
-        pattern, nodes = distinct(value.inputs or (value,))
-        placed = [n for n in nodes if n.op is not CONST]
-        ndim = len(value.shape)
-        strides = (target.strides, *(aligned(n.shape, n.strides, ndim) for n in placed))
+        operands = operands_of(value)
+        strides = (target.strides, *operands.strides(len(value.shape)))
         lines = line_space(value.shape, axis, strides)
         plan = scan_plan(
-            lines, value.shape[axis], target.shape[axis], tuple(map(access_of, nodes)),
+            lines, value.shape[axis], target.shape[axis], operands.kinds("strided"),
             positions is not None, cache.policies.elementwise,
         )  # fmt: skip
-        key = ("scan", value.sig, pattern, monoid.code, plan)
-        kernel = cache.kernel_for(key, scan_source, plan, monoid, value, nodes, cache.capabilities)
-        _launch(cache, kernel, plan, lines, value, nodes, target, axis, positions).run()
+        key = ("scan", value.sig, operands.pattern, monoid.code, plan)
+        kernel = cache.kernel_for(key, scan_source, plan, monoid, value, operands.nodes, cache.capabilities)
+        _launch(cache, kernel, plan, lines, value, operands, target, axis, positions).run()
     _complete(cache.device, value, target)
 
 
@@ -135,11 +121,11 @@ def _complete(device: Device, value: Node, target: Node) -> None:
 
 
 def _launch(
-    cache: KernelCache, kernel: Any, plan: ScanPlan, lines: Lines, value: Node, nodes: list[Node],
+    cache: KernelCache, kernel: Any, plan: ScanPlan, lines: Lines, value: Node, operands: Operands,
     target: Node, axis: int, positions: Node | None,
 ) -> Launch:  # fmt: skip
     assert target.memory is not None
-    args = shifted_arguments(nodes, lines.offsets[1:])
+    args = operands.arguments(lines.offsets[1:])
     blocks = line_blocks(lines.kept, plan.block)
     units = blocks
     counts = []
@@ -154,7 +140,7 @@ def _launch(
     order = [*range(1, len(lines.steps)), 0]
     for k in order:
         args += [lines.steps[k], *reversed(lines.strides[k])]
-    nbytes = bytes_of(nodes) + target.size * target.dtype.itemsize
+    nbytes = operands.nbytes + target.size * target.dtype.itemsize
     policy = plan.policy
     return Launch(
         kernel, (groups(units, nbytes, cache.units, policy),), (policy.work_group,), args,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -23,11 +22,9 @@ from clarray._engine.algorithms.scan.plan import (
 )
 from clarray._engine.algorithms.scan.plan_lookback import MOST
 from clarray._engine.algorithms.scan.source import held_bytes, parallel_source, state_dtypes, state_words
-from clarray._engine.codegen.expression import distinct
-from clarray._engine.expr.layout import aligned
-from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf, index
-from clarray._engine.fused.elementwise.launch import dtypes_inside
-from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, data_arguments
+from clarray._engine.expr.node import Node, contiguous_leaf, index
+from clarray._engine.launch.kernel_cache import KernelCache, Launch
+from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.ops.monoids import Monoid, fold_monoid, widened_monoid
 from clarray._engine.runtime import Device, Kernel, Memory
 
@@ -35,20 +32,6 @@ _INT64 = np.dtype(np.int64)
 _LAST_EPOCH = 2**32 - 1
 _MOST_GROUPS = 1 << 20
 _TICKETS = 2**31
-
-
-def shifted_arguments(nodes: list[Node], shifts: tuple[int, ...]) -> list[Any]:
-    """The arguments that place the inputs, each input in memory moved by its shift."""
-    args = data_arguments(nodes)
-    moves = iter(shifts)
-    position = 0
-    for node in nodes:
-        if node.op is CONST:
-            position += 2 if node.dtype.kind == "c" else 1
-            continue
-        position += 1 if node.op is INDEX else 2
-        args[position - 1] += next(moves)
-    return args
 
 
 def run_parallel(
@@ -62,31 +45,29 @@ def run_parallel(
         Whether a single pass is allowed; by default where the policy says so, the device has passed
         a test, and no input is overwritten: a work-group that gives up waiting reads them again.
     """
-    pattern, nodes = distinct(value.inputs or (value,))
-    placed = [n for n in nodes if n.op is not CONST]
-    ndim = len(value.shape)
-    strides = (target.strides, *(aligned(n.shape, n.strides, ndim) for n in placed))
+    operands = operands_of(value)
+    strides = (target.strides, *operands.strides(len(value.shape)))
     lines = line_space(value.shape, axis, strides)
     length = value.shape[axis]
-    kinds = tuple("const" if n.op is CONST else "index" if n.op is INDEX else "" for n in nodes)
-    offsets = tuple(n.offset + o for n, o in zip((target, *placed), lines.offsets, strict=True))
-    loose = tuple(o * n.dtype.itemsize % 64 for o, n in zip(offsets, (target, *placed), strict=True))
-    inputs_kept = all(n.memory is not target.memory for n in placed)
+    offsets = (target.offset + lines.offsets[0], *operands.starts(lines.offsets[1:]))
+    loose = tuple([o * n.dtype.itemsize % 64 for o, n in zip(offsets, (target, *operands.placed), strict=True)])
+    inputs_kept = all(n.memory is not target.memory for n in operands.placed)
     if lookback is None:
         lookback = inputs_kept and is_trusted(cache)
-    key = ("scan", value.sig, pattern, kinds, monoid.code, lines, length, loose, lookback)
+    kinds = operands.kinds("")
+    key = ("scan", value.sig, operands.pattern, kinds, monoid.code, lines, length, loose, lookback)
     plan, way, kernels, monoid = cache.value_for(
-        key, _prepare, cache, value, monoid, pattern, nodes, placed, kinds, lines, length, offsets, lookback
+        key, _prepare, cache, value, monoid, operands, kinds, lines, length, offsets, lookback
     )
-    _launch_all(cache, kernels, plan, way, lines, nodes, target, monoid, length)
+    _launch_all(cache, kernels, plan, way, lines, operands, target, monoid, length)
 
 
 def _prepare(
-    cache: KernelCache, value: Node, monoid: Monoid, pattern: tuple[int, ...], nodes: list[Node], placed: list[Node],
+    cache: KernelCache, value: Node, monoid: Monoid, operands: Operands,
     kinds: tuple[str, ...], lines: Lines, length: int, offsets: tuple[int, ...], lookback: bool,
 ) -> tuple[ParallelPlan, Partition, dict[str, Kernel], Monoid]:  # fmt: skip
     """How lines that lie so are scanned, and by which kernels; the operation may be one in a wider dtype."""
-    dtypes = [monoid.out_dtype, *(n.dtype for n in placed), *dtypes_inside(value, nodes)]
+    dtypes = [monoid.out_dtype, *(n.dtype for n in operands.placed), *operands.dtypes(value)]
     policy = cache.policies.scan
     if policy.widen and cache.capabilities.fp64 and not is_beside(lines, length, policy.paired_lines):
         monoid = widened_monoid(monoid)
@@ -99,22 +80,22 @@ def _prepare(
         way = partition(plan, lines.kept, length, cache.units, True)
     if not plan.policy.chunked or way.mode == LOOKBACK:
         plan = replace(plan, mode=way.mode)
-    key = ("scan source", value.sig, pattern, monoid.code, plan)
-    kernels = cache.kernels_for(key, parallel_source, plan, monoid, value, nodes, cache.capabilities)
+    key = ("scan source", value.sig, operands.pattern, monoid.code, plan)
+    kernels = cache.kernels_for(key, parallel_source, plan, monoid, value, operands.nodes, cache.capabilities)
     return plan, way, kernels, monoid
 
 
 def _launch_all(
     cache: KernelCache, kernels: dict[str, Kernel], plan: ParallelPlan, way: Partition, lines: Lines,
-    nodes: list[Node], target: Node, monoid: Monoid, length: int,
+    operands: Operands, target: Node, monoid: Monoid, length: int,
 ) -> None:  # fmt: skip
     assert target.memory is not None
-    place = shifted_arguments(nodes, lines.offsets[1:])
+    place = operands.arguments(lines.offsets[1:])
     place += [target.memory.buffer, target.offset + lines.offsets[0]]
     numbers = [length, *reversed(lines.kept)]
     for k in (*range(1, len(lines.steps)), 0):
         numbers += [lines.steps[k], *reversed(lines.strides[k])]
-    read = bytes_of(nodes)
+    read = operands.nbytes
     nbytes = read + target.size * target.dtype.itemsize
     policy = plan.policy
     local = (plan.work_group,)
@@ -213,4 +194,4 @@ def _passes(cache: KernelCache) -> bool:
     return not gave_up and bool((found == np.arange(size).cumsum()).all())
 
 
-__all__ = ["TileState", "tile_state_of", "is_trusted", "run_parallel", "shifted_arguments"]
+__all__ = ["TileState", "tile_state_of", "is_trusted", "run_parallel"]

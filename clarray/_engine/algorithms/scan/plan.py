@@ -26,8 +26,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clarray._engine.algorithms.scan.plan_lookback import block_size, published_states
 from clarray._engine.algorithms.scan.policy import ScanPolicy
-from clarray._engine.expr.layout import INDEX, STRIDED, UNIT, Shape, access, collapse, reach
-from clarray._engine.fused.elementwise.plan import ALIGNMENT, index_type
+from clarray._engine.expr.layout import (
+    ALIGNMENT,
+    INDEX,
+    STRIDED,
+    UNIT,
+    Shape,
+    access,
+    collapse,
+    furthest,
+    index_type,
+    reach,
+)
 from clarray._engine.tuning.policy import ElementwisePolicy
 
 if TYPE_CHECKING:
@@ -110,11 +120,11 @@ def scan_plan(
         beside = max((abs(s[-1]) for s in lines.strides[1:]), default=0)
         along = max(map(abs, lines.steps[1:]), default=0)
         block = BLOCK if beside < along else 1
-    furthest = max(
+    reached = max(
         reach((*lines.kept, n), (*s, step))
         for n, s, step in zip((outputs, *[length] * (len(lines.steps) - 1)), lines.strides, lines.steps, strict=True)
     )
-    index = index_type(max(furthest, length, outputs), policy.chunked)
+    index = index_type(max(reached, length, outputs), policy.chunked)
     return ScanPlan(accesses, len(lines.kept), block, index, segmented, policy)
 
 
@@ -253,7 +263,7 @@ def parallel_plan(
     if not policy.chunked and out_access != UNIT and all(a in (STRIDED, "const") for a in accesses):
         vector = 1  # neighbouring work-items take neighbouring elements
     spaces = [(*s, step) for s, step in zip(lines.strides, lines.steps, strict=True)]
-    furthest = max(length, *(reach((*lines.kept, length), s) for s in spaces))
+    reached = furthest((*lines.kept, length), spaces, length)
     whole = all(_starts_aligned(o, s, d, ALIGNMENT) for o, s, d in zip(offsets, spaces, dtypes, strict=False))
     out_bytes = dtypes[0].itemsize * length
     for extent in lines.kept:
@@ -275,7 +285,7 @@ def parallel_plan(
         kept_rank=len(lines.kept),
         vector=vector,
         explicit=explicit,
-        index=index_type(furthest, policy.chunked),
+        index=index_type(reached, policy.chunked),
         aligned=whole and not explicit,
         stream=stream,
         work_group=group,

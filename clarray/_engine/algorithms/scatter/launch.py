@@ -5,15 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from clarray._engine.algorithms.gather.launch import IndexSelection
-from clarray._engine.algorithms.scan.launch import access_of, shifted_arguments
 from clarray._engine.algorithms.scatter.plan import ScatterPlan, scatter_space, split
 from clarray._engine.algorithms.scatter.source import scatter_source
-from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import flush_readers, materialize_shared
-from clarray._engine.expr.layout import aligned
-from clarray._engine.expr.node import CONST, EAGER, Node
+from clarray._engine.expr.node import EAGER, Node
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, kernel_cache_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
+from clarray._engine.launch.operands import operands_of
 from clarray._engine.ops.ufuncs import Loop
 
 
@@ -44,29 +42,27 @@ def scatter_update(array: Node, targets: IndexSelection, loop: Loop, value: Node
 
 def _launch(cache: KernelCache, array: Node, targets: IndexSelection, loop: Loop, value: Node | None) -> Launch:
     policy = cache.policies.elementwise
-    pattern, nodes = distinct((value.inputs or (value,)) if value is not None else ())
-    placed = [n for n in nodes if n.op is not CONST]
+    operands = operands_of(*([value] if value is not None else []))
     rest, place, listed = targets.rest, targets.place, targets.shape
     ndim = len(rest.shape) + len(listed)
     inner = slice(place, place + len(listed))
-    strides = [aligned(n.shape, n.strides, ndim) for n in placed]
+    strides = operands.strides(ndim)
     space = scatter_space(
         listed,
         [s[inner] for s in strides],
         rest.shape,
         [rest.strides, *(s[: inner.start] + s[inner.stop :] for s in strides)],
     )
-    accesses = tuple("zero" if access_of(n) == "strided" else access_of(n) for n in nodes)
-    plan = ScatterPlan(accesses, len(space.listed), len(targets.extents), len(space.rest), policy)
-    key = ("scatter", loop.code, array.dtype, value.sig if value is not None else None, pattern, plan)
-    kernel = cache.kernel_for(key, scatter_source, plan, loop, array.dtype, value, nodes, cache.capabilities)
+    plan = ScatterPlan(operands.kinds("zero"), len(space.listed), len(targets.extents), len(space.rest), policy)
+    key = ("scatter", loop.code, array.dtype, value.sig if value is not None else None, operands.pattern, plan)
+    kernel = cache.kernel_for(key, scatter_source, plan, loop, array.dtype, value, operands.nodes, cache.capabilities)
     updates, named, columns = prod(listed), prod(targets.extents), prod(rest.shape)
     divided = split(updates, named, columns, cache.policies, cache.units)
     units = divided.parts * divided.blocks
     numbers = targets.numbers.memory
     assert array.memory is not None
     assert numbers is not None
-    args = shifted_arguments(nodes, space.offsets[1:])
+    args = operands.arguments(space.offsets[1:])
     args += [numbers.buffer, array.memory.buffer, rest.offset + space.offsets[0]]
     args += [updates, named, divided.per_part, columns, divided.columns_per_block]
     args += [divided.blocks, units]
@@ -76,7 +72,7 @@ def _launch(cache: KernelCache, array: Node, targets: IndexSelection, loop: Loop
     args += reversed(targets.strides)
     for steps in (*space.rest_strides[1:], space.rest_strides[0]):
         args += reversed(steps)
-    nbytes = bytes_of(nodes) + updates * (8 + 2 * columns * array.dtype.itemsize)
+    nbytes = operands.nbytes + updates * (8 + 2 * columns * array.dtype.itemsize)
     # units, not bytes, say how many work-groups: each has a part of its own
     count = min(units, cache.units)
     if not policy.chunked:

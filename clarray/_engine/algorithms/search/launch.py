@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from clarray._engine.algorithms.flat_operands import flat_operands_of
-from clarray._engine.algorithms.scan.launch import shifted_arguments
 from clarray._engine.algorithms.search.plan import SearchPlan
 from clarray._engine.algorithms.search.source import search_source
 from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.layout import index_type
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
-from clarray._engine.fused.elementwise.plan import groups, index_type
-from clarray._engine.launch.kernel_cache import Launch, bytes_of, device_of, kernel_cache_of
+from clarray._engine.fused.elementwise.plan import groups
+from clarray._engine.launch.kernel_cache import Launch, device_of, kernel_cache_of
 
 _INT64 = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
@@ -67,10 +67,10 @@ def search(
             found=found,
             policy=policy,
         )
-        key = ("search", value.sig, run.pattern, plan)
-        kernel = cache.kernel_for(key, search_source, plan, value, run.nodes, cache.capabilities)
+        key = ("search", value.sig, run.operands.pattern, plan)
+        kernel = cache.kernel_for(key, search_source, plan, value, run.operands.nodes, cache.capabilities)
         assert line.memory is not None
-        args = shifted_arguments(run.nodes, run.offsets)
+        args = run.operands.arguments(run.shifts)
         args += [line.memory.buffer, line.offset]
         length = line.size
         if sorter is not None:
@@ -80,7 +80,7 @@ def search(
             args += [sorter.memory.buffer, sorter.offset, sorter.strides[0]]
         args += [memory.buffer, 0, value.size, length, line.strides[0], *run.steps]
         steps = length.bit_length()
-        nbytes = bytes_of(run.nodes) + value.size * out_dtype.itemsize
+        nbytes = run.operands.nbytes + value.size * out_dtype.itemsize
         units = -(-value.size // plan.vector)
         count = groups(units, nbytes * steps, cache.units, policy)
         inline = nbytes * steps <= policy.inline_bytes

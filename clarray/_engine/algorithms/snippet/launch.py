@@ -8,12 +8,12 @@ from typing import Any
 
 from clarray._engine.algorithms.snippet.plan import snippet_plan
 from clarray._engine.algorithms.snippet.source import check_source, snippet_source
-from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import evaluate, flush_readers, materialize_shared, overlaps, write
 from clarray._engine.expr.layout import Space, aligned, collapse
-from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, Shape, contiguous_leaf
+from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, data_arguments, kernel_cache_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
+from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.ops.snippets import Snippet
 from clarray._engine.runtime import Device, Kernel
 from clarray._engine.runtime.snippets import compiler_message
@@ -88,13 +88,13 @@ def _place(target: Node, whole: bool, values: list[Node]) -> Node:
 
 
 def _prepare(
-    cache: KernelCache, snippet: Snippet, values: list[Node], nodes: list[Node], kinds: tuple[str, ...], size: int,
+    cache: KernelCache, snippet: Snippet, values: list[Node], inputs: Operands, size: int,
     space: Space, outs: int, placed: bool,
 ) -> tuple[Kernel, list[int], int]:  # fmt: skip
     """The kernel, the arguments that follow from shapes and strides, and the units of work."""
     policy = cache.policies.elementwise
-    plan = snippet_plan(space, size, kinds, outs, policy)
-    source = snippet_source(plan, snippet, values, nodes, cache.capabilities)
+    plan = snippet_plan(space, size, inputs.kinds(), outs, policy)
+    source = snippet_source(plan, snippet, values, inputs.nodes, cache.capabilities)
     loops = space.shape or (1,)
     strides = [s or (0,) for s in space.strides] if placed else []
     rows = size // loops[-1]
@@ -109,19 +109,25 @@ def _launch(
     cache: KernelCache, snippet: Snippet, values: list[Node], arrays: list[Node], places: list[Node], shape: Shape
 ) -> Launch:
     policy = cache.policies.elementwise
-    pattern, nodes = distinct([i for v in values for i in (v.inputs or (v,))])
-    placed = [n for n in nodes if n.op is not CONST]
+    inputs = operands_of(*values)
     outs = [p for p, (_, _, raw) in zip(places, snippet.outputs, strict=True) if not raw]
     ndim = len(shape)
-    operands = tuple(aligned(n.shape, n.strides, ndim) for n in (*outs, *placed))
-    kinds = tuple("const" if n.op is CONST else "index" if n.op is INDEX else "memory" for n in nodes)
-    key: Any = ("snippet", snippet.function, tuple(v.sig for v in values), pattern, kinds, shape, operands)
-    space = collapse(shape, operands) if operands else collapse(shape, (tuple([0] * ndim),))
-    kernel, numbers, units = cache.value_for(
-        key, _prepare, cache, snippet, values, nodes, kinds, prod(shape), space, len(outs), bool(operands)
+    strides = (*(aligned(n.shape, n.strides, ndim) for n in outs), *inputs.strides(ndim))
+    key: Any = (
+        "snippet",
+        snippet.function,
+        tuple(v.sig for v in values),
+        inputs.pattern,
+        inputs.kinds(),
+        shape,
+        strides,
     )
-    args = data_arguments(nodes, space.offsets[len(outs) :])
-    nbytes = bytes_of([*nodes, *arrays, *places])
+    space = collapse(shape, strides) if strides else collapse(shape, (tuple([0] * ndim),))
+    kernel, numbers, units = cache.value_for(
+        key, _prepare, cache, snippet, values, inputs, prod(shape), space, len(outs), bool(strides)
+    )
+    args = inputs.arguments(space.offsets[len(outs) :])
+    nbytes = inputs.nbytes + sum(n.size * n.dtype.itemsize for n in (*arrays, *places))
     for node in (*arrays, *(p for p in places if all(p is not o for o in outs))):
         assert node.memory is not None
         args += [node.memory.buffer, node.offset, node.size]

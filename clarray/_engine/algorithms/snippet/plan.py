@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clarray._engine.expr.layout import Space, access, reach
-from clarray._engine.fused.elementwise.plan import index_type
+from clarray._engine.expr.layout import Space, access, index_type, reach
 from clarray._engine.tuning.policy import ElementwisePolicy
 
 

@@ -15,22 +15,13 @@ from clarray._engine.algorithms.stencil import plan as plans
 from clarray._engine.algorithms.stencil.plan import MODES, Frame, Reach, StencilPlan, Tiling
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.algorithms.stencil.source import stencil_source, tile_dtype
-from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import evaluate, materialize_shared
-from clarray._engine.expr.layout import STEPPED, access, aligned, reach
-from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
+from clarray._engine.expr.layout import STEPPED, index_type, reach
+from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf
 from clarray._engine.expr.view import contiguous
-from clarray._engine.fused.elementwise.launch import dtypes_inside
-from clarray._engine.fused.elementwise.plan import index_type
 from clarray._engine.fused.reduce.plan import power_of_two
-from clarray._engine.launch.kernel_cache import (
-    KernelCache,
-    Launch,
-    bytes_of,
-    data_arguments,
-    device_of,
-    kernel_cache_of,
-)
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.runtime import Kernel, Memory
 
 Spans = tuple[tuple[int, int], ...]
@@ -115,24 +106,6 @@ def stencil(
     return target
 
 
-def _kinds(nodes: list[Node], frame: Frame, chunked: bool, explicit: bool) -> tuple[str, ...]:
-    """Access class of each distinct input along x."""
-    kinds = []
-    number = 0
-    for node in nodes:
-        if node.op is CONST:
-            kinds.append("const")
-            continue
-        number += 1
-        if node.op is INDEX:
-            kinds.append("index")
-        elif chunked:
-            kinds.append(access(frame.x.steps[number], explicit and node.dtype.itemsize > 2))
-        else:
-            kinds.append("strided")
-    return tuple(kinds)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """A kernel, and all its arguments but those that differ from call to call."""
@@ -150,22 +123,22 @@ class Prepared:
 def _prepare(
     cache: KernelCache, value: Node, window: Window, modes: tuple[str, ...], cval: Any, dtype: np.dtype, target: Node,
 ) -> Launch:  # fmt: skip
-    pattern, nodes = distinct(value.inputs or (value,))
-    places = tuple((n.shape, n.strides) if n.op is not CONST else None for n in nodes)
-    key = ("window", value.sig, pattern, places, target.shape, window, modes, cval, dtype, target.dtype)
-    given = (cache, value, nodes, pattern, window, modes, cval, dtype, target)
+    operands = operands_of(value)
+    places = tuple((n.shape, n.strides) if n.op is not CONST else None for n in operands.nodes)
+    key = ("window", value.sig, operands.pattern, places, target.shape, window, modes, cval, dtype, target.dtype)
+    given = (cache, value, operands, window, modes, cval, dtype, target)
     # a window whose weights are a node is used once
     found = _planned(*given) if isinstance(window.weights, Node) else cache.value_for(key, _planned, *given)
     if found is None:
         evaluate(value)
         return _prepare(cache, value, window, modes, cval, dtype, target)
     assert target.memory is not None
-    args = [*data_arguments(nodes), target.memory.buffer, 0]
+    args = [*operands.arguments(), target.memory.buffer, 0]
     if isinstance(window.weights, Node):
         assert window.weights.memory is not None
         args += [window.weights.memory.buffer, window.weights.offset]
     args += found.tables
-    keep: list[Any] = [nodes, found.keep]
+    keep: list[Any] = [operands, found.keep]
     if found.scratch:
         scratch = cache.device.allocate(found.scratch)
         keep.append(scratch)
@@ -176,15 +149,15 @@ def _prepare(
 
 
 def _planned(
-    cache: KernelCache, value: Node, nodes: list[Node], pattern: tuple[int, ...], window: Window,
+    cache: KernelCache, value: Node, operands: Operands, window: Window,
     modes: tuple[str, ...], cval: Any, dtype: np.dtype, target: Node,
 ) -> Prepared | None:  # fmt: skip
     """The launch of a window over arrays that lie so; None where a pending value has to be computed before."""
     policy = cache.policies.stencil
-    frame = frame_of(value, window.spans, nodes, target.shape, cache.policies.stencil)
+    frame = frame_of(value, window.spans, operands, target.shape, cache.policies.stencil)
     held = tile_dtype(window.form, dtype)
     found = plans.window_reach(frame, window.spans, window.shifts)
-    wide = {*dtypes_inside(value, nodes), dtype, held, target.dtype}
+    wide = {*operands.dtypes(value), dtype, held, target.dtype}
     complex_ = any(d.kind == "c" for d in wide)
     vector = 1 if complex_ else max(1, min(policy.max_width, policy.vector_bytes // max(d.itemsize for d in wide)))
     if policy.chunked:
@@ -194,22 +167,20 @@ def _planned(
         tiling = plans.gpu_tiling(frame, found, held.itemsize, policy, local)
         if not tiling.size and value.memory is None and value.args:
             return None  # every tap would compute it again
-    plan = _plan(cache, window, dtype, held, nodes, frame, found, tiling, vector, target)
-    key = ("stencil", value.sig, pattern, plan)
-    kernel = cache.kernel_for(key, stencil_source, plan, value, nodes, cache.capabilities)
-    return _arguments(cache, kernel, plan, window, nodes, frame, found, tiling, modes, cval, target)
+    plan = _plan(cache, window, dtype, held, operands, frame, found, tiling, vector, target)
+    key = ("stencil", value.sig, operands.pattern, plan)
+    kernel = cache.kernel_for(key, stencil_source, plan, value, operands.nodes, cache.capabilities)
+    return _arguments(cache, kernel, plan, window, operands, frame, found, tiling, modes, cval, target)
 
 
-def frame_of(value: Node, spans: Spans, nodes: list[Node], out_shape: tuple[int, ...], policy: StencilPolicy) -> Frame:
+def frame_of(value: Node, spans: Spans, operands: Operands, out_shape: tuple[int, ...], policy: StencilPolicy) -> Frame:
     """The loops over a value, its inputs and its output."""
-    ndim = len(value.shape)
-    placed = [n for n in nodes if n.op is not CONST]
-    operands = (contiguous(out_shape), *(aligned(n.shape, n.strides, ndim) for n in placed))
-    return plans.stencil_frame(value.shape, out_shape, operands, spans, policy.joined)
+    strides = (contiguous(out_shape), *operands.strides(len(value.shape)))
+    return plans.stencil_frame(value.shape, out_shape, strides, spans, policy.joined)
 
 
 def _plan(
-    cache: KernelCache, window: Window, dtype: np.dtype, held: np.dtype, nodes: list[Node], frame: Frame,
+    cache: KernelCache, window: Window, dtype: np.dtype, held: np.dtype, operands: Operands, frame: Frame,
     found: Reach, tiling: Tiling, vector: int, target: Node,
 ) -> StencilPlan:  # fmt: skip
     policy = cache.policies.stencil
@@ -230,7 +201,7 @@ def _plan(
         local = min(local, limit)
     return StencilPlan(
         form=form,
-        accesses=_kinds(nodes, frame, chunked, vector > 1),
+        accesses=operands.accesses(frame.x.steps[1:], vector > 1) if chunked else operands.kinds("strided"),
         value=dtype,
         out=target.dtype,
         exact=window.exact,
@@ -257,7 +228,7 @@ def furthest(frame: Frame) -> int:
 
 
 def _arguments(
-    cache: KernelCache, kernel: Kernel, plan: StencilPlan, window: Window, nodes: list[Node], frame: Frame,
+    cache: KernelCache, kernel: Kernel, plan: StencilPlan, window: Window, operands: Operands, frame: Frame,
     found: Reach, tiling: Tiling, modes: tuple[str, ...], cval: Any, target: Node,
 ) -> Prepared:  # fmt: skip
     policy = plan.policy
@@ -271,7 +242,7 @@ def _arguments(
     if plan.deep and plan.staged:
         tables.append(constant_memory(cache, np.array(found.planes, np.int32), keep).buffer)
     units, down, across = plans.tiles(frame, tiling)
-    nbytes = bytes_of(nodes) + target.size * target.dtype.itemsize
+    nbytes = operands.nbytes + target.size * target.dtype.itemsize
     inline = nbytes * max(1, window.taps) <= policy.inline_bytes
     groups, scratch = units, 0
     if policy.chunked:

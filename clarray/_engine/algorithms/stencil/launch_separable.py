@@ -17,18 +17,11 @@ from clarray._engine.algorithms.stencil.launch import (
 from clarray._engine.algorithms.stencil.plan import EVEN, LINE, ODD, Frame
 from clarray._engine.algorithms.stencil.plan_separable import VECTOR, Line, SeparablePlan, is_rectangle, line_tile
 from clarray._engine.algorithms.stencil.source_separable import separable_source
-from clarray._engine.codegen.expression import distinct
 from clarray._engine.evaluate import materialize_shared
-from clarray._engine.expr.node import CONST, EAGER, INDEX, Node, contiguous_leaf
-from clarray._engine.fused.elementwise.plan import ALIGNMENT, index_type
-from clarray._engine.launch.kernel_cache import (
-    KernelCache,
-    Launch,
-    bytes_of,
-    data_arguments,
-    device_of,
-    kernel_cache_of,
-)
+from clarray._engine.expr.layout import ALIGNMENT, index_type, starts_aligned
+from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.ops.dtypes import dtype_row
 from clarray._engine.runtime import Kernel, Memory
 
@@ -63,12 +56,12 @@ def separable_stencil(
         materialize_shared(value)
         if value.memory is None and value.op is CONST:
             return None
-        found, nodes = _prepare(cache, value, windows, modes, cval, dtype, out_dtype)
+        found, operands = _prepare(cache, value, windows, modes, cval, dtype, out_dtype)
         if found is None:
             return None
         memory = device.allocate(value.size * out_dtype.itemsize)
         target = contiguous_leaf(memory, value.shape, out_dtype)
-        args = [*data_arguments(nodes), memory.buffer, 0, found.weights.buffer, *found.numbers]
+        args = [*operands.arguments(), memory.buffer, 0, found.weights.buffer, *found.numbers]
         Launch(found.kernel, (found.groups,), (policy.work_group,), args, False, found.nbytes, found).run()
         if value.flags & EAGER:
             device.synchronize()
@@ -88,23 +81,24 @@ class Prepared(NamedTuple):
 def _prepare(
     cache: KernelCache, value: Node, windows: tuple[Window, ...], modes: tuple[str, ...], cval: Any, dtype: np.dtype,
     out_dtype: np.dtype,
-) -> tuple[Prepared | None, list[Node]]:  # fmt: skip
-    pattern, nodes = distinct(value.inputs or (value,))
+) -> tuple[Prepared | None, Operands]:  # fmt: skip
+    operands = operands_of(value)
     places = tuple(
-        (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT) if n.op is not CONST else None for n in nodes
+        (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT) if n.op is not CONST else None
+        for n in operands.nodes
     )
-    key = ("lines", value.sig, pattern, places, value.shape, windows, modes, cval, dtype, out_dtype)
-    found = cache.value_for(key, _planned, cache, value, nodes, pattern, windows, modes, cval, dtype, out_dtype)
-    return found, nodes
+    key = ("lines", value.sig, operands.pattern, places, value.shape, windows, modes, cval, dtype, out_dtype)
+    found = cache.value_for(key, _planned, cache, value, operands, windows, modes, cval, dtype, out_dtype)
+    return found, operands
 
 
 def _planned(
-    cache: KernelCache, value: Node, nodes: list[Node], pattern: tuple[int, ...], windows: tuple[Window, ...],
+    cache: KernelCache, value: Node, operands: Operands, windows: tuple[Window, ...],
     modes: tuple[str, ...], cval: Any, dtype: np.dtype, out_dtype: np.dtype,
 ) -> Prepared | None:  # fmt: skip
     policy = cache.policies.stencil
     spans = tuple(next((w.spans[a] for w in windows if w.axis == a), (0, 0)) for a in range(len(value.shape)))
-    frame = frame_of(value, spans, nodes, value.shape, cache.policies.stencil)
+    frame = frame_of(value, spans, operands, value.shape, cache.policies.stencil)
     # an axis of weights that reach nowhere is like any other
     if not is_rectangle(frame, tuple(w.axis for w in windows)):
         return None
@@ -121,9 +115,9 @@ def _planned(
     tile = line_tile(_line(down), _line(across), frame.inner, dtype.itemsize, policy, cache.capabilities.local_bytes)
     if tile is None or 2 * frame.y.out_extent < tile[0]:
         return None
-    plan = _plan(cache, value, nodes, frame, (down, across), tile, dtype, out_dtype)
-    key = ("stencil lines", value.sig, pattern, plan)
-    kernel = cache.kernel_for(key, separable_source, plan, value, nodes, cache.capabilities)
+    plan = _plan(cache, value, operands, frame, (down, across), tile, dtype, out_dtype)
+    key = ("stencil lines", value.sig, operands.pattern, plan)
+    kernel = cache.kernel_for(key, separable_source, plan, value, operands.nodes, cache.capabilities)
     weights = np.concatenate([w.weights for w in (down, across) if w is not None])
     rows = -(-frame.y.out_extent // plan.height)
     columns = -(-(frame.x.out_extent * frame.inner) // plan.width)
@@ -132,7 +126,7 @@ def _planned(
     groups = rows * columns
     for axis in frame.outer:
         groups *= axis.out_extent
-    nbytes = bytes_of(nodes) + value.size * out_dtype.itemsize
+    nbytes = operands.nbytes + value.size * out_dtype.itemsize
     return Prepared(kernel, groups, constant_memory(cache, weights, []), tuple(numbers), nbytes)
 
 
@@ -150,24 +144,22 @@ def _line(window: Window | None) -> Line | None:
 
 
 def _plan(
-    cache: KernelCache, value: Node, nodes: list[Node], frame: Frame, windows: tuple[Window | None, Window | None],
+    cache: KernelCache, value: Node, operands: Operands, frame: Frame, windows: tuple[Window | None, Window | None],
     tile: tuple[int, int], dtype: np.dtype, out: np.dtype,
 ) -> SeparablePlan:  # fmt: skip
     steps = [a.steps[0] for a in (*frame.outer, frame.y)]
     aligned = all(s % VECTOR == 0 for s in steps) and (frame.x.out_extent * frame.inner) % VECTOR == 0
     wide_load = (  # of memory as it lies: what is computed of it goes through the loads by element
         value.memory is not None and value.dtype == dtype and frame.x.steps[1] == 1
-        and (value.offset * dtype.itemsize) % ALIGNMENT == 0
-        and all(a.steps[1] * dtype.itemsize % ALIGNMENT == 0 for a in (*frame.outer, frame.y))
+        and starts_aligned(dtype, value.offset, *(a.steps[1] for a in (*frame.outer, frame.y)))
         and dtype.itemsize == 4
     )  # fmt: skip
-    kinds = tuple("const" if n.op is CONST else "index" if n.op is INDEX else "strided" for n in nodes)
     reached = max(furthest(frame), value.size, 2 * max(a.extent for a in frame.axes)) + 1024
     down, across = windows
     some = down or across
     assert some is not None
     return SeparablePlan(
-        accesses=kinds,
+        accesses=operands.kinds("strided"),
         value=dtype,
         out=out,
         exact=some.exact,

@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from clarray._engine.algorithms.flat_operands import FlatOperands, flat_operands_of
-from clarray._engine.algorithms.scan.launch import shifted_arguments
 from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan, is_worth_trying
 from clarray._engine.algorithms.unique.plan_range_table import group_count
 from clarray._engine.algorithms.unique.source_hash_table import hash_table_source
 from clarray._engine.expr.node import Node
-from clarray._engine.fused.elementwise.launch import dtypes_inside
-from clarray._engine.fused.elementwise.plan import explicit_width, index_type, vector_width
-from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, device_of, kernel_cache_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 
 
 def distinct_by_hash_table(value: Node, equal_nan: bool) -> np.ndarray | None:
@@ -41,18 +38,14 @@ def distinct_by_hash_table(value: Node, equal_nan: bool) -> np.ndarray | None:
 def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray | None:
     value = line.value
     policy, unique = cache.policies.reduce, cache.policies.unique
-    dtypes = dtypes_inside(value, line.nodes)
-    explicit = explicit_width(dtypes, policy.explicit)
-    vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
-    if not policy.explicit and "strided" in line.accesses:
-        vector = 1
+    loads = line.loads(policy)
     plan = HashTablePlan(
-        accesses=line.accesses, vector=vector, explicit=explicit, index=index_type(line.furthest, policy.chunked),
-        aligned=line.whole and not policy.chunked, slots=unique.hash_slots, limit=unique.hash_limit,
+        accesses=line.accesses, vector=loads.vector, explicit=loads.explicit, index=loads.index,
+        aligned=loads.aligned, slots=unique.hash_slots, limit=unique.hash_limit,
         equal_nan=equal_nan, policy=policy,
     )  # fmt: skip
-    key = ("hash table", value.sig, line.pattern, plan)
-    kernel = cache.kernel_for(key, hash_table_source, plan, value, line.nodes, cache.capabilities)
+    key = ("hash table", value.sig, line.operands.pattern, plan)
+    kernel = cache.kernel_for(key, hash_table_source, plan, value, line.operands.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if policy.chunked else 1
     itemsize = value.dtype.itemsize
@@ -61,9 +54,9 @@ def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray
     memory = cache.device.allocate(table_bytes + notes)
     if not policy.chunked:
         cache.device.fill_zero(memory)
-    args = shifted_arguments(line.nodes, line.offsets)
+    args = line.operands.arguments(line.shifts)
     args += [memory.buffer, memory.buffer, table_bytes // 4, value.size, *line.steps]
-    nbytes = bytes_of(line.nodes)
+    nbytes = line.operands.nbytes
     inline = nbytes <= policy.inline_bytes
     Launch(kernel, (groups,), (policy.work_group,), args, inline, nbytes).run()
     host = np.empty(table_bytes + notes, np.uint8)

@@ -7,13 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from clarray._engine.algorithms.flat_operands import FlatOperands, flat_operands_of
-from clarray._engine.algorithms.scan.launch import shifted_arguments
 from clarray._engine.algorithms.unique.plan_range_table import RangeTablePlan, group_count, slots_for
 from clarray._engine.algorithms.unique.source_range_table import range_table_source
 from clarray._engine.expr.node import Node
-from clarray._engine.fused.elementwise.launch import dtypes_inside
-from clarray._engine.fused.elementwise.plan import explicit_width, index_type, vector_width
-from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, device_of, kernel_cache_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 
 MOST = 1 << 32  # elements that a count of 32 bits holds
 
@@ -60,17 +57,17 @@ def distinct_by_range_table(value: Node, counted: bool = False) -> Table | None:
 def _read(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> Table | None:
     value = line.value
     plan = _plan(cache, line, slots, counted)
-    key = ("range table", value.sig, line.pattern, plan)
-    kernel = cache.kernel_for(key, range_table_source, plan, value, line.nodes, cache.capabilities)
+    key = ("range table", value.sig, line.operands.pattern, plan)
+    kernel = cache.kernel_for(key, range_table_source, plan, value, line.operands.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if plan.policy.chunked else 1
     table_bytes = int(slots * plan.cell_bytes) * tables
     memory = cache.device.allocate(table_bytes + 16 * groups)
     if not plan.policy.chunked:
         cache.device.fill_zero(memory)
-    args = shifted_arguments(line.nodes, line.offsets)
+    args = line.operands.arguments(line.shifts)
     args += [memory.buffer, memory.buffer, table_bytes // 8, value.size, *line.steps]
-    nbytes = bytes_of(line.nodes)
+    nbytes = line.operands.nbytes
     inline = nbytes <= plan.policy.inline_bytes
     Launch(kernel, (groups,), (plan.policy.work_group,), args, inline, nbytes).run()
     host = np.empty(table_bytes + 16 * groups, np.uint8)
@@ -80,18 +77,14 @@ def _read(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> 
 
 def _plan(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> RangeTablePlan:
     policy = cache.policies.reduce
-    dtypes = dtypes_inside(line.value, line.nodes)
-    explicit = explicit_width(dtypes, policy.explicit)
-    vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
-    if not policy.explicit and "strided" in line.accesses:
-        vector = 1
+    loads = line.loads(policy)
     bits = 8 * line.value.dtype.itemsize
     return RangeTablePlan(
         accesses=line.accesses,
-        vector=vector,
-        explicit=explicit,
-        index=index_type(line.furthest, policy.chunked),
-        aligned=line.whole and not policy.chunked,
+        vector=loads.vector,
+        explicit=loads.explicit,
+        index=loads.index,
+        aligned=loads.aligned,
         slots=slots,
         counted=counted,
         checked=slots < 1 << bits,

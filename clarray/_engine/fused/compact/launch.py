@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray._engine.codegen.expression import distinct
-from clarray._engine.expr.layout import STEPPED, aligned
+from clarray._engine.expr.layout import INT_LIMIT, aligned
 from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf
 from clarray._engine.expr.view import Shape, broadcast_shapes
-from clarray._engine.fused.compact.plan import WORD, CompactPlan, access_class, compact_plan, flat_step, parts
+from clarray._engine.fused.compact.plan import WORD, CompactPlan, compact_plan, flat_step, parts
 from clarray._engine.fused.compact.source import compact_source, places
-from clarray._engine.fused.elementwise.launch import dtypes_inside, flat_launch, strided_launch
-from clarray._engine.fused.elementwise.plan import ALIGNMENT, INT_LIMIT
-from clarray._engine.launch.kernel_cache import KernelCache, Launch, bytes_of, data_arguments
+from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
+from clarray._engine.launch.kernel_cache import KernelCache, Launch
+from clarray._engine.launch.operands import Operands, operands_of, stride_arguments
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 
@@ -32,21 +30,20 @@ def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Nod
     if n == 0:
         return contiguous_leaf(cache.device.allocate(room * value.dtype.itemsize), (0,), value.dtype)
     value, mask = (flat(cache, node, shape) for node in (value, mask))
-    pattern, nodes = distinct((*(value.inputs or (value,)), *(mask.inputs or (mask,))))
-    accesses, steps = flat_accesses(nodes, shape)
+    operands = operands_of(value, mask)
+    steps = [_step(x, shape) or 0 for x in operands.placed]
+    accesses = operands.accesses(steps)
     policy = cache.policies.compact
-    nbytes = bytes_of(nodes)
-    args = data_arguments(nodes)
-    args += [s for s, access in zip(steps, accesses, strict=True) if access in STEPPED]
-    args.append(n)
-    furthest = max(n, *(n * abs(s) for s in steps))
-    loose = any(x.memory is not None and x.offset * x.dtype.itemsize % ALIGNMENT for x in nodes)
+    nbytes = operands.nbytes
+    args = [*operands.arguments(), *stride_arguments(accesses, [(s,) for s in steps]), n]
+    furthest = max([n, *(n * abs(s) for s in steps)])
+    whole = operands.are_aligned
     for once in (True, False) if _may_look_back(cache) else (False,):
         key = (
-            "compact", value.sig, mask.sig, pattern, accesses, furthest < INT_LIMIT, loose, once,
+            "compact", value.sig, mask.sig, operands.pattern, accesses, furthest < INT_LIMIT, whole, once,
             policy,
         )  # fmt: skip
-        plan, kernels = cache.value_for(key, _prepare, cache, value, mask, nodes, accesses, furthest, not loose, once)
+        plan, kernels = cache.value_for(key, _prepare, cache, value, mask, operands, accesses, furthest, whole, once)
         run = _one_pass if once else _two_passes
         found = run(cache, kernels, plan, list(args), nbytes, n, value.dtype, room)
         if found is not None:
@@ -56,14 +53,14 @@ def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Nod
 
 
 def _prepare(
-    cache: KernelCache, value: Node, mask: Node, nodes: list[Node], accesses: tuple[str, ...], furthest: int,
+    cache: KernelCache, value: Node, mask: Node, operands: Operands, accesses: tuple[str, ...], furthest: int,
     whole: bool, once: bool,
 ) -> tuple[CompactPlan, dict[str, Kernel]]:  # fmt: skip
-    loaded = [x.dtype for x in nodes if x.memory is not None]
-    computed = [value.dtype, *dtypes_inside(value, nodes), *dtypes_inside(mask, nodes)]
+    loaded = [x.dtype for x in operands.nodes if x.memory is not None]
+    computed = [value.dtype, *operands.dtypes(value, mask)]
     positional = value.op is INDEX
     plan = compact_plan(accesses, loaded, computed, furthest, whole, once, positional, cache.policies.compact)
-    return plan, cache.kernels(*compact_source(plan, value, mask, nodes, cache.capabilities))
+    return plan, cache.kernels(*compact_source(plan, value, mask, operands.nodes, cache.capabilities))
 
 
 _FAILED = "compact: looking back failed"
@@ -173,16 +170,6 @@ def _step(node: Node, shape: Shape) -> int | None:
     return flat_step(shape, aligned(node.shape, node.strides, len(shape)))
 
 
-def flat_accesses(nodes: Sequence[Node], shape: Shape) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Access class, and distance between neighbours, of the distinct inputs of `flat` values."""
-    steps = tuple(0 if x.op is CONST else _step(x, shape) or 0 for x in nodes)
-    accesses = tuple(
-        "const" if x.op is CONST else "index" if x.op is INDEX else access_class(s)
-        for x, s in zip(nodes, steps, strict=True)
-    )
-    return accesses, steps
-
-
 def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
     """`root`, or a copy of its value where its operands do not go through memory in even steps."""
     everyone = [x for x in root.inputs or (root,) if x.op is not CONST]
@@ -198,4 +185,4 @@ def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
     return packed
 
 
-__all__ = ["compacted", "flat", "flat_accesses"]
+__all__ = ["compacted", "flat"]

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarray._engine.expr.layout import STRIDED, UNIT, ZERO, Shape, merge
+from clarray._engine.expr.layout import STRIDED, Shape, index_type, merge
 from clarray._engine.fused.compact.policy import CompactPolicy
-from clarray._engine.fused.elementwise.plan import index_type
 
 WORD = 64  # elements whose flags make one word of the first pass's bits
 ITEMS = 32  # elements of a tile per work-item, at most: as many flags as an int has
@@ -72,11 +71,6 @@ def flat_step(shape: Shape, strides: Shape) -> int | None:
     if len(merged) > 1:
         return None
     return merged[0][1][0] if merged else 0
-
-
-def access_class(step: int) -> str:
-    """Access class of an operand with this distance between neighbours."""
-    return UNIT if step == 1 else ZERO if step == 0 else STRIDED
 
 
 def compact_plan(

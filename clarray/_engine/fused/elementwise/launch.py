@@ -10,24 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from clarray._engine.codegen.expression import distinct
-from clarray._engine.expr.layout import COUNT, STEPPED, UNIT, ZERO, access, aligned, collapse, reach
-from clarray._engine.expr.node import CONST, INDEX, Node
-from clarray._engine.expr.view import contiguous
-from clarray._engine.fused.elementwise.plan import (
+from clarray._engine.expr.layout import (
     ALIGNMENT,
+    COUNT,
     INT_LIMIT,
-    STAGED_LIMIT,
-    TILE,
-    ElementwisePlan,
+    UNIT,
+    ZERO,
+    Shape,
+    access,
+    aligned,
+    collapse,
     explicit_width,
-    groups,
+    furthest,
     index_type,
-    tile_axis,
+    starts_aligned,
     vector_width,
 )
+from clarray._engine.expr.node import CONST, INDEX, Node
+from clarray._engine.expr.view import contiguous
+from clarray._engine.fused.elementwise.plan import STAGED_LIMIT, TILE, ElementwisePlan, groups, tile_axis
 from clarray._engine.fused.elementwise.source import elementwise_source
-from clarray._engine.launch.kernel_cache import KernelCache, Launch, append_scalar, bytes_of, data_arguments
+from clarray._engine.launch.kernel_cache import KernelCache, Launch
+from clarray._engine.launch.operands import Operands, append_scalar, operands_of, stride_arguments
 from clarray._engine.runtime import Kernel
 
 
@@ -118,7 +122,7 @@ def _prepare_flat(cache: KernelCache, root: Node, distinct_nodes: Iterable[Node]
     policy = cache.policies.elementwise
     nodes = list(distinct_nodes)
     accesses = tuple(_flat_access(n, root.shape) for n in nodes)
-    dtypes = dtypes_inside(root, nodes)
+    dtypes = Operands(nodes).dtypes(root)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
     plan = ElementwisePlan(
@@ -137,40 +141,20 @@ def _prepare_flat(cache: KernelCache, root: Node, distinct_nodes: Iterable[Node]
     return Flat(kernel, vector, moved)
 
 
-def dtypes_inside(root: Node, nodes: list[Node]) -> list:
-    """Every dtype inside the tree: the widest one limits the vectors."""
-    found = {root.dtype, *(n.dtype for n in nodes)}
-    level = [root]
-    while level:
-        node = level.pop()
-        if node.memory is None and node.args:
-            found.update(node.op.in_dtypes)
-            found.add(node.dtype)
-            level.extend(node.args)
-    return list(found)
-
-
 def strided_launch(cache: KernelCache, root: Node, out: Node) -> Launch:
     """The launch that computes `root` into the leaf `out`, whatever the strides."""
     policy = cache.policies.elementwise
-    pattern, nodes = distinct(root.inputs or (root,))
-    placed = [n for n in nodes if n.op is not CONST]
+    operands = operands_of(root)
     ndim = len(root.shape)
-    operands = (
-        aligned(out.shape, out.strides, ndim),
-        *(aligned(n.shape, n.strides, ndim) for n in placed),
-    )
-    loose = not policy.explicit and any(
-        n.memory is not None and n.offset * n.dtype.itemsize % ALIGNMENT for n in (out, *placed)
-    )
-    kinds = tuple("c" if n.op is CONST else "i" if n.op is INDEX else "m" for n in nodes)
-    key = (root.sig, pattern, kinds, root.shape, operands, loose)
-    found = cache.value_for(key, _prepare_strided, cache, root, out, nodes, placed, operands, not loose)
-    args = data_arguments(nodes, found.shifts)
+    strides = (aligned(out.shape, out.strides, ndim), *operands.strides(ndim))
+    whole = not policy.explicit and operands.are_aligned and starts_aligned(out.dtype, out.offset)
+    key = (root.sig, operands.pattern, operands.kinds(), root.shape, strides, whole)
+    found = cache.value_for(key, _prepare_strided, cache, root, out, operands, strides, whole)
+    args = operands.arguments(found.shifts)
     args.append(out.memory.buffer)  # type: ignore[union-attr]
     args.append(out.offset + found.out_shift)
     args += found.sizes
-    nbytes = bytes_of(nodes) + out.size * out.dtype.itemsize
+    nbytes = operands.nbytes + out.size * out.dtype.itemsize
     return Launch(
         found.kernel,
         (groups(found.units, nbytes, cache.units, policy),),
@@ -182,47 +166,40 @@ def strided_launch(cache: KernelCache, root: Node, out: Node) -> Launch:
 
 
 def _prepare_strided(
-    cache: KernelCache, root: Node, out: Node, nodes: list[Node], placed: list[Node],
-    operands: tuple[tuple[int, ...], ...], whole: bool,
-) -> Strided:  # fmt: skip
+    cache: KernelCache, root: Node, out: Node, operands: Operands, strides_of: tuple[Shape, ...], whole: bool
+) -> Strided:
     policy = cache.policies.elementwise
-    space = collapse(root.shape, operands)
-    dtypes = dtypes_inside(root, nodes)
+    space = collapse(root.shape, strides_of)
+    dtypes = operands.dtypes(root)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
     shape = space.shape or (1,)
     strides = [s or (0,) for s in space.strides]
-    # one per operand, not per node: an in-place operation has the same node on both sides
-    kinds = [
-        "index" if n.op is INDEX else access(s[-1], explicit and k > 0 and n.dtype.itemsize > 2)
-        for k, (n, s) in enumerate(zip((out, *placed), strides, strict=True))
-    ]
-    classes = {id(n): kind for n, kind in zip(placed, kinds[1:], strict=True)}
-    axis, staged = _tiles(cache, nodes, placed, shape, strides)
-    apart = any(kind == "strided" and s[-1] != -1 for kind, s in zip(kinds, strides, strict=True))
+    ours, theirs = strides[0], strides[1:]
+    # the output's of its own: an in-place operation has the same node on both sides
+    out_access = access(ours[-1])
+    accesses = operands.accesses([s[-1] for s in theirs], explicit)
+    every = (*accesses, out_access)
+    axis, staged = _tiles(cache, operands, shape, theirs)
+    kinds = [a for a in every if a != "const"]
+    apart = any(kind == "strided" and s[-1] != -1 for kind, s in zip(kinds, (*theirs, ours), strict=True))
     if not explicit and (axis or apart):
         vector = 1  # neighbouring work-items take neighbouring elements
-    accesses = tuple("const" if n.op is CONST else classes[id(n)] for n in nodes)
-    furthest = max([root.size, *(reach(shape, s) for s in strides)])
-    index = index_type(furthest, policy.chunked)
-    whole = whole and all(
-        step * n.dtype.itemsize % ALIGNMENT == 0
-        for n, steps in zip((out, *placed), strides, strict=True)
-        if steps[-1] == 1
-        for step in steps[:-1]
-    )
+    index = index_type(furthest(shape, strides, root.size), policy.chunked)
+    whole = whole and operands.rows_aligned(theirs, space.offsets[1:])
+    whole = whole and (out_access != UNIT or starts_aligned(out.dtype, space.offsets[0], *ours[:-1]))
     plan = ElementwisePlan(
-        accesses=accesses, out_access=kinds[0], rank=len(shape), vector=vector, explicit=explicit, index=index,
-        aligned=whole and not policy.explicit, stream=False, policy=policy, tile_axis=axis, staged=staged,
+        accesses=accesses, out_access=out_access, rank=len(shape), vector=vector, explicit=explicit, index=index,
+        aligned=whole, stream=False, policy=policy, tile_axis=axis, staged=staged,
     )  # fmt: skip
-    kernel = cache.kernel(elementwise_source(plan, root, nodes, cache.capabilities))
+    kernel = cache.kernel(elementwise_source(plan, root, operands.nodes, cache.capabilities))
     rows = root.size // shape[-1]
     segment = policy.segment or vector
     return Strided(
         kernel,
         space.offsets[1:] if any(space.offsets) else (),
         space.offsets[0],
-        (rows, *reversed(shape), *_stride_arguments(strides, accesses, plan)),
+        (rows, *reversed(shape), *stride_arguments(every, [*theirs, ours])),
         _work(shape, rows, axis, segment, policy.work_group),
     )
 
@@ -235,28 +212,15 @@ def _work(shape: tuple[int, ...], rows: int, axis: int, segment: int, work_group
     return rows // shape[-1 - axis] * down * across * work_group
 
 
-def _tiles(
-    cache: KernelCache, nodes: list[Node], placed: list[Node], shape: tuple[int, ...],
-    strides: list[tuple[int, ...]],
-) -> tuple[int, tuple[bool, ...]]:  # fmt: skip
+def _tiles(cache: KernelCache, operands: Operands, shape: Shape, strides: list[Shape]) -> tuple[int, tuple[bool, ...]]:
     """The axis of a tiled kernel, or 0, and which inputs are staged in local memory."""
     policy = cache.policies.elementwise
     if not policy.chunked and policy.work_group < TILE:
         return 0, ()
-    inside = [(n, s) for n, s in zip(placed, strides[1:], strict=True) if n.op is not INDEX]
+    inside = [(n, s) for n, s in zip(operands.placed, strides, strict=True) if n.op is not INDEX]
     axis = tile_axis(shape, [s for _, s in inside])
     turned = [n for n, s in inside if axis and s[-1 - axis] == 1 and s[-1] not in (0, 1)]
-    return axis, tuple(n in turned[:STAGED_LIMIT] for n in nodes)
-
-
-def _stride_arguments(strides: list[tuple[int, ...]], accesses: tuple[str, ...], plan: ElementwisePlan) -> list[int]:
-    """Strides of the inputs and of the output, innermost first, as the source declares them."""
-    kinds = [a for a in accesses if a != "const"]
-    found: list[int] = []
-    for kind, steps in zip([*kinds, plan.out_access], [*strides[1:], strides[0]], strict=True):
-        inward = list(reversed(steps))
-        found += inward if kind in STEPPED else inward[1:]
-    return found
+    return axis, tuple(n in turned[:STAGED_LIMIT] for n in operands.nodes)
 
 
 __all__ = ["INT_LIMIT", "flat_launch", "strided_launch"]

@@ -10,12 +10,7 @@ from clarray._engine.tuning.policy import ElementwisePolicy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
     from clarray._engine.expr.layout import Shape
-
-INT_LIMIT = 2**31 - 2**16  # 32-bit indices must not overflow within the last vector or grid stride
-ALIGNMENT = 16  # bytes a GPU's widest load wants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,22 +75,6 @@ def tile_axis(shape: Shape, strides: Sequence[Shape]) -> int:
         if large and any(s[axis] == 1 and s[last] not in (0, 1) for s in strides):
             return last - axis
     return 0
-
-
-def vector_width(dtypes: Sequence[np.dtype], vector_bytes: int, max_width: int) -> int:
-    """Elements per load: what the widest dtype fits into `vector_bytes`."""
-    widest = max(d.itemsize for d in dtypes)
-    return max(1, min(max_width, vector_bytes // widest))
-
-
-def explicit_width(dtypes: Sequence[np.dtype], wanted: bool) -> bool:
-    """Whether vector types can be used: complex values exist only as scalars."""
-    return wanted and all(d.kind != "c" for d in dtypes)
-
-
-def index_type(furthest: int, chunked: bool) -> str:
-    """32-bit positions where they suffice; CPUs count in 64 bits at no cost, and need one kernel less."""
-    return "long" if chunked or furthest >= INT_LIMIT else "int"
 
 
 def groups(size: int, nbytes: int, units: int, policy: ElementwisePolicy) -> int:

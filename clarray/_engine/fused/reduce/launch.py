@@ -8,12 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.codegen.expression import distinct
-from clarray._engine.expr.layout import access, aligned, reach
+from clarray._engine.expr.layout import (
+    ALIGNMENT,
+    Shape,
+    access,
+    explicit_width,
+    furthest,
+    index_type,
+    starts_aligned,
+    vector_width,
+)
 from clarray._engine.expr.node import CONST, INDEX, Node, index
 from clarray._engine.expr.view import contiguous
-from clarray._engine.fused.elementwise.launch import dtypes_inside
-from clarray._engine.fused.elementwise.plan import ALIGNMENT, explicit_width, index_type, vector_width
 from clarray._engine.fused.reduce.plan import (
     COLUMNS,
     ROWS,
@@ -27,14 +33,8 @@ from clarray._engine.fused.reduce.plan import (
     split,
 )
 from clarray._engine.fused.reduce.source import Epilogue, combine_source, lane_dtype, reduce_source
-from clarray._engine.launch.kernel_cache import (
-    COUNTERS,
-    KernelCache,
-    Launch,
-    append_scalar,
-    bytes_of,
-    data_arguments,
-)
+from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache, Launch
+from clarray._engine.launch.operands import Operands, append_scalar
 from clarray._engine.ops.monoids import Monoid, Reduction
 from clarray._engine.runtime import Kernel, Memory
 from clarray._engine.tuning import ReducePolicy
@@ -91,23 +91,22 @@ def reduction_launches(cache: KernelCache, epilogue: Epilogue, out: Node) -> lis
     The reduction's operands hold no other reductions: those have been evaluated.
     """
     reduced = epilogue.reduced
-    pattern, nodes = distinct(reduced.inputs)
+    operands = Operands(reduced.inputs)
     key = (
         epilogue.root.sig,
-        pattern,
+        operands.pattern,
         reduced.args[0].shape,
         *[
             (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT == 0) if n.memory is not None else None
-            for n in nodes
+            for n in operands.nodes
         ],
     )
-    found = cache.value_for(key, _prepare, cache, epilogue, nodes, out)
-    return _launches(cache, found, epilogue, nodes, out)
+    found = cache.value_for(key, _prepare, cache, epilogue, operands, out)
+    return _launches(cache, found, epilogue, operands, out)
 
 
-def _launches(cache: KernelCache, found: Prepared, epilogue: Epilogue, nodes: list[Node], out: Node) -> list[Launch]:
-    everyone = nodes if found.position is None else [*nodes, found.position]
-    args = data_arguments(everyone, found.shifts)
+def _launches(cache: KernelCache, found: Prepared, epilogue: Epilogue, operands: Operands, out: Node) -> list[Launch]:
+    args = (operands if found.position is None else operands.followed_by(found.position)).arguments(found.shifts)
     nbytes = found.nbytes
     inline = nbytes <= cache.policies.reduce.inline_bytes
     ends: list[Any] = []
@@ -155,7 +154,7 @@ def _position(reduced: Node) -> Node | None:
     return index(shape, tuple(strides), _INT32 if extent < 2**31 else _INT64)
 
 
-def _operands(reduced: Node, placed: list[Node]) -> tuple[tuple[int, ...], ...]:
+def _strides(reduced: Node, operands: Operands) -> tuple[Shape, ...]:
     """Strides of the output (0 on reduced axes) and of the inputs, over the reduced shape."""
     shape = reduced.args[0].shape
     axes = reduced.op.axes
@@ -163,24 +162,22 @@ def _operands(reduced: Node, placed: list[Node]) -> tuple[tuple[int, ...], ...]:
     out = [0] * len(shape)
     for axis, stride in zip(kept, contiguous(tuple(shape[a] for a in kept)), strict=True):
         out[axis] = stride
-    return (tuple(out), *(aligned(n.shape, n.strides, len(shape)) for n in placed))
+    return (tuple(out), *operands.strides(len(shape)))
 
 
-def _prepare(cache: KernelCache, epilogue: Epilogue, nodes: list[Node], out: Node) -> Prepared:
+def _prepare(cache: KernelCache, epilogue: Epilogue, inputs: Operands, out: Node) -> Prepared:
     reduced = epilogue.reduced
     op: Reduction = reduced.op
     monoid = op.monoid
     policy = cache.policies.reduce
     position = _position(reduced)
-    placed = [n for n in nodes if n.op is not CONST]
-    if position is not None:
-        placed.append(position)
-    dtypes = _tree_dtypes(reduced, nodes)
+    operands = inputs if position is None else inputs.followed_by(position)
+    dtypes = [*inputs.dtypes(*reduced.args), *(d for n, d in monoid.components if n != "i")]
     ordered = not monoid.associative
     explicit = explicit_width(dtypes, policy.explicit) and not ordered
     vector = 1 if ordered else vector_width(dtypes, policy.vector_bytes, policy.max_width)
-    operands = _operands(reduced, placed)
-    space = reduce_space(reduced.args[0].shape, op.axes, operands, vector, policy.short, ordered)
+    strides = _strides(reduced, operands)
+    space = reduce_space(reduced.args[0].shape, op.axes, strides, vector, policy.short, ordered)
     inner_strides = _inner_strides(space)
     lanes, strip, loads = _shape(cache, space, vector, ordered)
     spread = 1
@@ -195,13 +192,12 @@ def _prepare(cache: KernelCache, epilogue: Epilogue, nodes: list[Node], out: Nod
         space, space.form, vector, lanes, strip, loads, policy, cache.units, ordered,
         monoid.longest,
     )  # fmt: skip
-    plan = _plan(cache, space, nodes, placed, position, inner_strides, vector, explicit, loads,
+    plan = _plan(cache, space, operands, position, inner_strides, vector, explicit, loads,
                  lanes, strip, spread, divided)  # fmt: skip
-    everyone = [*nodes, position] if position is not None else nodes
     first = cache.kernel(
         reduce_source(
             plan, monoid, reduced.args[0], reduced.args[1] if op.masked else None, position,
-            everyone, epilogue, cache.capabilities,
+            operands.nodes, epilogue, cache.capabilities,
         )
     )  # fmt: skip
     second: Kernel | None = None
@@ -224,16 +220,8 @@ def _prepare(cache: KernelCache, epilogue: Epilogue, nodes: list[Node], out: Nod
         states=_state_dtypes(monoid, position),
         second_groups=second_groups,
         second_sizes=second_sizes,
-        nbytes=bytes_of(nodes) + out.size * out.dtype.itemsize,
+        nbytes=inputs.nbytes + out.size * out.dtype.itemsize,
     )
-
-
-def _tree_dtypes(reduced: Node, nodes: list[Node]) -> list[np.dtype]:
-    found: set[np.dtype] = set()
-    for arg in reduced.args:
-        found.update(dtypes_inside(arg, nodes))
-    found.update(d for n, d in reduced.op.monoid.components if n != "i")
-    return list(found)
 
 
 def _inner_strides(space: ReduceSpace) -> list[int]:
@@ -255,31 +243,24 @@ def _shape(cache: KernelCache, space: ReduceSpace, vector: int, ordered: bool) -
 
 
 def _plan(
-    cache: KernelCache, space: ReduceSpace, nodes: list[Node], placed: list[Node],
+    cache: KernelCache, space: ReduceSpace, operands: Operands,
     position: Node | None, inner: list[int], vector: int, explicit: bool, loads: int, lanes: int,
     strip: int, spread: int, divided: Split,
 ) -> ReducePlan:  # fmt: skip
     policy = cache.policies.reduce
-    classes = {
-        id(n): "index" if n.op is INDEX else access(s, explicit and n.dtype.itemsize > 2)
-        for n, s in zip(placed, inner[1:], strict=True)
-    }
-    accesses = ["const" if n.op is CONST else classes[id(n)] for n in nodes]
-    if position is not None:
-        accesses.append("index")
     shape = space.kept + space.reduced
     steps = [k + r for k, r in zip(space.kept_strides, space.reduced_strides, strict=True)]
-    furthest = max([prod(shape), *(reach(shape, s) for s in steps)])
+    reached = furthest(shape, steps, prod(shape))
     last = -1 if space.form != COLUMNS else len(space.kept) - 1
     # a vector is of neighbours: not where the elements of a work-item are `spread`, be they contiguous or not
     whole = not policy.explicit and spread == 1 and all(
         n.op is INDEX or s[last] != 1 or _aligned(n, s, shift)
-        for n, s, shift in zip(placed, steps[1:], space.offsets[1:], strict=True)
+        for n, s, shift in zip(operands.placed, steps[1:], space.offsets[1:], strict=True)
     )  # fmt: skip
     ordered = position is None or ascending(space.reduced, space.reduced_strides[-1])
     return ReducePlan(
         form=space.form,
-        accesses=tuple(accesses),
+        accesses=operands.accesses(inner[1:], explicit),
         out_access="zero" if space.form != COLUMNS else access(inner[0]),
         kept_rank=len(space.kept),
         reduced_rank=len(space.reduced),
@@ -288,7 +269,7 @@ def _plan(
         loads=loads,
         lanes=lanes,
         strip=strip,
-        index=index_type(furthest, policy.chunked),
+        index=index_type(reached, policy.chunked),
         aligned=whole,
         out_aligned=spread == 1 and bool(space.kept) and space.kept[-1] % ALIGNMENT == 0,
         spread=spread,
@@ -301,10 +282,9 @@ def _plan(
 
 def _aligned(node: Node, steps: tuple[int, ...], shift: int) -> bool:
     """Whether all vectors along the one axis of stride 1 are aligned."""
-    size = node.dtype.itemsize
-    places = (node.offset, shift)  # both: the sum's alignment is not part of a prepared launch's key
-    odd = sum(step * size % ALIGNMENT != 0 for step in steps)
-    return odd == 1 and all(place * size % ALIGNMENT == 0 for place in places)
+    odd = sum(not starts_aligned(node.dtype, step) for step in steps)
+    # place and shift, not their sum: the alignment of that is not part of a prepared launch's key
+    return odd == 1 and starts_aligned(node.dtype, node.offset, shift)
 
 
 def _counted(policy: ReducePolicy, form: str, explicit: bool, divided: Split) -> bool:

@@ -1,0 +1,170 @@
+"""The operands of a kernel: what every launch derives from the inputs of what it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from clarray._engine.expr.layout import STEPPED, Shape, access, aligned, starts_aligned
+from clarray._engine.expr.node import CONST, INDEX, Node
+
+
+class Operands:
+    """The distinct inputs of a kernel, and what it is told of them.
+
+    Strides, steps and shifts are those of `placed`, one for each, as the algorithm's loops have them.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        Leaves, constants and indices; some may come again.
+
+    Attributes
+    ----------
+    pattern : tuple of int
+        The number of the distinct input that each input is.
+    nodes : list of Node
+        The distinct inputs.
+    """
+
+    __slots__ = ("pattern", "nodes")
+
+    def __init__(self, inputs: Sequence[Node]) -> None:
+        if len(inputs) == 1:
+            self.pattern: tuple[int, ...] = (0,)
+            self.nodes = list(inputs)
+        else:
+            numbers: dict[Node, int] = {}
+            self.pattern = tuple([numbers.setdefault(node, len(numbers)) for node in inputs])
+            self.nodes = list(numbers)
+
+    @property
+    def placed(self) -> list[Node]:
+        """The inputs that have a place in an array: all but the constants."""
+        return [n for n in self.nodes if n.op is not CONST]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes the inputs hold, each element counted once."""
+        return sum([n.size * n.dtype.itemsize for n in self.nodes if n.memory is not None])
+
+    @property
+    def are_aligned(self) -> bool:
+        """Whether all arrays start where an aligned vector may."""
+        return all(starts_aligned(n.dtype, n.offset) for n in self.nodes if n.memory is not None)
+
+    def followed_by(self, position: Node) -> Operands:
+        """The same, and an index that the kernel is given besides."""
+        return Operands([*self.nodes, position])
+
+    def kinds(self, memory: str = "memory") -> tuple[str, ...]:
+        """Per distinct input: ``'const'``, ``'index'``, or the word given for those in memory."""
+        return tuple(["const" if n.op is CONST else "index" if n.op is INDEX else memory for n in self.nodes])
+
+    def strides(self, ndim: int) -> tuple[Shape, ...]:
+        """Strides of each as it is broadcast to `ndim` axes."""
+        return tuple([aligned(n.shape, n.strides, ndim) for n in self.nodes if n.op is not CONST])
+
+    def accesses(self, steps: Iterable[int], pairs: bool = False) -> tuple[str, ...]:
+        """Per distinct input ``'const'`` or its access class along the inner loop.
+
+        Parameters
+        ----------
+        steps : iterable of int
+            Strides along the inner loop.
+        pairs : bool
+            Whether vector code reads them, which takes every second element in whole vectors.
+        """
+        step = iter(steps)
+        return tuple(["const" if n.op is CONST else _class(n, next(step), pairs) for n in self.nodes])
+
+    def rows_aligned(self, strides: Iterable[Shape], starts: Iterable[int]) -> bool:
+        """Whether every run of neighbouring elements starts where an aligned vector may.
+
+        Parameters
+        ----------
+        strides : iterable of tuple of int
+            The inner loop last.
+        starts : iterable of int
+            Where the loops begin in each array.
+        """
+        return all(
+            n.memory is None or steps[-1] != 1 or starts_aligned(n.dtype, start, *steps[:-1])
+            for n, steps, start in zip(self.placed, strides, starts, strict=True)
+        )
+
+    def starts(self, shifts: Sequence[int]) -> list[int]:
+        """Where loops begin that are shifted so."""
+        return [n.offset + shift for n, shift in zip(self.placed, shifts, strict=True)]
+
+    def dtypes(self, *roots: Node) -> list[np.dtype]:
+        """Every dtype inside the trees over these inputs: the widest one limits the vectors."""
+        found = {n.dtype for n in (*roots, *self.nodes)}
+        level = list(roots)
+        while level:
+            node = level.pop()
+            if node.memory is None and node.args:
+                found.update(node.op.in_dtypes)
+                found.add(node.dtype)
+                level.extend(node.args)
+        return list(found)
+
+    def arguments(self, shifts: Sequence[int] = ()) -> list[Any]:
+        """The kernel arguments that place the inputs, in order.
+
+        Parameters
+        ----------
+        shifts : sequence of int
+            Added to the offsets, where axes were turned round; empty for none.
+        """
+        args: list[Any] = []
+        number = 0
+        for node in self.nodes:
+            memory = node.memory
+            if memory is None and node.op is CONST:
+                append_scalar(args, node)
+                continue
+            if memory is not None:
+                args.append(memory.buffer)
+            args.append(node.offset + shifts[number] if shifts else node.offset)
+            number += 1
+        return args
+
+
+def operands_of(*roots: Node) -> Operands:
+    """The operands of a kernel that computes the values of such trees."""
+    if len(roots) == 1:
+        return Operands(roots[0].inputs or roots)
+    return Operands([n for r in roots for n in (r.inputs or (r,))])
+
+
+def stride_arguments(accesses: Sequence[str], strides: Sequence[Shape]) -> list[int]:
+    """Strides as sources declare them: innermost first, that one only of classes that have it at run time.
+
+    Parameters
+    ----------
+    accesses : sequence of str
+        Constants, which have none, may be among them.
+    strides : sequence of tuple of int
+        Of the others.
+    """
+    found: list[int] = []
+    for kind, steps in zip([a for a in accesses if a != "const"], strides, strict=True):
+        found += steps[::-1] if kind in STEPPED else steps[-2::-1]
+    return found
+
+
+def append_scalar(args: list[Any], node: Node) -> None:
+    """The arguments of a constant: complex numbers are passed as two reals."""
+    value = node.value
+    if node.dtype.kind == "c":
+        args.append(value.real)
+        args.append(value.imag)
+    else:
+        args.append(value)
+
+
+def _class(node: Node, step: int, pairs: bool) -> str:
+    return "index" if node.op is INDEX else access(step, pairs and node.dtype.itemsize > 2)
