@@ -26,15 +26,40 @@ def gather_source(plan: GatherPlan, numbers: Node, nodes: Sequence[Node], capabi
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=False)
     inputs.operands = [_placed(o, plan) for o in inputs.operands]
-    storage = BITS[plan.itemsize]
-    params, kinds = list(inputs.params), list(inputs.arg_types)
+    storage, note = BITS[plan.itemsize], _note(plan)
+    arrays, array_kinds = _arrays(plan, storage, note)
+    stepped = [o.step for o in inputs.operands if o.access in STEPPED]
+    loops, loop_kinds = _loops(plan, [o.name for o in inputs.operands], stepped)
+    body = render(
+        "gather/chunks" if plan.policy.chunked else "gather/tiles",
+        d=dialect, V=plan.vector if plan.policy.chunked else 1, in_flight=plan.vector, spread=1, I=plan.index,
+        policy=plan.policy, inputs=inputs, value=Call("value", numbers, inputs), op=plan.op, note=note,
+        mode=plan.mode, storage=storage, rows=plan.after_rank >= 0, list_rank=plan.list_rank,
+        close=plan.close, single=plan.single, divides=plan.divides, params=[*inputs.params, *arrays, *loops],
+        before_rank=plan.before_rank, chosen_rank=plan.chosen_rank, after_rank=max(0, plan.after_rank),
+        work_group=plan.policy.work_group,
+    )  # fmt: skip
+    text = source(body, dialect, capabilities.function_attribute)
+    if note == "ulong":
+        needed = "base" if plan.op == "mark" else "extended"
+        text = f"#pragma OPENCL EXTENSION cl_khr_int64_{needed}_atomics : enable\n{text}"
+    return Source(plan.op, text, (*inputs.arg_types, *array_kinds, *loop_kinds))
+
+
+def _note(plan: GatherPlan) -> str:
+    """C type of the word per element of the array."""
+    return "ulong" if plan.wide or plan.op in ("offer", "collect") else "uint"
+
+
+def _arrays(plan: GatherPlan, storage: str, note: str) -> tuple[list[str], list[str]]:
+    """Parameters that are no inputs of the numbers: what is checked, noted and moved; and their types."""
+    params, kinds = [], []
     if plan.mode == "raise":
         params.append("__global int *error")
         kinds.append("buffer")
     if plan.mode != "known" or plan.op == "own":
         params.append("const long bound")
         kinds.append("int64")
-    note = "ulong" if plan.wide or plan.op in ("offer", "collect") else "uint"
     if plan.op in NOTING:
         params.append(f"volatile __global {note} *notes")
         kinds.append("buffer")
@@ -45,27 +70,18 @@ def gather_source(plan: GatherPlan, numbers: Node, nodes: Sequence[Node], capabi
         if plan.op in ops:
             params += [f"__global {'' if written else 'const '}{storage} *{name}p", f"const long {name}o"]
             kinds += ["buffer", "int64"]
-    stepped = [o.step for o in inputs.operands if o.access in STEPPED]
-    names, extents = _sizes(plan, [o.name for o in inputs.operands], stepped)
-    params += ["const long units", *(f"const {plan.index} {name}" for name in names)]
-    kinds += ["int64", *["int32" if plan.index == "int" else "int64"] * len(names)]
+    return params, kinds
+
+
+def _loops(plan: GatherPlan, sources: Sequence[str], steps: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Parameters of the loops, in the order of `gather.plan.sizes`, and their types."""
+    names, extents = _sizes(plan, sources, steps)
+    params = ["const long units", *(f"const {plan.index} {name}" for name in names)]
+    kinds = ["int64", *["int32" if plan.index == "int" else "int64"] * len(names)]
     if plan.divides:
         params += [p for n in extents for p in (f"const uint {n}_f", f"const uint {n}_s")]
         kinds += ["uint32"] * 2 * len(extents)
-    body = render(
-        "gather/chunks" if plan.policy.chunked else "gather/tiles",
-        d=dialect, V=plan.vector if plan.policy.chunked else 1, in_flight=plan.vector, spread=1, I=plan.index,
-        policy=plan.policy, inputs=inputs, value=Call("value", numbers, inputs), op=plan.op, note=note,
-        mode=plan.mode, storage=storage, rows=plan.after_rank >= 0, list_rank=plan.list_rank,
-        close=plan.close, single=plan.single, divides=plan.divides, params=params,
-        before_rank=plan.before_rank, chosen_rank=plan.chosen_rank, after_rank=max(0, plan.after_rank),
-        work_group=plan.policy.work_group,
-    )  # fmt: skip
-    text = source(body, dialect, capabilities.function_attribute)
-    if note == "ulong":
-        needed = "base" if plan.op == "mark" else "extended"
-        text = f"#pragma OPENCL EXTENSION cl_khr_int64_{needed}_atomics : enable\n{text}"
-    return Source(plan.op, text, tuple(kinds))
+    return params, kinds
 
 
 def _placed(o: Operand, plan: GatherPlan) -> Operand:
