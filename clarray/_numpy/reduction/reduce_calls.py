@@ -19,7 +19,7 @@ from clarray._core.views import make_view, view_of
 from clarray._engine.evaluate import device_of, write
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axes, strict_axis
-from clarray._engine.expr.node import Node
+from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.expr.view import broadcast_shapes, index
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import Monoid, Reduction, fold_monoid, reduction_op
@@ -148,10 +148,10 @@ def ufunc_reduce(
     """``ufunc.reduce`` with NumPy's keywords and rules."""
     node = operand(array)
     plain = axis is None and where is True and initial is _NO and out is None and keepdims is False
-    if plain and not node.flags and node.size and node.shape and dtype is None:
-        op = _full.get((ufunc, node.dtype, len(node.shape))) or _full_reduction(ufunc, node)  # what most calls are
+    if plain and dtype is None and not node.flags & MASKED and node.size and node.shape:  # what most calls are
+        op = _full.get((ufunc, node.dtype, len(node.shape))) or _full_reduction(ufunc, node)
         if op is not None:
-            return wrap(build.reduction(op, (node,), ()))
+            return ufunc_calls.evaluate_if_eager(build.reduction(op, (node,), ()))
     call = _read(ufunc, node, axis, dtype, out, keepdims, initial, where)
     return finished(_grown(call), out)
 
@@ -186,9 +186,9 @@ class _Call:
     shape : tuple of int
         Of the result.
     first : Node or None
-        What the reduction starts with; None where that is its first element.
-    given : bool
-        Whether that is ``initial``, rather than the ufunc's identity.
+        ``initial``, where it is given.
+    identity : object
+        What stands in for it; None where that is the first element.
     """
 
     ufunc: np.ufunc
@@ -200,7 +200,13 @@ class _Call:
     keepdims: Any
     shape: tuple[int, ...]
     first: Node | None
-    given: bool
+    identity: Any
+
+    def start(self) -> Node | None:
+        """What the reduction starts with, where that is not its first element."""
+        if self.first is not None or self.identity is None:
+            return self.first
+        return _converted(self.identity, self.monoid.out_dtype)
 
 
 def _read(
@@ -218,37 +224,38 @@ def _read(
             f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
         )
     given = initial is not _NO and initial is not None
-    start = initial if given else (None if initial is None else ufunc.identity)
-    if start is None and mask is not None and not selected:
+    identity = None if given or initial is None else ufunc.identity
+    if not given and identity is None and mask is not None and not selected:
         raise ValueError(
             f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where "
             "mask one has to specify 'initial'"
         )
     shape = kept_shape(node.shape, axes, keepdims)
-    first = None if start is None else _initial(start, monoid.out_dtype, given)
+    first = _initial(initial, monoid.out_dtype) if given else None
     return _Call(
         ufunc=ufunc, monoid=monoid, node=node, mask=mask, selected=selected, axes=axes, keepdims=keepdims,
-        shape=shape, first=first, given=given,
+        shape=shape, first=first, identity=identity,
     )  # fmt: skip
 
 
 def _grown(call: _Call) -> Node:
     """Grow what a call asks for: a value repeated, an element each, or a reduction."""
-    node, monoid, first = call.node, call.monoid, call.first
-    empty = math.prod(node.shape[a] for a in call.axes) == 0
-    if first is None and (empty or call.selected) and not (call.selected and _any(call.mask)):
-        raise ValueError(f"zero-size array to reduction operation {call.ufunc.__name__} which has no identity")
-    if empty:
-        return full_node(0, monoid.out_dtype, call.shape) if first is None else ufunc_calls.full(first, call.shape)
+    node, monoid = call.node, call.monoid
+    empty = math.prod([node.shape[a] for a in call.axes]) == 0
+    if empty or call.selected:
+        start = call.start()
+        if start is None and not (call.selected and _any(call.mask)):
+            raise ValueError(f"zero-size array to reduction operation {call.ufunc.__name__} which has no identity")
+        if empty:
+            return full_node(0, monoid.out_dtype, call.shape) if start is None else ufunc_calls.full(start, call.shape)
     wide = wide_dtype(monoid.in_dtype) != monoid.in_dtype
     if node.dtype != monoid.in_dtype and (node.dtype.kind == "c" or wide):
         node = narrowed(node, monoid.in_dtype)
     if not call.axes:
-        return _each(call.ufunc, monoid, node, call.mask, first, call.given)
-    if not call.given:
+        return _each(call, node)
+    if call.first is None:
         return reduced(monoid, node, call.mask, call.axes, call.keepdims)
-    assert first is not None
-    return _reduce_from(call.ufunc, monoid, first, node, call.mask, call.axes, call.keepdims)
+    return _reduce_from(call.ufunc, monoid, call.first, node, call.mask, call.axes, call.keepdims)
 
 
 def _any(mask: Node | None) -> bool:
@@ -260,15 +267,16 @@ def _any(mask: Node | None) -> bool:
     return bool(ufunc_reduce(np.logical_or, wrap(alike), None))
 
 
-def _initial(value: Any, dtype: np.dtype, given: bool) -> Node:
-    """The value a reduction starts with, as NumPy converts it."""
-    if isinstance(value, DeviceArray):
-        value = value.item()
-    if given or dtype.kind != "u":
-        holder = np.zeros((), dtype)
-        holder[()] = value
-        return scalar_node(holder[()], dtype)
-    return scalar_node(value & np.iinfo(dtype).max, dtype)  # the identity of bitwise_and is -1
+def _initial(value: Any, dtype: np.dtype) -> Node:
+    """``initial``, as NumPy converts it."""
+    holder = np.zeros((), dtype)
+    holder[()] = value.item() if isinstance(value, DeviceArray) else value
+    return scalar_node(holder[()], dtype)
+
+
+def _converted(identity: Any, dtype: np.dtype) -> Node:
+    """An identity in the dtype of the result; that of bitwise_and is -1."""
+    return scalar_node(identity & np.iinfo(dtype).max, dtype) if dtype.kind == "u" else _initial(identity, dtype)
 
 
 def narrowed(node: Node, dtype: np.dtype) -> Node:
@@ -278,17 +286,17 @@ def narrowed(node: Node, dtype: np.dtype) -> Node:
     return ufunc_calls.cast(node, dtype)
 
 
-def _each(ufunc: np.ufunc, monoid: Monoid, node: Node, mask: Node | None, first: Node | None, given: bool) -> Node:
+def _each(call: _Call, node: Node) -> Node:
     """The reduction over no axes: of every element by itself."""
-    dtype = monoid.out_dtype
+    dtype = call.monoid.out_dtype
     value = ufunc_calls.cast(node, dtype) if node.dtype != dtype else ufunc_calls.own_value(node)
-    if given:
-        assert first is not None
-        value = build.binary(find_loop(ufunc, (dtype, dtype), (dtype,)), first, value)
-    if mask is None:
+    if call.first is not None:
+        value = build.binary(find_loop(call.ufunc, (dtype, dtype), (dtype,)), call.first, value)
+    if call.mask is None:
         return value
-    assert first is not None
-    return build.nary(select_loop(dtype), (mask, value, first))
+    start = call.start()
+    assert start is not None
+    return build.nary(select_loop(dtype), (call.mask, value, start))
 
 
 def _reduce_from(
