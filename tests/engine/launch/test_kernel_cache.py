@@ -1,0 +1,57 @@
+"""What is prepared once is made once: no device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clarray._engine.codegen.render import Source
+from clarray._engine.launch import kernel_cache
+from clarray._engine.launch.kernel_cache import KernelCache
+
+
+@pytest.fixture
+def cache() -> KernelCache:
+    made = KernelCache.__new__(KernelCache)
+    made.prepared = {}
+    return made
+
+
+@pytest.mark.parametrize("value", [None, 0, (), "kernel"])
+def test_a_value_is_made_once_whatever_it_is(cache: KernelCache, value: Any) -> None:
+    calls: list[tuple[int, ...]] = []
+
+    def make(*args: int) -> Any:
+        calls.append(args)
+        return value
+
+    assert [cache.value_for("key", make, 1, 2) for _ in range(3)] == [value] * 3
+    assert calls == [(1, 2)]
+
+
+def test_an_error_is_not_kept(cache: KernelCache) -> None:
+    def make() -> Any:
+        raise KeyError("of the one who makes it")
+
+    for _ in range(2):
+        with pytest.raises(KeyError, match="of the one"):
+            cache.value_for("key", make)
+    assert cache.prepared == {}
+
+
+def test_kernels_are_of_the_source_that_was_rendered(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Source("add", "text", ("buffer",))
+    rendered: list[Any] = []
+    monkeypatch.setattr(KernelCache, "kernels", lambda self, *given: rendered.append(given) or {"add": "kernel"})
+    for _ in range(2):
+        assert cache.kernel_for("one", lambda: source) == "kernel"  # type: ignore[comparison-overlap]
+        assert cache.kernels_for("all", lambda: ("text", {"add": ("buffer",)})) == {"add": "kernel"}
+    assert rendered == [("text", {"add": ("buffer",)})] * 2
+
+
+def test_all_is_dropped_where_there_is_too_much(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "CACHE_LIMIT", 3)
+    for number in range(4):
+        cache.value_for(number, int)
+    assert list(cache.prepared) == [3]
