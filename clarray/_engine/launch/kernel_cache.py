@@ -75,9 +75,10 @@ class KernelCache:
         """
         try:
             found: Value = self.prepared[key]
+            return found
         except KeyError:
-            found = self.keep(key, make(*args))
-        return found
+            pass  # made outside: an error in the making is no consequence of this one
+        return self.keep(key, make(*args))
 
     def kernel_for(self, key: Hashable, make: Callable[[*Args], Source], *args: *Args) -> Kernel:
         """The kernel kept under a key, of the source that ``make(*args)`` renders."""

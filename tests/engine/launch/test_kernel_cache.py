@@ -35,8 +35,9 @@ def test_an_error_is_not_kept(cache: KernelCache) -> None:
         raise KeyError("of the one who makes it")
 
     for _ in range(2):
-        with pytest.raises(KeyError, match="of the one"):
+        with pytest.raises(KeyError, match="of the one") as error:
             cache.value_for("key", make)
+        assert error.value.__context__ is None  # that nothing was kept is nobody's error
     assert cache.prepared == {}
 
 
