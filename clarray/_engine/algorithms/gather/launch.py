@@ -278,23 +278,55 @@ def _space(named: IndexSelection, operands: Operands) -> GatherSpace:
     return gather_space(axes[:place], listed, chosen, axes[place:])
 
 
-def _run(
-    cache: KernelCache, op: str, array: Node | None, named: IndexSelection, other: Node | None,
-    notes: Memory | None = None, limit: int | None = None,
-) -> None:  # fmt: skip
+class _Moved(NamedTuple):
+    """What a launch is given, in words of several elements where rows allow it.
+
+    Parameters
+    ----------
+    numbers : Node
+        Of int64.
+    operands : Operands
+        Their inputs.
+    space : GatherSpace
+    itemsize : int
+        Of a word.
+    places : list of (Node, int)
+        What is moved from and to, and where it starts, in words.
+    single : bool
+        Whether one element is written everywhere.
+    """
+
+    numbers: Node
+    operands: Operands
+    space: GatherSpace
+    itemsize: int
+    places: list[tuple[Node, int]]
+    single: bool
+
+
+def _read(cache: KernelCache, op: str, array: Node | None, named: IndexSelection, other: Node | None) -> _Moved:
     policy = cache.policies.elementwise
     numbers = _as_int64(named.numbers)
     if policy.chunked:  # a list in several loops costs a CPU a division per number
         numbers = flat(cache, numbers, named.shape)
     operands = operands_of(numbers)
     space = _space(named, operands)
-    moved = [n for n in (array, other) if n is not None]
-    itemsize = moved[0].dtype.itemsize if moved else 1
+    itemsize = next((n.dtype.itemsize for n in (array, other) if n is not None), 1)
     starts = [named.rest.offset, 0 if other is None else other.offset]
     single = op in ("scatter", "own", "settle") and other is not None and other.size == 1
-    joins = len(moved) == 2 and not single and not policy.chunked  # a CPU's compiler makes vectors of a row's loop
+    both = array is not None and other is not None
+    joins = both and not single and not policy.chunked  # a CPU's compiler makes vectors of a row's loop
     words = widening(space, itemsize, starts) if joins else 1
-    space, itemsize, starts = widened(space, words), itemsize * words, [x // words for x in starts]
+    places = [(n, x // words) for n, x in zip((array, other), starts, strict=True) if n is not None]
+    return _Moved(numbers, operands, widened(space, words), itemsize * words, places, single)
+
+
+def _run(
+    cache: KernelCache, op: str, array: Node | None, named: IndexSelection, other: Node | None,
+    notes: Memory | None = None, limit: int | None = None,
+) -> None:  # fmt: skip
+    policy = cache.policies.elementwise
+    numbers, operands, space, itemsize, places, single = _read(cache, op, array, named, other)
     plan = gather_plan(op, named.mode, operands.kinds(), space, itemsize, single, cache.policies)
     key = ("gather", numbers.sig, operands.pattern, plan)
     kernel = cache.kernel_for(key, gather_source, plan, numbers, operands.nodes, cache.capabilities)
@@ -303,13 +335,12 @@ def _run(
     args += [error.buffer] if error is not None else []
     args += [named.bound] if named.mode != "known" or op == "own" else []
     args += [notes.buffer] if notes is not None else []
-    for node, start in ((array, starts[0]), (other, starts[1])):
-        if node is not None:
-            assert node.memory is not None
-            args += [node.memory.buffer, start]
+    for node, start in places:
+        assert node.memory is not None
+        args += [node.memory.buffer, start]
     total, *rest = sizes(space, plan)
     args += [total if limit is None else min(total, limit), *rest]
-    nbytes = operands.nbytes + len(moved) * space.size * itemsize
+    nbytes = operands.nbytes + len(places) * space.size * itemsize
     units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
     most = min(cache.units, cache.policies.gather.owners) if op == "own" else units
     count = min(groups(units, nbytes, cache.units, policy), most)

@@ -230,9 +230,23 @@ def _prepared(job: Job) -> Prepared:
     return Prepared(plan, found, kernel, units, step, tuple(layout))
 
 
-def _plan(job: Job, found: Tables) -> HistogramPlan:
+class _Reading(NamedTuple):
+    """How the inputs of a histogram are read."""
+
+    accesses: tuple[str, ...]
+    vector: int
+    explicit: bool
+    aligned: bool
+    position: str
+
+
+def _counted(job: Job) -> bool:
+    """Whether work-items take several elements in a row: a GPU's take one each where weights are summed."""
+    return job.policy.chunked or not job.summed
+
+
+def _reading(job: Job) -> _Reading:
     policy = job.policy
-    counted = policy.chunked or not job.summed
     dtypes = {np.dtype(a.dtype) for a in job.axes}
     dtypes.update(job.operands.dtypes(*(a.value for a in job.axes), *([job.weight] if job.weight else [])))
     if job.summed:
@@ -244,20 +258,26 @@ def _plan(job: Job, found: Tables) -> HistogramPlan:
     widest = 16 if any(a.kind == FEW for a in job.axes) else policy.max_width
     vector = vector_width(list(dtypes), policy.vector_bytes, widest)
     accesses = job.operands.accesses([s[-1] for s in strides], explicit)
-    if not counted or (not policy.explicit and STRIDED in accesses):
+    if not _counted(job) or (not policy.explicit and STRIDED in accesses):
         vector = 1  # neighbouring work-items take neighbouring elements
     whole = not policy.explicit and job.operands.rows_aligned(strides, job.operands.starts(job.space.offsets))
-    reached = furthest(shape, strides, 2 * job.size)
+    position = index_type(furthest(shape, strides, 2 * job.size), policy.chunked)
+    return _Reading(accesses, vector, explicit and vector > 1, whole, position)
+
+
+def _plan(job: Job, found: Tables) -> HistogramPlan:
+    policy, reading = job.policy, _reading(job)
+    counted = _counted(job)
     return HistogramPlan(
         kinds=tuple(a.kind for a in job.axes),
         dtypes=tuple(a.dtype.name for a in job.axes),
-        accesses=accesses,
-        rank=len(shape),
-        vector=vector,
+        accesses=reading.accesses,
+        rank=len(job.space.shape or (1,)),
+        vector=reading.vector,
         loads=policy.loads if counted else 1,
-        explicit=explicit and vector > 1,
-        index=index_type(reached, policy.chunked),
-        aligned=whole,
+        explicit=reading.explicit,
+        index=reading.position,
+        aligned=reading.aligned,
         summed=job.summed,
         space=found.space,
         table=found.table,
@@ -275,37 +295,49 @@ def _counted_last(job: Job, found: Tables) -> bool:
     return possible and found.passes == 1 and job.bins <= _KEPT_BINS
 
 
+class _Held(NamedTuple):
+    """Tables in memory that work-groups count into, and how many groups there are."""
+
+    groups: int
+    rows: int
+    stride: int
+    memory: Memory
+    owners: tuple[Memory, ...] = ()
+    zero: bool = False
+
+
+def _held(job: Job, prepared: Prepared, units: int) -> _Held:
+    """Tables for a launch over so many units."""
+    policy, plan, device = job.policy, prepared.plan, job.cache.device
+    width = _sum_bytes(job.summed)
+    if plan.space == PRIVATE:
+        count = private_groups(units, job.operands.nbytes, (job.bins + 1) * width, job.cache.units, policy)
+        rows, stride = count * prepared.tables.copies, job.bins + 1
+        return _Held(count, rows, stride, device.allocate(rows * stride * width))
+    if job.summed:
+        count = _sum_groups(job, plan, width, units)
+        memory = device.allocate(count * job.bins * width)
+        owners = (device.allocate(count * job.bins * 4),) if plan.space == GLOBAL else ()
+        return _Held(count, count, job.bins, memory, owners)
+    per_group = plan.work_group * max(1, plan.loads)
+    count = max(1, min(job.cache.units * policy.groups_per_unit, -(-units // per_group)))
+    memory, zero = _counters(job.cache, job.bins)
+    return _Held(count, 1, job.bins, memory, (), zero)
+
+
 def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> None:
     """Count the units begin .. end-1, in as many passes as there are, and merge."""
-    policy, plan, found = job.policy, prepared.plan, prepared.tables
+    plan, found = prepared.plan, prepared.tables
     nbytes = job.operands.nbytes
-    inline = nbytes + 4 * job.bins <= policy.inline_bytes
-    device = job.cache.device
-    width = _sum_bytes(job.summed)
-    owners: list[Memory] = []
-    zero = False
-    if plan.space == PRIVATE:
-        count = private_groups(end - begin, nbytes, (job.bins + 1) * width, job.cache.units, policy)
-        rows, stride = count * found.copies, job.bins + 1
-        held = device.allocate(rows * stride * width)
-    elif job.summed:
-        count = _sum_groups(job, plan, width, end - begin)
-        rows, stride = count, job.bins
-        held = device.allocate(rows * stride * width)
-        if plan.space == GLOBAL:
-            owners.append(device.allocate(rows * stride * 4))
-    else:
-        per_group = plan.work_group * max(1, plan.loads)
-        count = max(1, min(job.cache.units * policy.groups_per_unit, -(-(end - begin) // per_group)))
-        rows, stride = 1, job.bins
-        held, zero = _counters(job.cache, job.bins)
+    inline = nbytes + 4 * job.bins <= job.policy.inline_bytes
+    held = _held(job, prepared, end - begin)
     args = job.operands.arguments(job.space.offsets if any(job.space.offsets) else ())
     for axis in job.axes:
         if axis.edges is not None:
             assert axis.edges.memory is not None
             args += [axis.edges.memory.buffer, axis.bins]
             args += axis.scalars if axis.kind == UNIFORM else axis.scalars[:2] if axis.kind == STEPS else ()
-    args += [m.buffer for m in (held, *owners)]
+    args += [m.buffer for m in (held.memory, *held.owners)]
     if job.status is not None:
         args.append(job.status.buffer)
     if plan.last:
@@ -315,11 +347,11 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
         low = number * found.per_pass
         here = min(found.per_pass, job.bins - low)
         Launch(
-            prepared.kernel, (count,), (plan.work_group,),
-            [*args, begin, end, low, here, stride, *prepared.layout], inline, nbytes,
+            prepared.kernel, (held.groups,), (plan.work_group,),
+            [*args, begin, end, low, here, held.stride, *prepared.layout], inline, nbytes,
         ).run()  # fmt: skip
     if not plan.last:
-        _merge(job, held, rows, stride, zero, again, inline)
+        _merge(job, held, again, inline)
 
 
 def _sum_groups(job: Job, plan: HistogramPlan, width: int, elements: int) -> int:
@@ -333,21 +365,21 @@ def _sum_bytes(summed: str) -> int:
     return 4 if not summed else 8 if summed == "pair" else np.dtype(summed).itemsize
 
 
-def _merge(job: Job, held: Memory, rows: int, stride: int, zero: bool, again: bool, inline: bool) -> None:
+def _merge(job: Job, held: _Held, again: bool, inline: bool) -> None:
     """Add the tables up into the result."""
     policy = job.policy
-    plan = MergePlan(job.summed, job.result.dtype.name, job.status is not None, zero, policy)
+    plan = MergePlan(job.summed, job.result.dtype.name, job.status is not None, held.zero, policy)
     kernel = job.cache.kernel_for(("histogram merge", plan), merge_source, plan, job.cache.capabilities)
     assert job.result.memory is not None
-    args: list[Any] = [held.buffer, rows, stride, job.bins, job.result.memory.buffer, int(again)]
+    args: list[Any] = [held.memory.buffer, held.rows, held.stride, job.bins, job.result.memory.buffer, int(again)]
     if job.status is not None:
         args += [job.status.buffer, job.bins]
-    nbytes = rows * job.bins * _sum_bytes(job.summed) + job.bins * job.result.dtype.itemsize
+    nbytes = held.rows * job.bins * _sum_bytes(job.summed) + job.bins * job.result.dtype.itemsize
     side = policy.merge_group // policy.merge_lanes
     count = min(-(-job.bins // side), 1 << 16)
     if policy.chunked:
         count = max(1, min(job.cache.units, nbytes // (1 << 16)))
-    Launch(kernel, (max(1, count),), (policy.merge_group,), args, inline, nbytes, held).run()
+    Launch(kernel, (max(1, count),), (policy.merge_group,), args, inline, nbytes, held.memory).run()
 
 
 _KEPT = ("histogram", "counters")

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from clarray._engine.algorithms.scan.plan_lookback import block_size, published_states
@@ -254,23 +255,17 @@ def parallel_plan(
     widest = max(d.itemsize for d in dtypes)
     vector = max(1, min(policy.max_width, policy.vector_bytes // widest)) if explicit or not policy.chunked else 1
     beside = is_beside(lines, length, vector if policy.chunked else policy.across)
-    if beside and not policy.chunked:
-        vector = 1
-    steps = [s[-1] for s in lines.strides] if beside else lines.steps
-    placed = iter(steps[1:])
-    accesses = tuple("const" if k == "const" else _class(k, next(placed)) for k in kinds)
-    out_access = access(steps[0])
-    if not policy.chunked and out_access != UNIT and all(a in (STRIDED, "const") for a in accesses):
+    out_access, *accesses = _accesses(lines, kinds, beside)
+    apart = out_access != UNIT and all(a in (STRIDED, "const") for a in accesses)
+    if not policy.chunked and (beside or apart):
         vector = 1  # neighbouring work-items take neighbouring elements
     spaces = [(*s, step) for s, step in zip(lines.strides, lines.steps, strict=True)]
     reached = furthest((*lines.kept, length), spaces, length)
     whole = all(_starts_aligned(o, s, d, ALIGNMENT) for o, s, d in zip(offsets, spaces, dtypes, strict=False))
-    out_bytes = dtypes[0].itemsize * length
-    for extent in lines.kept:
-        out_bytes *= extent
+    store = vector * dtypes[0].itemsize
     stream = (
-        explicit and 0 < policy.stream_bytes <= out_bytes and vector * dtypes[0].itemsize in (32, 64)
-        and _starts_aligned(offsets[0], spaces[0], dtypes[0], vector * dtypes[0].itemsize)
+        explicit and 0 < policy.stream_bytes <= dtypes[0].itemsize * length * prod(lines.kept) and store in (32, 64)
+        and _starts_aligned(offsets[0], spaces[0], dtypes[0], store)
     )  # fmt: skip
     group = policy.work_group
     if not policy.chunked:
@@ -280,7 +275,7 @@ def parallel_plan(
     return ParallelPlan(
         form=COLUMNS if beside else ROWS,
         mode=WHOLE,
-        accesses=accesses,
+        accesses=tuple(accesses),
         out_access=out_access,
         kept_rank=len(lines.kept),
         vector=vector,
@@ -304,6 +299,13 @@ def _fitted(policy: ScanPolicy, nbytes: int) -> ScanPolicy:
     return replace(
         policy, loads=min(policy.loads, most(policy.work_group)), single_loads=min(policy.single_loads, most(single))
     )
+
+
+def _accesses(lines: Lines, kinds: Sequence[str], beside: bool) -> list[str]:
+    """Access classes along the inner loop: of the output, and of each input."""
+    steps = [s[-1] for s in lines.strides] if beside else lines.steps
+    placed = iter(steps[1:])
+    return [access(steps[0]), *("const" if k == "const" else _class(k, next(placed)) for k in kinds)]
 
 
 def _class(kind: str, step: int) -> str:
