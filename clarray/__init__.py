@@ -62,6 +62,7 @@ from clarray._numpy.math.interpolation import *  # noqa: F403
 from clarray._numpy.math.logic import *  # noqa: F403
 from clarray._numpy.math.window_functions import *  # noqa: F403
 from clarray._numpy.products.products import *  # noqa: F403
+from clarray._numpy.reduction.moments import *  # noqa: F403
 from clarray._numpy.reduction.nanfunctions import *  # noqa: F403
 from clarray._numpy.reduction.reductions import *  # noqa: F403
 from clarray._numpy.reduction.scans import *  # noqa: F403

@@ -32,6 +32,7 @@ CHAPTERS = {
     "_numpy.creation.requiring": "Arrays with a layout",
     "_numpy.indexing.selecting": "Choosing between values",
     "_numpy.reduction.reductions": "Reductions",
+    "_numpy.reduction.moments": "Means, variances and standard deviations",
     "_numpy.reduction.nanfunctions": "Reductions that skip NaN",
     "_numpy.reduction.scans": "Running sums, differences",
     "_numpy.indexing.masking": "Choosing by a mask",

@@ -36,9 +36,12 @@ def filters(name: str, *args: Any) -> dict[str, Any]:
 
 def row(name: str, call: str, *args: Any, data: str = "image", aim: float | None = None) -> Operation:
     return Operation(
-        name, (data,), lambda xp, image: getattr(xp.ndimage, call)(image, *args), says=filters(call, *args),
+        name,
+        (data,),
+        lambda xp, image: getattr(xp.ndimage, call)(image, *args),
+        says=filters(call, *args),
         aims=at_least(aim) if aim else {},
-    )  # fmt: skip
+    )
 
 
 OPERATIONS = [
@@ -50,7 +53,9 @@ OPERATIONS = [
     row("median_filter 3 x 3", "median_filter", 3),
     row("median_filter 5 x 5 of bytes", "median_filter", 5, data="bytes"),
     Operation(
-        "convolve 2^20 with 101", ("signal", "taps"), lambda xp, signal, taps: xp.convolve(signal, taps),
+        "convolve 2^20 with 101",
+        ("signal", "taps"),
+        lambda xp, signal, taps: xp.convolve(signal, taps),
         says={"numexpr": None, "torch": None, "pyopencl": None},
     ),
-]  # fmt: skip
+]

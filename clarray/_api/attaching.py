@@ -24,7 +24,7 @@ from clarray._numpy.indexing import gathering, masking, selecting, subscripts
 from clarray._numpy.indexing.flat_iterator import flatiter
 from clarray._numpy.manipulation import repeating, shapes
 from clarray._numpy.products import products
-from clarray._numpy.reduction import reductions, scans
+from clarray._numpy.reduction import moments, reductions, scans
 from clarray._numpy.sorting import sorting
 
 __all__: list[str] = []
@@ -32,14 +32,28 @@ __all__: list[str] = []
 # Operators ------------------------------------------------------------------------------------------
 
 _BINARY: dict[str, np.ufunc] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
-    "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "lshift": np.left_shift, "rshift": np.right_shift,
-}  # fmt: skip
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": np.power,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}
 _BINARY_ANY: dict[str, np.ufunc] = {"divmod": np.divmod, "matmul": np.matmul}
 _COMPARISONS: dict[str, np.ufunc] = {
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
-}  # fmt: skip
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
 _UNARY: dict[str, np.ufunc] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 
@@ -240,9 +254,16 @@ def __array_ufunc__(self: DeviceArray, ufunc: np.ufunc, method: str, *inputs: An
 
 
 def _new(
-    cls: type, shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0, strides: Any = None,
-    order: str | None = None, *, device: Any = None,
-) -> Any:  # fmt: skip
+    cls: type,
+    shape: Any,
+    dtype: Any = float,
+    buffer: Any = None,
+    offset: int = 0,
+    strides: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+) -> Any:
     made = construction.construct(shape, dtype, buffer, offset, strides, order, device)
     return made if cls is DeviceArray else seen_as(made, cls, None)
 
@@ -253,38 +274,92 @@ def __reduce__(self: DeviceArray) -> Any:
 
 _METHODS: dict[str, Any] = {
     # reductions and scans
-    "sum": reductions.sum, "prod": reductions.prod, "max": reductions.max, "min": reductions.min,
-    "any": reductions.any, "all": reductions.all, "mean": reductions.mean, "var": reductions.var,
-    "std": reductions.std, "argmax": reductions.argmax, "argmin": reductions.argmin,
-    "cumsum": scans.cumsum, "cumprod": scans.cumprod,
+    "sum": reductions.sum,
+    "prod": reductions.prod,
+    "max": reductions.max,
+    "min": reductions.min,
+    "any": reductions.any,
+    "all": reductions.all,
+    "mean": moments.mean,
+    "var": moments.var,
+    "std": moments.std,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "cumsum": scans.cumsum,
+    "cumprod": scans.cumprod,
     # choosing, sorting, products, values
-    "compress": compress, "nonzero": masking.nonzero, "take": gathering.take, "put": put, "choose": selecting.choose,
-    "sort": sorting.sort_in_place, "argsort": sorting.argsort, "partition": sorting.partition_in_place,
-    "argpartition": sorting.argpartition, "searchsorted": sorting.searchsorted,
-    "dot": products.dot, "trace": products.trace,
-    "clip": clip, "round": selecting.round, "conj": conj, "conjugate": conj, "repeat": repeating.repeat,
+    "compress": compress,
+    "nonzero": masking.nonzero,
+    "take": gathering.take,
+    "put": put,
+    "choose": selecting.choose,
+    "sort": sorting.sort_in_place,
+    "argsort": sorting.argsort,
+    "partition": sorting.partition_in_place,
+    "argpartition": sorting.argpartition,
+    "searchsorted": sorting.searchsorted,
+    "dot": products.dot,
+    "trace": products.trace,
+    "clip": clip,
+    "round": selecting.round,
+    "conj": conj,
+    "conjugate": conj,
+    "repeat": repeating.repeat,
     # shape and memory
-    "reshape": reshape, "ravel": shapes.ravel, "flatten": shapes.flatten, "transpose": transpose,
-    "swapaxes": shapes.swapaxes, "squeeze": shapes.squeeze, "diagonal": shapes.diagonal,
-    "copy": copy, "astype": conversion.astype, "fill": fill, "view": reinterpreting.view,
-    "getfield": reinterpreting.getfield, "setfield": setfield, "byteswap": reinterpreting.byteswap, "resize": resize,
-    "setflags": layout_flags.setflags, "to_device": to_device,
+    "reshape": reshape,
+    "ravel": shapes.ravel,
+    "flatten": shapes.flatten,
+    "transpose": transpose,
+    "swapaxes": shapes.swapaxes,
+    "squeeze": shapes.squeeze,
+    "diagonal": shapes.diagonal,
+    "copy": copy,
+    "astype": conversion.astype,
+    "fill": fill,
+    "view": reinterpreting.view,
+    "getfield": reinterpreting.getfield,
+    "setfield": setfield,
+    "byteswap": reinterpreting.byteswap,
+    "resize": resize,
+    "setflags": layout_flags.setflags,
+    "to_device": to_device,
     # to the host
-    "get": conversion.asnumpy, "item": conversion.item, "tolist": tolist, "tobytes": tobytes,
-    "tofile": files.to_file, "dump": files.dump, "dumps": dumps, "explain": explain,
+    "get": conversion.asnumpy,
+    "item": conversion.item,
+    "tolist": tolist,
+    "tobytes": tobytes,
+    "tofile": files.to_file,
+    "dump": files.dump,
+    "dumps": dumps,
+    "explain": explain,
     # Python's protocols
-    "__getitem__": subscripts.getitem, "__setitem__": subscripts.setitem, "__delitem__": __delitem__,
-    "__iter__": subscripts.iterate, "__contains__": __contains__, "__copy__": __copy__, "__deepcopy__": __deepcopy__,
-    "__float__": __float__, "__int__": __int__, "__complex__": __complex__, "__bool__": conversion.truth,
-    "__index__": conversion.as_index, "__round__": conversion.round_scalar, "__format__": conversion.format_array,
-    "__repr__": __repr__, "__str__": __str__, "__bytes__": __bytes__, "__reduce__": __reduce__,
+    "__getitem__": subscripts.getitem,
+    "__setitem__": subscripts.setitem,
+    "__delitem__": __delitem__,
+    "__iter__": subscripts.iterate,
+    "__contains__": __contains__,
+    "__copy__": __copy__,
+    "__deepcopy__": __deepcopy__,
+    "__float__": __float__,
+    "__int__": __int__,
+    "__complex__": __complex__,
+    "__bool__": conversion.truth,
+    "__index__": conversion.as_index,
+    "__round__": conversion.round_scalar,
+    "__format__": conversion.format_array,
+    "__repr__": __repr__,
+    "__str__": __str__,
+    "__bytes__": __bytes__,
+    "__reduce__": __reduce__,
     "__new__": staticmethod(_new),
     "__class_getitem__": classmethod(GenericAlias),  # annotations such as ndarray[tuple[int, int], dtype]
     "_repr_inline_": printing.inline,
     # NumPy's, the Array API's, DLPack's
-    "__array__": conversion.to_ndarray, "__array_ufunc__": __array_ufunc__,
-    "__dlpack__": dlpack.export, "__dlpack_device__": dlpack.place_of,
-}  # fmt: skip
+    "__array__": conversion.to_ndarray,
+    "__array_ufunc__": __array_ufunc__,
+    "__dlpack__": dlpack.export,
+    "__dlpack_device__": dlpack.place_of,
+}
 
 # Properties -----------------------------------------------------------------------------------------
 

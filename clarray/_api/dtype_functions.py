@@ -10,9 +10,20 @@ from numpy import isdtype, issubdtype, promote_types, typename
 from clarray._core.device_array import DeviceArray
 
 __all__ = [
-    "can_cast", "common_type", "finfo", "iscomplexobj", "isdtype", "isrealobj", "isscalar", "issubdtype",
-    "min_scalar_type", "mintypecode", "promote_types", "result_type", "typename",
-]  # fmt: skip
+    "can_cast",
+    "common_type",
+    "finfo",
+    "iscomplexobj",
+    "isdtype",
+    "isrealobj",
+    "isscalar",
+    "issubdtype",
+    "min_scalar_type",
+    "mintypecode",
+    "promote_types",
+    "result_type",
+    "typename",
+]
 
 
 def _dtype_of(value: Any) -> Any:

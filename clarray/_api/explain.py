@@ -160,9 +160,16 @@ class _Rehearsal:
         if found is None:
             args = tuple(self._copied(a) for a in node.args)
             found = self._copies[id(node)] = Node(
-                node.op, args, node.shape, node.dtype, node.size, node.cost, node.flags, node.sig,
+                node.op,
+                args,
+                node.shape,
+                node.dtype,
+                node.size,
+                node.cost,
+                node.flags,
+                node.sig,
                 node.inputs,
-            )  # fmt: skip
+            )
         return found
 
     def _reader(self, reader: Any) -> Any:

@@ -54,8 +54,12 @@ class Trial:
 
 
 def search(
-    algorithm: str, start: Any, space: Mapping[str, Sequence[Any]], compare: Compare, seen: Callable[[Trial], None],
-) -> Any:  # fmt: skip
+    algorithm: str,
+    start: Any,
+    space: Mapping[str, Sequence[Any]],
+    compare: Compare,
+    seen: Callable[[Trial], None],
+) -> Any:
     """Take the fields in turn, and for each the value that is fastest with those chosen before.
 
     Parameters
@@ -108,9 +112,15 @@ class Bench:
     """
 
     def __init__(
-        self, device: Device, row: Policies, algorithm: str, elements: int, rounds: int, clock: Clock,
+        self,
+        device: Device,
+        row: Policies,
+        algorithm: str,
+        elements: int,
+        rounds: int,
+        clock: Clock,
         listed: Sequence[Workload],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._device = device
         self._row = row
         self._algorithm = algorithm
@@ -239,10 +249,15 @@ def spaces(row: Policies, algorithms: Sequence[str]) -> dict[str, dict[str, tupl
 
 
 def tune(
-    device: Device, algorithms: Sequence[str] = ALGORITHMS, *, elements: int | None = None, rounds: int = 5,
-    clock: Clock = time.perf_counter, say: Callable[[str], None] = print,
+    device: Device,
+    algorithms: Sequence[str] = ALGORITHMS,
+    *,
+    elements: int | None = None,
+    rounds: int = 5,
+    clock: Clock = time.perf_counter,
+    say: Callable[[str], None] = print,
     within: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
-) -> Tuned:  # fmt: skip
+) -> Tuned:
     """Measure a device; nothing is stored, and its policies stay as they are.
 
     Parameters

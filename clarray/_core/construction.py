@@ -22,7 +22,7 @@ _NO_FIT = "Incompatible shape for in-place modification. Use `.reshape()` to mak
 
 def construct(
     shape: Any, dtype: Any, buffer: Any, offset: Any, strides: Any, order: str | None, device: Any
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Make a new array, or one that looks at a buffer; see `DeviceArray`.
 
     Raises
@@ -58,7 +58,7 @@ def of_buffer(host: np.ndarray, device: Any = None) -> DeviceArray:
 
 def _looking_at(
     array: DeviceArray, shape: Any, dtype: np.dtype, offset: int, strides: Any, order: str | None
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Make a window on the memory of an array, which takes it for bytes."""
     layout = view_of(array)
     if not layout.contiguous:

@@ -232,9 +232,15 @@ def _surrounded(array: DeviceArray) -> np.ndarray:
 
 
 def astype(
-    array: DeviceArray, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True,
-    *, device: Any = None,
-) -> DeviceArray:  # fmt: skip
+    array: DeviceArray,
+    dtype: Any,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+    *,
+    device: Any = None,
+) -> DeviceArray:
     """Converted to a dtype; see `numpy.ndarray.astype`.
 
     Parameters

@@ -188,9 +188,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     return _make(a, None, order, None, True)
 
 
-def _make(
-    a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None, subok: bool = False
-) -> DeviceArray:  # fmt: skip
+def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None, subok: bool = False) -> DeviceArray:
     order = "K" if order is None else check_order(order)
     if isinstance(a, DeviceArray):
         if a.__class__ is not DeviceArray and not subok:

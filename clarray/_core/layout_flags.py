@@ -9,9 +9,15 @@ from clarray._core.views import make_view, read_only, view_of
 from clarray._engine.expr.node import READONLY
 
 _LETTERS = {
-    "C": "C_CONTIGUOUS", "F": "F_CONTIGUOUS", "O": "OWNDATA", "W": "WRITEABLE", "A": "ALIGNED", "X": "WRITEBACKIFCOPY",
-    "CONTIGUOUS": "C_CONTIGUOUS", "FORTRAN": "F_CONTIGUOUS",
-}  # fmt: skip
+    "C": "C_CONTIGUOUS",
+    "F": "F_CONTIGUOUS",
+    "O": "OWNDATA",
+    "W": "WRITEABLE",
+    "A": "ALIGNED",
+    "X": "WRITEBACKIFCOPY",
+    "CONTIGUOUS": "C_CONTIGUOUS",
+    "FORTRAN": "F_CONTIGUOUS",
+}
 
 
 class Flags:

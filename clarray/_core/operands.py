@@ -129,6 +129,13 @@ def manner_of(kind: type) -> Manner:
 
 
 __all__ = [
-    "NO_MASKS", "DeviceArray", "Manner", "NotNumbers", "array_node", "manner_of", "scalar_node", "scalar_value",
+    "NO_MASKS",
+    "DeviceArray",
+    "Manner",
+    "NotNumbers",
+    "array_node",
+    "manner_of",
+    "scalar_node",
+    "scalar_value",
     "weak_type",
-]  # fmt: skip
+]

@@ -18,10 +18,21 @@ _IMPLIED = {np.dtype(t) for t in (bool, int, float, complex)}  # dtypes that a r
 
 
 def array2string(
-    a: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None, separator: str = " ",
-    prefix: str = "", *, formatter: Any = None, threshold: Any = None, edgeitems: Any = None, sign: Any = None,
-    floatmode: Any = None, suffix: str = "", legacy: Any = None,
-) -> str:  # fmt: skip
+    a: Any,
+    max_line_width: Any = None,
+    precision: Any = None,
+    suppress_small: Any = None,
+    separator: str = " ",
+    prefix: str = "",
+    *,
+    formatter: Any = None,
+    threshold: Any = None,
+    edgeitems: Any = None,
+    sign: Any = None,
+    floatmode: Any = None,
+    suffix: str = "",
+    legacy: Any = None,
+) -> str:
     """Text of an array's elements, in nested brackets.
 
     Parameters
@@ -55,9 +66,20 @@ def array2string(
     limit = options["threshold"] if threshold is None else threshold
     shown, threshold = _corners(a, edge, limit)
     return np.array2string(
-        shown, max_line_width, precision, suppress_small, separator, prefix, formatter=formatter, sign=sign,
-        threshold=threshold, edgeitems=edgeitems, floatmode=floatmode, suffix=suffix, legacy=legacy,
-    )  # fmt: skip
+        shown,
+        max_line_width,
+        precision,
+        suppress_small,
+        separator,
+        prefix,
+        formatter=formatter,
+        sign=sign,
+        threshold=threshold,
+        edgeitems=edgeitems,
+        floatmode=floatmode,
+        suffix=suffix,
+        legacy=legacy,
+    )
 
 
 def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:

@@ -22,9 +22,13 @@ from clarray._engine.runtime import Device, current_device, different_devices
 _BOOL = np.dtype(bool)
 loops_of_one: dict[tuple[np.ufunc, np.dtype], Loop] = {}  # what calls with one operand took
 _COMPARISONS: dict[Any, tuple[bool, bool]] = {
-    np.equal: (False, False), np.not_equal: (True, True), np.less: (True, False),
-    np.less_equal: (True, False), np.greater: (False, True), np.greater_equal: (False, True),
-}  # fmt: skip
+    np.equal: (False, False),
+    np.not_equal: (True, True),
+    np.less: (True, False),
+    np.less_equal: (True, False),
+    np.greater: (False, True),
+    np.greater_equal: (False, True),
+}
 
 
 def device_of_operands(operands: tuple[Any, ...]) -> Device:
@@ -48,10 +52,19 @@ def device_of_operands(operands: tuple[Any, ...]) -> Device:
 
 
 def call(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], *, out: Any = None, where: Any = True,
-    dtype: Any = None, signature: Any = None, sig: Any = None, casting: str = "same_kind",
-    order: str = "K", subok: bool = True, _write: bool = True,
-) -> Any:  # fmt: skip
+    ufunc: np.ufunc,
+    inputs: tuple[Any, ...],
+    *,
+    out: Any = None,
+    where: Any = True,
+    dtype: Any = None,
+    signature: Any = None,
+    sig: Any = None,
+    casting: str = "same_kind",
+    order: str = "K",
+    subok: bool = True,
+    _write: bool = True,
+) -> Any:
     """``ufunc(*inputs)`` with NumPy's keywords; the results are pending.
 
     With ``_write=False`` the one output is no memory yet, and stays so: its value is replaced.
@@ -86,9 +99,12 @@ def call(
 
 
 def _results(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], nodes: list[Node | None],
-    in_dtypes: tuple[np.dtype, ...], out_dtypes: tuple[np.dtype, ...],
-) -> list[Node]:  # fmt: skip
+    ufunc: np.ufunc,
+    inputs: tuple[Any, ...],
+    nodes: list[Node | None],
+    in_dtypes: tuple[np.dtype, ...],
+    out_dtypes: tuple[np.dtype, ...],
+) -> list[Node]:
     constant = _out_of_range(ufunc, inputs, in_dtypes)
     if constant is not None:
         shape = broadcast_shapes([n.shape for n in nodes if n is not None])
@@ -155,9 +171,14 @@ def _targets(ufunc: np.ufunc, out: Any) -> tuple[Any, ...]:
 
 
 def _check_out(
-    ufunc: np.ufunc, kinds: tuple[Any, ...], in_dtypes: tuple[np.dtype, ...],
-    targets: tuple[Any, ...], casting: str, dtype: Any = None, signature: Any = None,
-) -> None:  # fmt: skip
+    ufunc: np.ufunc,
+    kinds: tuple[Any, ...],
+    in_dtypes: tuple[np.dtype, ...],
+    targets: tuple[Any, ...],
+    casting: str,
+    dtype: Any = None,
+    signature: Any = None,
+) -> None:
     """Let NumPy judge whether the results may be cast to the outputs' dtypes."""
     dtypes = tuple(None if t is None else t.dtype for t in targets)
     key = (ufunc, kinds, in_dtypes, dtypes, casting, dtype, signature)
@@ -174,9 +195,13 @@ _allowed: set[tuple[Any, ...]] = set()
 
 
 def _check_power(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], nodes: list[Node | None],
-    in_dtypes: tuple[np.dtype, ...], where: Any, device: Device,
-) -> None:  # fmt: skip
+    ufunc: np.ufunc,
+    inputs: tuple[Any, ...],
+    nodes: list[Node | None],
+    in_dtypes: tuple[np.dtype, ...],
+    where: Any,
+    device: Device,
+) -> None:
     """Refuse negative powers of integers, as NumPy does where it computes one."""
     if ufunc is not np.power or in_dtypes[1].kind != "i":
         return

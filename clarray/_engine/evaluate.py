@@ -37,9 +37,19 @@ from clarray._engine.ops.monoids import Reduction
 from clarray._engine.runtime import Memory, held_at_fork
 
 __all__ = [
-    "device_of", "evaluate", "finish", "flush_readers", "overlaps", "positions", "prepare",
-    "select", "materialize_shared", "share_with_host", "kernel_cache_of", "write",
-]  # fmt: skip
+    "device_of",
+    "evaluate",
+    "finish",
+    "flush_readers",
+    "overlaps",
+    "positions",
+    "prepare",
+    "select",
+    "materialize_shared",
+    "share_with_host",
+    "kernel_cache_of",
+    "write",
+]
 
 Allocate = Callable[[int], Memory]
 
@@ -258,9 +268,12 @@ def _copy(value: Node) -> Node:
 
 
 def prepare(
-    cache: KernelCache, node: Node, target: Node | None, compute: Callable[[Node], Any] = evaluate,
+    cache: KernelCache,
+    node: Node,
+    target: Node | None,
+    compute: Callable[[Node], Any] = evaluate,
     allocate: Allocate | None = None,
-) -> tuple[Node, list[Launch]]:  # fmt: skip
+) -> tuple[Node, list[Launch]]:
     """Compute what the graph below `node` shares and give the launches that compute it into `target`.
 
     Parameters

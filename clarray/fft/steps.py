@@ -127,9 +127,14 @@ def _to_real(array: DeviceArray, n: int, work: np.dtype, divisor: float) -> Devi
 
 
 def _run(
-    key: Key, source: DeviceArray, shape: tuple[int, ...], dtype: np.dtype, inverse: bool, divided: float,
+    key: Key,
+    source: DeviceArray,
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    inverse: bool,
+    divided: float,
     divisor: float,
-) -> DeviceArray | None:  # fmt: skip
+) -> DeviceArray | None:
     """Run the plan for a key into a new array; divide by what is left of the divisor."""
     made = empty(shape, dtype, source.device)
     if not made.size:

@@ -17,9 +17,21 @@ from clarray.fft import steps
 from clarray.fft.plans import available
 
 __all__ = [
-    "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
+    "fft",
+    "fft2",
+    "fftn",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
     "rfftn",
-]  # fmt: skip
+]
 
 
 # One axis -------------------------------------------------------------------------------------

@@ -27,9 +27,18 @@ from clarray._numpy.sorting.sorting import sort
 from clarray.linalg import eigvals, inv, lstsq
 
 __all__ = [
-    "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots",
+    "poly",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polysub",
+    "polyval",
+    "roots",
     "vander",
-]  # fmt: skip
+]
 
 
 def _is_polynomial(p: Any) -> bool:
@@ -389,7 +398,7 @@ def roots(p: Any) -> DeviceArray:
 
 def polyfit(
     x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
-) -> Any:  # fmt: skip
+) -> Any:
     """Fit a polynomial to points by least squares, which are solved on the host; see `clarray.linalg.lstsq`.
 
     Parameters

@@ -18,9 +18,25 @@ from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import device_of_operands
 
 __all__ = [
-    "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq", "matrix_rank", "pinv", "qr",
-    "slogdet", "solve", "svd", "svdvals", "tensorinv", "tensorsolve",
-]  # fmt: skip
+    "cholesky",
+    "cond",
+    "det",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matrix_rank",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensorinv",
+    "tensorsolve",
+]
 
 _NO: Any = np._NoValue
 

@@ -16,7 +16,7 @@ from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.reduction import reductions
-from clarray._numpy.reduction.reductions import squared_magnitude
+from clarray._numpy.reduction.moments import squared_magnitude
 from clarray.linalg.factorizations import svdvals
 
 __all__ = ["matrix_norm", "norm", "vector_norm"]
@@ -170,9 +170,11 @@ def _matrix_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: 
         raise ValueError("Invalid norm order for matrices.")
     summed, other = (row, column) if abs(ord) == 1 else (column, row)
     sums = _sum(applied(np.absolute, _wide(array._node)), (summed,), True)
-    kept = reductions.max(sums, other, keepdims=True, initial=0) if ord > 0 else (
-        reductions.min(sums, other, keepdims=True)
-    )  # fmt: skip
+    kept = (
+        reductions.max(sums, other, keepdims=True, initial=0)
+        if ord > 0
+        else (reductions.min(sums, other, keepdims=True))
+    )
     found = _as_real(kept, array)
     return found if keepdims else shapes.squeeze(found, (row, column))
 

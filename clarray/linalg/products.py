@@ -19,9 +19,17 @@ from clarray._numpy.reduction import reductions
 from clarray.linalg.factorizations import inv
 
 __all__ = [
-    "cross", "diagonal", "matmul", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "trace",
+    "cross",
+    "diagonal",
+    "matmul",
+    "matrix_power",
+    "matrix_transpose",
+    "multi_dot",
+    "outer",
+    "tensordot",
+    "trace",
     "vecdot",
-]  # fmt: skip
+]
 
 
 def _arrays(*operands: Any) -> list[DeviceArray]:
@@ -235,10 +243,11 @@ def chain_order(extents: Sequence[int]) -> dict[tuple[int, int], int]:
             last = first + length
             cost[first, last], splits[first, last] = min(
                 (
-                    cost[first, k] + cost[k + 1, last] + extents[first] * extents[k + 1] * extents[last + 1], k,
+                    cost[first, k] + cost[k + 1, last] + extents[first] * extents[k + 1] * extents[last + 1],
+                    k,
                 )
                 for k in range(first, last)
-            )  # fmt: skip
+            )
     return splits
 
 

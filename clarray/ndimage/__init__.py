@@ -21,10 +21,6 @@ from clarray.ndimage.linear import (
     convolve1d,
     correlate,
     correlate1d,
-    gaussian_filter,
-    gaussian_filter1d,
-    uniform_filter,
-    uniform_filter1d,
 )
 from clarray.ndimage.ranks import (
     maximum_filter,
@@ -35,10 +31,29 @@ from clarray.ndimage.ranks import (
     percentile_filter,
     rank_filter,
 )
+from clarray.ndimage.smoothing import gaussian_filter, gaussian_filter1d, uniform_filter, uniform_filter1d
 
 __all__ = [
-    "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter", "gaussian_filter1d",
-    "gaussian_gradient_magnitude", "gaussian_laplace", "generic_gradient_magnitude", "generic_laplace", "laplace",
-    "maximum_filter", "maximum_filter1d", "median_filter", "minimum_filter", "minimum_filter1d", "percentile_filter",
-    "prewitt", "rank_filter", "sobel", "uniform_filter", "uniform_filter1d",
-]  # fmt: skip
+    "convolve",
+    "convolve1d",
+    "correlate",
+    "correlate1d",
+    "gaussian_filter",
+    "gaussian_filter1d",
+    "gaussian_gradient_magnitude",
+    "gaussian_laplace",
+    "generic_gradient_magnitude",
+    "generic_laplace",
+    "laplace",
+    "maximum_filter",
+    "maximum_filter1d",
+    "median_filter",
+    "minimum_filter",
+    "minimum_filter1d",
+    "percentile_filter",
+    "prewitt",
+    "rank_filter",
+    "sobel",
+    "uniform_filter",
+    "uniform_filter1d",
+]

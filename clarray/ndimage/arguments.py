@@ -17,9 +17,15 @@ from clarray._engine.algorithms.stencil.launch_separable import separable_stenci
 from clarray._engine.expr.node import Node
 
 _ALIASES = {
-    "nearest": "nearest", "wrap": "wrap", "reflect": "reflect", "mirror": "mirror", "constant": "constant",
-    "grid-mirror": "reflect", "grid-wrap": "wrap", "grid-constant": "constant",
-}  # fmt: skip
+    "nearest": "nearest",
+    "wrap": "wrap",
+    "reflect": "reflect",
+    "mirror": "mirror",
+    "constant": "constant",
+    "grid-mirror": "reflect",
+    "grid-wrap": "wrap",
+    "grid-constant": "constant",
+}
 
 
 class Target(NamedTuple):
@@ -194,8 +200,12 @@ def delivered(node: Node, target: Target) -> DeviceArray:
 
 
 def by_parts(
-    function: Callable[..., DeviceArray], x: DeviceArray, weights: np.ndarray, target: Target, cval: Any,
-) -> DeviceArray:  # fmt: skip
+    function: Callable[..., DeviceArray],
+    x: DeviceArray,
+    weights: np.ndarray,
+    target: Target,
+    cval: Any,
+) -> DeviceArray:
     """A linear filter of complex values: of real and imaginary parts, put together as SciPy does.
 
     Parameters
@@ -225,6 +235,15 @@ def by_parts(
 
 
 __all__ = [
-    "Pass", "Target", "axes_of", "by_parts", "converted", "delivered", "mode_of", "numbers",
-    "run", "sequence", "target_of",
-]  # fmt: skip
+    "Pass",
+    "Target",
+    "axes_of",
+    "by_parts",
+    "converted",
+    "delivered",
+    "mode_of",
+    "numbers",
+    "run",
+    "sequence",
+    "target_of",
+]

@@ -12,7 +12,8 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray.ndimage import arguments
 from clarray.ndimage.arguments import mode_of, sequence, target_of
-from clarray.ndimage.linear import _along_axes, correlate1d, gaussian_filter, table
+from clarray.ndimage.linear import correlate1d, table
+from clarray.ndimage.smoothing import along_axes, gaussian_filter
 
 
 def _edges(input: Any, axis: int, output: Any, mode: Any, cval: Any, smooth: list[int]) -> DeviceArray:
@@ -29,7 +30,7 @@ def _edges(input: Any, axis: int, output: Any, mode: Any, cval: Any, smooth: lis
     lines: list[tuple[int, np.ndarray, Any, int, Any]] = [
         (a, np.array([-1, 0, 1] if a == axis else smooth, float), modes[a], 0, None) for a in order
     ]
-    return _along_axes(x, target, lines, cval)
+    return along_axes(x, target, lines, cval)
 
 
 def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> DeviceArray:
@@ -61,9 +62,16 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect
 
 
 def generic_laplace(
-    input: Any, derivative2: Callable[..., DeviceArray], output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    extra_arguments: tuple[Any, ...] = (), extra_keywords: dict[str, Any] | None = None, *, axes: Any = None,
-) -> DeviceArray:  # fmt: skip
+    input: Any,
+    derivative2: Callable[..., DeviceArray],
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    extra_arguments: tuple[Any, ...] = (),
+    extra_keywords: dict[str, Any] | None = None,
+    *,
+    axes: Any = None,
+) -> DeviceArray:
     """The sum of second derivatives along the axes; see `scipy.ndimage.generic_laplace`.
 
     Parameters
@@ -143,9 +151,15 @@ def _sigmas(sigma: Any, axes: tuple[int, ...], ndim: int) -> list[Any]:
 
 
 def gaussian_laplace(
-    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
+    input: Any,
+    sigma: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    *,
+    axes: Any = None,
     **kwargs: Any,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """The sum of second derivatives of a Gaussian along the axes; see `scipy.ndimage.gaussian_laplace`.
 
     Parameters
@@ -168,9 +182,16 @@ def gaussian_laplace(
 
 
 def generic_gradient_magnitude(
-    input: Any, derivative: Callable[..., DeviceArray], output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    extra_arguments: tuple[Any, ...] = (), extra_keywords: dict[str, Any] | None = None, *, axes: Any = None,
-) -> DeviceArray:  # fmt: skip
+    input: Any,
+    derivative: Callable[..., DeviceArray],
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    extra_arguments: tuple[Any, ...] = (),
+    extra_keywords: dict[str, Any] | None = None,
+    *,
+    axes: Any = None,
+) -> DeviceArray:
     """The length of the gradient; see `scipy.ndimage.generic_gradient_magnitude`.
 
     Parameters
@@ -205,9 +226,15 @@ def generic_gradient_magnitude(
 
 
 def gaussian_gradient_magnitude(
-    input: Any, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None,
+    input: Any,
+    sigma: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    *,
+    axes: Any = None,
     **kwargs: Any,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """The length of the gradient of a Gaussian; see `scipy.ndimage.gaussian_gradient_magnitude`."""
     x = as_array(input)
 

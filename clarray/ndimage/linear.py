@@ -1,8 +1,7 @@
-"""Filters that weigh and sum: correlation, convolution, means, derivatives."""
+"""Filters that weigh and sum: correlation and convolution."""
 
 from __future__ import annotations
 
-import numbers as numeric
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -53,10 +52,17 @@ def _symmetry(weights: np.ndarray) -> str:
     return LINE
 
 
-def _line(
-    x: DeviceArray, source: np.dtype, weights: np.ndarray, axis: int, out: np.dtype, mode: Any, cval: Any, origin: int,
+def weigh_line(
+    x: DeviceArray,
+    source: np.dtype,
+    weights: np.ndarray,
+    axis: int,
+    out: np.dtype,
+    mode: Any,
+    cval: Any,
+    origin: int,
     divisor: Any = None,
-) -> Pass:  # fmt: skip
+) -> Pass:
     """The pass of weights along one axis; the same one for the same weights, so that its launch is kept."""
     line = np.ascontiguousarray(weights, np.float64).tobytes()
     number = cval if isinstance(cval, int) else float(cval)
@@ -65,9 +71,17 @@ def _line(
 
 @lru_cache(maxsize=1024)
 def _line_pass(
-    ndim: int, device: Any, source: np.dtype, line: bytes, axis: int, out: np.dtype, mode: str, cval: Any, origin: int,
+    ndim: int,
+    device: Any,
+    source: np.dtype,
+    line: bytes,
+    axis: int,
+    out: np.dtype,
+    mode: str,
+    cval: Any,
+    origin: int,
     divisor: Any,
-) -> Pass:  # fmt: skip
+) -> Pass:
     weights = np.frombuffer(line)
     taps = weights.size
     low = -(taps // 2 + origin)
@@ -97,9 +111,14 @@ def _line_pass(
 
 
 def correlate1d(
-    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
     origin: int = 0,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Correlate along one axis; see `scipy.ndimage.correlate1d`.
 
     Parameters
@@ -149,7 +168,7 @@ def correlate1d(
         raise RuntimeError("no filter weights given")
     axis = normalize_axis_index(axis, x.ndim)
     _check_origin(origin, w.size, "len(weights)", "origin")
-    return arguments.run(x, [_line(x, x.dtype, w, axis, target.dtype, mode, cval, origin)], target)
+    return arguments.run(x, [weigh_line(x, x.dtype, w, axis, target.dtype, mode, cval, origin)], target)
 
 
 def _check_origin(origin: int, size: int, text: str, name: str) -> None:
@@ -158,9 +177,14 @@ def _check_origin(origin: int, size: int, text: str, name: str) -> None:
 
 
 def convolve1d(
-    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
     origin: int = 0,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Convolve along one axis: `correlate1d` with the weights turned round; see `scipy.ndimage.convolve1d`."""
     w = arguments.numbers(weights)[::-1]
     if w.dtype.kind == "c":
@@ -182,8 +206,11 @@ def _weighted(
         target = target_of(output, x, complex_=True)
         return arguments.by_parts(
             lambda part, some, dtype, c: _weighted(part, some, dtype, mode, c, origin, convolution, axes),
-            x, w, target, cval,
-        )  # fmt: skip
+            x,
+            w,
+            target,
+            cval,
+        )
     axes = arguments.axes_of(axes, x.ndim)
     w = np.asarray(w, np.float64)
     if w.ndim != len(axes) and len(axes) < x.ndim:
@@ -221,9 +248,15 @@ def table(x: DeviceArray, w: np.ndarray, origins: list[int], target: Target, mod
 
 @lru_cache(maxsize=256)
 def _table_pass(
-    device: Any, source: np.dtype, shape: tuple[int, ...], cells: bytes, origins: tuple[int, ...], out: np.dtype,
-    modes: tuple[str, ...], cval: Any,
-) -> Pass:  # fmt: skip
+    device: Any,
+    source: np.dtype,
+    shape: tuple[int, ...],
+    cells: bytes,
+    origins: tuple[int, ...],
+    out: np.dtype,
+    modes: tuple[str, ...],
+    cval: Any,
+) -> Pass:
     w = np.frombuffer(cells).reshape(shape)
     used = np.argwhere(np.abs(w) > _EPSILON)
     before = np.array([n // 2 + o for n, o in zip(shape, origins, strict=True)], int)
@@ -239,9 +272,15 @@ def _table_pass(
 
 
 def correlate(
-    input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
     axes: Any = None,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Correlate with a window of weights; see `scipy.ndimage.correlate`.
 
     Parameters
@@ -271,205 +310,14 @@ def correlate(
 
 
 def convolve(
-    input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
     axes: Any = None,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Convolve with a window of weights: `correlate`, turned round; see `scipy.ndimage.convolve`."""
     return _weighted(input, weights, output, mode, cval, origin, True, axes)
-
-
-# Means --------------------------------------------------------------------------------------------
-
-
-def _along_axes(
-    x: DeviceArray, target: Target, lines: list[tuple[int, np.ndarray, Any, int, Any]], cval: Any
-) -> DeviceArray:
-    """Lines of weights one after the other: axis, weights, mode, origin and divisor of each."""
-    passes = []
-    source = x.dtype
-    for axis, weights, mode, origin, divisor in lines:
-        passes.append(_line(x, source, weights, axis, target.dtype, mode, cval, origin, divisor))
-        source = arguments.intermediate(target.dtype)
-    return arguments.run(x, passes, target)
-
-
-def _size_of(size: Any, origin: int) -> int:
-    if size < 1:
-        raise RuntimeError("incorrect filter size")
-    if not 0 <= size // 2 + origin < size:
-        raise ValueError("invalid origin")
-    return int(size)
-
-
-def uniform_filter1d(
-    input: Any, size: int, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: int = 0
-) -> DeviceArray:
-    """The mean of `size` neighbours along one axis; see `scipy.ndimage.uniform_filter1d`.
-
-    Parameters
-    ----------
-    input : array_like
-    size : int
-    axis, output, mode, cval, origin : optional
-        As in `correlate1d`.
-
-    Returns
-    -------
-    DeviceArray
-        Every mean is summed anew: time grows with `size`, and errors do not run along the axis.
-
-    Raises
-    ------
-    RuntimeError
-        `size` is less than 1, or there is no such mode.
-    ValueError
-        The origin lies outside the window.
-    """
-    x = as_array(input)
-    axis = normalize_axis_index(axis, x.ndim)
-    size = _size_of(size, origin)
-    return uniform_filter(x, size, output, mode, cval, origin, axes=(axis,))
-
-
-def uniform_filter(
-    input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
-    axes: Any = None,
-) -> DeviceArray:  # fmt: skip
-    """The mean of a box, axis by axis; see `scipy.ndimage.uniform_filter`.
-
-    Parameters
-    ----------
-    input : array_like
-    size : int or sequence of int
-        Extent of the box along each axis.
-    output, mode, cval, origin, axes
-        As in `correlate`; modes and origins may differ from axis to axis.
-
-    Returns
-    -------
-    DeviceArray
-
-    Raises
-    ------
-    RuntimeError
-        There is no such mode, or a sequence has not an entry per axis.
-    ValueError
-        An origin lies outside the window, or there are no such axes.
-    """
-    x = as_array(input)
-    complex_ = x.dtype.kind == "c"
-    target = target_of(output, x, complex_=complex_)
-    if complex_:
-        return arguments.by_parts(
-            lambda part, _, dtype, c: uniform_filter(part, size, dtype, mode, c, origin, axes=axes),
-            x, np.ones(1), target, cval,
-        )  # fmt: skip
-    named = arguments.axes_of(axes, x.ndim)
-    count = len(named)
-    rows = zip(named, sequence(size, count), sequence(mode, count), sequence(origin, count), strict=True)
-    lines = [(a, np.ones(_size_of(n, o)), m, o, float(int(n))) for a, n, m, o in rows if n > 1]
-    return _along_axes(x, target, lines, cval)
-
-
-# Gaussians ----------------------------------------------------------------------------------------
-
-
-def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
-    """A sampled Gaussian, or a derivative of it, of sum 1: (q' + q p') exp(p) for q exp(p) again and again."""
-    if order < 0:
-        raise ValueError("order must be non-negative")
-    x = np.arange(-radius, radius + 1)
-    phi = np.exp(-0.5 / (sigma * sigma) * x**2)
-    phi = phi / phi.sum()
-    if order == 0:
-        return phi
-    exponents = np.arange(order + 1)
-    step = np.diag(exponents[1:], 1) + np.diag(np.ones(order) / -(sigma * sigma), -1)
-    q = np.zeros(order + 1)
-    q[0] = 1
-    for _ in range(order):
-        q = step.dot(q)
-    return (x[:, None] ** exponents).dot(q) * phi
-
-
-@lru_cache(maxsize=256, typed=True)
-def _gaussian_line(sigma: Any, order: int, truncate: float, radius: Any) -> np.ndarray:
-    sd = float(sigma)
-    reach = int(truncate * sd + 0.5) if radius is None else radius
-    if not isinstance(reach, numeric.Integral) or reach < 0:
-        raise ValueError("Radius must be a nonnegative integer.")
-    return gaussian_weights(sd, order, int(reach))[::-1]
-
-
-def gaussian_filter1d(
-    input: Any, sigma: float, axis: int = -1, order: int = 0, output: Any = None, mode: Any = "reflect",
-    cval: Any = 0.0, truncate: float = 4.0, *, radius: Any = None,
-) -> DeviceArray:  # fmt: skip
-    """Smooth along one axis with a Gaussian or one of its derivatives; see `scipy.ndimage.gaussian_filter1d`.
-
-    Parameters
-    ----------
-    input : array_like
-    sigma : float
-        Standard deviation, in elements.
-    axis : int
-    order : int
-        0: the Gaussian; 1, 2 ...: its derivatives.
-    output, mode, cval : optional
-        As in `correlate1d`.
-    truncate : float
-        Standard deviations at which the weights end.
-    radius : int, optional
-        Where they end instead, in elements.
-
-    Returns
-    -------
-    DeviceArray
-    """
-    return correlate1d(input, _gaussian_line(sigma, order, truncate, radius), axis, output, mode, cval, 0)
-
-
-def gaussian_filter(
-    input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
-) -> DeviceArray:  # fmt: skip
-    """Smooth with a Gaussian, axis by axis; see `scipy.ndimage.gaussian_filter`.
-
-    Parameters
-    ----------
-    input : array_like
-    sigma, order : scalar or sequence
-        As in `gaussian_filter1d`, one value or one for each axis.
-    output : DeviceArray or dtype, optional
-        As there.
-    mode : str or sequence
-        As there, one value or one for each axis.
-    cval, truncate : scalar
-        As there.
-    radius : int or sequence, optional
-        As there, one value or one for each axis.
-    axes : int or tuple of int, optional
-        The axes to filter along; all by default.
-
-    Returns
-    -------
-    DeviceArray
-        Between the axes the values are kept in the output's dtype, as SciPy keeps them.
-    """
-    x = as_array(input)
-    if x.dtype.kind == "c":
-        target = target_of(output, x, complex_=True)
-        return arguments.by_parts(
-            lambda part, _, dtype, c: gaussian_filter(
-                part, sigma, order, dtype, mode, c, truncate, radius=radius, axes=axes
-            ), x, np.ones(1), target, cval,
-        )  # fmt: skip
-    target = target_of(output, x)
-    named = arguments.axes_of(axes, x.ndim)
-    each = [sequence(v, len(named)) for v in (sigma, order, mode, radius)]
-    lines: list[tuple[int, np.ndarray, Any, int, Any]] = [
-        (a, _gaussian_line(s, o, truncate, r), m, 0, None)
-        for a, s, o, m, r in zip(named, *each, strict=True)
-        if s > 1e-15
-    ]
-    return _along_axes(x, target, lines, cval)

@@ -47,9 +47,15 @@ def _work(dtype: np.dtype, taps: int, form: str, mode: str, cval: Any, device: A
 
 
 def _pass(
-    x: DeviceArray, source: np.dtype, form: str, footprint: np.ndarray, origins: list[int], mode: Any, cval: Any,
+    x: DeviceArray,
+    source: np.dtype,
+    form: str,
+    footprint: np.ndarray,
+    origins: list[int],
+    mode: Any,
+    cval: Any,
     rank: int = 0,
-) -> Pass:  # fmt: skip
+) -> Pass:
     """The pass of a window over all axes; the same one for the same window, so that its launch is kept."""
     cells = np.ascontiguousarray(footprint, bool).tobytes()
     number = cval if isinstance(cval, int) else float(cval)
@@ -60,9 +66,16 @@ def _pass(
 
 @lru_cache(maxsize=256)
 def _window_pass(
-    device: Any, source: np.dtype, form: str, shape: tuple[int, ...], cells: bytes, origins: tuple[int, ...],
-    mode: str, cval: Any, rank: int,
-) -> Pass:  # fmt: skip
+    device: Any,
+    source: np.dtype,
+    form: str,
+    shape: tuple[int, ...],
+    cells: bytes,
+    origins: tuple[int, ...],
+    mode: str,
+    cval: Any,
+    rank: int,
+) -> Pass:
     used = np.argwhere(np.frombuffer(cells, bool).reshape(shape))
     shifts = used - np.array([n // 2 + o for n, o in zip(shape, origins, strict=True)], int)
     spans = tuple((int(s.min()), int(s.max())) for s in shifts.T)
@@ -188,9 +201,16 @@ def _extremum(
 
 
 def minimum_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    origin: Any = 0, *, axes: Any = None,
-) -> DeviceArray:  # fmt: skip
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> DeviceArray:
     """The least value of a box or a footprint; see `scipy.ndimage.minimum_filter`.
 
     Parameters
@@ -222,9 +242,16 @@ def minimum_filter(
 
 
 def maximum_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    origin: Any = 0, *, axes: Any = None,
-) -> DeviceArray:  # fmt: skip
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> DeviceArray:
     """The greatest value of a box or a footprint; see `minimum_filter`."""
     return _extremum(input, size, footprint, output, mode, cval, origin, axes, GREATEST)
 
@@ -257,9 +284,17 @@ def _rank(
 
 
 def rank_filter(
-    input: Any, rank: int, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect",
-    cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> DeviceArray:  # fmt: skip
+    input: Any,
+    rank: int,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> DeviceArray:
     """The value of a given rank among those of a window; see `scipy.ndimage.rank_filter`.
 
     Parameters
@@ -284,9 +319,16 @@ def rank_filter(
 
 
 def median_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    origin: Any = 0, *, axes: Any = None,
-) -> DeviceArray:  # fmt: skip
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> DeviceArray:
     """The middle value of a window, the greater one of two; see `scipy.ndimage.median_filter`.
 
     Parameters
@@ -317,9 +359,17 @@ def median_filter(
 
 
 def percentile_filter(
-    input: Any, percentile: float, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect",
-    cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> DeviceArray:  # fmt: skip
+    input: Any,
+    percentile: float,
+    size: Any = None,
+    footprint: Any = None,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> DeviceArray:
     """A percentile of the values of a window; see `scipy.ndimage.percentile_filter`.
 
     Parameters

@@ -32,9 +32,16 @@ class Source:
         self._bit_generator = bit_generator
 
     def _draw(
-        self, method: str, values: tuple[Any, ...], size: Any, dtype: Any = FLOAT64, out: Any = None, *,
-        kinds: tuple[np.dtype, ...] = (), checked: bool = False,
-    ) -> Draw:  # fmt: skip
+        self,
+        method: str,
+        values: tuple[Any, ...],
+        size: Any,
+        dtype: Any = FLOAT64,
+        out: Any = None,
+        *,
+        kinds: tuple[np.dtype, ...] = (),
+        checked: bool = False,
+    ) -> Draw:
         """Check the arguments of a method as NumPy does, and get ready to draw.
 
         Parameters

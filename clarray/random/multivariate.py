@@ -113,18 +113,23 @@ class Multivariate(Source):
         size = math.prod(shape)
         start = self._bit_generator.take(size * kinds)
         inputs: tuple[tuple[str, np.dtype, bool], ...] = (
-            ("i", INT64, False), ("kinds", INT64, False),
+            ("i", INT64, False),
+            ("kinds", INT64, False),
             *((name, nodes.UINT32, False) for name in ("k0", "k1", "f0", "f1", "stream")),
-            ("n", INT64, False), ("table", table.dtype, True),
-        )  # fmt: skip
+            ("n", INT64, False),
+            ("table", table.dtype, True),
+        )
         snippet = Snippet(
             name="random counts", text=text, inputs=inputs, outputs=(("counts", INT64, True),), types=(), preamble=""
         )
         target = creation.zeros((*shape, kinds), INT64)
         operands = [
-            index(shape, contiguous(shape), INT64), scalar_node(kinds, INT64), *start.constants(),
-            creation.array(np.asarray(counts, INT64))._node, creation.array(np.ascontiguousarray(table))._node,
-        ]  # fmt: skip
+            index(shape, contiguous(shape), INT64),
+            scalar_node(kinds, INT64),
+            *start.constants(),
+            creation.array(np.asarray(counts, INT64))._node,
+            creation.array(np.ascontiguousarray(table))._node,
+        ]
         if size:
             run_now(current_device(), snippet, operands, [target], shape)
         return target
@@ -167,9 +172,16 @@ class Multivariate(Source):
         return parts / parts.sum(-1, keepdims=True) if shapes.any() else parts
 
     def multivariate_normal(
-        self, mean: Any, cov: Any, size: Any = None, check_valid: str = "warn", tol: float = 1e-8, *,
-        method: str = "svd", dtype: Any = np.float64,
-    ) -> DeviceArray:  # fmt: skip
+        self,
+        mean: Any,
+        cov: Any,
+        size: Any = None,
+        check_valid: str = "warn",
+        tol: float = 1e-8,
+        *,
+        method: str = "svd",
+        dtype: Any = np.float64,
+    ) -> DeviceArray:
         """Draw normal vectors.
 
         Parameters

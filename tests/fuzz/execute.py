@@ -411,9 +411,13 @@ def all_in_order(statement: Statement, oracle: Oracle, ours: Side) -> bool:
     """Whether what a statement reads lies as NumPy's arrays do, which NumPy does not say of all."""
     for name in statement.names.reads:
         theirs, mine = oracle.plain.names.get(name), ours.names.get(name)
-        if isinstance(theirs, np.ndarray) and theirs.size and (
-            order_of(theirs) != order_of(mine) or 0 in order_of(theirs)  # elements that repeat have no order
-        ):  # fmt: skip
+        if (
+            isinstance(theirs, np.ndarray)
+            and theirs.size
+            and (
+                order_of(theirs) != order_of(mine) or 0 in order_of(theirs)  # elements that repeat have no order
+            )
+        ):
             return False
     return True
 

@@ -64,9 +64,14 @@ def modulus_overflows(value: Any) -> bool:
 
 
 GUARDS: dict[str, Any] = {
-    "fits": fits, "tame": tame, "nonnegative": nonnegative, "small_product": small_product, "are_bools": are_bools,
-    "ascending": ascending, "sum_fits": sum_fits,
-}  # fmt: skip
+    "fits": fits,
+    "tame": tame,
+    "nonnegative": nonnegative,
+    "small_product": small_product,
+    "are_bools": are_bools,
+    "ascending": ascending,
+    "sum_fits": sum_fits,
+}
 
 # Left out: NumPy's answer depends on the machine, or on its memory -------------------------------------
 

@@ -158,10 +158,16 @@ class Worker:
     def begun(self) -> subprocess.Popen[bytes]:
         o = self.options
         numbers = {
-            "--seed": o.seed, "--jobs": o.jobs, "--out": o.out, "--job": self.job, "--first": self.first,
-            "--until": o.until, "--programs": o.programs, "--shrinking": o.shrinking,
+            "--seed": o.seed,
+            "--jobs": o.jobs,
+            "--out": o.out,
+            "--job": self.job,
+            "--first": self.first,
+            "--until": o.until,
+            "--programs": o.programs,
+            "--shrinking": o.shrinking,
             "--policy": o.policy,
-        }  # fmt: skip
+        }
         command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz"]
         command += [str(part) for pair in numbers.items() for part in pair]
         command += [f"--ignore={pattern}" for pattern in o.ignore]

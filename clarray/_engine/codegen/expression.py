@@ -48,9 +48,14 @@ class Operand:
 
 
 def operand(
-    name: str, dtype: np.dtype, access: str, dialect: Dialect, *, base: str = "0",
+    name: str,
+    dtype: np.dtype,
+    access: str,
+    dialect: Dialect,
+    *,
+    base: str = "0",
     aligned: bool = False,
-) -> Operand:  # fmt: skip
+) -> Operand:
     """Describe an array of `dtype` to the templates."""
     row = dtype_row(dtype)
     ctype = compute_type(dtype, dialect.width)
@@ -116,9 +121,13 @@ class Function:
     """
 
     def __init__(
-        self, name: str, root: Node, slots: Mapping[int, str],
-        types: Sequence[tuple[str, np.dtype, bool]], dialect: Dialect,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        root: Node,
+        slots: Mapping[int, str],
+        types: Sequence[tuple[str, np.dtype, bool]],
+        dialect: Dialect,
+    ) -> None:
         self.name = name
         self.dialect = dialect
         self.lines: list[str] = []
@@ -187,9 +196,15 @@ class Inputs:
     """
 
     def __init__(
-        self, nodes: Sequence[Node], accesses: Sequence[str], dialect: Dialect, *,
-        base: bool, aligned: bool = False, prefix: str = "x",
-    ) -> None:  # fmt: skip
+        self,
+        nodes: Sequence[Node],
+        accesses: Sequence[str],
+        dialect: Dialect,
+        *,
+        base: bool,
+        aligned: bool = False,
+        prefix: str = "x",
+    ) -> None:
         self.dialect = dialect
         self.operands: list[Operand] = []
         self.prepare: list[str] = []
@@ -232,6 +247,13 @@ def converted(value: Node, dtype: np.dtype) -> Node:
     if value.dtype == dtype:
         return value
     return Node(
-        cast_loop(dtype), (value,), value.shape, dtype, value.size, 0, 0, 0,
+        cast_loop(dtype),
+        (value,),
+        value.shape,
+        dtype,
+        value.size,
+        0,
+        0,
+        0,
         value.inputs or (value,),
-    )  # fmt: skip
+    )

@@ -271,9 +271,16 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
         (a,) = args
         before = a.readers
         node = Node(
-            op, args, shape, op.monoid.out_dtype, 1, a.cost + 1, (a.flags | REDUCES) & ~MASKED,
-            intern_structure((-2, op.code, a.sig)), a.inputs or args,
-        )  # fmt: skip
+            op,
+            args,
+            shape,
+            op.monoid.out_dtype,
+            1,
+            a.cost + 1,
+            (a.flags | REDUCES) & ~MASKED,
+            intern_structure((-2, op.code, a.sig)),
+            a.inputs or args,
+        )
         _register(node)
         if a.readers is not before:
             _grow_again(node)
@@ -325,6 +332,18 @@ def live_readers(readers: list) -> list[Node]:
 
 
 __all__ = [
-    "COST_LIMIT", "EAGER", "Selecting", "binary", "broadcast", "compress", "live_readers", "nary",
-    "pass_on", "prune", "reduction", "regrow", "selected", "unary",
-]  # fmt: skip
+    "COST_LIMIT",
+    "EAGER",
+    "Selecting",
+    "binary",
+    "broadcast",
+    "compress",
+    "live_readers",
+    "nary",
+    "pass_on",
+    "prune",
+    "reduction",
+    "regrow",
+    "selected",
+    "unary",
+]

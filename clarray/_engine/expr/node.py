@@ -89,9 +89,23 @@ class Node:
     """
 
     __slots__ = (
-        "op", "args", "shape", "dtype", "size", "cost", "flags", "sig", "inputs", "readers",
-        "memory", "offset", "strides", "contiguous", "value", "__weakref__",
-    )  # fmt: skip
+        "op",
+        "args",
+        "shape",
+        "dtype",
+        "size",
+        "cost",
+        "flags",
+        "sig",
+        "inputs",
+        "readers",
+        "memory",
+        "offset",
+        "strides",
+        "contiguous",
+        "value",
+        "__weakref__",
+    )
 
     op: Any
     args: tuple[Node, ...]
@@ -110,9 +124,17 @@ class Node:
     value: Any
 
     def __init__(
-        self, op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, size: int, cost: int,
-        flags: int, sig: int, inputs: tuple[Node, ...],
-    ) -> None:  # fmt: skip
+        self,
+        op: Any,
+        args: tuple[Node, ...],
+        shape: Shape,
+        dtype: np.dtype,
+        size: int,
+        cost: int,
+        flags: int,
+        sig: int,
+        inputs: tuple[Node, ...],
+    ) -> None:
         self.op = op
         self.args = args
         self.shape = shape

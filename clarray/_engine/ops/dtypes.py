@@ -87,13 +87,23 @@ class DTypeRow:
 
 
 def _row(
-    name: str, kind: Kind, storage: str, compute: str | None = None, mantissa: int = 0, packed: Packed | None = None,
-) -> DTypeRow:  # fmt: skip
+    name: str,
+    kind: Kind,
+    storage: str,
+    compute: str | None = None,
+    mantissa: int = 0,
+    packed: Packed | None = None,
+) -> DTypeRow:
     dtype = np.dtype(name)
     return DTypeRow(
-        dtype=dtype, kind=kind, storage=storage, compute=compute or storage, wide=_FLOAT32 if packed else dtype,
-        mantissa=mantissa, packed=packed,
-    )  # fmt: skip
+        dtype=dtype,
+        kind=kind,
+        storage=storage,
+        compute=compute or storage,
+        wide=_FLOAT32 if packed else dtype,
+        mantissa=mantissa,
+        packed=packed,
+    )
 
 
 _HALF = Packed(

@@ -291,8 +291,12 @@ def statistic_monoid(name: str, dtype: np.dtype) -> Monoid:
     def make(code: int) -> Monoid:
         if name in ("moments", "variance"):
             components: tuple = (
-                ("n", real), ("mean", acc), ("low", acc), ("m2", real), ("e", real),
-            )  # fmt: skip
+                ("n", real),
+                ("mean", acc),
+                ("low", acc),
+                ("m2", real),
+                ("e", real),
+            )
             return Monoid(
                 name=name, algebra=name, in_dtype=dtype, out_dtype=real, components=components, block=True, code=code
             )

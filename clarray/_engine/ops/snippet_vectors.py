@@ -23,12 +23,39 @@ if TYPE_CHECKING:
 __all__ = ["vector_lines"]
 
 _FUNCTIONS: dict[str, np.ufunc] = {
-    **{name: getattr(np, name) for name in (
-        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
-        "fabs", "floor", "ceil", "trunc", "rint", "fmin", "fmax", "hypot",
-    )},
-    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "pow": np.power,
-}  # fmt: skip
+    **{
+        name: getattr(np, name)
+        for name in (
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log2",
+            "log10",
+            "log1p",
+            "sqrt",
+            "sin",
+            "cos",
+            "tan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "fabs",
+            "floor",
+            "ceil",
+            "trunc",
+            "rint",
+            "fmin",
+            "fmax",
+            "hypot",
+        )
+    },
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "pow": np.power,
+}
 _OPERATORS: dict[type[ast.operator], np.ufunc] = {ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply}
 _NUMBER = re.compile(r"(?<![\w.])((?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)(f?)(?![\w.])")
 _STATEMENT = re.compile(r"\s*(?:(?:const\s+)?(\w+)\s+)?(\w+)\s*([-+*/]?)=(?!=)(.*)", re.DOTALL)

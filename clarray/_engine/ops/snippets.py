@@ -24,20 +24,71 @@ from clarray._engine.ops.snippet_vectors import vector_lines
 from clarray._engine.ops.ufuncs import Loop, next_code
 
 __all__ = [
-    "INDEX", "SIZE", "Parameter", "Snippet", "check_kernel_name", "functions_in", "mentions", "parse_parameters",
-    "snippet_loop", "visible_type",
-]  # fmt: skip
+    "INDEX",
+    "SIZE",
+    "Parameter",
+    "Snippet",
+    "check_kernel_name",
+    "functions_in",
+    "mentions",
+    "parse_parameters",
+    "snippet_loop",
+    "visible_type",
+]
 
 INDEX, SIZE = "i", "n"  # what every snippet may use: the position in C order, and how many there are
 _LONG = np.dtype(np.int64)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 _CALL = re.compile(r"\b(cu_\w+?_[0-9a-f]{12})(?:_w(\d+))?\b")
-_C_WORDS = frozenset((
-    "auto", "bool", "break", "case", "char", "const", "constant", "continue", "default", "do", "double", "else",
-    "enum", "extern", "float", "for", "global", "goto", "half", "if", "inline", "int", "kernel", "local", "long",
-    "private", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch",
-    "typedef", "uchar", "uint", "ulong", "union", "unsigned", "ushort", "void", "volatile", "while",
-))  # fmt: skip
+_C_WORDS = frozenset(
+    (
+        "auto",
+        "bool",
+        "break",
+        "case",
+        "char",
+        "const",
+        "constant",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "global",
+        "goto",
+        "half",
+        "if",
+        "inline",
+        "int",
+        "kernel",
+        "local",
+        "long",
+        "private",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "uchar",
+        "uint",
+        "ulong",
+        "union",
+        "unsigned",
+        "ushort",
+        "void",
+        "volatile",
+        "while",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)

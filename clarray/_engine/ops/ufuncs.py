@@ -149,9 +149,12 @@ def emit(loop: Loop, args: list[str], dialect: Dialect) -> str:
     ctype = compute_type(loop.in_dtypes[0], dialect.width)
     packed = dtype_row(loop.in_dtypes[0]).packed
     fields = {
-        "T": str(ctype), "I": str(ctype.int_), "U": str(ctype.uint), "S": ctype.scalar,
+        "T": str(ctype),
+        "I": str(ctype.int_),
+        "U": str(ctype.uint),
+        "S": ctype.scalar,
         "F": packed.name if packed else "",
-    }  # fmt: skip
+    }
     if form.result == "wrap":
         return _wrapped(form.text, args, ctype, fields)
     text = form.text.format(*args, **fields)

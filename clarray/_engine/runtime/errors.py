@@ -12,8 +12,13 @@ if TYPE_CHECKING:
     from clarray._engine.runtime.launch import Launched
 
 __all__ = [
-    "Closed", "DeviceLostError", "beyond_reset_message", "different_devices", "lost_message", "reset_message",
-]  # fmt: skip
+    "Closed",
+    "DeviceLostError",
+    "beyond_reset_message",
+    "different_devices",
+    "lost_message",
+    "reset_message",
+]
 
 
 class DeviceLostError(RuntimeError):

@@ -212,7 +212,8 @@ TINY_GPU = Policies(
 )
 
 TINY_FENCED = replace(
-    TINY_GPU, name="tiny-fenced",
+    TINY_GPU,
+    name="tiny-fenced",
     reduce=replace(TINY_GPU.reduce, fence="mem_fence(CLK_GLOBAL_MEM_FENCE);"),
     scan=scan.TINY_FENCED,
     compact=compact.TINY_FENCED,
@@ -220,13 +221,13 @@ TINY_FENCED = replace(
     histogram=histogram.TINY_FENCED,
     matmul=matmul.TINY_FENCED,
     stencil=stencil.TINY_FENCED,
-)  # fmt: skip
+)
 
 # Which row a device has: that of the first line with its kind and a part of its vendor's name; '' is any.
 SERVED = (
     ("cpu", "", CPU),
     ("", "nvidia", NVIDIA),
     ("", "", GPU),
-)  # fmt: skip
+)
 
 ROWS = {row.name: row for row in (*(row for *_, row in SERVED), TINY_CPU, TINY_GPU, TINY_FENCED)}

@@ -17,7 +17,7 @@ __all__ = ["frombuffer", "fromfunction", "fromiter", "fromstring"]
 
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
-) -> Any:  # fmt: skip
+) -> Any:
     """Call a function with the coordinates of every element.
 
     Parameters

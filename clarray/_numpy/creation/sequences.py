@@ -174,7 +174,7 @@ def _device_of(ends: tuple[Any, ...]) -> Device:
 
 def _between(
     start: Any, stop: Any, num: Any, endpoint: bool, dtype: Any, axis: int, device: Any
-) -> tuple[DeviceArray, Any]:  # fmt: skip
+) -> tuple[DeviceArray, Any]:
     """`linspace` between ends that are on the device, step by step as NumPy rounds it."""
     count = operator.index(num)
     if count < 0:
@@ -293,7 +293,7 @@ def geomspace(
 
 def _between_powers(
     start: Any, stop: Any, count: int, endpoint: bool, dtype: Any, axis: int, device: Any
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """`geomspace` between ends that are on the device: the first end's sign or direction, times powers of ten."""
     on = device_for(device) if device is not None else _device_of((start, stop))
     first, last = broadcast_arrays(as_array(start, on), as_array(stop, on))

@@ -220,10 +220,15 @@ def _is_apart(out: DeviceArray, read: tuple[Node, ...]) -> bool:
     """Whether an output may be written while inputs are read: contiguous, in memory that is not theirs."""
     node = out._node
     memory = node.memory
-    return memory is not None and node.contiguous and not any(
-        x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared)
-        for one in read for x in (one.inputs or (one,))
-    )  # fmt: skip
+    return (
+        memory is not None
+        and node.contiguous
+        and not any(
+            x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared)
+            for one in read
+            for x in (one.inputs or (one,))
+        )
+    )
 
 
 def check_is_array(out: Any) -> None:

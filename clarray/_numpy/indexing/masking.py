@@ -21,8 +21,15 @@ from clarray._engine.expr.view import Shape, View, contiguous
 from clarray._numpy.indexing.gathering import check_out, cycled, delivered, fitted, own_leaf
 
 __all__ = [
-    "argwhere", "compress", "delete", "extract", "flatnonzero", "nonzero", "place", "putmask",
-]  # fmt: skip
+    "argwhere",
+    "compress",
+    "delete",
+    "extract",
+    "flatnonzero",
+    "nonzero",
+    "place",
+    "putmask",
+]
 
 _BOOL = np.dtype(bool)
 

@@ -36,9 +36,7 @@ def _as_where(value: int, dtype: np.dtype) -> Any:
     return np.where(True, value, np.empty((), dtype))[()]
 
 
-def _node(
-    value: Any, dtype: np.dtype, device: Device, beyond: Callable[[int, np.dtype], Any] = _wrapped
-) -> Node:  # fmt: skip
+def _node(value: Any, dtype: np.dtype, device: Device, beyond: Callable[[int, np.dtype], Any] = _wrapped) -> Node:
     """Make a node of `dtype` of any operand; Python scalars take the dtype as weak ones do."""
     if isinstance(value, DeviceArray):
         return ufunc_calls.cast(value._node, dtype)
@@ -207,9 +205,15 @@ def _bent(given: DeviceArray, count: int, mode: str) -> Node:
 
 
 def clip(
-    a: Any, min: Any = None, max: Any = None, out: DeviceArray | None = None, *,
-    a_min: Any = None, a_max: Any = None, **kwargs: Any,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    min: Any = None,
+    max: Any = None,
+    out: DeviceArray | None = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
+    **kwargs: Any,
+) -> DeviceArray:
     """Limit values to a range.
 
     Parameters

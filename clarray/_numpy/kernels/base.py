@@ -33,8 +33,17 @@ from clarray._numpy.kernels.arguments import (
 )
 
 __all__ = [
-    "Kernel", "finished", "given", "identity_value", "into", "one_output", "positions", "run_now", "spread", "text_of",
-]  # fmt: skip
+    "Kernel",
+    "finished",
+    "given",
+    "identity_value",
+    "into",
+    "one_output",
+    "positions",
+    "run_now",
+    "spread",
+    "text_of",
+]
 
 _LONG = np.dtype(np.int64)
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -54,9 +63,14 @@ class Kernel:
         return f"<{type(self).__name__} {self.name}{self._signature}>"
 
     def _snippet(
-        self, call: Call, part: str, text: str, inputs: Declared, outputs: Declared = (),
+        self,
+        call: Call,
+        part: str,
+        text: str,
+        inputs: Declared,
+        outputs: Declared = (),
         result: np.dtype | None = None,
-    ) -> Snippet:  # fmt: skip
+    ) -> Snippet:
         """A part of the kernel at the call's dtypes, compiled once to see whether it can be."""
         types = tuple(sorted(call.types.items()))
         key = (part, call.device, types, inputs)

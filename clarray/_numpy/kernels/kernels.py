@@ -189,9 +189,18 @@ class ReductionKernel(Kernel):
     """
 
     def __init__(
-        self, in_params: str, out_params: str, map_expr: str, reduce_expr: str, post_map_expr: str = "",
-        identity: Any = None, name: str = "reduction_kernel", *, reduce_type: str | None = None, preamble: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        in_params: str,
+        out_params: str,
+        map_expr: str,
+        reduce_expr: str,
+        post_map_expr: str = "",
+        identity: Any = None,
+        name: str = "reduction_kernel",
+        *,
+        reduce_type: str | None = None,
+        preamble: str = "",
+    ) -> None:
         super().__init__(in_params, out_params, name, preamble, ("a", "b"))
         one_output(self._signature)
         self._map = text_of(map_expr, "map_expr")
@@ -289,10 +298,19 @@ class ScanKernel(Kernel):
     """
 
     def __init__(
-        self, in_params: str, out_params: str, map_expr: str, scan_expr: str, post_map_expr: str = "",
-        identity: Any = None, name: str = "scan_kernel", *, exclusive: bool = False, scan_type: str | None = None,
+        self,
+        in_params: str,
+        out_params: str,
+        map_expr: str,
+        scan_expr: str,
+        post_map_expr: str = "",
+        identity: Any = None,
+        name: str = "scan_kernel",
+        *,
+        exclusive: bool = False,
+        scan_type: str | None = None,
         preamble: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(in_params, out_params, name, preamble, ("a", "b"))
         one_output(self._signature)
         self._map = text_of(map_expr, "map_expr")

@@ -24,8 +24,16 @@ from clarray._numpy.indexing.subscripts import copyto
 from clarray._numpy.manipulation.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, reshape
 
 __all__ = [
-    "append", "block", "column_stack", "concat", "concatenate", "dstack", "hstack", "stack", "vstack",
-]  # fmt: skip
+    "append",
+    "block",
+    "column_stack",
+    "concat",
+    "concatenate",
+    "dstack",
+    "hstack",
+    "stack",
+    "vstack",
+]
 
 
 def concatenate(

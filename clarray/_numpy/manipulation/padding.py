@@ -15,7 +15,7 @@ from clarray._engine.expr import node as nodes
 from clarray._numpy.indexing.selecting import round, where
 from clarray._numpy.manipulation.index_maps import Map, remapped
 from clarray._numpy.manipulation.shapes import flip, moveaxis
-from clarray._numpy.reduction import reductions
+from clarray._numpy.reduction import moments, reductions
 from clarray._numpy.statistics.quantiles import median
 
 __all__ = ["pad"]
@@ -25,13 +25,21 @@ _INT64 = np.dtype(np.int64)
 
 _MAPS = {"constant": CONSTANT, "edge": EDGE, "reflect": REFLECT, "symmetric": SYMMETRIC, "wrap": WRAP}
 _STATISTICS: dict[str, Callable[..., Any]] = {
-    "maximum": reductions.max, "minimum": reductions.min, "mean": reductions.mean, "median": median,
-}  # fmt: skip
+    "maximum": reductions.max,
+    "minimum": reductions.min,
+    "mean": moments.mean,
+    "median": median,
+}
 _ALLOWED: dict[str, tuple[str, ...]] = {
-    "constant": ("constant_values",), "linear_ramp": ("end_values",), "reflect": ("reflect_type",),
-    "symmetric": ("reflect_type",), **dict.fromkeys(_STATISTICS, ("stat_length",)),
-    "edge": (), "empty": (), "wrap": (),
-}  # fmt: skip
+    "constant": ("constant_values",),
+    "linear_ramp": ("end_values",),
+    "reflect": ("reflect_type",),
+    "symmetric": ("reflect_type",),
+    **dict.fromkeys(_STATISTICS, ("stat_length",)),
+    "edge": (),
+    "empty": (),
+    "wrap": (),
+}
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> DeviceArray:
@@ -278,7 +286,7 @@ def _reflect_once(border: _Border, axis: int, left: int, right: int, include_edg
 
 def _by_function(
     source: DeviceArray, widths: list[Pair], function: Callable[..., Any], kwargs: dict[str, Any]
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     padded = _mapped(source, widths, CONSTANT)
     for axis in range(padded.ndim):
         lines = moveaxis(padded, axis, -1)

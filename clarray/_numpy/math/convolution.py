@@ -15,7 +15,7 @@ from clarray._engine.algorithms.stencil.plan import LINE
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
-from clarray._numpy.reduction import reductions
+from clarray._numpy.reduction import moments
 
 __all__ = ["convolve", "correlate"]
 
@@ -143,7 +143,7 @@ def _not_finite(v: DeviceArray) -> list[int]:
     """Which elements are NaN or infinite; waits for the answer."""
     if v.dtype.kind not in "fc":
         return []
-    if np.isfinite(reductions.at_hand(v)).all():
+    if np.isfinite(moments.at_hand(v)).all():
         return []
     return np.flatnonzero(~np.isfinite(v.get())).tolist()
 

@@ -71,9 +71,7 @@ double2 complex_along(double x, double x0, double x1, double2 y0, double2 y1) {
 )
 
 
-def interp(
-    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None
-) -> DeviceArray:  # fmt: skip
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> DeviceArray:
     """Interpolate linearly between points; computed in float64, as NumPy does.
 
     Parameters
@@ -138,7 +136,7 @@ def _check(places: DeviceArray, values: DeviceArray) -> None:
 
 def _repeated(
     at: DeviceArray, places: DeviceArray, values: DeviceArray, period: float
-) -> tuple[DeviceArray, DeviceArray, DeviceArray]:  # fmt: skip
+) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
     """Positions within one period, and the points in it in rising order with one more at either end."""
     if period == 0:
         raise ValueError("period must be a non-zero value")

@@ -18,9 +18,18 @@ from clarray._numpy.manipulation.shapes import real
 from clarray._numpy.reduction import reductions
 
 __all__ = [
-    "allclose", "array_equal", "array_equiv", "fix", "isclose", "iscomplex", "isneginf", "isposinf", "isreal",
-    "nan_to_num", "real_if_close",
-]  # fmt: skip
+    "allclose",
+    "array_equal",
+    "array_equiv",
+    "fix",
+    "isclose",
+    "iscomplex",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "nan_to_num",
+    "real_if_close",
+]
 
 _BOOL = np.dtype(bool)
 
@@ -245,9 +254,7 @@ def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
 # Other values for some elements -------------------------------------------------------------------
 
 
-def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> DeviceArray:  # fmt: skip
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> DeviceArray:
     """Put finite numbers in place of NaN and infinities, in one pass.
 
     Parameters

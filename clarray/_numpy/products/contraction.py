@@ -34,9 +34,14 @@ Labels = Sequence[Any]
 
 
 def contract(
-    a: DeviceArray, a_labels: Labels, b: DeviceArray, b_labels: Labels, labels: Labels, dtype: np.dtype,
+    a: DeviceArray,
+    a_labels: Labels,
+    b: DeviceArray,
+    b_labels: Labels,
+    labels: Labels,
+    dtype: np.dtype,
     target: DeviceArray | None = None,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Multiply two arrays and sum over the labels that the result lacks.
 
     Parameters
@@ -108,9 +113,14 @@ def product_loop(dtype: np.dtype) -> Any:
 
 
 def _reduced(
-    a: DeviceArray, a_labels: Labels, b: DeviceArray, b_labels: Labels, labels: Labels, summed: Labels,
+    a: DeviceArray,
+    a_labels: Labels,
+    b: DeviceArray,
+    b_labels: Labels,
+    labels: Labels,
+    summed: Labels,
     dtype: np.dtype,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     order = _order(a_labels if a.size >= b.size else b_labels, labels, summed)
     loop = product_loop(dtype)
     left, right = (_entering(arranged(x, own, order), dtype) for x, own in ((a, a_labels), (b, b_labels)))
@@ -165,10 +175,16 @@ def arranged(array: DeviceArray, own: Labels, order: Labels) -> DeviceArray:
 
 
 def _multiplied(
-    a: DeviceArray, a_labels: Labels, b: DeviceArray, b_labels: Labels, labels: Labels,
-    groups: tuple[list[Any], list[Any], list[Any], list[Any]], extents: dict[Any, int], dtype: np.dtype,
+    a: DeviceArray,
+    a_labels: Labels,
+    b: DeviceArray,
+    b_labels: Labels,
+    labels: Labels,
+    groups: tuple[list[Any], list[Any], list[Any], list[Any]],
+    extents: dict[Any, int],
+    dtype: np.dtype,
     target: DeviceArray | None,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     batch, rows, columns, summed = groups
     repeated = tuple(extents[label] for label in batch)
     left = _matrices(a, a_labels, batch, rows, summed, repeated, dtype)
@@ -203,9 +219,14 @@ def _fit(target: DeviceArray, left: Node, right: Node) -> bool:
 
 
 def _matrices(
-    array: DeviceArray, own: Labels, batch: Labels, first: Labels, second: Labels, repeated: tuple[int, ...],
+    array: DeviceArray,
+    own: Labels,
+    batch: Labels,
+    first: Labels,
+    second: Labels,
+    repeated: tuple[int, ...],
     dtype: np.dtype,
-) -> Node:  # fmt: skip
+) -> Node:
     """An operand as a leaf (batch..., first, second): a view where that is possible."""
     node = array._node
     integers = node.dtype.kind in "iu" and dtype.kind in "iu"

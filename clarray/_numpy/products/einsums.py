@@ -24,9 +24,13 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def einsum(
-    *operands: Any, out: DeviceArray | None = None, dtype: Any = None, order: str = "K", casting: Any = "safe",
+    *operands: Any,
+    out: DeviceArray | None = None,
+    dtype: Any = None,
+    order: str = "K",
+    casting: Any = "safe",
     optimize: Any = False,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Sums of products over labelled axes; see `numpy.einsum` for the notation, all of which is understood.
 
     Two operands are contracted at a time: as a matrix product, or as one fused pass where no element is used twice.
@@ -143,8 +147,10 @@ def _dummy(shape: tuple[int, ...]) -> np.ndarray:
 def _text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """Subscripts as text, and the operands."""
     if not operands:
-        raise ValueError("must specify the einstein sum subscripts string and at least one operand, or at "
-                         "least one operand and its corresponding subscripts list")  # fmt: skip
+        raise ValueError(
+            "must specify the einstein sum subscripts string and at least one operand, or at "
+            "least one operand and its corresponding subscripts list"
+        )
     if isinstance(operands[0], str):
         return operands[0].replace(" ", ""), list(operands[1:])
     given = list(operands[: len(operands) // 2 * 2 : 2])
@@ -300,9 +306,12 @@ def _path(text: str, arrays: list[DeviceArray], optimize: Any) -> list[tuple[int
 
 
 def _chain(
-    terms: list[tuple[DeviceArray, list[Any]]], result: list[Any], work: np.dtype,
-    path: list[tuple[int, ...]], out: DeviceArray | None,
-) -> DeviceArray:  # fmt: skip
+    terms: list[tuple[DeviceArray, list[Any]]],
+    result: list[Any],
+    work: np.dtype,
+    path: list[tuple[int, ...]],
+    out: DeviceArray | None,
+) -> DeviceArray:
     """Contract two terms after another; the last contraction gives the result."""
     steps = [[*step] for step in path]
     inside = wide_dtype(work)

@@ -36,10 +36,20 @@ class _Unfit(Exception):
 
 
 def call(
-    ufunc: np.ufunc, inputs: tuple[Any, ...], *, out: Any = None, axes: Any = None, axis: Any = None,
-    keepdims: bool = False, dtype: Any = None, signature: Any = None, sig: Any = None,
-    casting: str = "same_kind", order: str = "K", subok: bool = True,
-) -> Any:  # fmt: skip
+    ufunc: np.ufunc,
+    inputs: tuple[Any, ...],
+    *,
+    out: Any = None,
+    axes: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
+    dtype: Any = None,
+    signature: Any = None,
+    sig: Any = None,
+    casting: str = "same_kind",
+    order: str = "K",
+    subok: bool = True,
+) -> Any:
     """``ufunc(*inputs)`` for one of `generalized`, with NumPy's keywords.
 
     Returns
@@ -75,9 +85,16 @@ def call(
 
 
 def _call(
-    ufunc: np.ufunc, a: DeviceArray, b: DeviceArray, dtype: np.dtype, casting: Any, out: Any, axes: Any,
-    axis: Any, keepdims: bool,
-) -> DeviceArray:  # fmt: skip
+    ufunc: np.ufunc,
+    a: DeviceArray,
+    b: DeviceArray,
+    dtype: np.dtype,
+    casting: Any,
+    out: Any,
+    axes: Any,
+    axis: Any,
+    keepdims: bool,
+) -> DeviceArray:
     places = None if axes is None else tuple(map(_as_axes, _listed(axes)))
     found = _arranged(ufunc, a.shape, b.shape, places, axis, bool(keepdims))
     fits = None if out is None else _checked(out, found.shape, dtype, casting, ufunc)
@@ -129,8 +146,11 @@ def _arranged(
     return _Arranged(
         [label for i, label in enumerate(a_labels) if i not in a_lone],
         [label for i, label in enumerate(b_labels) if i not in b_lone],
-        [label for label in labels if label != "kept"], shape, a_lone, b_lone,
-    )  # fmt: skip
+        [label for label in labels if label != "kept"],
+        shape,
+        a_lone,
+        b_lone,
+    )
 
 
 def _listed(axes: Any) -> list[Any]:

@@ -256,9 +256,7 @@ def kron(a: Any, b: Any) -> DeviceArray:
     return scaled.reshape(tuple(m * n for m, n in zip(left.shape, right.shape, strict=True)))
 
 
-def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> DeviceArray:  # fmt: skip
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> DeviceArray:
     """Cross product of vectors of three elements: the vector that is perpendicular to both.
 
     Parameters
@@ -330,9 +328,7 @@ def _minor(a: list[Node], b: list[Node], i: int, j: int) -> Node:
     return found
 
 
-def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-) -> DeviceArray:  # fmt: skip
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Sum along diagonals.
 
     Parameters

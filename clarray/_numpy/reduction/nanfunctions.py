@@ -11,13 +11,20 @@ from clarray._core.composing import applied, where
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.expr.node import Node
-from clarray._numpy.reduction import reductions
+from clarray._numpy.reduction import moments, reductions
 from clarray._numpy.reduction.reduce_calls import axes_of, finished, ufunc_reduce
 
 __all__ = [
-    "nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
     "nanvar",
-]  # fmt: skip
+]
 
 _NO = np._NoValue
 
@@ -47,9 +54,14 @@ def _counted(a: Any, where: Any) -> Any:
 
 
 def nansum(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
-    initial: Any = _NO, where: Any = True,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = _NO,
+    where: Any = True,
+) -> DeviceArray:
     """Sum over axes, NaN counting as zero; see `clarray.sum`.
 
     Examples
@@ -62,43 +74,61 @@ def nansum(
 
 
 def nanprod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
-    initial: Any = _NO, where: Any = True,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = _NO,
+    where: Any = True,
+) -> DeviceArray:
     """Product over axes, NaN counting as one; see `clarray.sum`."""
     return reductions.prod(replaced(a, 1), axis, dtype, out, keepdims, initial, where)
 
 
 def _warned(found: DeviceArray) -> DeviceArray:
     """Warn where nothing was found but NaN, as NumPy does at the call."""
-    if _has_nan(found._node) and bool(np.isnan(reductions.at_hand(found)).any()):
+    if _has_nan(found._node) and bool(np.isnan(moments.at_hand(found)).any()):
         callers.warn("All-NaN slice encountered", RuntimeWarning)
     return found
 
 
 def nanmax(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO,
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = _NO,
     where: Any = True,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Largest element over axes, NaN left out; NaN where there is nothing else. Parameters as in `clarray.sum`."""
     return _warned(ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where))
 
 
 def nanmin(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO,
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = _NO,
     where: Any = True,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Smallest element over axes, NaN left out; NaN where there is nothing else. Parameters as in `clarray.sum`."""
     return _warned(ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where))
 
 
 def nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
     where: Any = True,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Mean over axes of what is not NaN; NaN where there is nothing. Parameters as in `clarray.sum`."""
     _check_inexact(a, dtype, out)
-    return reductions.mean(a, _summed_axis(a, axis), dtype, out, keepdims, where=_counted(a, where))
+    return moments.mean(a, _summed_axis(a, axis), dtype, out, keepdims, where=_counted(a, where))
 
 
 def _summed_axis(a: Any, axis: Any) -> Any:
@@ -118,13 +148,21 @@ def _check_inexact(a: Any, dtype: Any, out: Any) -> None:
 
 def _variance(a: Any, axis: Any, dtype: Any, *args: Any, out: Any) -> tuple[Node, np.dtype]:
     _check_inexact(a, dtype, out)
-    return reductions.variance(a, _summed_axis(a, axis), dtype, *args, undefined=_has_nan(as_array(a)._node))
+    return moments.variance(a, _summed_axis(a, axis), dtype, *args, undefined=_has_nan(as_array(a)._node))
 
 
 def nanvar(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-    keepdims: Any = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = _NO,
+    correction: Any = _NO,
+) -> DeviceArray:
     """Variance over axes of what is not NaN; see `clarray.var`."""
     return finished(
         ufunc_calls.cast(*_variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)),
@@ -133,12 +171,20 @@ def nanvar(
 
 
 def nanstd(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0,
-    keepdims: Any = False, *, where: Any = True, mean: Any = _NO, correction: Any = _NO,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = _NO,
+    correction: Any = _NO,
+) -> DeviceArray:
     """Standard deviation over axes of what is not NaN; see `clarray.std`."""
     node, result = _variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)
-    return finished(reductions.deviation(node, result, out), out)
+    return finished(moments.deviation(node, result, out), out)
 
 
 def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float) -> DeviceArray:

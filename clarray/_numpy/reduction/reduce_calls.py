@@ -142,9 +142,15 @@ _full: dict[tuple[np.ufunc, np.dtype, int], Reduction] = {}  # reductions over a
 
 
 def ufunc_reduce(
-    ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None,
-    keepdims: Any = False, initial: Any = _NO, where: Any = True,
-) -> DeviceArray:  # fmt: skip
+    ufunc: np.ufunc,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = _NO,
+    where: Any = True,
+) -> DeviceArray:
     """``ufunc.reduce`` with NumPy's keywords and rules."""
     node = operand(array)
     plain = axis is None and where is True and initial is _NO and out is None and keepdims is False
@@ -233,9 +239,17 @@ def _read(
     shape = kept_shape(node.shape, axes, keepdims)
     first = _initial(initial, monoid.out_dtype) if given else None
     return _Call(
-        ufunc=ufunc, monoid=monoid, node=node, mask=mask, selected=selected, axes=axes, keepdims=keepdims,
-        shape=shape, first=first, identity=identity,
-    )  # fmt: skip
+        ufunc=ufunc,
+        monoid=monoid,
+        node=node,
+        mask=mask,
+        selected=selected,
+        axes=axes,
+        keepdims=keepdims,
+        shape=shape,
+        first=first,
+        identity=identity,
+    )
 
 
 def _grown(call: _Call) -> Node:
@@ -300,9 +314,14 @@ def _each(call: _Call, node: Node) -> Node:
 
 
 def _reduce_from(
-    ufunc: np.ufunc, monoid: Monoid, first: Node, node: Node, mask: Node | None,
-    axes: tuple[int, ...], keepdims: Any,
-) -> Node:  # fmt: skip
+    ufunc: np.ufunc,
+    monoid: Monoid,
+    first: Node,
+    node: Node,
+    mask: Node | None,
+    axes: tuple[int, ...],
+    keepdims: Any,
+) -> Node:
     """A reduction that starts with `first`."""
     dtype = monoid.out_dtype
     if monoid.algebra == "first":  # no identity: `first` becomes the first element

@@ -103,7 +103,7 @@ def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, includ
 
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """The running sum along an axis, as the Array API standard has it; see `numpy.cumulative_sum`.
 
     Parameters
@@ -130,7 +130,7 @@ def cumulative_sum(
 
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """The running product along an axis; see `clarray.cumulative_sum`."""
     return _cumulative(np.multiply, x, axis, dtype, out, include_initial)
 

@@ -22,9 +22,17 @@ _INT64 = np.dtype(np.int64)
 _UINT64 = np.dtype(np.uint64)
 
 __all__ = [
-    "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
-    "unique_counts", "unique_inverse", "unique_values",
-]  # fmt: skip
+    "intersect1d",
+    "isin",
+    "setdiff1d",
+    "setxor1d",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+]
 
 # NumPy's result types have no public name.
 _All, _Counts, _Inverse = (type(f(np.zeros(0))) for f in (np.unique_all, np.unique_counts, np.unique_inverse))
@@ -34,10 +42,15 @@ _All, _Counts, _Inverse = (type(f(np.zeros(0))) for f in (np.unique_all, np.uniq
 
 
 def unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False,
-    return_counts: bool = False, axis: int | None = None, *, equal_nan: bool = True,
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
     sorted: bool = True,
-) -> Any:  # fmt: skip
+) -> Any:
     """The distinct values of an array, or its distinct slices along an axis.
 
     Parameters
@@ -145,9 +158,13 @@ def _pair(one: Any, other: Any) -> tuple[DeviceArray, DeviceArray]:
 
 
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
     kind: str | None = None,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Whether each element is one of the test elements; NaN is none.
 
     Parameters

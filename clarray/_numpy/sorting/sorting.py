@@ -23,8 +23,14 @@ from clarray._numpy.manipulation import shapes
 _INT64 = np.dtype(np.int64)
 
 __all__ = [
-    "argpartition", "argsort", "lexsort", "partition", "searchsorted", "sort", "sort_complex",
-]  # fmt: skip
+    "argpartition",
+    "argsort",
+    "lexsort",
+    "partition",
+    "searchsorted",
+    "sort",
+    "sort_complex",
+]
 
 
 def flat(array: DeviceArray) -> DeviceArray:
@@ -75,9 +81,14 @@ def _transposed(array: DeviceArray) -> DeviceArray:
 
 
 def sort(
-    a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
-    stable: bool | None = None, descending: bool | None = None,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool | None = None,
+) -> DeviceArray:
     """Sort a copy of an array along an axis: NaN last, complex numbers by real, then imaginary part.
 
     Parameters
@@ -127,9 +138,14 @@ def sort(
 
 
 def sort_in_place(
-    array: DeviceArray, axis: int = -1, kind: str | None = None, order: Any = None, *,
-    stable: bool | None = None, descending: bool | None = None,
-) -> None:  # fmt: skip
+    array: DeviceArray,
+    axis: int = -1,
+    kind: str | None = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool | None = None,
+) -> None:
     """Sort the array along an axis, in place; see `clarray.sort`.
 
     Parameters
@@ -155,9 +171,14 @@ def _replace(array: DeviceArray, result: DeviceArray) -> None:
 
 
 def argsort(
-    a: Any, axis: int | None = -1, kind: str | None = None, order: Any = None, *,
-    stable: bool | None = None, descending: bool | None = None,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: Any = None,
+    *,
+    stable: bool | None = None,
+    descending: bool | None = None,
+) -> DeviceArray:
     """Positions that would sort an array along an axis; equal elements keep their order.
 
     Returns

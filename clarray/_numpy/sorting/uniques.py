@@ -151,9 +151,14 @@ def _starts(begins: DeviceArray) -> DeviceArray:
 
 
 def _indices(
-    order: Node | None, begins: DeviceArray, starts: DeviceArray, size: int, index: bool,
-    inverse: bool, counts: bool,
-) -> tuple[DeviceArray | None, ...]:  # fmt: skip
+    order: Node | None,
+    begins: DeviceArray,
+    starts: DeviceArray,
+    size: int,
+    index: bool,
+    inverse: bool,
+    counts: bool,
+) -> tuple[DeviceArray | None, ...]:
     """What `unique` can return beside the values, from the order that sorts and the runs."""
     first = ranks = number = None
     if index:

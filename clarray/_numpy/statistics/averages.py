@@ -14,7 +14,7 @@ from clarray._core.host_data import device_dtype
 from clarray._numpy.manipulation import joining
 from clarray._numpy.manipulation.shapes import broadcast_to
 from clarray._numpy.products import products
-from clarray._numpy.reduction import reductions
+from clarray._numpy.reduction import moments, reductions
 
 __all__ = ["average", "corrcoef", "cov"]
 
@@ -59,7 +59,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     axes = None if axis is None else normalize_axis_tuple(axis, array.ndim, argname="axis")
     kept = {} if keepdims is _NO else {"keepdims": keepdims}
     if weights is None:
-        found = reductions.mean(array, axes, **kept)
+        found = moments.mean(array, axes, **kept)
         count = array.size / found.size
         total = creation.full((), found.dtype.type(count), device=array.device)
     else:
@@ -91,9 +91,16 @@ def _fitting(weights: Any, array: DeviceArray, axes: tuple[int, ...] | None) -> 
 
 
 def cov(
-    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
-    fweights: Any = None, aweights: Any = None, *, dtype: Any = None,
-) -> DeviceArray:  # fmt: skip
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> DeviceArray:
     """Estimate the covariance matrix of variables.
 
     Parameters
@@ -200,9 +207,12 @@ def _weights(given: Any, name: str, count: int, rows: DeviceArray) -> DeviceArra
 
 
 def _degrees(
-    ddof: int, count: int, total: DeviceArray, weights: DeviceArray | None,
+    ddof: int,
+    count: int,
+    total: DeviceArray,
+    weights: DeviceArray | None,
     importances: DeviceArray | None,
-) -> float:  # fmt: skip
+) -> float:
     """What the sums of products are divided by."""
     if weights is None:
         return count - ddof

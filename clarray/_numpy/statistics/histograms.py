@@ -419,9 +419,13 @@ def _axis_edges(number: int, column: DeviceArray, bins: Any, range: Any) -> np.n
 
 
 def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None,
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
     weights: Any = None,
-) -> tuple[DeviceArray, DeviceArray, DeviceArray]:  # fmt: skip
+) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
     """Count points of a plane that fall into rectangles.
 
     Parameters

@@ -24,7 +24,7 @@ from clarray._engine.expr.view import contiguous
 from clarray._numpy.indexing import selecting
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.manipulation.joining import stack
-from clarray._numpy.reduction import nanfunctions, reductions
+from clarray._numpy.reduction import moments, nanfunctions, reductions
 from clarray._numpy.reduction.accumulations import accumulate
 from clarray._numpy.reduction.reduce_calls import finished
 from clarray._numpy.sorting.sorting import along, ascontiguous, flat
@@ -42,9 +42,14 @@ __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", 
 
 
 def _reduced(
-    a: DeviceArray, axis: Any, out: Any, keepdims: Any, lead: int, function: Reduce,
+    a: DeviceArray,
+    axis: Any,
+    out: Any,
+    keepdims: Any,
+    lead: int,
+    function: Reduce,
     weights: DeviceArray | None = None,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Apply `function` along one axis that stands for all that are reduced.
 
     Parameters
@@ -123,9 +128,12 @@ def _isnan(a: DeviceArray) -> DeviceArray:
 
 
 def median(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
     keepdims: bool = False,
-) -> DeviceArray:  # fmt: skip
+) -> DeviceArray:
     """Middle element of the sorted values, or the mean of the two middle ones, over axes.
 
     Parameters
@@ -156,11 +164,11 @@ def median(
 def _median(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     extent = a.shape[axis]
     if not extent:
-        return reductions.mean(a, axis)
+        return moments.mean(a, axis)
     part = shapes.moveaxis(_sorted(a, axis), axis, 0)
     middle = extent // 2
     pair = part[middle : middle + 1] if extent % 2 else part[middle - 1 : middle + 1]
-    found = reductions.mean(pair, 0)
+    found = moments.mean(pair, 0)
     return _with_nan(found, part[-1]) if a.dtype.kind in "fc" else found
 
 
@@ -191,7 +199,7 @@ def _nanmedian(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     places = np.stack((low, high))
     pair = _line_elements(ordered, places, axis)
     single = creation.array(low == high, device=a.device)
-    return selecting.where(single, pair[0], reductions.mean(pair, 0))
+    return selecting.where(single, pair[0], moments.mean(pair, 0))
 
 
 def _line_elements(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
@@ -243,9 +251,16 @@ def _weights(weights: Any, a: DeviceArray, axis: Any, method: str) -> DeviceArra
 
 
 def quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: bool = False, *, weights: Any = None,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> DeviceArray:
     """The values below which given parts of the elements lie, over axes.
 
     Parameters
@@ -286,9 +301,16 @@ def quantile(
 
 
 def percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: bool = False, *, weights: Any = None,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> DeviceArray:
     """Quantiles of hundredths: `q` lies between 0 and 100; parameters as in `quantile`.
 
     Examples
@@ -303,9 +325,17 @@ def percentile(
 
 
 def _quantiles(
-    a: Any, q: np.ndarray, axis: Any, out: Any, method: str, keepdims: Any, weights: Any,
-    weak: bool, what: str, skip: bool = False,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    q: np.ndarray,
+    axis: Any,
+    out: Any,
+    method: str,
+    keepdims: Any,
+    weights: Any,
+    weak: bool,
+    what: str,
+    skip: bool = False,
+) -> DeviceArray:
     array = as_array(a)
     _check(array, q, what)
     wanted = _weights(weights, array, axis, method)
@@ -369,9 +399,16 @@ def _between(a: DeviceArray, b: DeviceArray, t: Any) -> DeviceArray:
 
 
 def nanquantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: Any = _NO, *, weights: Any = None,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = _NO,
+    *,
+    weights: Any = None,
+) -> DeviceArray:
     """Quantiles of what is not NaN; NaN where there is nothing else. Parameters as in `quantile`."""
     parts = _host(q)
     weak = type(q) in (int, float)
@@ -379,9 +416,16 @@ def nanquantile(
 
 
 def nanpercentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False,
-    method: str = "linear", keepdims: Any = _NO, *, weights: Any = None,
-) -> DeviceArray:  # fmt: skip
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = _NO,
+    *,
+    weights: Any = None,
+) -> DeviceArray:
     """Percentiles of what is not NaN; NaN where there is nothing else. Parameters as in `percentile`."""
     parts = np.asanyarray(np.true_divide(_host(q), 100))
     weak = type(q) in (int, float)

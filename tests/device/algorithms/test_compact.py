@@ -66,10 +66,17 @@ def test_layouts(same: Any) -> None:
         c = a[:, ::2, ::-1]
         wide = xp.broadcast_to(a[0, 0], (4, 5))
         return [
-            a[a > 3], b[b > 3], c[c < 4], a[:, 1][a[:, 2] > 2], (a * 2 - b.T[:, :, ::-1])[a != 5],
-            wide[wide > 1], a[::2][xp.array(HOST[::2] > 2)], b[(b + 1 > 3) & (b != 5)],
-            a.ravel()[::3][a.ravel()[::3] > 2], a[a > a.mean()],
-        ]  # fmt: skip
+            a[a > 3],
+            b[b > 3],
+            c[c < 4],
+            a[:, 1][a[:, 2] > 2],
+            (a * 2 - b.T[:, :, ::-1])[a != 5],
+            wide[wide > 1],
+            a[::2][xp.array(HOST[::2] > 2)],
+            b[(b + 1 > 3) & (b != 5)],
+            a.ravel()[::3][a.ravel()[::3] > 2],
+            a[a > a.mean()],
+        ]
 
     same(body)
 

@@ -58,9 +58,16 @@ KEYS: dict[str, Any] = {
 
 
 ON_DEVICE = {
-    "row mask", "whole mask", "slice, mask", "mask, array", "array", "arrays apart",
-    "rows and columns", "too far", "too far along axis 1",
-}  # fmt: skip
+    "row mask",
+    "whole mask",
+    "slice, mask",
+    "mask, array",
+    "array",
+    "arrays apart",
+    "rows and columns",
+    "too far",
+    "too far along axis 1",
+}
 
 
 def _on_device(xp: Any, key: Any, name: str) -> Any:

@@ -69,9 +69,19 @@ def test_unlike_dtypes(same: Same, row: str) -> None:
 
 
 SIZES = [
-    (1, 1, 1), (2, 2, 2), (3, 16, 5), (7, 8, 9), (8, 8, 8), (8, 7, 4), (16, 33, 12), (31, 17, 3), (2, 2, 61),
-    (64, 3, 2), (3, 65, 24), (5, 5, 40),
-]  # fmt: skip
+    (1, 1, 1),
+    (2, 2, 2),
+    (3, 16, 5),
+    (7, 8, 9),
+    (8, 8, 8),
+    (8, 7, 4),
+    (16, 33, 12),
+    (31, 17, 3),
+    (2, 2, 61),
+    (64, 3, 2),
+    (3, 65, 24),
+    (5, 5, 40),
+]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -102,10 +112,19 @@ def test_strides(same: Same, policy: str) -> None:
 
 
 BATCHES = [
-    ((3, 6, 7), (3, 7, 5)), ((3, 6, 7), (7, 5)), ((6, 7), (3, 7, 5)), ((2, 1, 6, 7), (3, 7, 5)), ((3, 6, 7), (7,)),
-    ((2, 3, 6, 7), (1, 3, 7, 5)), ((7,), (3, 7, 5)), ((2, 0, 6, 7), (7, 5)), ((1, 6, 7), (3, 7, 5)), ((0, 7), (7, 5)),
-    ((6, 0), (0, 5)), ((2, 6, 0), (0,)),
-]  # fmt: skip
+    ((3, 6, 7), (3, 7, 5)),
+    ((3, 6, 7), (7, 5)),
+    ((6, 7), (3, 7, 5)),
+    ((2, 1, 6, 7), (3, 7, 5)),
+    ((3, 6, 7), (7,)),
+    ((2, 3, 6, 7), (1, 3, 7, 5)),
+    ((7,), (3, 7, 5)),
+    ((2, 0, 6, 7), (7, 5)),
+    ((1, 6, 7), (3, 7, 5)),
+    ((0, 7), (7, 5)),
+    ((6, 0), (0, 5)),
+    ((2, 6, 0), (0,)),
+]
 
 
 @pytest.mark.parametrize("shapes", BATCHES, ids=str)
@@ -131,8 +150,17 @@ def test_numpys_functions_and_operands_of_the_host(same: Same) -> None:
 
     def body(xp: ModuleType) -> Any:
         x = xp.asarray(a)
-        return [x @ b, a @ xp.asarray(b), np.matmul(x, b), np.dot(x, b), np.inner(x, x), np.vdot(x, x), x.dot(b),
-                np.tensordot(x, xp.asarray(b), 1), xp.dot(x, np.float32(3))]  # fmt: skip
+        return [
+            x @ b,
+            a @ xp.asarray(b),
+            np.matmul(x, b),
+            np.dot(x, b),
+            np.inner(x, x),
+            np.vdot(x, x),
+            x.dot(b),
+            np.tensordot(x, xp.asarray(b), 1),
+            xp.dot(x, np.float32(3)),
+        ]
 
     same(body)
 
@@ -177,9 +205,12 @@ def test_out(same: Same, policy: str) -> None:
         x, y = xp.asarray(a).copy(), xp.asarray(b)
         results = []
         for out in (
-            xp.zeros((8, 8), np.float32), xp.zeros((8, 8), np.complex64), xp.zeros((8, 8), np.float32, order="F"),
-            xp.zeros((8, 16), np.float32)[:, ::2], xp.zeros((9, 8), np.float32)[1:],
-        ):  # fmt: skip
+            xp.zeros((8, 8), np.float32),
+            xp.zeros((8, 8), np.complex64),
+            xp.zeros((8, 8), np.float32, order="F"),
+            xp.zeros((8, 16), np.float32)[:, ::2],
+            xp.zeros((9, 8), np.float32)[1:],
+        ):
             assert np.matmul(x, y, out=out) is out
             results.append(out)
         reader = x + 1
@@ -202,11 +233,20 @@ def test_generalized_ufuncs(same: Same) -> None:
     def body(xp: ModuleType) -> Any:
         x, y, z = xp.asarray(a), xp.asarray(v), xp.asarray(w)
         return [
-            np.vecdot(x, y), np.vecdot(x, x), np.vecdot(x, x, axis=0), np.vecdot(x, y[:, None, None], axes=[2, 0]),
-            np.vecdot(x, x, axis=1, keepdims=True), np.matvec(x, y), np.matvec(x, x[0, :1]), np.vecmat(z, x),
-            np.matmul(x, x, axes=[(0, 1), (1, 0), (-1, -2)]), np.matmul(x, y, dtype=np.complex64),
-            np.matvec(x, y, axes=[(0, 2), 0, 0]), np.vecdot(x.real, y.real), np.vecmat(z[0], x[0]),
-        ]  # fmt: skip
+            np.vecdot(x, y),
+            np.vecdot(x, x),
+            np.vecdot(x, x, axis=0),
+            np.vecdot(x, y[:, None, None], axes=[2, 0]),
+            np.vecdot(x, x, axis=1, keepdims=True),
+            np.matvec(x, y),
+            np.matvec(x, x[0, :1]),
+            np.vecmat(z, x),
+            np.matmul(x, x, axes=[(0, 1), (1, 0), (-1, -2)]),
+            np.matmul(x, y, dtype=np.complex64),
+            np.matvec(x, y, axes=[(0, 2), 0, 0]),
+            np.vecdot(x.real, y.real),
+            np.vecmat(z[0], x[0]),
+        ]
 
     same(body)
 
@@ -217,12 +257,21 @@ def test_other_products(same: Same) -> None:
     def body(xp: ModuleType) -> Any:
         x, y = xp.asarray(a), xp.asarray(b)
         return [
-            xp.dot(x, y[:, :, 0].transpose(1, 0, 2)), xp.tensordot(x, y, ([0, 1, 2], [2, 1, 0])),
-            xp.inner(x, x), xp.inner(x, x[0, 0]),
-            xp.tensordot(x, y, ((2, 1), (0, 1))), xp.tensordot(x, y, ([-1], [0])), xp.tensordot(x, y, (2, 0)),
-            xp.tensordot(x, x[0, 0], 0), xp.tensordot(x, x, 3), xp.kron(x[0], y[0, :2]), xp.kron(x, x[0]),
-            xp.kron(x[0, 0], x[0, 1]), xp.vdot(x, x.transpose(2, 0, 1)), xp.outer(x[0], x[1, 0]),
-        ]  # fmt: skip
+            xp.dot(x, y[:, :, 0].transpose(1, 0, 2)),
+            xp.tensordot(x, y, ([0, 1, 2], [2, 1, 0])),
+            xp.inner(x, x),
+            xp.inner(x, x[0, 0]),
+            xp.tensordot(x, y, ((2, 1), (0, 1))),
+            xp.tensordot(x, y, ([-1], [0])),
+            xp.tensordot(x, y, (2, 0)),
+            xp.tensordot(x, x[0, 0], 0),
+            xp.tensordot(x, x, 3),
+            xp.kron(x[0], y[0, :2]),
+            xp.kron(x, x[0]),
+            xp.kron(x[0, 0], x[0, 1]),
+            xp.vdot(x, x.transpose(2, 0, 1)),
+            xp.outer(x[0], x[1, 0]),
+        ]
 
     same(body)
 

@@ -145,8 +145,12 @@ def test_pending_expressions_are_computed_while_read(shape: str) -> None:
     with clarray.profile() as profile:
         found = clarray.cumsum(a * 2 - b)
     assert {r.name for r in profile.records if r.kind == "launch"} <= {
-        "scan_finish", "scan_reduce", "scan_carry", "scan_lookback", "zero"
-    }  # fmt: skip
+        "scan_finish",
+        "scan_reduce",
+        "scan_carry",
+        "scan_lookback",
+        "zero",
+    }
     np.testing.assert_array_equal(_host(found), np.cumsum(host * 2 - host % 5))
     index = clarray.arange(300) * 3
     np.testing.assert_array_equal(_host(clarray.cumsum(index)), np.cumsum(np.arange(300) * 3))

@@ -152,9 +152,14 @@ def test_long_lines_of_every_distribution() -> None:
     rng = np.random.default_rng(3)
     noise = rng.standard_normal(n)
     for host in (
-        rng.random(n), np.full(n, 2.5), np.sort(noise), noise[:9][rng.integers(0, 9, n)], np.exp(9 * noise),
-        np.where(rng.random(n) < 0.9, 1 + rng.random(n) / 1000, noise), np.where(np.arange(n) == n // 2, noise, 0),
-    ):  # fmt: skip
+        rng.random(n),
+        np.full(n, 2.5),
+        np.sort(noise),
+        noise[:9][rng.integers(0, 9, n)],
+        np.exp(9 * noise),
+        np.where(rng.random(n) < 0.9, 1 + rng.random(n) / 1000, noise),
+        np.where(np.arange(n) == n // 2, noise, 0),
+    ):
         check(host.astype(np.float32))
 
 

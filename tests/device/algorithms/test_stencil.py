@@ -87,9 +87,12 @@ def test_the_input_is_computed_while_it_is_read() -> None:
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    n=st.integers(1, 60), m=st.integers(1, 60), mode=st.sampled_from(MODES), step=st.sampled_from([-2, -1, 1, 3]),
+    n=st.integers(1, 60),
+    m=st.integers(1, 60),
+    mode=st.sampled_from(MODES),
+    step=st.sampled_from([-2, -1, 1, 3]),
     name=st.sampled_from(["convolve", "correlate"]),
-)  # fmt: skip
+)
 def test_against_numpy(n: int, m: int, mode: str, step: int, name: str, policy: str) -> None:
     a, v = line(3 * n, "int64")[::step][:n], line(m, "int64", 1)
     ours = getattr(clarray, name)(clarray.asarray(a), clarray.asarray(v), mode)

@@ -23,8 +23,16 @@ def test_explaining_runs_nothing() -> None:
         text = value.explain()
     assert (p.launches, p.transfers, p.builds) == (0, 0, 0)
     assert value._node.memory is None
-    for wanted in ("add over axes (0,) -> float32 0-d", "square", "subtract", "array float32 1000",
-                   "1. reduce:", "ReducePolicy(", "__kernel", "void reduce("):  # fmt: skip
+    for wanted in (
+        "add over axes (0,) -> float32 0-d",
+        "square",
+        "subtract",
+        "array float32 1000",
+        "1. reduce:",
+        "ReducePolicy(",
+        "__kernel",
+        "void reduce(",
+    ):
         assert wanted in text, wanted
     assert text == value.explain()
     assert float(value) == 1000
@@ -118,6 +126,5 @@ def test_attributes_of_pending_values(same: Any) -> None:
 
     same(body)
     x = array() + 1
-    assert (x.shape, x.dtype, x.size, x.ndim, len(x), x.nbytes) == ((1000,), "float32", 1000, 1, 1000,
-                                                                   4000)  # fmt: skip
+    assert (x.shape, x.dtype, x.size, x.ndim, len(x), x.nbytes) == ((1000,), "float32", 1000, 1, 1000, 4000)
     assert x._node.memory is None

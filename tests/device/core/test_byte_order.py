@@ -147,7 +147,7 @@ TEXTS: dict[str, Callable[[Any], Any]] = {
     "geomspace between arrays": lambda xp: xp.geomspace(xp.array(X), 1, 3, dtype=OTHER),
     "logspace between arrays": lambda xp: xp.logspace(xp.array(X), 1, 3, dtype=OTHER),
     "uniform_filter": lambda xp: xp.ndimage.uniform_filter(xp.array(X), output=np.dtype(OTHER)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("call", TEXTS.values(), ids=TEXTS)

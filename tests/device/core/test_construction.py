@@ -47,7 +47,7 @@ NEW: dict[str, Callable[[Any], Any]] = {
     "of an array, strides beyond": lambda xp: xp.ndarray(5, "u1", xp.arange(8, dtype="u1"), 0, (2,)),
     "of an array that is not contiguous": lambda xp: xp.ndarray(2, "u1", xp.arange(8, dtype="u1")[::2]),
     "of a read-only array": lambda xp: xp.ndarray(2, "u1", xp.ones((4, 4), "u1").diagonal()[:1]).flags.writeable,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("body", NEW.values(), ids=NEW)

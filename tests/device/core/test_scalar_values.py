@@ -17,9 +17,20 @@ from ..conftest import check_same
 
 DTYPES = ["bool", "int8", "uint16", "float32", "complex64"]
 SCALARS: dict[str, Any] = {
-    "-1": -1, "300": 300, "10**6": 10**6, "2**40": 2**40, "2**70": 2**70, "1.5": 1.5, "nan": float("nan"), "1j": 1j,
-    "True": True, "int64": np.int64(3), "float32": np.float32(0.5), "uint8": np.uint8(200), "0-d": np.array(7),
-}  # fmt: skip
+    "-1": -1,
+    "300": 300,
+    "10**6": 10**6,
+    "2**40": 2**40,
+    "2**70": 2**70,
+    "1.5": 1.5,
+    "nan": float("nan"),
+    "1j": 1j,
+    "True": True,
+    "int64": np.int64(3),
+    "float32": np.float32(0.5),
+    "uint8": np.uint8(200),
+    "0-d": np.array(7),
+}
 
 Call = Callable[[Any, Any, Any], Any]  # of a module, an array and a scalar
 
@@ -73,7 +84,7 @@ CALLS: dict[str, Call] = {
     "less": lambda xp, x, s: x < s,
     "and": lambda xp, x, s: x & s,
     "in place": lambda xp, x, s: operator.imul(x, s),
-}  # fmt: skip
+}
 OBJECTS = "2**70"  # where NumPy computes with Python's ints, and bools beside it
 
 

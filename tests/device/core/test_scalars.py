@@ -136,8 +136,17 @@ ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv]
 DTYPES = ["bool", "int8", "uint8", "int32", "uint64", "int64", "float16", "float32", "complex64"]
 HUGE = 10**20
 PYTHON = [2, 300, -1, HUGE, 2.5, 1e300, True, 1j]
-NUMPY = [np.int8(2), np.uint8(200), np.int64(3), np.float16(0.5), np.float32(1.5), np.float64(2.5),
-         np.complex64(1j), np.bool_(True), np.uint64(7)]  # fmt: skip
+NUMPY = [
+    np.int8(2),
+    np.uint8(200),
+    np.int64(3),
+    np.float16(0.5),
+    np.float32(1.5),
+    np.float64(2.5),
+    np.complex64(1j),
+    np.bool_(True),
+    np.uint64(7),
+]
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -187,9 +196,17 @@ def test_values_beside_scalars(same: Any) -> None:
 
 def test_lists_and_ndarrays_beside(same: Any) -> None:
     host = np.arange(6, dtype=np.float32).reshape(2, 3)
-    for other in ([1, 2, 3], (1.5, 2.5, 3.5), [[1], [2]], np.arange(3), np.float64(2),
-                  np.arange(6.0).reshape(3, 2).T, np.arange(3, dtype=">i4"), memoryview(b"abc"),
-                  np.array(3, np.int16)):  # fmt: skip
+    for other in (
+        [1, 2, 3],
+        (1.5, 2.5, 3.5),
+        [[1], [2]],
+        np.arange(3),
+        np.float64(2),
+        np.arange(6.0).reshape(3, 2).T,
+        np.arange(3, dtype=">i4"),
+        memoryview(b"abc"),
+        np.array(3, np.int16),
+    ):
         same(lambda xp, o=other: xp.asarray(host) + o)
         same(lambda xp, o=other: o - xp.asarray(host) if hasattr(o, "__array_ufunc__") else None)
         same(lambda xp, o=other: np.multiply(o, xp.asarray(host)))
@@ -241,9 +258,12 @@ def test_copies_and_pickles() -> None:
     host = np.arange(12, dtype=np.float32).reshape(3, 4)
     x = clarray.array(host)
     others = [
-        copy.copy(x[::-1]), copy.deepcopy(x[::-1]), pickle.loads(pickle.dumps(x[::-1])),
-        pickle.loads(pickle.dumps(x[::-1] + 0)), copy.deepcopy([x[::-1], {"a": x}])[0],
-    ]  # fmt: skip
+        copy.copy(x[::-1]),
+        copy.deepcopy(x[::-1]),
+        pickle.loads(pickle.dumps(x[::-1])),
+        pickle.loads(pickle.dumps(x[::-1] + 0)),
+        copy.deepcopy([x[::-1], {"a": x}])[0],
+    ]
     x[...] = 0
     for other in others:
         assert isinstance(other, clarray.DeviceArray)

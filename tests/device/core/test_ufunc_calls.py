@@ -140,15 +140,32 @@ def test_where_without_out_reads_nothing_undefined() -> None:
 
 
 BINARY = {
-    "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
-    "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "&": operator.iand,
-    "|": operator.ior, "^": operator.ixor, "<<": operator.ilshift, ">>": operator.irshift,
-}  # fmt: skip
+    "+": operator.iadd,
+    "-": operator.isub,
+    "*": operator.imul,
+    "/": operator.itruediv,
+    "//": operator.ifloordiv,
+    "%": operator.imod,
+    "**": operator.ipow,
+    "&": operator.iand,
+    "|": operator.ior,
+    "^": operator.ixor,
+    "<<": operator.ilshift,
+    ">>": operator.irshift,
+}
 OTHERS = {
-    "int": 2, "float": 2.5, "complex": 1j, "bool": True, "int8": np.int8(3),
-    "float64": np.float64(0.5), "row": B, "ints": np.abs(I), "list": [1, 2, 3, 4],
-    "larger": np.ones((2, 3, 4), np.float32), "wrong": np.ones(3, np.float32),
-}  # fmt: skip
+    "int": 2,
+    "float": 2.5,
+    "complex": 1j,
+    "bool": True,
+    "int8": np.int8(3),
+    "float64": np.float64(0.5),
+    "row": B,
+    "ints": np.abs(I),
+    "list": [1, 2, 3, 4],
+    "larger": np.ones((2, 3, 4), np.float32),
+    "wrong": np.ones(3, np.float32),
+}
 
 
 @pytest.mark.parametrize("other", OTHERS)

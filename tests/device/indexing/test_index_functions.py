@@ -109,9 +109,18 @@ def test_grids_of_floats(same: Any) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "value", "wrap"),
-    [((3, 3), 5, False), ((7, 2), [1, 2, 3], False), ((7, 2), [1, 2, 3], True), ((2, 5), F[0], False),
-     ((2, 2, 2), 4, False), ((3, 3), [], False), ((0, 2), 1, False), ((4,), 1, False), ((2, 3, 2), 1, False)],
-)  # fmt: skip
+    [
+        ((3, 3), 5, False),
+        ((7, 2), [1, 2, 3], False),
+        ((7, 2), [1, 2, 3], True),
+        ((2, 5), F[0], False),
+        ((2, 2, 2), 4, False),
+        ((3, 3), [], False),
+        ((0, 2), 1, False),
+        ((4,), 1, False),
+        ((2, 3, 2), 1, False),
+    ],
+)
 def test_fill_diagonal(same: Any, shape: tuple[int, ...], value: Any, wrap: bool) -> None:
     def body(xp: Any) -> Any:
         a, b = xp.zeros(shape, np.float32), xp.zeros(shape[::-1], np.int32)
@@ -123,11 +132,22 @@ def test_fill_diagonal(same: Any, shape: tuple[int, ...], value: Any, wrap: bool
 
 
 FLAT_KEYS: dict[str, Any] = {
-    "integer": -2, "slice": slice(1, None, 3), "backwards": slice(None, None, -2), "everything": ...,
-    "list": [0, 5, -1, 0], "array": I, "nothing": [], "in a tuple": (3,), "mask": np.arange(12) % 5 == 0,
-    "too far": 12, "array too far": np.array([0, -13]), "two": (1, 2), "new axis": None, "text": "x",
+    "integer": -2,
+    "slice": slice(1, None, 3),
+    "backwards": slice(None, None, -2),
+    "everything": ...,
+    "list": [0, 5, -1, 0],
+    "array": I,
+    "nothing": [],
+    "in a tuple": (3,),
+    "mask": np.arange(12) % 5 == 0,
+    "too far": 12,
+    "array too far": np.array([0, -13]),
+    "two": (1, 2),
+    "new axis": None,
+    "text": "x",
     "wrong mask": np.array([True]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FLAT_KEYS)

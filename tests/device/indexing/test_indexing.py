@@ -191,8 +191,11 @@ def test_numbers_that_rise(same: Any, numbers: str) -> None:
     """Long lists are looked at before a GPU writes; here those of more than eight numbers are long."""
     given = np.arange(0, 200, 3)
     given[-2:] = {
-        "falling late": [150, 149], "repeating late": [30, 30], "out of bounds late": [198, 400], "negative": [-2, -1],
-    }.get(numbers, [197, 199])  # fmt: skip
+        "falling late": [150, 149],
+        "repeating late": [30, 30],
+        "out of bounds late": [198, 400],
+        "negative": [-2, -1],
+    }.get(numbers, [197, 199])
 
     def body(xp: Any) -> Any:
         a = xp.zeros((200, 2), np.float32)
@@ -296,11 +299,13 @@ def test_random_keys() -> None:
                 break
             if kind == "new":
                 key.append(data.draw(st.sampled_from([None, True])))
-            key.append({
-                "slice": slice(None, None, int(random.choice([-2, 1]))),
-                "mask": random.random(extent) < 0.5,
-                "number": int(random.integers(-extent, extent)),
-            }.get(kind, random.integers(-extent, extent + (random.random() < 0.1), shape)))  # fmt: skip
+            key.append(
+                {
+                    "slice": slice(None, None, int(random.choice([-2, 1]))),
+                    "mask": random.random(extent) < 0.5,
+                    "number": int(random.integers(-extent, extent)),
+                }.get(kind, random.integers(-extent, extent + (random.random() < 0.1), shape))
+            )
 
         def written(xp: Any) -> Any:
             a = xp.array(HOST)

@@ -122,7 +122,7 @@ OPERANDS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "a float": lambda xp, a, m: 0.5,
     "NumPy's": lambda xp, a, m: np.arange(KEPT, dtype="int8"),
     "a list": lambda xp, a, m: list(range(KEPT)),
-}  # fmt: skip
+}
 
 
 def into(xp: Any, target: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -174,7 +174,7 @@ USES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "add.at of x": lambda xp, x, y: changed(x, lambda x: np.add.at(x, [0, 1, 0], xp.ravel(y)[:1].astype("int8"))),
     "broadcast": lambda xp, x, y: xp.broadcast_arrays(x, xp.asarray(y)),
     "var, mean": lambda xp, x, y: (x * (xp.asarray(y) * 0 + 1)).max(),
-}  # fmt: skip
+}
 
 
 def chained(use: Any, operand: Any) -> Callable[[Any], Any]:
@@ -218,7 +218,7 @@ ALONE: dict[str, Callable[[Any, Any], Any]] = {
     "grown": lambda xp, x: [(x + 1)[(x + 1) > 8], (-x).sum(), xp.sqrt(x.astype("float32")).shape, x.cumsum()],
     "twice": lambda xp, x: [x[x > 7][x[x > 7] < 11], x[x > 7].sum()],
     "reduceat": lambda xp, x: [np.add.reduceat(x, [0, 3]), np.add.accumulate(x), np.maximum.reduce(x)],
-}  # fmt: skip
+}
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -19,10 +19,14 @@ NORM = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", 0, "norm")
 OFFSETS = ScanKernel("int32 count", "int64 start", "count", "a + b", identity=0, exclusive=True, name="offsets")
 # x -> p x + q, packed into 64 bits: applied one after the other, which is associative and not commutative
 AFFINE = ScanKernel(
-    "uint32 p, uint32 q", "uint32 y", "((ulong)p << 32) | q",
+    "uint32 p, uint32 q",
+    "uint32 y",
+    "((ulong)p << 32) | q",
     "((ulong)((uint)(a >> 32) * (uint)(b >> 32)) << 32) | (uint)((uint)(b >> 32) * (uint)a + (uint)b)",
-    "y = (uint)a", name="affine", scan_type="uint64",
-)  # fmt: skip
+    "y = (uint)a",
+    name="affine",
+    scan_type="uint64",
+)
 
 
 def check(found: Any, expected: Any) -> None:

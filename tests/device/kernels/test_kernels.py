@@ -169,11 +169,14 @@ def test_preambles_do_not_meet(numbers: np.ndarray) -> None:
         "T x", "T z", "z = helper(x) + ONE", "one", preamble="#define ONE 1\nT helper(T q) { return q + ONE; }"
     )
     two = ElementwiseKernel(
-        "T x", "T z", "z = helper(x) + ONE", "two",
+        "T x",
+        "T z",
+        "z = helper(x) + ONE",
+        "two",
         preamble="typedef struct { int v; } pair;\n#define ONE 10\n__constant int table[2] = {2, 3};\n"
         "__constant float root = 4.0f / 2;\n__attribute__((aligned(4))) typedef int number;\n"
         "/* two( */ T helper(T q) { pair p; p.v = q * table[1] + (number)root - 2; return p.v; }",
-    )  # fmt: skip
+    )
     x = clarray.array(numbers)
     check(one(x) + two(x), numbers + 2 + numbers * 3 + 10)
     wide = clarray.array(numbers.astype(np.float32))
@@ -199,9 +202,10 @@ def test_equal_kernels_share_programs_in_every_process() -> None:
         "k = clarray.ElementwiseKernel('T x, T y', 'T z', 'z = (x - y) * (x - y)', 'squared_difference')\n"
         "print(k(clarray.zeros(3, 'int32'), 1).explain())"
     )
-    runs = [subprocess.run([sys.executable, "-c", s], capture_output=True, text=True) for s in (
-        script, script.replace("other = ", "# ")
-    )]  # fmt: skip
+    runs = [
+        subprocess.run([sys.executable, "-c", s], capture_output=True, text=True)
+        for s in (script, script.replace("other = ", "# "))
+    ]
     assert runs[0].stdout == runs[1].stdout
     assert "cu_squared_difference_" in runs[0].stdout
     same = ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squared_difference")

@@ -75,9 +75,12 @@ def test_numpys_own_strided_views_see_the_memory_around() -> None:
     ours = clarray.array(theirs)
     as_strided = np.lib.stride_tricks.as_strided
     for key, shape, strides in (
-        (np.s_[1:, 2:], (2, 3), (-4, 4)), (np.s_[::-1, ::2], (2,), (-24,)), (np.s_[3], (2, 2), (-72, -4)),
-        (np.s_[:], (4,), (28,)), (np.s_[:0], (0,), (4,)),
-    ):  # fmt: skip
+        (np.s_[1:, 2:], (2, 3), (-4, 4)),
+        (np.s_[::-1, ::2], (2,), (-24,)),
+        (np.s_[3], (2, 2), (-72, -4)),
+        (np.s_[:], (4,), (28,)),
+        (np.s_[:0], (0,), (4,)),
+    ):
         found = as_strided(ours[key], shape, strides)
         np.testing.assert_array_equal(found, as_strided(theirs[key], shape, strides))
         with pytest.raises(ValueError, match="read-only"):

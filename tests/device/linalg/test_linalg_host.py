@@ -102,10 +102,14 @@ def test_tensors() -> None:
 @pytest.mark.parametrize("name", [*SQUARE, *ANY, "cholesky", "eigh", "eigvalsh", "eig", "eigvals"])
 def test_errors_and_empty_matrices(name: str) -> None:
     for x in (
-        np.zeros((3, 3), np.float32), np.zeros((0, 3, 3), np.float32), np.zeros((0, 0), np.float32),
-        np.ones((2, 3), np.float32), np.ones(3, np.float32), np.ones((2, 2), np.float16),
+        np.zeros((3, 3), np.float32),
+        np.zeros((0, 3, 3), np.float32),
+        np.zeros((0, 0), np.float32),
+        np.ones((2, 3), np.float32),
+        np.ones(3, np.float32),
+        np.ones((2, 2), np.float16),
         np.array([[1, np.nan], [0, 1]], np.float32),
-    ):  # fmt: skip
+    ):
         with np.errstate(all="ignore"):
             check(lambda xp, a: numpy_2_5(getattr(xp.linalg, name)(a), name), x)
 

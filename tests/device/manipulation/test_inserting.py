@@ -56,8 +56,10 @@ def test_into_few(same: Any, positions: list[int], extent: int, on_device: bool)
     key = np.array(positions, np.int64)
     for axis, source in ((1, host), (None, host[0])):
         place = key if not on_device else None
-        same(lambda xp, s=source, a=axis, p=place: xp.insert(xp.array(s), xp.asarray(key) if p is None else p, 7, a),
-             message=False)  # fmt: skip
+        same(
+            lambda xp, s=source, a=axis, p=place: xp.insert(xp.array(s), xp.asarray(key) if p is None else p, 7, a),
+            message=False,
+        )
 
 
 @pytest.mark.parametrize("positions", [4, [4], [4, 4], [0, 9], 1, [0, 1], [[1]]])

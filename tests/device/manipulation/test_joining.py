@@ -33,7 +33,7 @@ JOINS: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: [xp.dstack([a, a]), xp.dstack([a[0], a[1]]), xp.dstack([a[0, 0], a[0, 1]])],
     lambda xp, a: [xp.column_stack([a[0, 0], a[0, 1]]), xp.column_stack([a[0], a[0, :, 0]])],
     lambda xp, a: [xp.append(a, a[0]), xp.append(a, a[:1], 0), xp.append(a, 1), xp.append(a[0, 0], [1, 2])],
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("number", range(len(JOINS)))
@@ -54,7 +54,7 @@ WRONG: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: xp.stack([a, a[0]]),
     lambda xp, a: xp.stack([a, a], axis=5),
     lambda xp, a: xp.vstack(x for x in a),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("number", range(len(WRONG)))
@@ -138,7 +138,7 @@ BLOCKS: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: xp.block([[a], a]),
     lambda xp, a: xp.block([[a], []]),
     lambda xp, a: xp.block([[a[0], a[0]], [a[0]]]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
@@ -161,7 +161,7 @@ PARTS: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: xp.vsplit(a[0, 0], 2),
     lambda xp, a: xp.dsplit(a[0], 2),
     lambda xp, a: xp.unstack(a[0, 0, 0]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("number", range(len(PARTS)))
@@ -183,7 +183,7 @@ GRIDS: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: xp.meshgrid(a[0, 0], a[0, :, 0], 5, copy=False),
     lambda xp, a: [xp.meshgrid(a[0, 0]), xp.meshgrid(xp.asarray(1), a[0, 0])],
     lambda xp, a: xp.meshgrid(a[0, 0], indexing="yx"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("number", range(len(GRIDS)))

@@ -67,8 +67,10 @@ def test_odd_reflections(same: Any, kind: str) -> None:
         a = xp.asarray(HOST.astype(kind))
         return [
             xp.pad(view, width, mode, reflect_type="odd")
-            for mode in ("reflect", "symmetric") for view in (a, a[:, :1]) for width in (1, WIDTHS[2], WIDTHS[3])
-        ]  # fmt: skip
+            for mode in ("reflect", "symmetric")
+            for view in (a, a[:, :1])
+            for width in (1, WIDTHS[2], WIDTHS[3])
+        ]
 
     same(body)
 
@@ -87,8 +89,12 @@ def test_ramps(same: Any, kind: str) -> None:
 
 
 STATISTICS = [
-    ("maximum", "uint8"), ("minimum", "float32"), ("mean", "uint8"), ("mean", "float32"), ("median", "float32"),
-]  # fmt: skip
+    ("maximum", "uint8"),
+    ("minimum", "float32"),
+    ("mean", "uint8"),
+    ("mean", "float32"),
+    ("median", "float32"),
+]
 
 
 @pytest.mark.parametrize(("mode", "kind"), STATISTICS)

@@ -28,7 +28,7 @@ CALLS: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: [xp.repeat(a, 3), a.repeat(3, 1), xp.repeat(a, 2, -1), xp.repeat(a, 40, 0), xp.repeat(a, 0)],
     lambda xp, a: [xp.repeat(a, [1, 0, 2, 3, 0, 1, 1], 1), xp.repeat(a, [2], 1), xp.repeat(a[0, 0, 0], 3)],
     lambda xp, a: [xp.resize(a, (13, 17)), xp.resize(a, 4), xp.resize(a, ()), xp.resize(a[:0], (2, 3))],
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("number", range(len(CALLS)))
@@ -97,7 +97,7 @@ WRONG: list[Callable[[Any, Any], Any]] = [
     lambda xp, a: xp.repeat(a, 1.5),
     lambda xp, a: xp.resize(a, (2, -1)),
     lambda xp, a: xp.tile(a, -1),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("number", range(len(WRONG)))

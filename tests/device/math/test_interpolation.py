@@ -44,11 +44,16 @@ def test_few_points_and_other_dtypes() -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        (X, XP[:0], FP[:0]), (X, XP, FP[:3]), (X, XP.reshape(5, 10), FP), (X, np.array(1.0), np.array(1.0)),
-        (X.astype(complex), XP, FP), (X, XP, FP, None, None, 0), (X, XP, FP[:3], None, None, 1),
+        (X, XP[:0], FP[:0]),
+        (X, XP, FP[:3]),
+        (X, XP.reshape(5, 10), FP),
+        (X, np.array(1.0), np.array(1.0)),
+        (X.astype(complex), XP, FP),
+        (X, XP, FP, None, None, 0),
+        (X, XP, FP[:3], None, None, 1),
         (X, XP.reshape(5, 10), FP, None, None, 1),
     ],
-)  # fmt: skip
+)
 def test_errors(args: tuple[Any, ...]) -> None:
     check_close("interp", *args)
 

@@ -84,10 +84,20 @@ def test_equality_of_arrays(same: Same, function: str) -> None:
     x = numbers("float32")
     finite = np.arange(6, dtype="float32")
     for a, b in (
-        (x, x), (finite, finite), (finite, finite.astype("int16")), (finite, finite + 1), (finite, finite[:5]),
-        (finite[:1], finite * 0), (finite.reshape(2, 3), finite), (finite[:0], finite[:0]), (True, 1),
-        (finite, "text"), (finite, [[1], [2, 3]]), ([1, 2], [1, 2]), (np.ones((2, 1), "int8"), [1, 1]),
-    ):  # fmt: skip
+        (x, x),
+        (finite, finite),
+        (finite, finite.astype("int16")),
+        (finite, finite + 1),
+        (finite, finite[:5]),
+        (finite[:1], finite * 0),
+        (finite.reshape(2, 3), finite),
+        (finite[:0], finite[:0]),
+        (True, 1),
+        (finite, "text"),
+        (finite, [[1], [2, 3]]),
+        ([1, 2], [1, 2]),
+        (np.ones((2, 1), "int8"), [1, 1]),
+    ):
         one = (lambda xp, a=a: xp.asarray(a)) if isinstance(a, np.ndarray) else (lambda xp, a=a: a)
         same(lambda xp, one=one, b=b: getattr(xp, function)(one(xp), b))
 

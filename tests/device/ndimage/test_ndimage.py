@@ -211,9 +211,12 @@ def test_without_float64_integers_need_whole_weights() -> None:
     import os
 
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
         env=os.environ | {"CLARRAY_SIMULATE_NO_FP64": "1"},
-    )  # fmt: skip
+    )
     x = np.arange(20, dtype=np.uint8).reshape(4, 5)
     sums, kind, error = done.stdout.splitlines()
     assert sums == f"{scipy.ndimage.sobel(x).sum()} {scipy.ndimage.uniform_filter(x, 3).sum()}"
@@ -229,8 +232,10 @@ def test_importing_clarray_imports_neither_scipy_nor_the_filters() -> None:
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    shape=st.lists(st.integers(1, 12), min_size=1, max_size=3), mode=st.sampled_from(ALL_MODES), data=st.data(),
-)  # fmt: skip
+    shape=st.lists(st.integers(1, 12), min_size=1, max_size=3),
+    mode=st.sampled_from(ALL_MODES),
+    data=st.data(),
+)
 def test_against_scipy(shape: list[int], mode: str, data: st.DataObject, policy: str) -> None:
     window = [data.draw(st.sampled_from((1, 2, 3, 8))) for _ in shape]  # small windows are unrolled, a kernel for each
     origins = [data.draw(st.integers(-(n // 2), (n - 1) // 2)) for n in window]

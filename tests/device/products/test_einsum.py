@@ -81,10 +81,13 @@ def test_tiles_and_panels(same: Same, policy: str) -> None:
     def body(xp: ModuleType) -> Any:
         x, y = xp.asarray(a), xp.asarray(b)
         return [
-            xp.einsum("zmk,kzn->zmn", x, y), xp.einsum("zmk,kzn->mnz", x, y), xp.einsum("zmk,kyn->nyzm", x, y),
-            xp.einsum("zmk,kyn->zymn", x, y), xp.einsum("zmk,kzn->mn", x, y),
+            xp.einsum("zmk,kzn->zmn", x, y),
+            xp.einsum("zmk,kzn->mnz", x, y),
+            xp.einsum("zmk,kyn->nyzm", x, y),
+            xp.einsum("zmk,kyn->zymn", x, y),
+            xp.einsum("zmk,kzn->mn", x, y),
             xp.einsum("zmk,kyn->mzny", x[..., ::-1], y),
-        ]  # fmt: skip
+        ]
 
     same(body)
 
@@ -95,10 +98,11 @@ def test_lists_of_labels(same: Same) -> None:
     def body(xp: ModuleType) -> Any:
         x, y = xp.asarray(a), xp.asarray(b)
         return [
-            xp.einsum(x, [0, 1], y, [1, 2]), xp.einsum(x, [0, 1], y, [1, 2], [2, 0]),
+            xp.einsum(x, [0, 1], y, [1, 2]),
+            xp.einsum(x, [0, 1], y, [1, 2], [2, 0]),
             xp.einsum(x, [Ellipsis, 1], [1, Ellipsis]),
             xp.einsum(x, [7, 30]),
-        ]  # fmt: skip
+        ]
 
     same(body)
 
@@ -119,11 +123,15 @@ def test_keywords(same: Same) -> None:
         wide = xp.zeros((6, 5), np.complex64)
         assert xp.einsum("ij,jk->ik", x, y, out=wide) is wide
         return [
-            out, wide, xp.einsum("i,i", w, w), xp.einsum("i,i", w, w, dtype=np.int32),
-            xp.einsum("ij,jk,k->i", x, y, w, optimize=True), xp.einsum("ij,jk,k->i", x, y, w, optimize="optimal"),
+            out,
+            wide,
+            xp.einsum("i,i", w, w),
+            xp.einsum("i,i", w, w, dtype=np.int32),
+            xp.einsum("ij,jk,k->i", x, y, w, optimize=True),
+            xp.einsum("ij,jk,k->i", x, y, w, optimize="optimal"),
             xp.einsum("ij,jk,k->i", x, y, w, optimize=["einsum_path", (0, 1), (0, 1)]),
             xp.einsum("ij,jk->ik", x, y, order="C", casting="unsafe", dtype=np.int16),
-        ]  # fmt: skip
+        ]
 
     same(body)
 

@@ -29,10 +29,17 @@ def even(counts: Any) -> bool:
 @pytest.mark.parametrize(
     ("low", "high", "dtype"),
     [
-        (0, 10, "int64"), (-128, 128, "int8"), (5, 6, "uint16"), (0, 2, "bool"), (-7, 2**31 - 1, "int32"),
-        (0, 2**32, "uint32"), (0, 2**63 + 5, "uint64"), (-(2**63), 2**63, "int64"), (0, 3 * 2**61, "int64"),
+        (0, 10, "int64"),
+        (-128, 128, "int8"),
+        (5, 6, "uint16"),
+        (0, 2, "bool"),
+        (-7, 2**31 - 1, "int32"),
+        (0, 2**32, "uint32"),
+        (0, 2**63 + 5, "uint64"),
+        (-(2**63), 2**63, "int64"),
+        (0, 3 * 2**61, "int64"),
     ],
-)  # fmt: skip
+)
 def test_integers_are_even(low: int, high: int, dtype: str) -> None:
     found = default_rng(7).integers(low, high, N, dtype)
     assert found.dtype == dtype

@@ -32,8 +32,14 @@ BINARY = sorted(
 )
 BINARY = [u for k, u in enumerate(BINARY) if u not in BINARY[:k] and u.signature is None]
 ROUNDED = {
-    np.hypot, np.logaddexp, np.logaddexp2, np.arctan2, np.power, np.float_power, np.true_divide,
-}  # fmt: skip
+    np.hypot,
+    np.logaddexp,
+    np.logaddexp2,
+    np.arctan2,
+    np.power,
+    np.float_power,
+    np.true_divide,
+}
 UNEQUAL = {np.ldexp: "the running result and the elements have different dtypes"}
 
 

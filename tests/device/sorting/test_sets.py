@@ -303,9 +303,15 @@ def test_bitmaps_of_all_keys() -> None:
 # Sets ---------------------------------------------------------------------------------------------
 
 PAIRS = [
-    ("int32", "int32"), ("int8", "int64"), ("uint64", "int64"), ("int64", "uint64"),
-    ("float32", "float32"), ("bool", "int16"), ("complex64", "float32"), ("float16", "int8"),
-]  # fmt: skip
+    ("int32", "int32"),
+    ("int8", "int64"),
+    ("uint64", "int64"),
+    ("int64", "uint64"),
+    ("float32", "float32"),
+    ("bool", "int16"),
+    ("complex64", "float32"),
+    ("float16", "int8"),
+]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
@@ -321,9 +327,15 @@ def test_isin_of_integers_that_no_dtype_holds_together(same: Same) -> None:
     x = np.array([-1, 0, 2**62 + 1, 2**63 - 1], np.int64)
     y = np.array([2**64 - 1, 2**62 + 1, 2**63, 0], np.uint64)
     for one, other, invert in product((x, y), (x, y), (False, True)):
-        same(lambda xp, a=one, b=other, i=invert: xp.isin(xp.asarray(a), xp.asarray(b), invert=i, kind="sort")
-             if a.dtype == b.dtype else xp.asarray(np.array([(int(v) in b.tolist()) != i for v in a]))
-             if xp is np else xp.isin(xp.asarray(a), xp.asarray(b), invert=i))  # fmt: skip
+        same(
+            lambda xp, a=one, b=other, i=invert: (
+                xp.isin(xp.asarray(a), xp.asarray(b), invert=i, kind="sort")
+                if a.dtype == b.dtype
+                else xp.asarray(np.array([(int(v) in b.tolist()) != i for v in a]))
+                if xp is np
+                else xp.isin(xp.asarray(a), xp.asarray(b), invert=i)
+            )
+        )
 
 
 @pytest.mark.parametrize("pair", [p for p in PAIRS if p != ("uint64", "int64")], ids="-".join)

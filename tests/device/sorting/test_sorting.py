@@ -122,9 +122,15 @@ def test_partition(same: Same) -> None:
 
 
 SEARCHES = [
-    ("int32", "int32"), ("int8", "int64"), ("uint64", "int64"), ("float32", "float32"),
-    ("float16", "float32"), ("bool", "bool"), ("complex64", "complex64"), ("float32", "int16"),
-]  # fmt: skip
+    ("int32", "int32"),
+    ("int8", "int64"),
+    ("uint64", "int64"),
+    ("float32", "float32"),
+    ("float16", "float32"),
+    ("bool", "bool"),
+    ("complex64", "complex64"),
+    ("float32", "int16"),
+]
 
 
 @pytest.mark.parametrize("pair", SEARCHES, ids="-".join)

@@ -105,9 +105,7 @@ KEYWORDS: dict[str, Body] = {
     "mean where of a row": lambda xp: xp.asarray(HOST).mean(axis=1, where=xp.asarray(CHOSEN[0, 0])),
     "mean where over no axes": lambda xp: xp.asarray(HOST).mean(axis=(), where=xp.asarray(CHOSEN)),
     "mean where, int": lambda xp: xp.asarray(BYTES).mean(axis=1, where=xp.asarray(CHOSEN)),
-    "mean where, dtype int": lambda xp: xp.asarray(BYTES).mean(
-        axis=(0, 1), dtype=np.int32, where=xp.asarray(CHOSEN)
-    ),
+    "mean where, dtype int": lambda xp: xp.asarray(BYTES).mean(axis=(0, 1), dtype=np.int32, where=xp.asarray(CHOSEN)),
     "mean where too large": lambda xp: xp.asarray(HOST[0]).mean(where=xp.asarray(CHOSEN)),
     "mean dtype": lambda xp: xp.asarray(BYTES).mean(axis=1, dtype=np.float32),
     "mean dtype half": lambda xp: xp.asarray(HOST).mean(axis=1, dtype=np.float16),
@@ -128,16 +126,10 @@ KEYWORDS: dict[str, Body] = {
     "var both": lambda xp: xp.var(xp.asarray(HOST), 1, ddof=1, correction=1),
     "var where": lambda xp: xp.asarray(HOST).var(axis=1, where=xp.asarray(CHOSEN)),
     "var where of a row": lambda xp: xp.asarray(HOST).var(axis=2, where=xp.asarray(CHOSEN[0, 0])),
-    "var where ddof": lambda xp: xp.asarray(HOST).var(
-        axis=(0, 1), ddof=1, where=xp.asarray(CHOSEN)
-    ),
-    "var where of a row ddof": lambda xp: xp.asarray(HOST).var(
-        axis=2, ddof=1, where=xp.asarray(CHOSEN[0, 0])
-    ),
+    "var where ddof": lambda xp: xp.asarray(HOST).var(axis=(0, 1), ddof=1, where=xp.asarray(CHOSEN)),
+    "var where of a row ddof": lambda xp: xp.asarray(HOST).var(axis=2, ddof=1, where=xp.asarray(CHOSEN[0, 0])),
     "var where over no axes": lambda xp: xp.asarray(HOST).var(axis=(), where=xp.asarray(CHOSEN)),
-    "var mean": lambda xp: xp.asarray(HOST).var(
-        axis=1, mean=xp.asarray(HOST).mean(axis=1, keepdims=True)
-    ),
+    "var mean": lambda xp: xp.asarray(HOST).var(axis=1, mean=xp.asarray(HOST).mean(axis=1, keepdims=True)),
     "var of another mean": lambda xp: xp.asarray(HOST).var(axis=1, mean=1),
     "var mean where": lambda xp: xp.asarray(HOST).var(
         axis=2, mean=xp.asarray(HOST[..., :1]), where=xp.asarray(CHOSEN[0, 0]), ddof=1
@@ -152,14 +144,12 @@ KEYWORDS: dict[str, Body] = {
     "std where": lambda xp: xp.asarray(HOST).std(axis=1, where=xp.asarray(CHOSEN)),
     "std int": lambda xp: xp.asarray(BYTES).std(axis=(0, 2)),
     "std complex": lambda xp: (xp.asarray(HOST) + 1j * xp.asarray(HOST)[::-1]).std(axis=1),
-    "std complex mean": lambda xp: (xp.asarray(HOST) * 1j).std(
-        axis=1, mean=xp.asarray(HOST[:, :1])
-    ),
+    "std complex mean": lambda xp: (xp.asarray(HOST) * 1j).std(axis=1, mean=xp.asarray(HOST[:, :1])),
     "selected mean": lambda xp: (lambda x: x[x > 0].mean())(xp.asarray(HOST)),
     "selected var": lambda xp: (lambda x: x[x > 0].var())(xp.asarray(HOST)),
     "selected std ddof": lambda xp: (lambda x: x[x > 0].std(ddof=1))(xp.asarray(HOST)),
     "scaled": lambda xp: (lambda x: ((x - x.mean()) / x.std()).sum(axis=(0, 1)))(xp.asarray(HOST)),
-}  # fmt: skip
+}
 # Whether a mask leaves anything over is known only to the device: there are no warnings about it.
 UNWARNED = ("where", "selected")
 
@@ -199,7 +189,7 @@ NAN_CASES: dict[str, Body] = {
     "argmax of nothing": lambda xp: xp.nanargmax(xp.asarray(HOLES)[:0]),
     "argmin of int": lambda xp: xp.nanargmin(xp.asarray(BYTES), axis=1),
     "complex": lambda xp: xp.nanmean(xp.asarray(HOLES) * (1 + 1j), axis=2),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", NAN_CASES)
@@ -208,9 +198,16 @@ def test_without_nan(case: str) -> None:
 
 
 SPECIAL = [
-    [1, 2, np.nan, 3], [np.inf, 1, 2, 3], [np.inf, -np.inf, 1, 2], [1e38, 1e38, -1e38, 1],
-    [1e30, -1e30, 0, 0], [1e-45, 0, 0, 0], [-0.0] * 4, [5] * 4, [np.nan] * 4,
-]  # fmt: skip
+    [1, 2, np.nan, 3],
+    [np.inf, 1, 2, 3],
+    [np.inf, -np.inf, 1, 2],
+    [1e38, 1e38, -1e38, 1],
+    [1e30, -1e30, 0, 0],
+    [1e-45, 0, 0, 0],
+    [-0.0] * 4,
+    [5] * 4,
+    [np.nan] * 4,
+]
 
 
 @pytest.mark.parametrize("name", [*NAMES, "nanmean"])
@@ -231,10 +228,14 @@ def test_warnings_name_the_callers_line() -> None:
 def test_a_mean_is_one_launch() -> None:
     x = clarray.array(np.ones((64, 64), np.float32))
     for body in (
-        lambda: x.mean(axis=1), lambda: x.var(axis=1), lambda: x.std(axis=0),
-        lambda: x.mean(axis=1, where=x > 0), lambda: x.var(axis=1, where=x > 0),
-        lambda: clarray.nanmean(x, axis=1), lambda: clarray.nanvar(x, axis=1),
-    ):  # fmt: skip
+        lambda: x.mean(axis=1),
+        lambda: x.var(axis=1),
+        lambda: x.std(axis=0),
+        lambda: x.mean(axis=1, where=x > 0),
+        lambda: x.var(axis=1, where=x > 0),
+        lambda: clarray.nanmean(x, axis=1),
+        lambda: clarray.nanvar(x, axis=1),
+    ):
         with clarray.profile() as record:
             body().evaluate()
         assert record.launches == 1

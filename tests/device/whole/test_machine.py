@@ -61,9 +61,7 @@ def view_of(kind: str, step: int, a: Any) -> Any:
         return a[None] if a.ndim < 3 else a[0]
     if kind == "column":
         return a[..., :1] if a.ndim else a
-    return a if a.shape != (4,) else (np if isinstance(a, np.ndarray) else clarray).broadcast_to(
-        a, (3, 4)
-    )  # fmt: skip
+    return a if a.shape != (4,) else (np if isinstance(a, np.ndarray) else clarray).broadcast_to(a, (3, 4))
 
 
 class Programs(RuleBasedStateMachine):

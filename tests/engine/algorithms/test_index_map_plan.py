@@ -19,8 +19,9 @@ from clarray._engine.tuning.rows import ROWS
 def test_axes_without_a_map_are_merged() -> None:
     assert simplified([Axis(SAME, 4, 30), Axis(SAME, 3, 10), Axis(SAME, 10, 1)]) == [Axis(SAME, 120, 1, 120)]
     assert simplified([Axis(SAME, 4, 60), Axis(SAME, 1, 7), Axis(SAME, 10, 1)]) == [
-        Axis(SAME, 4, 60, 4), Axis(SAME, 10, 1, 10),
-    ]  # fmt: skip
+        Axis(SAME, 4, 60, 4),
+        Axis(SAME, 10, 1, 10),
+    ]
     assert simplified([]) == simplified([Axis(SAME, 1, 5)]) == [Axis(SAME, 1, 0)]
 
 

@@ -58,11 +58,17 @@ def test_a_tile_that_the_device_has_no_room_for_is_left_out():
 @pytest.mark.parametrize(
     ("outer", "inner", "offset", "extent", "along", "lanes"),
     [
-        (64, 1, 0, 64, False, 4), (1, 64, 0, 64, True, 4), (1, 64, 0, 62, True, 1), (63, 1, 0, 64, False, 1),
-        (64, 1, 2, 64, False, 1), (128, 2, 0, 64, False, 1), (-64, 1, 0, 64, False, 4), (64, -1, 0, 64, False, 1),
+        (64, 1, 0, 64, False, 4),
+        (1, 64, 0, 64, True, 4),
+        (1, 64, 0, 62, True, 1),
+        (63, 1, 0, 64, False, 1),
+        (64, 1, 2, 64, False, 1),
+        (128, 2, 0, 64, False, 1),
+        (-64, 1, 0, 64, False, 4),
+        (64, -1, 0, 64, False, 1),
         (0, 0, 0, 64, False, 1),
     ],
-)  # fmt: skip
+)
 def test_vectors_are_aligned(outer, inner, offset, extent, along, lanes):
     side = side_of(Matrix(outer, inner, (), offset, 4), extent, float32, float32, GPU.matmul.tiles[0], 4)
     assert (side.along, side.lanes) == (along, lanes)

@@ -32,9 +32,13 @@ NAMES = [row.name for row in (CPU, GPU, TINY_CPU, TINY_GPU)]
 
 
 def space_of(
-    shape: tuple[int, ...], axes: tuple[int, ...], strides: tuple[int, ...], ordered: bool = False,
-    vector: int = 4, short: int = 3,
-) -> ReduceSpace:  # fmt: skip
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    strides: tuple[int, ...],
+    ordered: bool = False,
+    vector: int = 4,
+    short: int = 3,
+) -> ReduceSpace:
     kept = [a for a in range(len(shape)) if a not in axes]
     out = [0] * len(shape)
     for axis, stride in zip(kept, contiguous(tuple(shape[a] for a in kept)), strict=True):
@@ -108,14 +112,18 @@ def test_one_element_is_a_row() -> None:
 @pytest.mark.parametrize(
     ("shape", "axis", "strides", "form"),
     [
-        ((100, 100), 1, (100, 1), ROWS), ((100, 100), 0, (100, 1), COLUMNS),
-        ((100, 100), 1, (1, 100), COLUMNS), ((100, 100), 0, (1, 100), ROWS),
+        ((100, 100), 1, (100, 1), ROWS),
+        ((100, 100), 0, (100, 1), COLUMNS),
+        ((100, 100), 1, (1, 100), COLUMNS),
+        ((100, 100), 0, (1, 100), ROWS),
         # a short row is summed by one work-item, with neighbouring outputs side by side
-        ((100, 2), 1, (2, 1), COLUMNS), ((2, 100), 0, (100, 1), COLUMNS),
+        ((100, 2), 1, (2, 1), COLUMNS),
+        ((2, 100), 0, (100, 1), COLUMNS),
         # too few outputs for a vector, and many rows
-        ((100, 2), 0, (2, 1), ROWS), ((2, 100), 1, (100, 1), ROWS),
+        ((100, 2), 0, (2, 1), ROWS),
+        ((2, 100), 1, (100, 1), ROWS),
     ],
-)  # fmt: skip
+)
 def test_form(shape: Any, axis: int, strides: Any, form: str) -> None:
     assert space_of(shape, (axis,), strides).form == form
 
@@ -132,9 +140,17 @@ def shares(space: ReduceSpace, policy: ReducePolicy, vector: int, units: int, mo
     inner = ((space.kept if space.form == COLUMNS else space.reduced) or (1,))[-1]
     lanes = lanes_for(space.form, inner, prod(space.reduced), vector, policy)
     return lanes, split(
-        space, space.form, vector, lanes, policy.strip if space.form == COLUMNS else 1,
-        policy.loads, policy, units, False, most,
-    )  # fmt: skip
+        space,
+        space.form,
+        vector,
+        lanes,
+        policy.strip if space.form == COLUMNS else 1,
+        policy.loads,
+        policy,
+        units,
+        False,
+        most,
+    )
 
 
 SHAPES = [(1, 1), (1, 7), (7, 1), (3, 1000), (1000, 3), (1000, 1000), (1, 2**31), (2**20, 2)]

@@ -22,11 +22,24 @@ from clarray._engine.runtime import Capabilities
 from clarray._engine.tuning.rows import ROWS
 
 CAPABILITIES = Capabilities(
-    kind="cpu", name="n", vendor="v", platform="p", platform_version="1", driver="d",
-    compute_units=3, max_work_group=256, local_bytes=1 << 15, global_bytes=1 << 30,
-    max_alloc_bytes=1 << 30, fp64=True, fp16=False, host_memory=True, clang_builtins=True,
-    function_attribute="", little_endian=True,
-)  # fmt: skip
+    kind="cpu",
+    name="n",
+    vendor="v",
+    platform="p",
+    platform_version="1",
+    driver="d",
+    compute_units=3,
+    max_work_group=256,
+    local_bytes=1 << 15,
+    global_bytes=1 << 30,
+    max_alloc_bytes=1 << 30,
+    fp64=True,
+    fp16=False,
+    host_memory=True,
+    clang_builtins=True,
+    function_attribute="",
+    little_endian=True,
+)
 F4, F8, F2, I4, C8, BOOL = map(np.dtype, ("f4", "f8", "f2", "i4", "c8", "?"))
 
 
@@ -45,9 +58,11 @@ def sources(root: Node, policy: str = "cpu", **capabilities: Any) -> list[Source
     """What evaluating a reduction would compile."""
     found: list[Source] = []
     state: Any = SimpleNamespace(
-        policies=ROWS[policy], units=3,
-        capabilities=dataclasses.replace(CAPABILITIES, **capabilities), kernel=found.append,
-    )  # fmt: skip
+        policies=ROWS[policy],
+        units=3,
+        capabilities=dataclasses.replace(CAPABILITIES, **capabilities),
+        kernel=found.append,
+    )
     epilogue = evaluation.find_epilogue(root)
     assert epilogue is not None
     operands = Operands(epilogue.reduced.inputs)
@@ -76,8 +91,14 @@ MONOIDS = {
     "variance": statistic_monoid("variance", F8),
     "argmax": statistic_monoid("argmax", F4),
 }
-FORMS = {"all": ((40, 50), (0, 1)), "rows": ((40, 50), (1,)), "columns": ((40, 50), (0,)),
-         "middle": ((4, 50, 60), (1,)), "one": ((1,), (0,)), "short": ((500, 2), (1,))}  # fmt: skip
+FORMS = {
+    "all": ((40, 50), (0, 1)),
+    "rows": ((40, 50), (1,)),
+    "columns": ((40, 50), (0,)),
+    "middle": ((4, 50, 60), (1,)),
+    "one": ((1,), (0,)),
+    "short": ((500, 2), (1,)),
+}
 # What is not associative goes along one axis at a time.
 FORMS_OF = [(name, form) for name in MONOIDS for form in FORMS if MONOIDS[name].associative or len(FORMS[form][1]) == 1]
 POLICIES = ["cpu", "gpu", "tiny-cpu", "tiny-gpu", "tiny-fenced"]

@@ -322,9 +322,14 @@ def _read(cache: KernelCache, op: str, array: Node | None, named: IndexSelection
 
 
 def _run(
-    cache: KernelCache, op: str, array: Node | None, named: IndexSelection, other: Node | None,
-    notes: Memory | None = None, limit: int | None = None,
-) -> None:  # fmt: skip
+    cache: KernelCache,
+    op: str,
+    array: Node | None,
+    named: IndexSelection,
+    other: Node | None,
+    notes: Memory | None = None,
+    limit: int | None = None,
+) -> None:
     policy = cache.policies.elementwise
     numbers, operands, space, itemsize, places, single = _read(cache, op, array, named, other)
     plan = gather_plan(op, named.mode, operands.kinds(), space, itemsize, single, cache.policies)
@@ -356,9 +361,16 @@ def _as_int64(numbers: Node) -> Node:
         return numbers
     loop = cast_loop(_INT64)
     return Node(
-        loop, (numbers,), numbers.shape, _INT64, numbers.size, 0, 0,
-        intern_structure((loop.code, numbers.sig)), numbers.inputs or (numbers,),
-    )  # fmt: skip
+        loop,
+        (numbers,),
+        numbers.shape,
+        _INT64,
+        numbers.size,
+        0,
+        0,
+        intern_structure((loop.code, numbers.sig)),
+        numbers.inputs or (numbers,),
+    )
 
 
 def _raise_if_set(cache: KernelCache, error: Memory) -> None:

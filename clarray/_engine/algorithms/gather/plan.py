@@ -95,9 +95,11 @@ class GatherPlan:
 
 
 def gather_space(
-    before: Sequence[Axis], lists: Sequence[tuple[int, Shape]], chosen: Sequence[Axis],
+    before: Sequence[Axis],
+    lists: Sequence[tuple[int, Shape]],
+    chosen: Sequence[Axis],
     after: Sequence[Axis],
-) -> GatherSpace:  # fmt: skip
+) -> GatherSpace:
     """Merge neighbouring axes, given as extents and strides."""
     listed = merge([axis for axis in lists if axis[0] != 1])
     return GatherSpace(_merged(before), tuple(listed), _merged(chosen), _merged(after))
@@ -135,9 +137,14 @@ def widened(space: GatherSpace, words: int) -> GatherSpace:
 
 
 def gather_plan(
-    op: str, mode: str, kinds: Sequence[str], space: GatherSpace, itemsize: int, single: bool,
+    op: str,
+    mode: str,
+    kinds: Sequence[str],
+    space: GatherSpace,
+    itemsize: int,
+    single: bool,
     policies: Policies,
-) -> GatherPlan:  # fmt: skip
+) -> GatherPlan:
     """Choose how many elements are taken at once, and the width of positions.
 
     Parameters
@@ -155,10 +162,12 @@ def gather_plan(
     axes = (*space.before, *space.chosen, *space.after)
     extents = tuple(n for n, _ in space.lists)
     furthest = max(
-        reach(tuple(n for n, _ in axes), tuple(s for _, s in axes)), space.size, space.listed,
+        reach(tuple(n for n, _ in axes), tuple(s for _, s in axes)),
+        space.size,
+        space.listed,
         prod(n for n, _ in space.chosen),
         *(reach(extents, s) for s in _steps(space)),
-    )  # fmt: skip
+    )
     return GatherPlan(
         op=op,
         mode=mode,

@@ -32,13 +32,29 @@ def gather_source(plan: GatherPlan, numbers: Node, nodes: Sequence[Node], capabi
     loops, loop_kinds = _loops(plan, [o.name for o in inputs.operands], stepped)
     body = render(
         "gather/chunks" if plan.policy.chunked else "gather/tiles",
-        d=dialect, V=plan.vector if plan.policy.chunked else 1, in_flight=plan.vector, spread=1, I=plan.index,
-        policy=plan.policy, inputs=inputs, value=Call("value", numbers, inputs), op=plan.op, note=note,
-        mode=plan.mode, storage=storage, rows=plan.after_rank >= 0, list_rank=plan.list_rank,
-        close=plan.close, single=plan.single, divides=plan.divides, params=[*inputs.params, *arrays, *loops],
-        before_rank=plan.before_rank, chosen_rank=plan.chosen_rank, after_rank=max(0, plan.after_rank),
+        d=dialect,
+        V=plan.vector if plan.policy.chunked else 1,
+        in_flight=plan.vector,
+        spread=1,
+        I=plan.index,
+        policy=plan.policy,
+        inputs=inputs,
+        value=Call("value", numbers, inputs),
+        op=plan.op,
+        note=note,
+        mode=plan.mode,
+        storage=storage,
+        rows=plan.after_rank >= 0,
+        list_rank=plan.list_rank,
+        close=plan.close,
+        single=plan.single,
+        divides=plan.divides,
+        params=[*inputs.params, *arrays, *loops],
+        before_rank=plan.before_rank,
+        chosen_rank=plan.chosen_rank,
+        after_rank=max(0, plan.after_rank),
         work_group=plan.policy.work_group,
-    )  # fmt: skip
+    )
     text = source(body, dialect, capabilities.function_attribute)
     if note == "ulong":
         needed = "base" if plan.op == "mark" else "extended"

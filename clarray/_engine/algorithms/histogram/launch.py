@@ -193,11 +193,16 @@ class Prepared(NamedTuple):
 def _run(job: Job) -> None:
     """Count launch by launch; each is merged into the result."""
     key = (
-        "histogram", tuple((a.kind, a.value.sig, a.dtype.char) for a in job.axes),
-        job.weight.sig if job.weight is not None else None, job.summed, job.operands.pattern, job.space,
+        "histogram",
+        tuple((a.kind, a.value.sig, a.dtype.char) for a in job.axes),
+        job.weight.sig if job.weight is not None else None,
+        job.summed,
+        job.operands.pattern,
+        job.space,
         tuple(n.offset * n.dtype.itemsize % ALIGNMENT for n in job.operands.nodes if n.memory is not None),
-        job.bins, job.result.dtype.char,
-    )  # fmt: skip
+        job.bins,
+        job.result.dtype.char,
+    )
     found = job.cache.value_for(key, _prepared, job)
     begin = 0
     while True:
@@ -213,9 +218,12 @@ def _prepared(job: Job) -> Prepared:
     found = tables(job.bins, width, job.cache.capabilities.local_bytes, job.policy)
     plan = _plan(job, found)
     key = (
-        "histogram", tuple(a.value.sig for a in job.axes), job.weight.sig if job.weight else None,
-        job.operands.pattern, plan,
-    )  # fmt: skip
+        "histogram",
+        tuple(a.value.sig for a in job.axes),
+        job.weight.sig if job.weight else None,
+        job.operands.pattern,
+        plan,
+    )
     values, steps_of = [a.value for a in job.axes], [a.steps for a in job.axes]
     kernel = job.cache.kernel_for(
         key, histogram_source, plan, values, steps_of, job.weight, job.operands.nodes, job.cache.capabilities
@@ -347,9 +355,13 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
         low = number * found.per_pass
         here = min(found.per_pass, job.bins - low)
         Launch(
-            prepared.kernel, (held.groups,), (plan.work_group,),
-            [*args, begin, end, low, here, held.stride, *prepared.layout], inline, nbytes,
-        ).run()  # fmt: skip
+            prepared.kernel,
+            (held.groups,),
+            (plan.work_group,),
+            [*args, begin, end, low, here, held.stride, *prepared.layout],
+            inline,
+            nbytes,
+        ).run()
     if not plan.last:
         _merge(job, held, again, inline)
 

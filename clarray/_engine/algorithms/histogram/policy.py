@@ -129,18 +129,50 @@ GPU = HistogramPolicy(
     compared_bins=64,
 )
 NVIDIA = replace(
-    GPU, work_group=1024, groups_per_unit=2, sum_group=256, sum_groups_per_unit=8, rounds=8, guess=1 << 11,
+    GPU,
+    work_group=1024,
+    groups_per_unit=2,
+    sum_group=256,
+    sum_groups_per_unit=8,
+    rounds=8,
+    guess=1 << 11,
     fence='asm volatile("membar.gl;" ::: "memory");',
-)  # fmt: skip
+)
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
 TINY_CPU = replace(
-    CPU, vector_bytes=16, max_width=4, groups_per_unit=2, segment=8, inline_bytes=0, chunk_bytes=8,
-    copies=2, copy_bins=8, guess=16, sum_groups_per_unit=2, launch_elements=48,
-)  # fmt: skip
+    CPU,
+    vector_bytes=16,
+    max_width=4,
+    groups_per_unit=2,
+    segment=8,
+    inline_bytes=0,
+    chunk_bytes=8,
+    copies=2,
+    copy_bins=8,
+    guess=16,
+    sum_groups_per_unit=2,
+    launch_elements=48,
+)
 TINY_GPU = replace(
-    GPU, vector_bytes=8, max_width=4, groups_per_unit=2, chunk_bytes=8, work_group=4, loads=2,
-    copies=2, copy_bins=8, guess=16, local_bins=16, passes=3, sum_group=4, sum_groups_per_unit=2,
-    sum_bins=16, rounds=2, launch_elements=48, merge_group=8, merge_lanes=2,
-)  # fmt: skip
+    GPU,
+    vector_bytes=8,
+    max_width=4,
+    groups_per_unit=2,
+    chunk_bytes=8,
+    work_group=4,
+    loads=2,
+    copies=2,
+    copy_bins=8,
+    guess=16,
+    local_bins=16,
+    passes=3,
+    sum_group=4,
+    sum_groups_per_unit=2,
+    sum_bins=16,
+    rounds=2,
+    launch_elements=48,
+    merge_group=8,
+    merge_lanes=2,
+)
 TINY_FENCED = replace(TINY_GPU, fence="mem_fence(CLK_GLOBAL_MEM_FENCE);")

@@ -40,9 +40,14 @@ class AxisCode:
     """How the values of one axis become bins, as the template sees it."""
 
     def __init__(
-        self, number: int, kind: str, dtype: np.dtype, value: Node, steps: Steps | None,
+        self,
+        number: int,
+        kind: str,
+        dtype: np.dtype,
+        value: Node,
+        steps: Steps | None,
         inputs: Inputs,
-    ) -> None:  # fmt: skip
+    ) -> None:
         dialect = inputs.dialect
         self.k = number
         self.kind = kind
@@ -133,8 +138,10 @@ def _numpy_steps(value: Node, steps: Steps) -> Node:
     dtype = value.dtype
     found = value
     for ufunc, constant in (
-        (np.subtract, steps.first), (np.true_divide, steps.width), (np.multiply, steps.bins),
-    ):  # fmt: skip
+        (np.subtract, steps.first),
+        (np.true_divide, steps.width),
+        (np.multiply, steps.bins),
+    ):
         loop = find_loop(ufunc, (dtype, dtype), (dtype,))
         found = Node(loop, (found, constant), value.shape, dtype, value.size, 0, 0, 0, ())
     return found
@@ -151,9 +158,13 @@ def sum_types(summed: str) -> tuple[str, str]:
 
 
 def histogram_source(
-    plan: HistogramPlan, values: Sequence[Node], steps: Sequence[Steps | None],
-    weight: Node | None, nodes: Sequence[Node], capabilities: Capabilities,
-) -> Source:  # fmt: skip
+    plan: HistogramPlan,
+    values: Sequence[Node],
+    steps: Sequence[Steps | None],
+    weight: Node | None,
+    nodes: Sequence[Node],
+    capabilities: Capabilities,
+) -> Source:
     """Render the counting of `values`, one per axis, over the distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
@@ -173,14 +184,31 @@ def histogram_source(
     params, arg_types = _parameters(plan, inputs, axes, sum_type)
     body = text + render(
         "histogram/histogram",
-        d=dialect, V=plan.vector, X=plan.loads, I=plan.index, spread=1, inputs=inputs, axes=axes,
-        rank=plan.rank, space=plan.space, shifted=plan.shifted, rounds=plan.policy.rounds,
-        table=plan.table, copies=plan.copies, policy=plan.policy,
+        d=dialect,
+        V=plan.vector,
+        X=plan.loads,
+        I=plan.index,
+        spread=1,
+        inputs=inputs,
+        axes=axes,
+        rank=plan.rank,
+        space=plan.space,
+        shifted=plan.shifted,
+        rounds=plan.policy.rounds,
+        table=plan.table,
+        copies=plan.copies,
+        policy=plan.policy,
         last=dtype_row(np.dtype(plan.last)).storage if plan.last else "",
-        work_group=plan.work_group, segment=plan.policy.segment or plan.vector,
-        summed=plan.summed, pair=plan.summed == "pair", sum_type=sum_type, lane_sum=lane_sum,
-        weight=call, params=params, pairs=PAIRS in plan.accesses,
-    )  # fmt: skip
+        work_group=plan.work_group,
+        segment=plan.policy.segment or plan.vector,
+        summed=plan.summed,
+        pair=plan.summed == "pair",
+        sum_type=sum_type,
+        lane_sum=lane_sum,
+        weight=call,
+        params=params,
+        pairs=PAIRS in plan.accesses,
+    )
     return Source("histogram", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
 
 
@@ -237,18 +265,32 @@ def merge_source(plan: MergePlan, capabilities: Capabilities) -> Source:
     elif row.packed:
         store = row.packed.store.format(v="y", at="b", p="yp")
     params = [
-        f"__global {sum_type} *tables", "const long rows", "const long stride", "const long bins",
-        f"__global {row.storage} *yp", "const int again",
-    ]  # fmt: skip
+        f"__global {sum_type} *tables",
+        "const long rows",
+        "const long stride",
+        "const long bins",
+        f"__global {row.storage} *yp",
+        "const int again",
+    ]
     kinds = ["buffer", "int64", "int64", "int64", "buffer", "int32"]
     if plan.direct:
         params += ["__global uint *status", "const long capacity"]
         kinds += ["buffer", "int64"]
     body = render(
         "histogram/merge",
-        d=dialect, work_group=policy.merge_group, lanes=policy.merge_lanes,
-        chunked=policy.chunked, summed=plan.summed, pair=plan.summed == "pair", sum_type=total,
-        direct=plan.direct, zero=plan.zero, params=params, result_type=row.storage,
-        result_lane=str(compute_type(out)), result=cast(text, held, out, dialect), store=store,
-    )  # fmt: skip
+        d=dialect,
+        work_group=policy.merge_group,
+        lanes=policy.merge_lanes,
+        chunked=policy.chunked,
+        summed=plan.summed,
+        pair=plan.summed == "pair",
+        sum_type=total,
+        direct=plan.direct,
+        zero=plan.zero,
+        params=params,
+        result_type=row.storage,
+        result_lane=str(compute_type(out)),
+        result=cast(text, held, out, dialect),
+        store=store,
+    )
     return Source("histogram_merge", source(body, dialect, capabilities.function_attribute), tuple(kinds))

@@ -121,7 +121,7 @@ def copied(axes: Sequence[Axis], itemsize: int, policy: IndexMapPolicy) -> int:
 
 def index_map_plan(
     axes: Sequence[Axis], size: int, reach: int, copies: int, itemsize: int, policy: ElementwisePolicy
-) -> IndexMapPlan:  # fmt: skip
+) -> IndexMapPlan:
     """Choose the vectors and the width of positions.
 
     Parameters
@@ -136,6 +136,11 @@ def index_map_plan(
     vector = max(1, min(policy.max_width, policy.vector_bytes // itemsize)) if itemsize <= 8 else 1
     furthest = max(size, reach, *(abs(a.before) + 2 * a.source for a in axes))
     return IndexMapPlan(
-        maps=tuple(a.map for a in reversed(axes)), itemsize=itemsize, vector=vector, copies=copies > 1,
-        stream=0 < policy.stream_bytes <= size * itemsize, index=index_type(furthest, policy.chunked), policy=policy,
-    )  # fmt: skip
+        maps=tuple(a.map for a in reversed(axes)),
+        itemsize=itemsize,
+        vector=vector,
+        copies=copies > 1,
+        stream=0 < policy.stream_bytes <= size * itemsize,
+        index=index_type(furthest, policy.chunked),
+        policy=policy,
+    )

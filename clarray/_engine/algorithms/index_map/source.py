@@ -31,9 +31,14 @@ def index_map_source(plan: IndexMapPlan, capabilities: Capabilities) -> Source:
             kinds += ["uint64"] * (2 * words)
     body = render(
         "index_map/index_map",
-        maps=plan.maps, V=plan.vector, I=plan.index, policy=plan.policy, storage=storage, params=params,
+        maps=plan.maps,
+        V=plan.vector,
+        I=plan.index,
+        policy=plan.policy,
+        storage=storage,
+        params=params,
         copies=plan.copies,
         stream=plan.stream and capabilities.clang_builtins,
         word=lambda name: f"(ulong2)({name}_0, {name}_1)" if words == 2 else f"({storage}){name}_0",
-    )  # fmt: skip
+    )
     return Source("index_map", source(body, dialect, capabilities.function_attribute), tuple(kinds))

@@ -58,7 +58,7 @@ def together(rows: int, lengths: Sequence[int], itemsize: int, policy: JoinPolic
 
 def join_plan(
     rows: int, ends: Sequence[int], pitch: int, offset: int, reach: int, itemsize: int, policies: Policies
-) -> JoinPlan:  # fmt: skip
+) -> JoinPlan:
     """Choose the vectors and the width of positions.
 
     Parameters

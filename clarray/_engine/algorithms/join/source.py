@@ -24,7 +24,15 @@ def join_source(plan: JoinPlan, capabilities: Capabilities) -> Source:
     kinds = [*["buffer", "int64"] * (plan.count + 1), "int64", *[integer] * len(names)]
     body = render(
         "join/join",
-        count=plan.count, V=plan.vector, I=plan.index, policy=plan.policy, storage=storage, params=params,
-        single=plan.single, block=plan.block, whole=plan.whole, stream=plan.stream and capabilities.clang_builtins,
-    )  # fmt: skip
+        count=plan.count,
+        V=plan.vector,
+        I=plan.index,
+        policy=plan.policy,
+        storage=storage,
+        params=params,
+        single=plan.single,
+        block=plan.block,
+        whole=plan.whole,
+        stream=plan.stream and capabilities.clang_builtins,
+    )
     return Source("join", source(body, dialect, capabilities.function_attribute), tuple(kinds))

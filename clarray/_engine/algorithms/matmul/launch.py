@@ -77,9 +77,15 @@ def _matrices(a: Node, b: Node) -> tuple[Problem, Matrix, Matrix]:
 
 
 def _tiled(
-    cache: KernelCache, problem: Problem, left: Matrix, right: Matrix, work: np.dtype, a: Node, b: Node,
+    cache: KernelCache,
+    problem: Problem,
+    left: Matrix,
+    right: Matrix,
+    work: np.dtype,
+    a: Node,
+    b: Node,
     target: Node,
-) -> None:  # fmt: skip
+) -> None:
     policy = cache.policies.matmul
     device = cache.capabilities
     found = choose_parts(problem, work.itemsize, cache.units, device.local_bytes, device.max_work_group, policy)
@@ -182,16 +188,26 @@ def _prepare_packed(cache: KernelCache, a: Node, b: Node, target: Node) -> Packe
     for axis in reversed(range(len(problem.batch))):
         numbers += [problem.batch[axis], one.steps[axis], two.steps[axis]]
     return Packed(
-        kernel=_kernel(cache, plan, packed_source), left=one, right=two, numbers=tuple(numbers),
-        groups=blocks.down * blocks.across * blocks.parts * problem.matrices, parts=blocks.parts, again=again,
+        kernel=_kernel(cache, plan, packed_source),
+        left=one,
+        right=two,
+        numbers=tuple(numbers),
+        groups=blocks.down * blocks.across * blocks.parts * problem.matrices,
+        parts=blocks.parts,
+        again=again,
         inline=problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work,
-    )  # fmt: skip
+    )
 
 
 def _prepare_packing(
-    cache: KernelCache, problem: Problem, matrix: Matrix, extent: int, dtype: np.dtype, plan: PackedPlan,
+    cache: KernelCache,
+    problem: Problem,
+    matrix: Matrix,
+    extent: int,
+    dtype: np.dtype,
+    plan: PackedPlan,
     width: int,
-) -> Packing:  # fmt: skip
+) -> Packing:
     axes = [axis for axis, step in enumerate(matrix.batch) if step]
     steps = [0] * len(problem.batch)
     matrices = 1

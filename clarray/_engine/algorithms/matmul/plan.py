@@ -276,7 +276,21 @@ def rounded(policy: MatmulPolicy, tile: Tile) -> int:
 
 
 __all__ = [
-    "Blocks", "Matrix", "PackPlan", "PackedPlan", "Parts", "Problem", "Side", "TiledPlan",
-    "choose_blocks", "choose_parts", "pack_plan", "packed_plan", "merge_batch",
-    "rounded", "side_of", "smallest", "work_dtype",
-]  # fmt: skip
+    "Blocks",
+    "Matrix",
+    "PackPlan",
+    "PackedPlan",
+    "Parts",
+    "Problem",
+    "Side",
+    "TiledPlan",
+    "choose_blocks",
+    "choose_parts",
+    "pack_plan",
+    "packed_plan",
+    "merge_batch",
+    "rounded",
+    "side_of",
+    "smallest",
+    "work_dtype",
+]

@@ -99,20 +99,45 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         loads=0,
     )
     numbers = [
-        "m", "n", "k", "as", "ak", "bs", "bk", "parts", "part_depth", "depth", "matrices",
+        "m",
+        "n",
+        "k",
+        "as",
+        "ak",
+        "bs",
+        "bk",
+        "parts",
+        "part_depth",
+        "depth",
+        "matrices",
         *(f"{name}{axis}" for axis in range(plan.rank) for name in ("batch", "ab", "bb")),
-    ]  # fmt: skip
+    ]
     params = [
-        f"__global const {a.type} *ap", "long ao", f"__global const {b.type} *bp", "long bo",
-        f"__global {c.type} *cp", "long co", *(f"const long {name}" for name in numbers),
-    ]  # fmt: skip
+        f"__global const {a.type} *ap",
+        "long ao",
+        f"__global const {b.type} *bp",
+        "long bo",
+        f"__global {c.type} *cp",
+        "long co",
+        *(f"const long {name}" for name in numbers),
+    ]
     body = render(
         "matmul/tiled",
-        W=work_type(plan.work), L=plan.lanes, t=tile, items=tile.work_items, a=a, b=b, c=c,
-        complex_=plan.work.kind == "c", c_vectors=plan.out_vectors, rank=plan.rank, params=params,
-        band=plan.policy.band, total=plan.policy.total and plan.work.kind in "fc",
+        W=work_type(plan.work),
+        L=plan.lanes,
+        t=tile,
+        items=tile.work_items,
+        a=a,
+        b=b,
+        c=c,
+        complex_=plan.work.kind == "c",
+        c_vectors=plan.out_vectors,
+        rank=plan.rank,
+        params=params,
+        band=plan.policy.band,
+        total=plan.policy.total and plan.work.kind in "fc",
         mac=multiply_add(plan.work, plan.out, plan.policy.multiply_add),
-    )  # fmt: skip
+    )
     dialect = make_dialect(capabilities, 1)
     text = source(body, dialect, capabilities.function_attribute)
     return Source("matmul", text, ("buffer", "int64") * 3 + ("int64",) * len(numbers))
@@ -135,14 +160,25 @@ def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
     scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)
     numbers = ["extent", "k", "outer", "inner", "units", *_batch_names(plan.rank, "batch", "step")]
     params = [
-        f"__global const {row.storage} *restrict xp", "long xo", f"__global {scalar} *restrict pp",
+        f"__global const {row.storage} *restrict xp",
+        "long xo",
+        f"__global {scalar} *restrict pp",
         *(f"const long {name}" for name in numbers),
-    ]  # fmt: skip
+    ]
     body = render(
         "matmul/pack",
-        S=scalar, R=plan.width, packed=row.packed, kind=row.kind, complex_=complex_, along=plan.along,
-        unit=plan.unit, rank=plan.rank, block=plan.block, chunks=_Chunks, params=params,
-    )  # fmt: skip
+        S=scalar,
+        R=plan.width,
+        packed=row.packed,
+        kind=row.kind,
+        complex_=complex_,
+        along=plan.along,
+        unit=plan.unit,
+        rank=plan.rank,
+        block=plan.block,
+        chunks=_Chunks,
+        params=params,
+    )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source("matmul_pack", text, ("buffer", "int64", "buffer", *["int64"] * len(numbers)))
 
@@ -154,20 +190,41 @@ def packed_source(plan: PackedPlan, capabilities: Capabilities) -> Source:
     scalar = work_type(plan.work).removesuffix("2") if complex_ else work_type(plan.work)
     vector = f"{scalar}{plan.lanes}" if plan.lanes > 1 else scalar
     numbers = [
-        "m", "n", "k", "block_rows", "block_columns", "parts", "part_depth", "depth", "matrices",
+        "m",
+        "n",
+        "k",
+        "block_rows",
+        "block_columns",
+        "parts",
+        "part_depth",
+        "depth",
+        "matrices",
         *_batch_names(plan.rank, "batch", "am", "bm"),
-    ]  # fmt: skip
+    ]
     params = [
-        f"__global const {scalar} *ap", f"__global const {vector} *bp", f"__global {row.storage} *cp", "long co",
+        f"__global const {scalar} *ap",
+        f"__global const {vector} *bp",
+        f"__global {row.storage} *cp",
+        "long co",
         *(f"const long {name}" for name in numbers),
-    ]  # fmt: skip
+    ]
     real = np.dtype(np.float32 if scalar == "float" else np.float64) if complex_ else plan.work
     direct = not complex_ and plan.lanes > 1 and plan.out.kind != "b" and plan.out.itemsize == plan.work.itemsize
     body = render(
         "matmul/packed",
-        T=vector, S=scalar, V=plan.lanes, P=plan.vectors, R=plan.rows, complex_=complex_, packed=row.packed,
-        kind=row.kind, c_type=row.storage, direct=direct, rank=plan.rank, params=params,
+        T=vector,
+        S=scalar,
+        V=plan.lanes,
+        P=plan.vectors,
+        R=plan.rows,
+        complex_=complex_,
+        packed=row.packed,
+        kind=row.kind,
+        c_type=row.storage,
+        direct=direct,
+        rank=plan.rank,
+        params=params,
         mac=multiply_add(real, plan.out, plan.policy.multiply_add),
-    )  # fmt: skip
+    )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source("matmul_packed", text, ("buffer", "buffer", "buffer", "int64", *["int64"] * len(numbers)))

@@ -96,17 +96,25 @@ def _new_leaf(value: Node, monoid: Monoid) -> Node:
 
 
 def _run(
-    cache: KernelCache, value: Node, monoid: Monoid, axis: int, target: Node,
+    cache: KernelCache,
+    value: Node,
+    monoid: Monoid,
+    axis: int,
+    target: Node,
     positions: Node | None,
-) -> None:  # fmt: skip
+) -> None:
     if target.size:
         operands = operands_of(value)
         strides = (target.strides, *operands.strides(len(value.shape)))
         lines = line_space(value.shape, axis, strides)
         plan = scan_plan(
-            lines, value.shape[axis], target.shape[axis], operands.kinds("strided"),
-            positions is not None, cache.policies.elementwise,
-        )  # fmt: skip
+            lines,
+            value.shape[axis],
+            target.shape[axis],
+            operands.kinds("strided"),
+            positions is not None,
+            cache.policies.elementwise,
+        )
         key = ("scan", value.sig, operands.pattern, monoid.code, plan)
         kernel = cache.kernel_for(key, scan_source, plan, monoid, value, operands.nodes, cache.capabilities)
         _launch(cache, kernel, plan, lines, value, operands, target, axis, positions).run()
@@ -121,9 +129,16 @@ def _complete(device: Device, value: Node, target: Node) -> None:
 
 
 def _launch(
-    cache: KernelCache, kernel: Any, plan: ScanPlan, lines: Lines, value: Node, operands: Operands,
-    target: Node, axis: int, positions: Node | None,
-) -> Launch:  # fmt: skip
+    cache: KernelCache,
+    kernel: Any,
+    plan: ScanPlan,
+    lines: Lines,
+    value: Node,
+    operands: Operands,
+    target: Node,
+    axis: int,
+    positions: Node | None,
+) -> Launch:
     assert target.memory is not None
     args = operands.arguments(lines.offsets[1:])
     blocks = line_blocks(lines.kept, plan.block)
@@ -143,6 +158,10 @@ def _launch(
     nbytes = operands.nbytes + target.size * target.dtype.itemsize
     policy = plan.policy
     return Launch(
-        kernel, (groups(units, nbytes, cache.units, policy),), (policy.work_group,), args,
-        nbytes <= policy.inline_bytes, nbytes,
-    )  # fmt: skip
+        kernel,
+        (groups(units, nbytes, cache.units, policy),),
+        (policy.work_group,),
+        args,
+        nbytes <= policy.inline_bytes,
+        nbytes,
+    )

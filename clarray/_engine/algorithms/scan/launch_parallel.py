@@ -63,9 +63,16 @@ def run_parallel(
 
 
 def _prepare(
-    cache: KernelCache, value: Node, monoid: Monoid, operands: Operands,
-    kinds: tuple[str, ...], lines: Lines, length: int, offsets: tuple[int, ...], lookback: bool,
-) -> tuple[ParallelPlan, Partition, dict[str, Kernel], Monoid]:  # fmt: skip
+    cache: KernelCache,
+    value: Node,
+    monoid: Monoid,
+    operands: Operands,
+    kinds: tuple[str, ...],
+    lines: Lines,
+    length: int,
+    offsets: tuple[int, ...],
+    lookback: bool,
+) -> tuple[ParallelPlan, Partition, dict[str, Kernel], Monoid]:
     """How lines that lie so are scanned, and by which kernels; the operation may be one in a wider dtype."""
     dtypes = [monoid.out_dtype, *(n.dtype for n in operands.placed), *operands.dtypes(value)]
     policy = cache.policies.scan
@@ -86,9 +93,16 @@ def _prepare(
 
 
 def _launch_all(
-    cache: KernelCache, kernels: dict[str, Kernel], plan: ParallelPlan, way: Partition, lines: Lines,
-    operands: Operands, target: Node, monoid: Monoid, length: int,
-) -> None:  # fmt: skip
+    cache: KernelCache,
+    kernels: dict[str, Kernel],
+    plan: ParallelPlan,
+    way: Partition,
+    lines: Lines,
+    operands: Operands,
+    target: Node,
+    monoid: Monoid,
+    length: int,
+) -> None:
     assert target.memory is not None
     place = operands.arguments(lines.offsets[1:])
     place += [target.memory.buffer, target.offset + lines.offsets[0]]

@@ -106,9 +106,13 @@ def line_space(shape: Shape, axis: int, operands: tuple[Shape, ...]) -> Lines:
 
 
 def scan_plan(
-    lines: Lines, length: int, outputs: int, accesses: tuple[str, ...], segmented: bool,
+    lines: Lines,
+    length: int,
+    outputs: int,
+    accesses: tuple[str, ...],
+    segmented: bool,
     policy: ElementwisePolicy,
-) -> ScanPlan:  # fmt: skip
+) -> ScanPlan:
     """Choose the block of lines and the width of positions.
 
     Parameters
@@ -233,9 +237,15 @@ def is_beside(lines: Lines, length: int, vector: int) -> bool:
 
 
 def parallel_plan(
-    lines: Lines, length: int, kinds: Sequence[str], dtypes: Sequence[np.dtype], offsets: Sequence[int],
-    vectors: bool, held: int, policy: ScanPolicy,
-) -> ParallelPlan:  # fmt: skip
+    lines: Lines,
+    length: int,
+    kinds: Sequence[str],
+    dtypes: Sequence[np.dtype],
+    offsets: Sequence[int],
+    vectors: bool,
+    held: int,
+    policy: ScanPolicy,
+) -> ParallelPlan:
     """Choose form, vectors and positions; the mode is chosen by `cut`.
 
     Parameters
@@ -264,9 +274,11 @@ def parallel_plan(
     whole = all(_starts_aligned(o, s, d, ALIGNMENT) for o, s, d in zip(offsets, spaces, dtypes, strict=False))
     store = vector * dtypes[0].itemsize
     stream = (
-        explicit and 0 < policy.stream_bytes <= dtypes[0].itemsize * length * prod(lines.kept) and store in (32, 64)
+        explicit
+        and 0 < policy.stream_bytes <= dtypes[0].itemsize * length * prod(lines.kept)
+        and store in (32, 64)
         and _starts_aligned(offsets[0], spaces[0], dtypes[0], store)
-    )  # fmt: skip
+    )
     group = policy.work_group
     if not policy.chunked:
         policy = _fitted(policy, vector * held)

@@ -41,21 +41,39 @@ def scan_source(
     for o in everyone:
         numbers += [f"{o.name}s", *(f"{o.name}k{a}" for a in range(plan.kept_rank))]
     params = [
-        *inputs.params, *positions, *out_params, "const long units", "const long blocks", *counts,
+        *inputs.params,
+        *positions,
+        *out_params,
+        "const long units",
+        "const long blocks",
+        *counts,
         *(f"const {plan.index} {name}" for name in numbers),
-    ]  # fmt: skip
+    ]
     arg_types = [
-        *inputs.arg_types, *["buffer"] * len(positions), *out_types,
-        *["int64"] * (2 + len(counts)), *[integer] * len(numbers),
-    ]  # fmt: skip
+        *inputs.arg_types,
+        *["buffer"] * len(positions),
+        *out_types,
+        *["int64"] * (2 + len(counts)),
+        *[integer] * len(numbers),
+    ]
     body = call.text + render(
         "scan/reference",
-        d=dialect, V=1, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,
-        value=call, m=MonoidCode(monoid, dialect, entering.dtype, np.dtype(np.int64)),
+        d=dialect,
+        V=1,
+        spread=1,
+        I=plan.index,
+        policy=plan.policy,
+        inputs=inputs,
+        out=out,
+        value=call,
+        m=MonoidCode(monoid, dialect, entering.dtype, np.dtype(np.int64)),
         first=_first_state(monoid),
-        everyone=everyone, params=params,
-        rank=plan.kept_rank, block=plan.block, segmented=plan.segmented,
-    )  # fmt: skip
+        everyone=everyone,
+        params=params,
+        rank=plan.kept_rank,
+        block=plan.block,
+        segmented=plan.segmented,
+    )
     text = source(body, dialect, capabilities.function_attribute)
     return Source("scan", text, tuple(arg_types))
 
@@ -234,21 +252,45 @@ def parallel_source(
     lookback = plan.mode == LOOKBACK
     counts = ["units"] if lookback else ["units", "lines", "parts", "length"]
     params = [
-        *inputs.params, *out_params, *([] if lookback else states),
-        *(f"const long {name}" for name in counts), *(f"const {plan.index} {name}" for name in numbers),
-    ]  # fmt: skip
+        *inputs.params,
+        *out_params,
+        *([] if lookback else states),
+        *(f"const long {name}" for name in counts),
+        *(f"const {plan.index} {name}" for name in numbers),
+    ]
     kinds = (
-        *inputs.arg_types, *out_types, *([] if lookback else ["buffer"] * len(states)),
-        *["int64"] * len(counts), *[integer] * len(numbers),
-    )  # fmt: skip
+        *inputs.arg_types,
+        *out_types,
+        *([] if lookback else ["buffer"] * len(states)),
+        *["int64"] * len(counts),
+        *[integer] * len(numbers),
+    )
     body = call.text + render(
         "scan/chunks" if chunked else "scan/columns" if columns else "scan/tiles",
-        d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,
-        value=call, m=code, first=_first_state(monoid), everyone=everyone,
-        params=params, rank=plan.kept_rank,
-        form=plan.form, mode=plan.mode, stream=plan.stream, strip=plan.policy.strip, WG=plan.work_group,
-        down=plan.down, block=plan.block, held=held_bytes(monoid), states=states, state_parts=code.state_parts,
-    )  # fmt: skip
+        d=dialect,
+        V=plan.vector,
+        spread=1,
+        I=plan.index,
+        policy=plan.policy,
+        inputs=inputs,
+        out=out,
+        value=call,
+        m=code,
+        first=_first_state(monoid),
+        everyone=everyone,
+        params=params,
+        rank=plan.kept_rank,
+        form=plan.form,
+        mode=plan.mode,
+        stream=plan.stream,
+        strip=plan.policy.strip,
+        WG=plan.work_group,
+        down=plan.down,
+        block=plan.block,
+        held=held_bytes(monoid),
+        states=states,
+        state_parts=code.state_parts,
+    )
     text = source(body, dialect, capabilities.function_attribute)
     if lookback:
         return text, {"scan_lookback": (*kinds, "buffer", "uint32", "int64", "int64")}

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
 
 def scatter_source(
-    plan: ScatterPlan, loop: Loop, dtype: np.dtype, value: Node | None, nodes: Sequence[Node],
+    plan: ScatterPlan,
+    loop: Loop,
+    dtype: np.dtype,
+    value: Node | None,
+    nodes: Sequence[Node],
     capabilities: Capabilities,
-) -> Source:  # fmt: skip
+) -> Source:
     """Render the update of elements of `dtype` by ``loop(element, value)``.
 
     Parameters
@@ -52,12 +56,22 @@ def scatter_source(
     sizes += [f"{n}r{a}" for n in names for a in range(plan.rest_rank)]
     body = render(
         "scatter/scatter",
-        d=dialect, V=1, spread=1, policy=plan.policy, inputs=inputs, value=call, target=target,
-        list_rank=plan.list_rank, chosen_rank=plan.chosen_rank, rest_rank=plan.rest_rank,
+        d=dialect,
+        V=1,
+        spread=1,
+        policy=plan.policy,
+        inputs=inputs,
+        value=call,
+        target=target,
+        list_rank=plan.list_rank,
+        chosen_rank=plan.chosen_rank,
+        rest_rank=plan.rest_rank,
         params=[
-            *inputs.params, "__global const long *restrict numbers", *target_params,
+            *inputs.params,
+            "__global const long *restrict numbers",
+            *target_params,
             *(f"const long {size}" for size in sizes),
         ],
-    )  # fmt: skip
+    )
     arg_types = (*inputs.arg_types, "buffer", *target_types, *["int64"] * len(sizes))
     return Source("scatter_update", source(body, dialect, capabilities.function_attribute), arg_types)

@@ -18,9 +18,13 @@ _BOOL = np.dtype(bool)
 
 
 def search(
-    line: Node, value: Node, side: str = "left", sorter: Node | None = None,
-    dtype: np.dtype | None = None, found: bool | None = None,
-) -> Node:  # fmt: skip
+    line: Node,
+    value: Node,
+    side: str = "left",
+    sorter: Node | None = None,
+    dtype: np.dtype | None = None,
+    found: bool | None = None,
+) -> Node:
     """Search each element of `value` in a sorted line.
 
     Parameters

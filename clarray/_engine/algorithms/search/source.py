@@ -30,10 +30,13 @@ def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabili
         params += ["__global const long *sorter", "const long sortero", "const long sorters"]
         arg_types += ["buffer", "int64", "int64"]
     params += [
-        f"__global {'long' if plan.found is None else 'uchar'} *yp", "const long yo",
-        "const long n", "const long m", "const long sorteds0",
+        f"__global {'long' if plan.found is None else 'uchar'} *yp",
+        "const long yo",
+        "const long n",
+        "const long m",
+        "const long sorteds0",
         *(f"const {plan.index} {s}" for s in strides),
-    ]  # fmt: skip
+    ]
     arg_types += ["buffer", *["int64"] * 4, *[integer] * len(strides)]
 
     def entry(position: str) -> str:
@@ -51,8 +54,19 @@ def search_source(plan: SearchPlan, value: Node, nodes: Sequence[Node], capabili
     call = Call("value", entering, inputs)
     body = render(
         "search/search",
-        d=dialect, V=plan.vector, spread=1, I=plan.index, P="long", policy=plan.policy,
-        inputs=inputs, value=call, params=params, lane=str(compute_type(plan.dtype)),
-        kind=dtype_row(plan.dtype).kind, side=plan.side, found=plan.found, cast_at=entry,
-    )  # fmt: skip
+        d=dialect,
+        V=plan.vector,
+        spread=1,
+        I=plan.index,
+        P="long",
+        policy=plan.policy,
+        inputs=inputs,
+        value=call,
+        params=params,
+        lane=str(compute_type(plan.dtype)),
+        kind=dtype_row(plan.dtype).kind,
+        side=plan.side,
+        found=plan.found,
+        cast_at=entry,
+    )
     return Source("search", source(body, dialect, capabilities.function_attribute), tuple(arg_types))

@@ -88,9 +88,15 @@ def _place(target: Node, whole: bool, values: list[Node]) -> Node:
 
 
 def _prepare(
-    cache: KernelCache, snippet: Snippet, values: list[Node], inputs: Operands, size: int,
-    space: Space, outs: int, placed: bool,
-) -> tuple[Kernel, list[int], int]:  # fmt: skip
+    cache: KernelCache,
+    snippet: Snippet,
+    values: list[Node],
+    inputs: Operands,
+    size: int,
+    space: Space,
+    outs: int,
+    placed: bool,
+) -> tuple[Kernel, list[int], int]:
     """The kernel, the arguments that follow from shapes and strides, and the units of work."""
     policy = cache.policies.elementwise
     plan = snippet_plan(space, size, inputs.kinds(), outs, policy)
@@ -136,6 +142,11 @@ def _launch(
         args += [out.memory.buffer, out.offset + shift]
     args += numbers
     return Launch(
-        kernel, (groups(units, nbytes, cache.units, policy),), (policy.work_group,), args,
-        nbytes <= policy.inline_bytes, nbytes, (arrays, places),
-    )  # fmt: skip
+        kernel,
+        (groups(units, nbytes, cache.units, policy),),
+        (policy.work_group,),
+        args,
+        nbytes <= policy.inline_bytes,
+        nbytes,
+        (arrays, places),
+    )

@@ -87,11 +87,21 @@ def snippet_source(
     kinds += ["int64", *["int32" if plan.index == "int" else "int64"] * len(numbers)]
     body = "".join(call.text for call in calls) + render(
         "snippet/snippet",
-        d=dialect, V=1, spread=1, I=plan.index, policy=plan.policy, segment=plan.policy.segment or 1,
-        operands=operands, outs=outs, everyone=everyone,
-        whole=whole, prepare=inputs.prepare, params=params, rank=plan.rank,
+        d=dialect,
+        V=1,
+        spread=1,
+        I=plan.index,
+        policy=plan.policy,
+        segment=plan.policy.segment or 1,
+        operands=operands,
+        outs=outs,
+        everyone=everyone,
+        whole=whole,
+        prepare=inputs.prepare,
+        params=params,
+        rank=plan.rank,
         call=_call(snippet, [c.call(0) for c in calls], whole, [o.name for o in outs]),
-    )  # fmt: skip
+    )
     return Source("snippet", source(body, dialect, capabilities.function_attribute), tuple(kinds))
 
 

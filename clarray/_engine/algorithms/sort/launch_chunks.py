@@ -16,9 +16,15 @@ _WORD = 8
 
 
 def sort_short_rows(
-    cache: KernelCache, kind: KeyKind, source: Memory, offset: int, lines: int, n: int, out: Memory,
+    cache: KernelCache,
+    kind: KeyKind,
+    source: Memory,
+    offset: int,
+    lines: int,
+    n: int,
+    out: Memory,
     argsort: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Sort lines, one work-item a line, into `out`: the keys, or the positions as int64."""
     policy = cache.policies.sort
     plan = row_plan(kind, n, argsort, policy)
@@ -44,9 +50,14 @@ class Line:
     """
 
     def __init__(
-        self, cache: KernelCache, kind: KeyKind, source: Memory, offset: int, n: int,
+        self,
+        cache: KernelCache,
+        kind: KeyKind,
+        source: Memory,
+        offset: int,
+        n: int,
         ready: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.cache = cache
         self.kind = kind
         self.n = n

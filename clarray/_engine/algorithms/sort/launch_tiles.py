@@ -25,9 +25,16 @@ def sort_by_groups(
 
 
 def sort_by_tiles(
-    cache: KernelCache, kind: KeyKind, source: Memory, offset: int, n: int, out: Memory, argsort: bool,
-    given: Memory | None = None, bits: int = 0,
-) -> None:  # fmt: skip
+    cache: KernelCache,
+    kind: KeyKind,
+    source: Memory,
+    offset: int,
+    n: int,
+    out: Memory,
+    argsort: bool,
+    given: Memory | None = None,
+    bits: int = 0,
+) -> None:
     """Sort one line into `out`: the keys, or the positions as int64.
 
     Parameters

@@ -25,8 +25,14 @@ def lines_of(packed: Node) -> tuple[int, int]:
 
 
 def sort_line(
-    cache: KernelCache, kind: KeyKind, source: Memory, offset: int, n: int, out: Memory, argsort: bool,
-) -> None:  # fmt: skip
+    cache: KernelCache,
+    kind: KeyKind,
+    source: Memory,
+    offset: int,
+    n: int,
+    out: Memory,
+    argsort: bool,
+) -> None:
     """Sort one line of real numbers into `out`, or their positions."""
     if not cache.policies.sort.chunked:
         sort_by_tiles(cache, kind, source, offset, n, out, argsort)
@@ -64,9 +70,14 @@ def order_by_words(cache: KernelCache, packed: Node) -> Node:
 
 
 def _refine(
-    cache: KernelCache, kind: KeyKind, keys: Memory, offset: int, n: int,
-    order: Memory | None, bits: int = 0,
-) -> Memory:  # fmt: skip
+    cache: KernelCache,
+    kind: KeyKind,
+    keys: Memory,
+    offset: int,
+    n: int,
+    order: Memory | None,
+    bits: int = 0,
+) -> Memory:
     """The order of keys which stand in `order` already, equal ones as they stand."""
     out = cache.device.allocate(n * 8)
     if not cache.policies.sort.chunked:
@@ -143,7 +154,11 @@ def pick(cache: KernelCache, packed: Node, order: Node) -> Node:
     args += [packed.size, packed.shape[-1]]
     nbytes = packed.size * (2 * itemsize + 8)
     Launch(
-        kernel, (groups(packed.size, nbytes, cache.units, policy),), (policy.work_group,), args,
-        nbytes <= policy.inline_bytes, nbytes,
-    ).run()  # fmt: skip
+        kernel,
+        (groups(packed.size, nbytes, cache.units, policy),),
+        (policy.work_group,),
+        args,
+        nbytes <= policy.inline_bytes,
+        nbytes,
+    ).run()
     return out

@@ -22,9 +22,18 @@ from clarray._engine.algorithms.sort.policy import SortPolicy
 from clarray._engine.ops.dtypes import dtype_row
 
 __all__ = [
-    "GroupPlan", "KeyKind", "RowPlan", "SortPlan", "TilePlan", "group_plan", "key_kind", "row_plan",
-    "tile_items", "tile_plan", "word_of_bytes",
-]  # fmt: skip
+    "GroupPlan",
+    "KeyKind",
+    "RowPlan",
+    "SortPlan",
+    "TilePlan",
+    "group_plan",
+    "key_kind",
+    "row_plan",
+    "tile_items",
+    "tile_plan",
+    "word_of_bytes",
+]
 
 WORD = 2**32  # from so many elements on, positions and counts take 64 bits
 LOCAL_BYTES = 45056  # of a tile: with the tables beside it within the 48 KiB most GPUs have

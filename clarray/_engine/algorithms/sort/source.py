@@ -18,9 +18,11 @@ def reference_source(kind: KeyKind, capabilities: Capabilities) -> Source:
     complex_ = kind.kind == "c"
     body = render(
         "sort/reference",
-        kind=kind, words=words, parts=2 if complex_ else 1,
+        kind=kind,
+        words=words,
+        parts=2 if complex_ else 1,
         passes=2 * words + 1 if complex_ else words,
-    )  # fmt: skip
+    )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source("radix_twin", text, ("buffer", "int64", "int64", "int64", "buffer", "buffer"))
 
@@ -38,9 +40,12 @@ def rows_source(plan: RowPlan, capabilities: Capabilities) -> Source:
     kind = plan.kind
     body = render(
         "sort/lines",
-        kind=kind, form=plan.form, bits=plan.bits, short=plan.short,
+        kind=kind,
+        form=plan.form,
+        bits=plan.bits,
+        short=plan.short,
         out=kind.type if plan.form == "keys" else "long",
-    )  # fmt: skip
+    )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source("radix_lines", text, ("buffer", "int64", "int64", "int64", "buffer", "buffer"))
 
@@ -50,9 +55,14 @@ def chunks_source(plan: SortPlan, capabilities: Capabilities) -> tuple[str, dict
     policy = plan.policy
     body = render(
         "sort/chunks",
-        kind=plan.kind, form=plan.form, counter=plan.counter,
-        short=policy.short, most_buckets=policy.most_buckets, size=1 << policy.digit_bits, few=policy.known,
-    )  # fmt: skip
+        kind=plan.kind,
+        form=plan.form,
+        counter=plan.counter,
+        short=policy.short,
+        most_buckets=policy.most_buckets,
+        size=1 << policy.digit_bits,
+        few=policy.known,
+    )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     line = ("buffer", "int64", "int64")
     types: dict[str, tuple[str, ...]] = {"radix_range": (*line, "buffer")}
@@ -79,10 +89,18 @@ def tiles_source(plan: TilePlan, capabilities: Capabilities) -> tuple[str, dict[
     widest = max(plan.kind.bits // 8, 8 if plan.position == "ulong" else 4 if pairs else 1)
     body = render(
         "sort/tiles",
-        p=plan.policy, kind=plan.kind, passes=plan.passes, pairs=pairs,
-        position=plan.position, given=plan.given, state=plan.state, items=plan.items, widest=widest, apart=plan.apart,
+        p=plan.policy,
+        kind=plan.kind,
+        passes=plan.passes,
+        pairs=pairs,
+        position=plan.position,
+        given=plan.given,
+        state=plan.state,
+        items=plan.items,
+        widest=widest,
+        apart=plan.apart,
         variants=variants,
-    )  # fmt: skip
+    )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     types: dict[str, tuple[str, ...]] = {"radix_starts": ("buffer", "buffer", "buffer", "int32", "int32")}
     if plan.policy.look_back:
@@ -103,10 +121,15 @@ def groups_source(plan: GroupPlan, capabilities: Capabilities) -> Source:
     kind = plan.kind
     body = render(
         "sort/groups",
-        p=plan.policy, kind=kind, pairs=plan.argsort, short=plan.short,
-        items=plan.items, widest=max(kind.bits // 8, 2), apart=plan.apart,
+        p=plan.policy,
+        kind=kind,
+        pairs=plan.argsort,
+        short=plan.short,
+        items=plan.items,
+        widest=max(kind.bits // 8, 2),
+        apart=plan.apart,
         out="long" if plan.argsort else kind.type,
-    )  # fmt: skip
+    )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
     return Source("radix_groups", text, ("buffer", "int64", "int64", "int64", "buffer"))
 

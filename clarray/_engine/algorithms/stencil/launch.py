@@ -65,9 +65,14 @@ class Window:
 
 
 def stencil(
-    value: Node, window: Window, modes: tuple[str, ...], cval: Any, dtype: np.dtype, out_dtype: np.dtype,
+    value: Node,
+    window: Window,
+    modes: tuple[str, ...],
+    cval: Any,
+    dtype: np.dtype,
+    out_dtype: np.dtype,
     out_shape: tuple[int, ...] | None = None,
-) -> Node:  # fmt: skip
+) -> Node:
     """Slide a window over an array.
 
     Parameters
@@ -121,8 +126,14 @@ class Prepared:
 
 
 def _prepare(
-    cache: KernelCache, value: Node, window: Window, modes: tuple[str, ...], cval: Any, dtype: np.dtype, target: Node,
-) -> Launch:  # fmt: skip
+    cache: KernelCache,
+    value: Node,
+    window: Window,
+    modes: tuple[str, ...],
+    cval: Any,
+    dtype: np.dtype,
+    target: Node,
+) -> Launch:
     operands = operands_of(value)
     places = tuple((n.shape, n.strides) if n.op is not CONST else None for n in operands.nodes)
     key = ("window", value.sig, operands.pattern, places, target.shape, window, modes, cval, dtype, target.dtype)
@@ -149,9 +160,15 @@ def _prepare(
 
 
 def _planned(
-    cache: KernelCache, value: Node, operands: Operands, window: Window,
-    modes: tuple[str, ...], cval: Any, dtype: np.dtype, target: Node,
-) -> Prepared | None:  # fmt: skip
+    cache: KernelCache,
+    value: Node,
+    operands: Operands,
+    window: Window,
+    modes: tuple[str, ...],
+    cval: Any,
+    dtype: np.dtype,
+    target: Node,
+) -> Prepared | None:
     """The launch of a window over arrays that lie so; None where a pending value has to be computed before."""
     policy = cache.policies.stencil
     frame = frame_of(value, window.spans, operands, target.shape, cache.policies.stencil)
@@ -180,9 +197,17 @@ def frame_of(value: Node, spans: Spans, operands: Operands, out_shape: tuple[int
 
 
 def _plan(
-    cache: KernelCache, window: Window, dtype: np.dtype, held: np.dtype, operands: Operands, frame: Frame,
-    found: Reach, tiling: Tiling, vector: int, target: Node,
-) -> StencilPlan:  # fmt: skip
+    cache: KernelCache,
+    window: Window,
+    dtype: np.dtype,
+    held: np.dtype,
+    operands: Operands,
+    frame: Frame,
+    found: Reach,
+    tiling: Tiling,
+    vector: int,
+    target: Node,
+) -> StencilPlan:
     policy = cache.policies.stencil
     chunked = policy.chunked
     form = window.form
@@ -228,9 +253,18 @@ def furthest(frame: Frame) -> int:
 
 
 def _arguments(
-    cache: KernelCache, kernel: Kernel, plan: StencilPlan, window: Window, operands: Operands, frame: Frame,
-    found: Reach, tiling: Tiling, modes: tuple[str, ...], cval: Any, target: Node,
-) -> Prepared:  # fmt: skip
+    cache: KernelCache,
+    kernel: Kernel,
+    plan: StencilPlan,
+    window: Window,
+    operands: Operands,
+    frame: Frame,
+    found: Reach,
+    tiling: Tiling,
+    modes: tuple[str, ...],
+    cval: Any,
+    target: Node,
+) -> Prepared:
     policy = plan.policy
     keep: list[Any] = []
     tables: list[Any] = []

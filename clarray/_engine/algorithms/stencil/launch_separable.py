@@ -79,9 +79,14 @@ class Prepared(NamedTuple):
 
 
 def _prepare(
-    cache: KernelCache, value: Node, windows: tuple[Window, ...], modes: tuple[str, ...], cval: Any, dtype: np.dtype,
+    cache: KernelCache,
+    value: Node,
+    windows: tuple[Window, ...],
+    modes: tuple[str, ...],
+    cval: Any,
+    dtype: np.dtype,
     out_dtype: np.dtype,
-) -> tuple[Prepared | None, Operands]:  # fmt: skip
+) -> tuple[Prepared | None, Operands]:
     operands = operands_of(value)
     places = tuple(
         (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT) if n.op is not CONST else None
@@ -93,9 +98,15 @@ def _prepare(
 
 
 def _planned(
-    cache: KernelCache, value: Node, operands: Operands, windows: tuple[Window, ...],
-    modes: tuple[str, ...], cval: Any, dtype: np.dtype, out_dtype: np.dtype,
-) -> Prepared | None:  # fmt: skip
+    cache: KernelCache,
+    value: Node,
+    operands: Operands,
+    windows: tuple[Window, ...],
+    modes: tuple[str, ...],
+    cval: Any,
+    dtype: np.dtype,
+    out_dtype: np.dtype,
+) -> Prepared | None:
     policy = cache.policies.stencil
     spans = tuple(next((w.spans[a] for w in windows if w.axis == a), (0, 0)) for a in range(len(value.shape)))
     frame = frame_of(value, spans, operands, value.shape, cache.policies.stencil)
@@ -144,16 +155,24 @@ def _line(window: Window | None) -> Line | None:
 
 
 def _plan(
-    cache: KernelCache, value: Node, operands: Operands, frame: Frame, windows: tuple[Window | None, Window | None],
-    tile: tuple[int, int], dtype: np.dtype, out: np.dtype,
-) -> SeparablePlan:  # fmt: skip
+    cache: KernelCache,
+    value: Node,
+    operands: Operands,
+    frame: Frame,
+    windows: tuple[Window | None, Window | None],
+    tile: tuple[int, int],
+    dtype: np.dtype,
+    out: np.dtype,
+) -> SeparablePlan:
     steps = [a.steps[0] for a in (*frame.outer, frame.y)]
     aligned = all(s % VECTOR == 0 for s in steps) and (frame.x.out_extent * frame.inner) % VECTOR == 0
     wide_load = (  # of memory as it lies: what is computed of it goes through the loads by element
-        value.memory is not None and value.dtype == dtype and frame.x.steps[1] == 1
+        value.memory is not None
+        and value.dtype == dtype
+        and frame.x.steps[1] == 1
         and starts_aligned(dtype, value.offset, *(a.steps[1] for a in (*frame.outer, frame.y)))
         and dtype.itemsize == 4
-    )  # fmt: skip
+    )
     reached = max(furthest(frame), value.size, 2 * max(a.extent for a in frame.axes)) + 1024
     down, across = windows
     some = down or across

@@ -140,9 +140,12 @@ class StencilPlan:
 
 @lru_cache(maxsize=4096)
 def stencil_frame(
-    shape: Shape, out_shape: Shape, operands: tuple[Shape, ...], spans: tuple[tuple[int, int], ...],
+    shape: Shape,
+    out_shape: Shape,
+    operands: tuple[Shape, ...],
+    spans: tuple[tuple[int, int], ...],
     joined: int,
-) -> Frame:  # fmt: skip
+) -> Frame:
     """Merge the axes that nothing is shifted along.
 
     Parameters

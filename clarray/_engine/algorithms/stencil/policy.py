@@ -103,7 +103,14 @@ TINY_CPU = replace(
     CPU, vector_bytes=16, max_width=4, inline_bytes=0, blocks=2, groups_per_unit=2, tile_bytes=256, network=5
 )
 TINY_GPU = replace(
-    GPU, work_group=8, items=2, tile_bytes=512, network=5, unrolled=5, line_tiles=((4, 8), (2, 4)), line_items=2,
+    GPU,
+    work_group=8,
+    items=2,
+    tile_bytes=512,
+    network=5,
+    unrolled=5,
+    line_tiles=((4, 8), (2, 4)),
+    line_items=2,
     line_bytes=1024,
-)  # fmt: skip
+)
 TINY_FENCED = TINY_GPU

@@ -28,8 +28,11 @@ def separable_source(plan: SeparablePlan, value: Node, nodes: Sequence[Node], ca
     out_params, out_types = parameters(out, const=False)
     outside, kinds, lines = scalar_parameters("cval", plan.value)
     params = [
-        *inputs.params, *out_params, f"__constant {dtype_row(plan.value).storage} *w", *outside,
-    ]  # fmt: skip
+        *inputs.params,
+        *out_params,
+        f"__constant {dtype_row(plan.value).storage} *w",
+        *outside,
+    ]
     types = [*inputs.arg_types, *out_types, "buffer", *kinds]
     numbers = ["down", "across", "inner", "ky", "my", "mode_y", "kx", "mx", "mode_x"]
     placed, kinds = frame_parameters(numbers, plan.rank, [*inputs.operands, out], plan.index)
@@ -37,13 +40,28 @@ def separable_source(plan: SeparablePlan, value: Node, nodes: Sequence[Node], ca
     types += kinds
     body = call.text + render(
         "stencil/separable",
-        d=dialect, V=1, spread=1, I=plan.index, plan=plan, policy=plan.policy, scalars=inputs, scalar=call, out=out,
-        t=t, ranks=False, keyed=False, divides=False, exact=plan.exact, rank=plan.rank, params=params,
+        d=dialect,
+        V=1,
+        spread=1,
+        I=plan.index,
+        plan=plan,
+        policy=plan.policy,
+        scalars=inputs,
+        scalar=call,
+        out=out,
+        t=t,
+        ranks=False,
+        keyed=False,
+        divides=False,
+        exact=plan.exact,
+        rank=plan.rank,
+        params=params,
         prepare=[*inputs.prepare, *lines],
         madd=multiply_add(plan.value, plan.exact, t, dialect),
-        finish=finish_lines(LINE, plan.value, plan.out, False, t, dialect), kept=_kept(plan, dialect),
+        finish=finish_lines(LINE, plan.value, plan.out, False, t, dialect),
+        kept=_kept(plan, dialect),
         everyone=[*inputs.operands, out],
-    )  # fmt: skip
+    )
     return Source("stencil", source(body, dialect, capabilities.function_attribute), tuple(types))
 
 

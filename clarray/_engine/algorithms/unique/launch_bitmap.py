@@ -23,9 +23,7 @@ def distinct_by_bitmap(value: Node) -> Node | None:
     device = device_of(value.inputs or (value,))
     with device.lock:
         cache = kernel_cache_of(device)
-        plan = bitmap_plan(
-            value.dtype, value.size, cache.policies, cache.capabilities.local_bytes
-        )  # fmt: skip
+        plan = bitmap_plan(value.dtype, value.size, cache.policies, cache.capabilities.local_bytes)
         if plan is None:
             return None
         leaf = evaluate(value)

@@ -40,10 +40,16 @@ def _read(cache: KernelCache, line: FlatOperands, equal_nan: bool) -> np.ndarray
     policy, unique = cache.policies.reduce, cache.policies.unique
     loads = line.loads(policy)
     plan = HashTablePlan(
-        accesses=line.accesses, vector=loads.vector, explicit=loads.explicit, index=loads.index,
-        aligned=loads.aligned, slots=unique.hash_slots, limit=unique.hash_limit,
-        equal_nan=equal_nan, policy=policy,
-    )  # fmt: skip
+        accesses=line.accesses,
+        vector=loads.vector,
+        explicit=loads.explicit,
+        index=loads.index,
+        aligned=loads.aligned,
+        slots=unique.hash_slots,
+        limit=unique.hash_limit,
+        equal_nan=equal_nan,
+        policy=policy,
+    )
     key = ("hash table", value.sig, line.operands.pattern, plan)
     kernel = cache.kernel_for(key, hash_table_source, plan, value, line.operands.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)

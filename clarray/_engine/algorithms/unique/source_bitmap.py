@@ -30,7 +30,13 @@ def bitmap_source(plan: BitmapPlan, capabilities: Capabilities) -> tuple[str, di
     """Render the kernels named in `ARG_TYPES`, as one program."""
     body = render(
         "unique/bitmap",
-        lane=str(compute_type(plan.dtype)), kind=plan.dtype.kind, bits=plan.bits, items=plan.items,
-        chunk=plan.chunk, window=plan.window, wg=plan.work_group, look=look(capabilities),
-    )  # fmt: skip
+        lane=str(compute_type(plan.dtype)),
+        kind=plan.dtype.kind,
+        bits=plan.bits,
+        items=plan.items,
+        chunk=plan.chunk,
+        window=plan.window,
+        wg=plan.work_group,
+        look=look(capabilities),
+    )
     return source(body, make_dialect(capabilities, 1), capabilities.function_attribute), ARG_TYPES

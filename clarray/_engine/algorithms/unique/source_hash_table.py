@@ -29,20 +29,41 @@ def hash_table_source(plan: HashTablePlan, value: Node, nodes: Sequence[Node], c
     integer = "int32" if plan.index == "int" else "int64"
     strides = [o.step for o in inputs.operands if o.access in ("strided", "index")]
     params = [
-        *inputs.params, f"__global {key} *memory", "__global int *notes",
-        "const long notes_at", "const long n", *(f"const {plan.index} {s}" for s in strides),
-    ]  # fmt: skip
+        *inputs.params,
+        f"__global {key} *memory",
+        "__global int *notes",
+        "const long notes_at",
+        "const long n",
+        *(f"const {plan.index} {s}" for s in strides),
+    ]
     body = render(
         "unique/hash_table",
-        d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
-        value=call, params=params, look=look(capabilities),
-        slots=plan.slots, limit=plan.limit, equal_nan=plan.equal_nan,
+        d=dialect,
+        V=plan.vector,
+        spread=1,
+        I=plan.index,
+        policy=plan.policy,
+        inputs=inputs,
+        value=call,
+        params=params,
+        look=look(capabilities),
+        slots=plan.slots,
+        limit=plan.limit,
+        equal_nan=plan.equal_nan,
         lane=str(compute_type(value.dtype)),
-        wide_type=str(compute_type(value.dtype, dialect.width)), kind=dtype_row(value.dtype).kind, key=key,
-        nan=_NANS[itemsize], multiplier=f"{multiplier(itemsize):#x}" + ("UL" if itemsize == 8 else "U"),
+        wide_type=str(compute_type(value.dtype, dialect.width)),
+        kind=dtype_row(value.dtype).kind,
+        key=key,
+        nan=_NANS[itemsize],
+        multiplier=f"{multiplier(itemsize):#x}" + ("UL" if itemsize == 8 else "U"),
         shift=8 * itemsize - plan.slots.bit_length() + 1,
-    )  # fmt: skip
+    )
     arg_types = (
-        *inputs.arg_types, "buffer", "buffer", "int64", "int64", *[integer] * len(strides),
-    )  # fmt: skip
+        *inputs.arg_types,
+        "buffer",
+        "buffer",
+        "int64",
+        "int64",
+        *[integer] * len(strides),
+    )
     return Source("hash_table", source(body, dialect, capabilities.function_attribute), arg_types)

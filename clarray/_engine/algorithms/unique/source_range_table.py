@@ -39,19 +39,40 @@ def range_table_source(plan: RangeTablePlan, value: Node, nodes: Sequence[Node],
     integer = "int32" if plan.index == "int" else "int64"
     strides = [o.step for o in inputs.operands if o.access in ("strided", "index")]
     params = [
-        *inputs.params, "__global char *memory", "__global long *ranges",
-        "const long ranges_at", "const long n", *(f"const {plan.index} {s}" for s in strides),
-    ]  # fmt: skip
+        *inputs.params,
+        "__global char *memory",
+        "__global long *ranges",
+        "const long ranges_at",
+        "const long n",
+        *(f"const {plan.index} {s}" for s in strides),
+    ]
     body = render(
         "unique/range_table",
-        d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs,
-        value=call, params=params, look=look(capabilities),
-        slots=plan.slots, counted=plan.counted, checked=plan.checked,
-        lane=str(compute_type(dtype)), wide_type=str(compute_type(dtype, dialect.width)),
+        d=dialect,
+        V=plan.vector,
+        spread=1,
+        I=plan.index,
+        policy=plan.policy,
+        inputs=inputs,
+        value=call,
+        params=params,
+        look=look(capabilities),
+        slots=plan.slots,
+        counted=plan.counted,
+        checked=plan.checked,
+        lane=str(compute_type(dtype)),
+        wide_type=str(compute_type(dtype, dialect.width)),
         unsigned="u" + dtype_row(dtype).storage.removeprefix("u"),
-        smallest=literal(limits[0], dtype), largest=literal(limits[1], dtype), block=plan.block,
-    )  # fmt: skip
+        smallest=literal(limits[0], dtype),
+        largest=literal(limits[1], dtype),
+        block=plan.block,
+    )
     arg_types = (
-        *inputs.arg_types, "buffer", "buffer", "int64", "int64", *[integer] * len(strides),
-    )  # fmt: skip
+        *inputs.arg_types,
+        "buffer",
+        "buffer",
+        "int64",
+        "int64",
+        *[integer] * len(strides),
+    )
     return Source("range_table", source(body, dialect, capabilities.function_attribute), arg_types)

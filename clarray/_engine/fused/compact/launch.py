@@ -40,9 +40,16 @@ def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Nod
     whole = operands.are_aligned
     for once in (True, False) if _may_look_back(cache) else (False,):
         key = (
-            "compact", value.sig, mask.sig, operands.pattern, accesses, furthest < INT_LIMIT, whole, once,
+            "compact",
+            value.sig,
+            mask.sig,
+            operands.pattern,
+            accesses,
+            furthest < INT_LIMIT,
+            whole,
+            once,
             policy,
-        )  # fmt: skip
+        )
         plan, kernels = cache.value_for(key, _prepare, cache, value, mask, operands, accesses, furthest, whole, once)
         run = _one_pass if once else _two_passes
         found = run(cache, kernels, plan, list(args), nbytes, n, value.dtype, room)
@@ -53,9 +60,15 @@ def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Nod
 
 
 def _prepare(
-    cache: KernelCache, value: Node, mask: Node, operands: Operands, accesses: tuple[str, ...], furthest: int,
-    whole: bool, once: bool,
-) -> tuple[CompactPlan, dict[str, Kernel]]:  # fmt: skip
+    cache: KernelCache,
+    value: Node,
+    mask: Node,
+    operands: Operands,
+    accesses: tuple[str, ...],
+    furthest: int,
+    whole: bool,
+    once: bool,
+) -> tuple[CompactPlan, dict[str, Kernel]]:
     loaded = [x.dtype for x in operands.nodes if x.memory is not None]
     computed = [value.dtype, *operands.dtypes(value, mask)]
     positional = value.op is INDEX
@@ -97,9 +110,15 @@ def _may_look_back(cache: KernelCache) -> bool:
 
 
 def _one_pass(
-    cache: KernelCache, kernels: Any, plan: CompactPlan, args: list[Any], nbytes: int, n: int,
-    dtype: np.dtype, room: int,
-) -> Node | None:  # fmt: skip
+    cache: KernelCache,
+    kernels: Any,
+    plan: CompactPlan,
+    args: list[Any],
+    nbytes: int,
+    n: int,
+    dtype: np.dtype,
+    room: int,
+) -> Node | None:
     """Write into memory for all elements, and give back what was too much; None where it failed."""
     device, policy = cache.device, plan.policy
     try:
@@ -111,9 +130,14 @@ def _one_pass(
     args += [tiles, published.epoch, published.memory.buffer, memory.buffer]
     moved = nbytes + memory.nbytes
     Launch(
-        kernels["compact_once"], (tiles,), (policy.work_group,), args,
-        moved <= policy.inline_bytes, moved, (memory, published.memory),
-    ).run()  # fmt: skip
+        kernels["compact_once"],
+        (tiles,),
+        (policy.work_group,),
+        args,
+        moved <= policy.inline_bytes,
+        moved,
+        (memory, published.memory),
+    ).run()
     head = np.empty(3, np.uint64)
     device.read(published.memory, 0, head)
     if head[2]:
@@ -134,9 +158,15 @@ def _one_pass(
 
 
 def _two_passes(
-    cache: KernelCache, kernels: Any, plan: CompactPlan, args: list[Any], nbytes: int, n: int,
-    dtype: np.dtype, room: int,
-) -> Node | None:  # fmt: skip
+    cache: KernelCache,
+    kernels: Any,
+    plan: CompactPlan,
+    args: list[Any],
+    nbytes: int,
+    n: int,
+    dtype: np.dtype,
+    room: int,
+) -> Node | None:
     """Count, wait for the number, write."""
     device, policy = cache.device, plan.policy
     groups = parts(n, nbytes + n, cache.units, plan)
@@ -178,9 +208,16 @@ def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
     memory = cache.device.allocate(prod(shape) * root.dtype.itemsize)
     packed = contiguous_leaf(memory, shape, root.dtype)
     wide = Node(
-        cast_loop(root.dtype), (root,), shape, root.dtype, packed.size, 0, 0, root.sig,
+        cast_loop(root.dtype),
+        (root,),
+        shape,
+        root.dtype,
+        packed.size,
+        0,
+        0,
+        root.sig,
         root.inputs or (root,),
-    )  # fmt: skip
+    )
     strided_launch(cache, wide, packed).run()
     return packed
 

@@ -74,9 +74,15 @@ def flat_step(shape: Shape, strides: Shape) -> int | None:
 
 
 def compact_plan(
-    accesses: tuple[str, ...], loaded: Sequence[np.dtype], computed: Sequence[np.dtype],
-    furthest: int, aligned: bool, once: bool, positional: bool, policy: CompactPolicy,
-) -> CompactPlan:  # fmt: skip
+    accesses: tuple[str, ...],
+    loaded: Sequence[np.dtype],
+    computed: Sequence[np.dtype],
+    furthest: int,
+    aligned: bool,
+    once: bool,
+    positional: bool,
+    policy: CompactPolicy,
+) -> CompactPlan:
     """Choose the vectors.
 
     Parameters

@@ -57,10 +57,23 @@ def compact_source(
     template = "compact/chunks" if plan.policy.chunked else "compact/tiles"
     body = render(
         template,
-        d=dialect, V=plan.vector, spread=1, I=plan.index, policy=plan.policy, inputs=inputs, out=out,
-        keep=keep, value=keep if same else Call("value", value, inputs), same=same, params=params,
-        loads=plan.loads, once=plan.once, positional=plan.positional, origin=origin, stride=stride,
-    )  # fmt: skip
+        d=dialect,
+        V=plan.vector,
+        spread=1,
+        I=plan.index,
+        policy=plan.policy,
+        inputs=inputs,
+        out=out,
+        keep=keep,
+        value=keep if same else Call("value", value, inputs),
+        same=same,
+        params=params,
+        loads=plan.loads,
+        once=plan.once,
+        positional=plan.positional,
+        origin=origin,
+        stride=stride,
+    )
     if plan.policy.chunked:
         table = {"compact_count": ["buffer"] * 2, "compact_write": ["buffer"] * 4}
     elif plan.once:

@@ -189,9 +189,18 @@ def _prepare_strided(
     whole = whole and operands.rows_aligned(theirs, space.offsets[1:])
     whole = whole and (out_access != UNIT or starts_aligned(out.dtype, space.offsets[0], *ours[:-1]))
     plan = ElementwisePlan(
-        accesses=accesses, out_access=out_access, rank=len(shape), vector=vector, explicit=explicit, index=index,
-        aligned=whole, stream=False, policy=policy, tile_axis=axis, staged=staged,
-    )  # fmt: skip
+        accesses=accesses,
+        out_access=out_access,
+        rank=len(shape),
+        vector=vector,
+        explicit=explicit,
+        index=index,
+        aligned=whole,
+        stream=False,
+        policy=policy,
+        tile_axis=axis,
+        staged=staged,
+    )
     kernel = cache.kernel(elementwise_source(plan, root, operands.nodes, cache.capabilities))
     rows = root.size // shape[-1]
     segment = policy.segment or vector

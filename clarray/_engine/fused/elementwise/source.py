@@ -24,9 +24,13 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
     inputs = Inputs(nodes, plan.accesses, dialect, base=strided, aligned=plan.aligned)
     value = Call("value", root, inputs)
     out = operand(
-        "y", root.dtype, plan.out_access, dialect, base="yb" if strided else "0",
+        "y",
+        root.dtype,
+        plan.out_access,
+        dialect,
+        base="yb" if strided else "0",
         aligned=plan.aligned,
-    )  # fmt: skip
+    )
     out_params, out_types = parameters(out, const=False)
     params = inputs.params + out_params
     arg_types = inputs.arg_types + out_types

@@ -134,10 +134,15 @@ def _launches(cache: KernelCache, found: Prepared, epilogue: Epilogue, operands:
     return [
         Launch(found.first, (found.groups,), local, args, inline, nbytes + held, states),
         Launch(
-            found.second, (found.second_groups,), local, second, inline,
-            held + out.size * out.dtype.itemsize, states,
+            found.second,
+            (found.second_groups,),
+            local,
+            second,
+            inline,
+            held + out.size * out.dtype.itemsize,
+            states,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _position(reduced: Node) -> Node | None:
@@ -189,17 +194,32 @@ def _prepare(cache: KernelCache, epilogue: Epilogue, inputs: Operands, out: Node
         elif strip == 1:
             spread = policy.work_group // lanes
     divided = split(
-        space, space.form, vector, lanes, strip, loads, policy, cache.units, ordered,
+        space,
+        space.form,
+        vector,
+        lanes,
+        strip,
+        loads,
+        policy,
+        cache.units,
+        ordered,
         monoid.longest,
-    )  # fmt: skip
-    plan = _plan(cache, space, operands, position, inner_strides, vector, explicit, loads,
-                 lanes, strip, spread, divided)  # fmt: skip
+    )
+    plan = _plan(
+        cache, space, operands, position, inner_strides, vector, explicit, loads, lanes, strip, spread, divided
+    )
     first = cache.kernel(
         reduce_source(
-            plan, monoid, reduced.args[0], reduced.args[1] if op.masked else None, position,
-            operands.nodes, epilogue, cache.capabilities,
+            plan,
+            monoid,
+            reduced.args[0],
+            reduced.args[1] if op.masked else None,
+            position,
+            operands.nodes,
+            epilogue,
+            cache.capabilities,
         )
-    )  # fmt: skip
+    )
     second: Kernel | None = None
     second_groups, second_sizes = 0, _NONE
     outputs = prod(space.kept)
@@ -243,20 +263,33 @@ def _shape(cache: KernelCache, space: ReduceSpace, vector: int, ordered: bool) -
 
 
 def _plan(
-    cache: KernelCache, space: ReduceSpace, operands: Operands,
-    position: Node | None, inner: list[int], vector: int, explicit: bool, loads: int, lanes: int,
-    strip: int, spread: int, divided: Split,
-) -> ReducePlan:  # fmt: skip
+    cache: KernelCache,
+    space: ReduceSpace,
+    operands: Operands,
+    position: Node | None,
+    inner: list[int],
+    vector: int,
+    explicit: bool,
+    loads: int,
+    lanes: int,
+    strip: int,
+    spread: int,
+    divided: Split,
+) -> ReducePlan:
     policy = cache.policies.reduce
     shape = space.kept + space.reduced
     steps = [k + r for k, r in zip(space.kept_strides, space.reduced_strides, strict=True)]
     reached = furthest(shape, steps, prod(shape))
     last = -1 if space.form != COLUMNS else len(space.kept) - 1
     # a vector is of neighbours: not where the elements of a work-item are `spread`, be they contiguous or not
-    whole = not policy.explicit and spread == 1 and all(
-        n.op is INDEX or s[last] != 1 or _aligned(n, s, shift)
-        for n, s, shift in zip(operands.placed, steps[1:], space.offsets[1:], strict=True)
-    )  # fmt: skip
+    whole = (
+        not policy.explicit
+        and spread == 1
+        and all(
+            n.op is INDEX or s[last] != 1 or _aligned(n, s, shift)
+            for n, s, shift in zip(operands.placed, steps[1:], space.offsets[1:], strict=True)
+        )
+    )
     ordered = position is None or ascending(space.reduced, space.reduced_strides[-1])
     return ReducePlan(
         form=space.form,
@@ -306,9 +339,16 @@ def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int) -
     inner = space.reduced[-1] if space.reduced else 1
     rows = reduced if plan.form == COLUMNS else reduced // inner
     found = [
-        outputs, rows, divided.parts, divided.rows_per_part, divided.inner_parts,
-        divided.inner_per_part, divided.tasks, *reversed(space.kept), *reversed(space.reduced),
-    ]  # fmt: skip
+        outputs,
+        rows,
+        divided.parts,
+        divided.rows_per_part,
+        divided.inner_parts,
+        divided.inner_per_part,
+        divided.tasks,
+        *reversed(space.kept),
+        *reversed(space.reduced),
+    ]
     for k, r in zip(space.kept_strides[1:], space.reduced_strides[1:], strict=True):
         found += [*reversed(k), *reversed(r)]
     if plan.last or not plan.partial:
@@ -317,9 +357,15 @@ def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int) -
 
 
 def _second(
-    cache: KernelCache, plan: ReducePlan, monoid: Monoid, position: Node | None,
-    epilogue: Epilogue, space: ReduceSpace, outputs: int, parts: int,
-) -> tuple[Kernel, int, tuple[int, ...]]:  # fmt: skip
+    cache: KernelCache,
+    plan: ReducePlan,
+    monoid: Monoid,
+    position: Node | None,
+    epilogue: Epilogue,
+    space: ReduceSpace,
+    outputs: int,
+    parts: int,
+) -> tuple[Kernel, int, tuple[int, ...]]:
     policy = cache.policies.reduce
     # neighbouring outputs side by side for whole memory transactions, the rest down the parts
     side = min(policy.work_group, power_of_two(outputs), 32)

@@ -116,9 +116,13 @@ class Split:
 
 @lru_cache(maxsize=4096)
 def reduce_space(
-    shape: Shape, axes: tuple[int, ...], operands: tuple[Shape, ...], vector: int, short: int,
+    shape: Shape,
+    axes: tuple[int, ...],
+    operands: tuple[Shape, ...],
+    vector: int,
+    short: int,
     ordered: bool,
-) -> ReduceSpace:  # fmt: skip
+) -> ReduceSpace:
     """Sort, turn round and merge the axes of a reduction.
 
     Parameters
@@ -205,9 +209,17 @@ def lanes_for(form: str, inner: int, reduced: int, vector: int, policy: ReducePo
 
 
 def split(
-    space: ReduceSpace, plan_form: str, vector: int, lanes: int, strip: int, loads: int,
-    policy: ReducePolicy, units: int, sequential: bool, most: int,
-) -> Split:  # fmt: skip
+    space: ReduceSpace,
+    plan_form: str,
+    vector: int,
+    lanes: int,
+    strip: int,
+    loads: int,
+    policy: ReducePolicy,
+    units: int,
+    sequential: bool,
+    most: int,
+) -> Split:
     """Divide a reduction between work-groups; parts of many rows have at most twice `most` elements.
 
     The result depends on sizes and policy only, never on timing, so that the order of

@@ -62,9 +62,15 @@ class MonoidCode:
     """A monoid, at a kernel's width, as the templates see it."""
 
     def __init__(
-        self, monoid: Monoid, dialect: Dialect, value_dtype: np.dtype, index_dtype: np.dtype,
-        block: int = 1, position: str = "", ascending: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        monoid: Monoid,
+        dialect: Dialect,
+        value_dtype: np.dtype,
+        index_dtype: np.dtype,
+        block: int = 1,
+        position: str = "",
+        ascending: bool = True,
+    ) -> None:
         self.monoid = monoid
         self.dialect = dialect
         self.scalar = Dialect(1, dialect.clang, dialect.fp64, dialect.fp16)
@@ -216,9 +222,13 @@ class _ResultCode:
         final = plan.last or not plan.partial
         vectors = final and plan.form == COLUMNS and code.width > 1 and not epilogue.scalar
         out = operand(
-            "y", epilogue.root.dtype, plan.out_access, code.dialect if vectors else code.scalar, base="yb",
+            "y",
+            epilogue.root.dtype,
+            plan.out_access,
+            code.dialect if vectors else code.scalar,
+            base="yb",
             aligned=plan.out_aligned,
-        )  # fmt: skip
+        )
         self.out = _with_step(out, inner)
         self.outs = [self.out] if final else []
         self.ends = _EpilogueCode(epilogue, code.scalar) if final else None
@@ -239,17 +249,28 @@ def _loop_parameters(plan: ReducePlan, operands: list[Operand], outs: list[Opera
     for o in outs:
         loops += _stride_params(o, "k", kept, plan.index)
     sizes = [
-        "const long outputs", "const long rows", "const long parts", "const long rows_per_part",
-        "const long inner_parts", "const long inner_per_part", "const long tasks",
-    ]  # fmt: skip
+        "const long outputs",
+        "const long rows",
+        "const long parts",
+        "const long rows_per_part",
+        "const long inner_parts",
+        "const long inner_per_part",
+        "const long tasks",
+    ]
     integer = "int32" if plan.index == "int" else "int64"
     return sizes + loops, ["int64"] * len(sizes) + [integer] * len(loops)
 
 
 def reduce_source(
-    plan: ReducePlan, monoid: Monoid, value: Node, mask_node: Node | None, position: Node | None,
-    nodes: Sequence[Node], epilogue: Epilogue, capabilities: Capabilities,
-) -> Source:  # fmt: skip
+    plan: ReducePlan,
+    monoid: Monoid,
+    value: Node,
+    mask_node: Node | None,
+    position: Node | None,
+    nodes: Sequence[Node],
+    epilogue: Epilogue,
+    capabilities: Capabilities,
+) -> Source:
     """Render the first launch of a reduction of `value` over its distinct inputs `nodes`."""
     dialect = make_dialect(capabilities, plan.vector if plan.explicit else 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
@@ -259,10 +280,14 @@ def reduce_source(
     # on a GPU all the values of an iteration along a row are one block
     together = plan.form == ROWS and not plan.policy.chunked and entering.dtype.kind != "c"
     code = MonoidCode(
-        monoid, dialect, entering.dtype, position.dtype if position is not None else np.dtype(np.int64),
+        monoid,
+        dialect,
+        entering.dtype,
+        position.dtype if position is not None else np.dtype(np.int64),
         plan.loads * (plan.vector if together else 1),
-        inputs.slots[id(position)] if position is not None else "", plan.ascending,
-    )  # fmt: skip
+        inputs.slots[id(position)] if position is not None else "",
+        plan.ascending,
+    )
     call = Call("value", entering, inputs)
     mask_call = Call("where", mask_node, inputs) if mask_node is not None else None
     result = _ResultCode(plan, epilogue, code, inner)
@@ -271,23 +296,44 @@ def reduce_source(
     functions = call.text + (mask_call.text if mask_call is not None else "") + result.text
     body = functions + render(
         "reduce/reduce",
-        d=dialect, V=plan.vector, X=plan.loads, I=plan.index, policy=plan.policy, m=code,
-        form=plan.form, spread=plan.spread, lanes=plan.lanes, strip=plan.strip, value=call,
-        mask=mask_call, masked=mask_node is not None, epilogue=result.ends, wide_epilogue=result.wide,
-        partial=plan.partial, last=plan.last, out=result.out,
-        operands=operands, everyone=everyone, kept_rank=plan.kept_rank,
-        reduced_rank=plan.reduced_rank, params=[*inputs.params, *result.params, *params],
+        d=dialect,
+        V=plan.vector,
+        X=plan.loads,
+        I=plan.index,
+        policy=plan.policy,
+        m=code,
+        form=plan.form,
+        spread=plan.spread,
+        lanes=plan.lanes,
+        strip=plan.strip,
+        value=call,
+        mask=mask_call,
+        masked=mask_node is not None,
+        epilogue=result.ends,
+        wide_epilogue=result.wide,
+        partial=plan.partial,
+        last=plan.last,
+        out=result.out,
+        operands=operands,
+        everyone=everyone,
+        kept_rank=plan.kept_rank,
+        reduced_rank=plan.reduced_rank,
+        params=[*inputs.params, *result.params, *params],
         at_row=_at_row,
         prepare=inputs.prepare + result.prepare,
-    )  # fmt: skip
+    )
     arg_types = [*inputs.arg_types, *result.arg_types, *arg_types]
     return Source("reduce", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
 
 
 def combine_source(
-    plan: ReducePlan, monoid: Monoid, index_dtype: np.dtype, lanes: int, epilogue: Epilogue,
+    plan: ReducePlan,
+    monoid: Monoid,
+    index_dtype: np.dtype,
+    lanes: int,
+    epilogue: Epilogue,
     capabilities: Capabilities,
-) -> Source:  # fmt: skip
+) -> Source:
     """Render the second launch, which combines the parts of a first one."""
     dialect = make_dialect(capabilities, 1)
     code = MonoidCode(monoid, dialect, monoid.entering, index_dtype)
@@ -301,9 +347,18 @@ def combine_source(
     arg_types = [*ends.arg_types, *kinds, *out_kinds, *["int64"] * (2 + 2 * plan.kept_rank)]
     body = ends.text + render(
         "reduce/combine",
-        d=dialect, V=1, spread=1, policy=plan.policy, m=code, lanes=lanes, epilogue=ends, out=out,
-        kept_rank=plan.kept_rank, params=params, prepare=ends.prepare,
-    )  # fmt: skip
+        d=dialect,
+        V=1,
+        spread=1,
+        policy=plan.policy,
+        m=code,
+        lanes=lanes,
+        epilogue=ends,
+        out=out,
+        kept_rank=plan.kept_rank,
+        params=params,
+        prepare=ends.prepare,
+    )
     attribute = capabilities.function_attribute
     return Source("combine_parts", source(body, dialect, attribute), tuple(arg_types))
 
@@ -317,10 +372,9 @@ def _result_parameters(plan: ReducePlan, code: MonoidCode, out: Operand) -> tupl
         return states, kinds
     place, place_kinds = parameters(out, const=False)
     return (
-        [*(p.replace("__global", "volatile __global") for p in states),
-         "volatile __global int *counters", *place],
+        [*(p.replace("__global", "volatile __global") for p in states), "volatile __global int *counters", *place],
         [*kinds, "buffer", *place_kinds],
-    )  # fmt: skip
+    )
 
 
 def _state_parameters(code: MonoidCode) -> tuple[list[str], list[str]]:

@@ -1,0 +1,245 @@
+"""Filters that smooth: means and Gaussians."""
+
+from __future__ import annotations
+
+import numbers as numeric
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray.ndimage import arguments
+from clarray.ndimage.arguments import Target, sequence, target_of
+from clarray.ndimage.linear import correlate1d, weigh_line
+
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_EPSILON = np.finfo(np.float64).eps  # SciPy's, of what is zero and what is the same
+
+
+# Means --------------------------------------------------------------------------------------------
+
+
+def along_axes(
+    x: DeviceArray, target: Target, lines: list[tuple[int, np.ndarray, Any, int, Any]], cval: Any
+) -> DeviceArray:
+    """Lines of weights one after the other: axis, weights, mode, origin and divisor of each."""
+    passes = []
+    source = x.dtype
+    for axis, weights, mode, origin, divisor in lines:
+        passes.append(weigh_line(x, source, weights, axis, target.dtype, mode, cval, origin, divisor))
+        source = arguments.intermediate(target.dtype)
+    return arguments.run(x, passes, target)
+
+
+def _size_of(size: Any, origin: int) -> int:
+    if size < 1:
+        raise RuntimeError("incorrect filter size")
+    if not 0 <= size // 2 + origin < size:
+        raise ValueError("invalid origin")
+    return int(size)
+
+
+def uniform_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: int = 0
+) -> DeviceArray:
+    """The mean of `size` neighbours along one axis; see `scipy.ndimage.uniform_filter1d`.
+
+    Parameters
+    ----------
+    input : array_like
+    size : int
+    axis, output, mode, cval, origin : optional
+        As in `correlate1d`.
+
+    Returns
+    -------
+    DeviceArray
+        Every mean is summed anew: time grows with `size`, and errors do not run along the axis.
+
+    Raises
+    ------
+    RuntimeError
+        `size` is less than 1, or there is no such mode.
+    ValueError
+        The origin lies outside the window.
+    """
+    x = as_array(input)
+    axis = normalize_axis_index(axis, x.ndim)
+    size = _size_of(size, origin)
+    return uniform_filter(x, size, output, mode, cval, origin, axes=(axis,))
+
+
+def uniform_filter(
+    input: Any,
+    size: Any = 3,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> DeviceArray:
+    """The mean of a box, axis by axis; see `scipy.ndimage.uniform_filter`.
+
+    Parameters
+    ----------
+    input : array_like
+    size : int or sequence of int
+        Extent of the box along each axis.
+    output, mode, cval, origin, axes
+        As in `correlate`; modes and origins may differ from axis to axis.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    RuntimeError
+        There is no such mode, or a sequence has not an entry per axis.
+    ValueError
+        An origin lies outside the window, or there are no such axes.
+    """
+    x = as_array(input)
+    complex_ = x.dtype.kind == "c"
+    target = target_of(output, x, complex_=complex_)
+    if complex_:
+        return arguments.by_parts(
+            lambda part, _, dtype, c: uniform_filter(part, size, dtype, mode, c, origin, axes=axes),
+            x,
+            np.ones(1),
+            target,
+            cval,
+        )
+    named = arguments.axes_of(axes, x.ndim)
+    count = len(named)
+    rows = zip(named, sequence(size, count), sequence(mode, count), sequence(origin, count), strict=True)
+    lines = [(a, np.ones(_size_of(n, o)), m, o, float(int(n))) for a, n, m, o in rows if n > 1]
+    return along_axes(x, target, lines, cval)
+
+
+# Gaussians ----------------------------------------------------------------------------------------
+
+
+def gaussian_weights(sigma: float, order: int, radius: int) -> np.ndarray:
+    """A sampled Gaussian, or a derivative of it, of sum 1: (q' + q p') exp(p) for q exp(p) again and again."""
+    if order < 0:
+        raise ValueError("order must be non-negative")
+    x = np.arange(-radius, radius + 1)
+    phi = np.exp(-0.5 / (sigma * sigma) * x**2)
+    phi = phi / phi.sum()
+    if order == 0:
+        return phi
+    exponents = np.arange(order + 1)
+    step = np.diag(exponents[1:], 1) + np.diag(np.ones(order) / -(sigma * sigma), -1)
+    q = np.zeros(order + 1)
+    q[0] = 1
+    for _ in range(order):
+        q = step.dot(q)
+    return (x[:, None] ** exponents).dot(q) * phi
+
+
+@lru_cache(maxsize=256, typed=True)
+def _gaussian_line(sigma: Any, order: int, truncate: float, radius: Any) -> np.ndarray:
+    sd = float(sigma)
+    reach = int(truncate * sd + 0.5) if radius is None else radius
+    if not isinstance(reach, numeric.Integral) or reach < 0:
+        raise ValueError("Radius must be a nonnegative integer.")
+    return gaussian_weights(sd, order, int(reach))[::-1]
+
+
+def gaussian_filter1d(
+    input: Any,
+    sigma: float,
+    axis: int = -1,
+    order: int = 0,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: Any = None,
+) -> DeviceArray:
+    """Smooth along one axis with a Gaussian or one of its derivatives; see `scipy.ndimage.gaussian_filter1d`.
+
+    Parameters
+    ----------
+    input : array_like
+    sigma : float
+        Standard deviation, in elements.
+    axis : int
+    order : int
+        0: the Gaussian; 1, 2 ...: its derivatives.
+    output, mode, cval : optional
+        As in `correlate1d`.
+    truncate : float
+        Standard deviations at which the weights end.
+    radius : int, optional
+        Where they end instead, in elements.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    return correlate1d(input, _gaussian_line(sigma, order, truncate, radius), axis, output, mode, cval, 0)
+
+
+def gaussian_filter(
+    input: Any,
+    sigma: Any,
+    order: Any = 0,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: Any = None,
+    axes: Any = None,
+) -> DeviceArray:
+    """Smooth with a Gaussian, axis by axis; see `scipy.ndimage.gaussian_filter`.
+
+    Parameters
+    ----------
+    input : array_like
+    sigma, order : scalar or sequence
+        As in `gaussian_filter1d`, one value or one for each axis.
+    output : DeviceArray or dtype, optional
+        As there.
+    mode : str or sequence
+        As there, one value or one for each axis.
+    cval, truncate : scalar
+        As there.
+    radius : int or sequence, optional
+        As there, one value or one for each axis.
+    axes : int or tuple of int, optional
+        The axes to filter along; all by default.
+
+    Returns
+    -------
+    DeviceArray
+        Between the axes the values are kept in the output's dtype, as SciPy keeps them.
+    """
+    x = as_array(input)
+    if x.dtype.kind == "c":
+        target = target_of(output, x, complex_=True)
+        return arguments.by_parts(
+            lambda part, _, dtype, c: gaussian_filter(
+                part, sigma, order, dtype, mode, c, truncate, radius=radius, axes=axes
+            ),
+            x,
+            np.ones(1),
+            target,
+            cval,
+        )
+    target = target_of(output, x)
+    named = arguments.axes_of(axes, x.ndim)
+    each = [sequence(v, len(named)) for v in (sigma, order, mode, radius)]
+    lines: list[tuple[int, np.ndarray, Any, int, Any]] = [
+        (a, _gaussian_line(s, o, truncate, r), m, 0, None)
+        for a, s, o, m, r in zip(named, *each, strict=True)
+        if s > 1e-15
+    ]
+    return along_axes(x, target, lines, cval)
