@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -120,7 +119,7 @@ def _warn_of_none(message: str, found: Node, number: Callable[[], Node], least: 
 
     There the quotient `found` is NaN or infinite: it is evaluated, and mostly that is all.
     """
-    if not np.isfinite(at_hand(wrap(found))).all() and bool(any(wrap(number()) <= least)):
+    if not np.isfinite(at_hand(wrap(found))).all() and bool((wrap(number()) <= least).any()):
         callers.warn(message, RuntimeWarning)
 
 
@@ -213,7 +212,7 @@ def variance(
     if isinstance(number, int):
         if number - ddof <= 0:
             callers.warn(_NO_FREEDOM, RuntimeWarning)
-        divisor = scalar_node(builtins.max(number - ddof, 0), exact)
+        divisor = scalar_node(max(number - ddof, 0), exact)
         return applied(np.true_divide, total, divisor), result
     found = total if divided else _over_freedom(total, number(), ddof, undefined)
     if build.selected(operand(a)) is None:
