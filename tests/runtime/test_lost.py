@@ -44,7 +44,7 @@ def lost(device: Device, code: int = -5) -> Iterator[None]:
         for name in ("enqueue_copy", "enqueue_map_buffer", "Buffer"):
             patch.setattr(cl, name, fail)
         main = device.main
-        device.main = main._replace(queue=DeadQueue(code))
+        device.main = main._replace(commands=DeadQueue(code))
         yield
         device.main = main
 
