@@ -59,7 +59,7 @@ def of_buffer(host: np.ndarray, device: Any = None) -> DeviceArray:
 def _looking_at(
     array: DeviceArray, shape: Any, dtype: np.dtype, offset: int, strides: Any, order: str | None
 ) -> DeviceArray:
-    """Make a window on the memory of an array, which takes it for bytes."""
+    """Make a view of the memory of an array, which takes it for bytes."""
     layout = view_of(array)
     if not layout.contiguous:
         raise ValueError("ndarray is not contiguous")

@@ -219,7 +219,7 @@ _AS_STRIDED = getattr(np.lib.stride_tricks.as_strided, "__code__", None)
 
 
 def _surrounded(array: DeviceArray) -> np.ndarray:
-    """A read-only window on a copy of all the memory that an array lies in: what is written would be lost."""
+    """A read-only view of a copy of all the memory that an array lies in: what is written would be lost."""
     node = evaluate(array._node)
     memory = node.memory
     assert memory is not None

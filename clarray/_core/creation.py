@@ -62,7 +62,7 @@ def asarray(
 ) -> DeviceArray:
     """Make an array of any array-like, sharing its memory where that is possible.
 
-    On a device that works in host memory (a CPU's) the result of an ndarray is a window on it:
+    On a device that works in host memory (a CPU's) the result of an ndarray is a view of it:
     a write to one shows in the other. Elsewhere it is a copy.
 
     Parameters

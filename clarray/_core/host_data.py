@@ -1,6 +1,6 @@
 """Between host memory and the device: leaves made of ndarrays, ndarrays made of leaves.
 
-On a device that works in host memory an ndarray is not copied: a leaf is a window on its bytes,
+On a device that works in host memory an ndarray is not copied: a leaf is a view of its bytes,
 whatever its strides, and an array is read back through its host pointer.
 """
 

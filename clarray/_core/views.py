@@ -33,9 +33,9 @@ def make_view(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> 
     made = leaf(memory, view.shape, view.strides, view.offset, dtype)
     made.flags |= node.flags & READONLY
     if not memory.shared:  # what `share_with_host` has to tell, should that come to pass
-        if memory.windows is None:
-            memory.windows = WeakSet()
-        memory.windows.add(made)
+        if memory.views is None:
+            memory.views = WeakSet()
+        memory.views.add(made)
     return wrap(made, base)
 
 

@@ -193,7 +193,7 @@ def share_with_host(*leaves: Node) -> None:
     """Treat a memory as its owner's no longer: from now on anybody may write to it at any time.
 
     What is pending is computed, all work is finished, and what is grown from the memory later is
-    evaluated at once. `leaves` are those, of one memory, that are not among its windows.
+    evaluated at once. `leaves` are those, of one memory, that are not among its views.
     """
     memory = leaves[0].memory
     assert memory is not None
@@ -201,9 +201,9 @@ def share_with_host(*leaves: Node) -> None:
         if not memory.shared:
             flush_readers(memory)
             memory.shared = True
-            for each in (*leaves, *(memory.windows or ())):
+            for each in (*leaves, *(memory.views or ())):
                 each.flags |= EAGER
-            memory.windows = None
+            memory.views = None
         memory.device.synchronize()
 
 

@@ -1,6 +1,6 @@
 """Expression nodes: what an array's value is, before it is memory.
 
-A node is a *leaf* (a strided window on device memory), a *constant* (a scalar passed to the kernel
+A node is a *leaf* (a strided view of device memory), a *constant* (a scalar passed to the kernel
 at run time), an *index* (the position itself) or *pending* (an operation on other nodes). Nodes never change
 meaning; evaluation turns a pending node into a leaf in place, so that everyone who holds it
 sees the memory.
@@ -229,7 +229,7 @@ def leaf_signature(dtype: np.dtype) -> int:
 
 
 def leaf(memory: Memory, shape: Shape, strides: Shape, offset: int, dtype: np.dtype) -> Node:
-    """A strided window on memory; strides and offset in elements."""
+    """A strided view of memory; strides and offset in elements."""
     node = Node(None, (), shape, dtype, math.prod(shape), 0, 0, 0, ())
     node.become_leaf(memory, offset, strides, is_contiguous(shape, strides))
     return node

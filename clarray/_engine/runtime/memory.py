@@ -82,7 +82,7 @@ class Memory:
         False where the user's array is read-only.
     readers : list
         For the layer above: weak references of pending expressions that read this memory.
-    windows : weakref.WeakSet or None
+    views : weakref.WeakSet or None
         For the layer above: what looks at this memory, but for what it was made for.
     cost : int
         1 for small memory, up to 65 for all of the device's: the weight of keeping it alive.
@@ -95,7 +95,7 @@ class Memory:
         "shared",
         "writeable",
         "readers",
-        "windows",
+        "views",
         "cost",
         "_block",
         "_keep",
@@ -109,7 +109,7 @@ class Memory:
         self.shared = False
         self.writeable = True
         self.readers: list[Any] = []
-        self.windows: WeakSet[Any] | None = None
+        self.views: WeakSet[Any] | None = None
         self.cost = cost
         self._block = block
         self._keep: Any = None

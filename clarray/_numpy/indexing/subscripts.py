@@ -1,6 +1,6 @@
 """Reading and writing elements: ``a[key]`` and ``a[key] = value``.
 
-A basic key (integers, slices, Ellipsis, newaxis) is a window on the array's memory. A boolean mask
+A basic key (integers, slices, Ellipsis, newaxis) is a view of the array's memory. A boolean mask
 of the array's shape gives a value whose size is not known yet: its reductions are one masked pass,
 and a scalar written through it is one selecting pass. Other keys with arrays copy what they name.
 """

@@ -51,7 +51,7 @@ def _lies_across(view: View, axes: list[int]) -> bool:
 
 
 def repeated(array: DeviceArray, view: View) -> DeviceArray:
-    """A C-contiguous copy of a window on an array in which elements occur again and again."""
+    """A C-contiguous copy of a view of an array in which elements occur again and again."""
     made = new_leaf(array.device, view.shape, array.dtype)
     loops = [Axis(SAME, n, s) for n, s in zip(view.shape, view.strides, strict=True)]
     index_map(array._node, view, loops, made)

@@ -1,6 +1,6 @@
 """The same elements in another arrangement: NumPy's chapter "array manipulation routines".
 
-Whatever NumPy gives as a view is a window on the same memory here; only some reshaping copies. A
+What NumPy gives as a view is one here, of the same memory; only some reshaping copies. A
 value still pending is computed first: a window needs memory to look at.
 """
 
