@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -19,6 +21,13 @@ _common = {
 settings.register_profile("default", max_examples=50, **_common)
 settings.register_profile("thorough", max_examples=1000, **_common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True)
+def numpys_error_state() -> Iterator[None]:
+    """What a test sets with `numpy.seterr`, as the fuzzer does, is its own: what warns does not depend on order."""
+    with np.errstate():
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
