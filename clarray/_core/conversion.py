@@ -12,7 +12,7 @@ import numpy as np
 from clarray._core import creation, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_writeable, wrap
 from clarray._core.host_data import device_dtype, host_window
-from clarray._engine.evaluate import evaluate, finish, share_with_host
+from clarray._engine.evaluate import evaluate, share_with_host
 from clarray._engine.expr import view as views
 from clarray._engine.expr.node import Node, leaf
 from clarray._engine.expr.view import View, check_order, memory_order
@@ -281,10 +281,6 @@ def astype(
         return creation.converted(array, target, order)
     converted = ufunc_calls.evaluate_if_eager(ufunc_calls.cast(node, target))
     return converted if order == "K" else converted.copy(order)
-
-
-def synchronize(array: DeviceArray) -> None:
-    finish(array._node)
 
 
 __all__ = ["asnumpy", "astype", "portable", "wrap"]

@@ -15,10 +15,6 @@ from clarray.ndimage import arguments
 from clarray.ndimage.arguments import Target, sequence, target_of
 from clarray.ndimage.linear import correlate1d, weigh_line
 
-_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
-_EPSILON = np.finfo(np.float64).eps  # SciPy's, of what is zero and what is the same
-
-
 # Means --------------------------------------------------------------------------------------------
 
 

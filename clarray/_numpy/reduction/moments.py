@@ -32,7 +32,6 @@ from clarray._numpy.reduction.reduce_calls import (
 )
 
 _NO = np._NoValue
-_BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
 
