@@ -17,6 +17,7 @@ Value = TypeVar("Value")
 Args = TypeVarTuple("Args")
 _DOUBLE = re.compile(r"\bdouble\d*\b")
 CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are more
+KERNEL_LIMIT = 4096  # kernels kept by what their sources depend on
 COUNTERS = 1 << 12  # blocks of outputs whose work-groups can be counted at once
 
 
@@ -39,7 +40,13 @@ class Launch(NamedTuple):
 
 
 class KernelCache:
-    """Policies of a device, and everything prepared for it, by structure."""
+    """Policies of a device, and everything prepared for it, by structure.
+
+    Two tables, asked one after the other: `prepared` has launches by what they depend on, shapes included;
+    `rendered` has kernels by what their sources depend on, which are a plan, the structures of the trees, and
+    which of their inputs are the same. A source is rendered, and looked up by its text, where both have nothing:
+    a new shape of a known kernel costs its plan. Each is bounded by itself, so that many shapes cost no kernels.
+    """
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -47,6 +54,7 @@ class KernelCache:
         self.policies: Policies = select(self.capabilities, tuned_of(device))
         self.units = self.capabilities.compute_units
         self.prepared: dict[Any, Any] = {}
+        self.rendered: dict[Any, Any] = {}
 
     @cached_property
     def counters(self) -> Memory:
@@ -81,14 +89,28 @@ class KernelCache:
         return self.keep(key, make(*args))
 
     def kernel_for(self, key: Hashable, make: Callable[[*Args], Source], *args: *Args) -> Kernel:
-        """The kernel kept under a key, of the source that ``make(*args)`` renders."""
-        found: Kernel | None = self.prepared.get(key)
-        return found if found is not None else self.keep(key, self.kernel(make(*args)))
+        """The kernel kept under a key, of the source that ``make(*args)`` renders.
+
+        Parameters
+        ----------
+        key : hashable
+            Whatever the source depends on, but for the device's capabilities: the plan, the signature of every tree,
+            and the pattern of its inputs, since a signature does not tell which of them are one. A word first, as
+            two algorithms may have equal plans.
+        """
+        found: Kernel | None = self.rendered.get(key)
+        return found if found is not None else self._keep_rendered(key, self.kernel(make(*args)))
 
     def kernels_for(self, key: Hashable, make: Callable[[*Args], Sources], *args: *Args) -> dict[str, Kernel]:
-        """The kernels kept under a key, of the program that ``make(*args)`` renders, by name."""
-        found: dict[str, Kernel] | None = self.prepared.get(key)
-        return found if found is not None else self.keep(key, self.kernels(*make(*args)))
+        """The kernels kept under such a key, of the program that ``make(*args)`` renders, by name."""
+        found: dict[str, Kernel] | None = self.rendered.get(key)
+        return found if found is not None else self._keep_rendered(key, self.kernels(*make(*args)))
+
+    def _keep_rendered(self, key: Hashable, value: Value) -> Value:
+        if len(self.rendered) >= KERNEL_LIMIT:
+            self.rendered.clear()
+        self.rendered[key] = value
+        return value
 
     def zeros_for(self, key: Hashable, nbytes: int) -> Memory:
         """Memory kept under a key that is zero between launches: whoever writes to it sees to that."""

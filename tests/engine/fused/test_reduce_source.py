@@ -61,7 +61,7 @@ def sources(root: Node, policy: str = "cpu", **capabilities: Any) -> list[Source
         policies=ROWS[policy],
         units=3,
         capabilities=dataclasses.replace(CAPABILITIES, **capabilities),
-        kernel=found.append,
+        kernel_for=lambda key, make, *args: found.append(make(*args)),
     )
     epilogue = evaluation.find_epilogue(root)
     assert epilogue is not None

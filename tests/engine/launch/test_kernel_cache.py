@@ -14,7 +14,7 @@ from clarray._engine.launch.kernel_cache import KernelCache
 @pytest.fixture
 def cache() -> KernelCache:
     made = KernelCache.__new__(KernelCache)
-    made.prepared = {}
+    made.prepared, made.rendered = {}, {}
     return made
 
 
@@ -53,6 +53,12 @@ def test_kernels_are_of_the_source_that_was_rendered(cache: KernelCache, monkeyp
 
 def test_all_is_dropped_where_there_is_too_much(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_cache, "CACHE_LIMIT", 3)
+    monkeypatch.setattr(kernel_cache, "KERNEL_LIMIT", 2)
+    monkeypatch.setattr(KernelCache, "kernels", lambda self, *given: {"add": "kernel"})
+    for number in range(4):
+        cache.kernel_for(number, Source, "add", "text", ())
+    assert list(cache.rendered) == [2, 3]
     for number in range(4):
         cache.value_for(number, int)
     assert list(cache.prepared) == [3]
+    assert list(cache.rendered) == [2, 3]  # many shapes cost no kernels

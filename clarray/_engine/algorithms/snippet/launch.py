@@ -100,7 +100,8 @@ def _prepare(
     """The kernel, the arguments that follow from shapes and strides, and the units of work."""
     policy = cache.policies.elementwise
     plan = snippet_plan(space, size, inputs.kinds(), outs, policy)
-    source = snippet_source(plan, snippet, values, inputs.nodes, cache.capabilities)
+    key = ("snippet", snippet.function, tuple(v.sig for v in values), inputs.pattern, plan)
+    kernel = cache.kernel_for(key, snippet_source, plan, snippet, values, inputs.nodes, cache.capabilities)
     loops = space.shape or (1,)
     strides = [s or (0,) for s in space.strides] if placed else []
     rows = size // loops[-1]
@@ -108,7 +109,7 @@ def _prepare(
     for steps in (*strides[outs:], *strides[:outs]):
         numbers += reversed(steps)
     segment = policy.segment or 1 if policy.chunked else 1
-    return cache.kernel(source), numbers, rows * -(-loops[-1] // segment)
+    return kernel, numbers, rows * -(-loops[-1] // segment)
 
 
 def _launch(

@@ -73,7 +73,8 @@ def _prepare(
     computed = [value.dtype, *operands.dtypes(value, mask)]
     positional = value.op is INDEX
     plan = compact_plan(accesses, loaded, computed, furthest, whole, once, positional, cache.policies.compact)
-    return plan, cache.kernels(*compact_source(plan, value, mask, operands.nodes, cache.capabilities))
+    key = ("compact", value.sig, mask.sig, operands.pattern, plan)
+    return plan, cache.kernels_for(key, compact_source, plan, value, mask, operands.nodes, cache.capabilities)
 
 
 _FAILED = "compact: looking back failed"

@@ -7,7 +7,6 @@ and arguments are prepared once per combination of shapes and strides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from clarray._engine.expr.layout import (
@@ -92,7 +91,7 @@ def flat_launch(cache: KernelCache, root: Node, out: Node) -> Launch | None:
         loose = True
     stream = 0 < policy.stream_bytes <= out_bytes and out.offset * root.dtype.itemsize % 64 == 0
     key += (stream, size < INT_LIMIT, loose)
-    found = cache.value_for(tuple(key), _prepare_flat, cache, root, seen, not loose, stream)
+    found = cache.value_for(tuple(key), _prepare_flat, cache, root, not loose, stream)
     args.append(out.memory.buffer)  # type: ignore[union-attr]
     args.append(out.offset)
     args.append(size)
@@ -118,11 +117,11 @@ def _flat_access(node: Node, shape: tuple[int, ...]) -> str:
     return UNIT if node.shape == shape and node.contiguous else ZERO
 
 
-def _prepare_flat(cache: KernelCache, root: Node, distinct_nodes: Iterable[Node], whole: bool, stream: bool) -> Flat:
+def _prepare_flat(cache: KernelCache, root: Node, whole: bool, stream: bool) -> Flat:
     policy = cache.policies.elementwise
-    nodes = list(distinct_nodes)
-    accesses = tuple(_flat_access(n, root.shape) for n in nodes)
-    dtypes = Operands(nodes).dtypes(root)
+    operands = operands_of(root)
+    accesses = tuple(_flat_access(n, root.shape) for n in operands.nodes)
+    dtypes = operands.dtypes(root)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
     plan = ElementwisePlan(
@@ -136,9 +135,13 @@ def _prepare_flat(cache: KernelCache, root: Node, distinct_nodes: Iterable[Node]
         stream=stream and explicit and vector * root.dtype.itemsize == 64,
         policy=policy,
     )
-    kernel = cache.kernel(elementwise_source(plan, root, nodes, cache.capabilities))
-    moved = root.dtype.itemsize + sum(n.dtype.itemsize for n, a in zip(nodes, accesses, strict=True) if a == UNIT)
-    return Flat(kernel, vector, moved)
+    read = [n.dtype.itemsize for n, kind in zip(operands.nodes, accesses, strict=True) if kind == UNIT]
+    return Flat(_kernel(cache, plan, root, operands), vector, root.dtype.itemsize + sum(read))
+
+
+def _kernel(cache: KernelCache, plan: ElementwisePlan, root: Node, operands: Operands) -> Kernel:
+    key = ("elementwise", root.sig, operands.pattern, plan)
+    return cache.kernel_for(key, elementwise_source, plan, root, operands.nodes, cache.capabilities)
 
 
 def strided_launch(cache: KernelCache, root: Node, out: Node) -> Launch:
@@ -201,11 +204,10 @@ def _prepare_strided(
         tile_axis=axis,
         staged=staged,
     )
-    kernel = cache.kernel(elementwise_source(plan, root, operands.nodes, cache.capabilities))
     rows = root.size // shape[-1]
     segment = policy.segment or vector
     return Strided(
-        kernel,
+        _kernel(cache, plan, root, operands),
         space.offsets[1:] if any(space.offsets) else (),
         space.offsets[0],
         (rows, *reversed(shape), *stride_arguments(every, [*theirs, ours])),

@@ -94,7 +94,7 @@ def reduction_launches(cache: KernelCache, epilogue: Epilogue, out: Node) -> lis
     operands = Operands(reduced.inputs)
     key = (
         epilogue.root.sig,
-        operands.pattern,
+        _pattern(epilogue, operands),
         reduced.args[0].shape,
         *[
             (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT == 0) if n.memory is not None else None
@@ -170,6 +170,21 @@ def _strides(reduced: Node, operands: Operands) -> tuple[Shape, ...]:
     return (tuple(out), *operands.strides(len(shape)))
 
 
+def _pattern(epilogue: Epilogue, operands: Operands) -> tuple[int, ...]:
+    """Which inputs are one: of an epilogue its constants too, of which there is one in ``t * t``, two in ``t * u``."""
+    return operands.pattern if epilogue.root is epilogue.reduced else Operands(epilogue.root.inputs).pattern
+
+
+def _structure(epilogue: Epilogue, operands: Operands, position: Node | None) -> tuple[Any, ...]:
+    """What the sources depend on besides a plan; not the axes, unless an epilogue's signature has them."""
+    reduced = epilogue.reduced
+    if epilogue.root is reduced:
+        tree: tuple[int, ...] = (reduced.op.monoid.code, *[a.sig for a in reduced.args])
+    else:
+        tree = (epilogue.root.sig,)
+    return tree, _pattern(epilogue, operands), position.dtype if position is not None else _INT64
+
+
 def _prepare(cache: KernelCache, epilogue: Epilogue, inputs: Operands, out: Node) -> Prepared:
     reduced = epilogue.reduced
     op: Reduction = reduced.op
@@ -208,24 +223,25 @@ def _prepare(cache: KernelCache, epilogue: Epilogue, inputs: Operands, out: Node
     plan = _plan(
         cache, space, operands, position, inner_strides, vector, explicit, loads, lanes, strip, spread, divided
     )
-    first = cache.kernel(
-        reduce_source(
-            plan,
-            monoid,
-            reduced.args[0],
-            reduced.args[1] if op.masked else None,
-            position,
-            operands.nodes,
-            epilogue,
-            cache.capabilities,
-        )
+    structure = _structure(epilogue, inputs, position)
+    first = cache.kernel_for(
+        ("reduce", structure, plan),
+        reduce_source,
+        plan,
+        monoid,
+        reduced.args[0],
+        reduced.args[1] if op.masked else None,
+        position,
+        operands.nodes,
+        epilogue,
+        cache.capabilities,
     )
     second: Kernel | None = None
     second_groups, second_sizes = 0, _NONE
     outputs = prod(space.kept)
     if plan.partial and not plan.last:
         second, second_groups, second_sizes = _second(
-            cache, plan, monoid, position, epilogue, space, outputs, divided.parts
+            cache, plan, structure, monoid, epilogue, space, outputs, divided.parts
         )
     return Prepared(
         first=first,
@@ -359,8 +375,8 @@ def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int) -
 def _second(
     cache: KernelCache,
     plan: ReducePlan,
+    structure: tuple[Any, ...],
     monoid: Monoid,
-    position: Node | None,
     epilogue: Epilogue,
     space: ReduceSpace,
     outputs: int,
@@ -370,15 +386,16 @@ def _second(
     # neighbouring outputs side by side for whole memory transactions, the rest down the parts
     side = min(policy.work_group, power_of_two(outputs), 32)
     lanes = min(policy.work_group // side, power_of_two(parts))
-    kernel = cache.kernel(
-        combine_source(
-            plan,
-            monoid,
-            position.dtype if position is not None else _INT64,
-            lanes,
-            epilogue,
-            cache.capabilities,
-        )
+    *_, index_dtype = structure
+    kernel = cache.kernel_for(
+        ("combine", structure, lanes, plan.kept_rank, plan.policy),
+        combine_source,
+        plan,
+        monoid,
+        index_dtype,
+        lanes,
+        epilogue,
+        cache.capabilities,
     )
     side = policy.work_group // lanes
     most = cache.units * policy.groups_per_unit if policy.chunked else 2**20

@@ -1,0 +1,140 @@
+"""A new shape of a known kernel renders nothing: sizes, strides, offsets and constants are arguments.
+
+Each statement runs with some sizes until its kernels are known, one for each class of shapes, then with many others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray as ca
+from clarray._engine.launch.kernel_cache import KernelCache
+
+from ..conftest import policy_in_force
+
+SIDE = 96
+# Vectors that are aligned and that are not, rows of one and of several vectors; not so few elements that loops vanish.
+KNOWN = (32, 33, 40, 41, 48, 63, 64, 65, 80, 16, 17)
+NEW = (34, 35, 36, 39, 42, 47, 52, 57, 60, 70, 72, 75, 79, 18, 24, 31)
+
+STATEMENTS = {
+    "elementwise": "x[:n] + y[:n] * 2",
+    "offsets": "x[n:] * y[:-n]",
+    "strided": "A[:n, n] + x[:n]",
+    "rows": "A[:n, :n] + 1",
+    "transposed": "A[:n, :n].T + A[:n, :n]",
+    "backwards": "np.flip(x[:n]) * y[:n]",
+    "where": "np.where(x[:n] > n / 100, x[:n], y[:n])",
+    "outer product": "np.outer(x[:n], y[n:])",
+    "sum": "x[:n].sum()",
+    "sum of rows": "A[:n, :n].sum(axis=1)",
+    "sum of columns": "A[:n, :n].sum(axis=0)",
+    "epilogue": "(x[:n].sum() + n) * 2",
+    "argmax": "x[n:].argmax()",
+    "variance": "A[:n, n:].var(axis=0)",
+    "masked sum": "x[:n][x[:n] > 0.5].sum()",
+    "dot": "np.dot(np.flip(x[:n]), y[:n])",
+    "row times vector": "A[n, :n] @ x[:n]",
+    "column times rest": "A[:, n] @ A[:, n:]",
+    "matrix times vector": "A[n:, :n] @ x[:n]",
+    "product": "A[n:, :n] @ A[:n, n:]",
+    "compress": "x[:n][y[:n] > 0.5]",
+    "take": "x[places[:n]]",
+    "cumsum": "np.cumsum(x[:n])",
+    "sort": "np.sort(x[:n])",
+    "join": "np.concatenate([x[:n], y[n:]])",
+    "pad": "np.pad(x[:n], 2)",
+    "roll": "np.roll(x[:n], n // 2)",
+    "bincount": "np.bincount(places[:n])",
+    "search": "np.searchsorted(np.sort(x[:n]), y[:n])",
+    "convolve": "np.convolve(x[:n], y[:5])",
+}
+WRITES = {
+    "slice": "A[:n, n:] = 2 * A[:n, n:]",
+    "rank one": "A[n:, n:] -= np.outer(A[n:, 0], A[0, n:])",
+    "row": "A[n, :n] = x[:n] / y[n]",
+    "mask": "x[:n][y[:n] > 0.5] = n",
+}
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The programs that were asked for by their text."""
+    texts: list[str] = []
+    asked = KernelCache.kernels
+
+    def kernels(self: KernelCache, text: str, arg_types: Any) -> Any:
+        texts.append(text)
+        return asked(self, text, arg_types)
+
+    monkeypatch.setattr(KernelCache, "kernels", kernels)
+    return texts
+
+
+def names(of: Any) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {
+        "np": of,
+        "A": of.array(rng.random((SIDE, SIDE), np.float32)),
+        "x": of.array(rng.random(SIDE, np.float32)),
+        "y": of.array(rng.random(SIDE, np.float32)),
+        "places": of.array(rng.integers(0, SIDE, SIDE)),
+    }
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_value(statement: str, rendered: list[str]) -> None:
+    code = compile(STATEMENTS[statement], statement, "eval")
+    ours, theirs = names(ca), names(np)
+    for n in KNOWN:
+        eval(code, {**ours, "n": n}).evaluate()
+    rendered.clear()
+    for n in NEW:
+        eval(code, {**ours, "n": n}).evaluate()
+    assert len(rendered) == 0
+    found = ca.asnumpy(eval(code, {**ours, "n": 75}))
+    np.testing.assert_allclose(found, eval(code, {**theirs, "n": 75}), rtol=1e-4)
+
+
+@pytest.mark.parametrize("statement", WRITES)
+def test_a_write(statement: str, rendered: list[str]) -> None:
+    code = compile(WRITES[statement], statement, "exec")
+    ours = names(ca)
+    for n in KNOWN:
+        exec(code, {**ours, "n": n})
+    rendered.clear()
+    for n in NEW:
+        exec(code, {**ours, "n": n})
+    assert len(rendered) == 0
+
+
+def test_kernels_outlive_prepared_shapes(rendered: list[str]) -> None:
+    x = ca.ones(SIDE)
+    with policy_in_force("tiny-cpu"):
+        (x[:40] - 3).evaluate()
+        assert rendered  # nobody else has these
+    (x[:40] - 3).evaluate()
+    with policy_in_force("own"):  # drops what was prepared
+        (x[:41] - 4).evaluate()
+    rendered.clear()
+    (x[:42] - 5).evaluate()
+    assert rendered == []
+
+
+def test_what_is_one_input_is_part_of_the_key() -> None:
+    """A tree's structure does not tell: t * t and t * u have the same."""
+    x = np.arange(1, 5, dtype="f4")
+    for xp_x in (x, ca.array(x)):
+        found = []
+        for one, other in ((2.0, 2.0), (2.0, 3.0)):
+            for axis in (None, 0):
+                s = xp_x.sum(axis)
+                t = s * one
+                u = s * other
+                found += [float(t * t), float(t * u), float(t * t * u), float(t * u * u), float(u * t * u)]
+        if xp_x is x:
+            wanted = found
+    assert found == wanted
