@@ -27,7 +27,7 @@ from clarray._engine.expr.node import (
     result_leaf,
 )
 from clarray._engine.expr.overlap import extent, k_order_strides, may_overlap, same_elements
-from clarray._engine.expr.view import View, contiguous
+from clarray._engine.expr.view import Shape, View, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compacted
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.fused.reduce.launch import find_epilogue, reduction_launches
@@ -72,17 +72,22 @@ def evaluate(node: Node) -> Node:
         if node.memory is not None:
             return node
         flags = node.flags
-        if isinstance(node, Selection):
+        if flags & MASKED and isinstance(node, Selection):
             _store(node)
             return node
-        out, launches = prepare(kernel_cache_of(device), node, None)
-        for launch in launches:
-            launch.run()
-        memory = out.memory
-        assert memory is not None
+        cache = kernel_cache_of(device)
+        if flags & (SHARED | MASKED) or not node.size or (flags & REDUCES and not _reduces_alone(node)):
+            out, launches = prepare(cache, node, None)
+            for launch in launches:
+                launch.run()
+            memory, strides, in_order = out.memory, out.strides, out.contiguous
+            assert memory is not None
+        else:  # most nodes: nothing has to be computed before them, so the graph is not looked at
+            memory = device.pool.allocate(node.size * node.dtype.itemsize)
+            strides, in_order = _launch_alone(cache, node, flags, memory)
         readers = node.readers
         with graph_lock:  # whoever grew it may be about to grow it again
-            node.become_leaf(memory, out.offset, out.strides, out.contiguous)
+            node.become_leaf(memory, 0, strides, in_order)
         if readers:
             pass_on(readers, memory)
         if flags & EAGER:
@@ -91,6 +96,31 @@ def evaluate(node: Node) -> Node:
 
 
 held_at_fork(graph_lock)
+
+
+def _reduces_alone(node: Node) -> bool:
+    """Whether a node is a reduction, and of what no other pass has to compute before: most reductions are."""
+    if node.op.__class__ is not Reduction:
+        return False
+    flags = 0
+    for arg in node.args:
+        flags |= arg.flags
+    return not flags & (REDUCES | MASKED)
+
+
+def _launch_alone(cache: KernelCache, node: Node, flags: int, memory: Memory) -> tuple[Shape, bool]:
+    """Launch one pass that computes a node into memory; give the strides, and whether they are C-contiguous."""
+    if flags & REDUCES:
+        for launch in reduction_launches(cache, Epilogue(node, node, ()), memory, 0):
+            launch.run()
+        return contiguous(node.shape), True
+    flat = flat_launch(cache, node, memory, 0)
+    if flat is not None:
+        flat.run()
+        return contiguous(node.shape), True
+    strides = _result_strides(node)
+    strided_launch(cache, node, memory, 0, strides).run()
+    return strides, is_contiguous(node.shape, strides)
 
 
 def _store(node: Selection) -> None:
@@ -216,6 +246,13 @@ def overlaps(operand: Node, target: Node) -> bool:
         # one ndarray may have been shared twice, or two views of it
         assert other is not None
         return memory.shared and other.shared and _share_bytes(operand, target)
+    if operand.dtype is target.dtype:  # what decides most cases, before views are made
+        if operand.offset == target.offset and operand.strides == target.strides and operand.shape == target.shape:
+            return False
+        low, high = extent(operand)
+        first, last = extent(target)
+        if high < first or last < low:
+            return False
     a, b = view_of(operand), view_of(target)
     if operand.dtype == target.dtype and same_elements(a, b):
         return False
@@ -229,7 +266,7 @@ def _share_bytes(one: Node, other: Node) -> bool:
         memory = node.memory
         if memory is None or memory.host is None or not node.size:
             return False
-        low, high = extent(view_of(node))
+        low, high = extent(node)
         itemsize = node.dtype.itemsize
         spans.append((memory.address + low * itemsize, memory.address + (high + 1) * itemsize))
     (a_low, a_high), (b_low, b_high) = spans
@@ -261,9 +298,7 @@ def _copy(value: Node) -> Node:
     memory = value.memory
     assert memory is not None
     out = contiguous_leaf(memory.device.allocate(value.size * value.dtype.itemsize), value.shape, value.dtype)
-    cache = kernel_cache_of(memory.device)
-    launch = flat_launch(cache, value, out) or strided_launch(cache, value, out)
-    launch.run()
+    _into(kernel_cache_of(memory.device), value, out).run()
     return out
 
 
@@ -284,13 +319,9 @@ def prepare(
         Gives the memory of the result, from the number of bytes.
     """
     epilogue = None
-    flags = node.flags
     allocate = allocate or cache.device.allocate
-    if flags & (SHARED | REDUCES | MASKED):
-        below = flags & SHARED
-        for arg in node.args:
-            below |= arg.flags & (REDUCES | MASKED)
-        alone = not below and isinstance(node.op, Reduction)  # what most reductions are
+    if node.flags & (SHARED | REDUCES | MASKED):
+        alone = not node.flags & SHARED and _reduces_alone(node)
         epilogue = Epilogue(node, node, ()) if alone else _materialize_and_fuse(node, compute)
     if node.size == 0:
         return target or _new(allocate, node), []
@@ -298,21 +329,27 @@ def prepare(
         out = target
         if out is None or not out.contiguous:
             out = _new(allocate, node)
-        launches = reduction_launches(cache, epilogue, out)
+        assert out.memory is not None
+        launches = reduction_launches(cache, epilogue, out.memory, out.offset)
         if target is not None and out is not target:
-            last = strided_launch(cache, out, target)
-            launches.append(last._replace(keep=out))
+            launches.append(_into(cache, out, target)._replace(keep=out))
         return target or out, launches
-    if target is None:
-        out = _new(allocate, node)
-        launch = flat_launch(cache, node, out)
-        if launch is None:
-            strides = _result_strides(node)
-            out = leaf(out.memory, node.shape, strides, 0, node.dtype)  # type: ignore[arg-type]
-            launch = strided_launch(cache, node, out)
-        return out, [launch]
-    launch = flat_launch(cache, node, target) if target.contiguous else None
-    return target, [launch or strided_launch(cache, node, target)]
+    if target is not None:
+        return target, [_into(cache, node, target)]
+    memory = allocate(node.size * node.dtype.itemsize)
+    launch = flat_launch(cache, node, memory, 0)
+    if launch is not None:
+        return result_leaf(memory, node), [launch]
+    strides = _result_strides(node)
+    return leaf(memory, node.shape, strides, 0, node.dtype), [strided_launch(cache, node, memory, 0, strides)]
+
+
+def _into(cache: KernelCache, node: Node, target: Node) -> Launch:
+    """The elementwise launch that computes a node into a leaf."""
+    memory = target.memory
+    assert memory is not None
+    launch = flat_launch(cache, node, memory, target.offset) if target.contiguous else None
+    return launch or strided_launch(cache, node, memory, target.offset, target.strides)
 
 
 def _new(allocate: Allocate, node: Node) -> Node:

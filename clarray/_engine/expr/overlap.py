@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clarray._engine.expr.view import Shape, View, contiguous, ordered_strides
 
+if TYPE_CHECKING:
+    from clarray._engine.expr.node import Node
+
 EXACT_WORK = 10_000  # candidates NumPy may try before "cannot tell" counts as an overlap (< 0.1 ms)
 SOMEWHERE = 1 << 40  # an address: NumPy compares them here and never follows them
 
 
-def extent(view: View) -> tuple[int, int]:
-    """Give the first and last element touched, both inclusive; (offset, offset - 1) when empty."""
+def extent(view: View | Node) -> tuple[int, int]:
+    """Give the first and last element that a view, or a leaf, touches; (offset, offset - 1) when empty."""
     low = high = view.offset
-    for count, stride in zip(view.shape, view.strides, strict=True):
+    strides = view.strides
+    for axis, count in enumerate(view.shape):
+        stride = strides[axis]
         if count == 0:
             return view.offset, view.offset - 1
         if stride < 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.expr.layout import STEPPED, Shape, access, aligned, starts_aligned
+from clarray._engine.expr.layout import ALIGNMENT, STEPPED, Shape, access, aligned, starts_aligned
 from clarray._engine.expr.node import CONST, INDEX, Node
 
 
@@ -131,6 +131,41 @@ class Operands:
             args.append(node.offset + shifts[number] if shifts else node.offset)
             number += 1
         return args
+
+
+def place(inputs: Iterable[Node], key: list[Any], args: list[Any], alignment: bool) -> dict[Node, int]:
+    """Append to a key how inputs lie, and to arguments where, unshifted; give the distinct ones, in order.
+
+    Parameters
+    ----------
+    inputs : iterable of Node
+        In structural order: with the structure's signature the key tells all that a plan depends on.
+    alignment : bool
+        Whether it depends on how each starts.
+    """
+    seen: dict[Node, int] = {}
+    for node in inputs:
+        number = seen.get(node)
+        if number is not None:
+            key.append(number)
+            continue
+        seen[node] = len(seen)
+        memory = node.memory
+        if memory is not None:
+            key.append(node.shape)
+            key.append(node.strides)
+            if alignment:
+                key.append(node.offset * node.dtype.itemsize % ALIGNMENT == 0)
+            args.append(memory.buffer)
+            args.append(node.offset)
+        elif node.op is CONST:
+            key.append(None)
+            append_scalar(args, node)
+        else:
+            key.append(node.shape)
+            key.append(node.strides)
+            args.append(node.offset)
+    return seen
 
 
 def operands_of(*roots: Node) -> Operands:

@@ -15,7 +15,6 @@ from clarray._engine.expr import build
 from clarray._engine.expr.node import Node, constant, leaf
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.reduce import launch as evaluation
-from clarray._engine.launch.operands import Operands
 from clarray._engine.ops.monoids import Monoid, fold_monoid, reduction_op, statistic_monoid
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.runtime import Capabilities
@@ -65,8 +64,7 @@ def sources(root: Node, policy: str = "cpu", **capabilities: Any) -> list[Source
     )
     epilogue = evaluation.find_epilogue(root)
     assert epilogue is not None
-    operands = Operands(epilogue.reduced.inputs)
-    evaluation._prepare(state, epilogue, operands, array(root.shape, root.dtype))
+    evaluation._prepare(state, epilogue)
     return found
 
 

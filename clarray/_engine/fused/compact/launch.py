@@ -150,12 +150,12 @@ def _one_pass(
     policy = cache.policies.compact
     if total * dtype.itemsize * policy.sparse >= memory.nbytes or memory.nbytes <= policy.small_bytes:
         return found
-    exact = contiguous_leaf(device.allocate((total + room) * dtype.itemsize), (total,), dtype)
+    packed = device.allocate((total + room) * dtype.itemsize)
     if total:
-        launch = flat_launch(cache, found, exact)
+        launch = flat_launch(cache, found, packed, 0)
         assert launch is not None
         launch.run()
-    return exact
+    return contiguous_leaf(packed, (total,), dtype)
 
 
 def _two_passes(
@@ -219,7 +219,7 @@ def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
         root.sig,
         root.inputs or (root,),
     )
-    strided_launch(cache, wide, packed).run()
+    strided_launch(cache, wide, memory, 0, packed.strides).run()
     return packed
 
 

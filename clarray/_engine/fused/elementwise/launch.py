@@ -30,32 +30,35 @@ from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.elementwise.plan import STAGED_LIMIT, TILE, ElementwisePlan, groups, tile_axis
 from clarray._engine.fused.elementwise.source import elementwise_source
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
-from clarray._engine.launch.operands import Operands, append_scalar, operands_of, stride_arguments
-from clarray._engine.runtime import Kernel
+from clarray._engine.launch.operands import Operands, append_scalar, operands_of, place, stride_arguments
+from clarray._engine.runtime import Kernel, Memory
 
 
 class Flat(NamedTuple):
-    """A flat kernel, and the bytes it moves per element."""
+    """A flat kernel, the bytes it moves per element, and the bytes below which one work-group does all."""
 
     kernel: Kernel
     vector: int
     element_bytes: int
+    small: int
 
 
 class Strided(NamedTuple):
-    """A strided kernel with the arguments that follow from shapes and strides."""
+    """A strided kernel with what follows from shapes and strides."""
 
     kernel: Kernel
     shifts: tuple[int, ...]
     out_shift: int
     sizes: tuple[int, ...]
-    units: int
+    groups: tuple[int, ...]
+    nbytes: int
 
 
-def flat_launch(cache: KernelCache, root: Node, out: Node) -> Launch | None:
-    """The launch that computes `root` into the contiguous leaf `out`, or None if it is not flat."""
+def flat_launch(cache: KernelCache, root: Node, memory: Memory, offset: int) -> Launch | None:
+    """The launch that computes `root` into memory in C order, from the element `offset` on; None if it is not flat."""
     shape = root.shape
     policy = cache.policies.elementwise
+    explicit = policy.explicit
     key: list[Any] = [root.sig]
     args: list[Any] = []
     seen: dict[Node, int] = {}
@@ -66,17 +69,17 @@ def flat_launch(cache: KernelCache, root: Node, out: Node) -> Launch | None:
             key.append(number)
             continue
         seen[node] = len(seen)
-        memory = node.memory
-        if memory is not None:
+        source = node.memory
+        if source is not None:
             if node.shape == shape and node.contiguous:
                 key.append("u")
-                if not policy.explicit and node.offset * node.dtype.itemsize % ALIGNMENT:
+                if not explicit and node.offset * node.dtype.itemsize % ALIGNMENT:
                     loose = True
             elif node.size == 1:
                 key.append("z")
             else:
                 return None
-            args.append(memory.buffer)
+            args.append(source.buffer)
             args.append(node.offset)
         elif node.op is CONST:
             key.append("c")
@@ -86,24 +89,17 @@ def flat_launch(cache: KernelCache, root: Node, out: Node) -> Launch | None:
         else:
             return None
     size = root.size
-    out_bytes = size * root.dtype.itemsize
-    if not policy.explicit and out.offset * root.dtype.itemsize % ALIGNMENT:
+    if not explicit and offset * root.dtype.itemsize % ALIGNMENT:
         loose = True
-    stream = 0 < policy.stream_bytes <= out_bytes and out.offset * root.dtype.itemsize % 64 == 0
-    key += (stream, size < INT_LIMIT, loose)
+    stream = 0 < policy.stream_bytes <= size * root.dtype.itemsize and offset * root.dtype.itemsize % 64 == 0
+    key.append((stream, size < INT_LIMIT, loose))
     found = cache.value_for(tuple(key), _prepare_flat, cache, root, not loose, stream)
-    args.append(out.memory.buffer)  # type: ignore[union-attr]
-    args.append(out.offset)
+    args.append(memory.buffer)
+    args.append(offset)
     args.append(size)
     nbytes = size * found.element_bytes
-    return Launch(
-        found.kernel,
-        (groups(-(-size // found.vector), nbytes, cache.units, policy),),
-        (policy.work_group,),
-        args,
-        nbytes <= policy.inline_bytes,
-        nbytes,
-    )
+    count = (1,) if nbytes < found.small else (groups(-(-size // found.vector), nbytes, cache.units, policy),)
+    return Launch(found.kernel, count, (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)
 
 
 def _counts(node: Node, shape: tuple[int, ...]) -> bool:
@@ -136,7 +132,8 @@ def _prepare_flat(cache: KernelCache, root: Node, whole: bool, stream: bool) -> 
         policy=policy,
     )
     read = [n.dtype.itemsize for n, kind in zip(operands.nodes, accesses, strict=True) if kind == UNIT]
-    return Flat(_kernel(cache, plan, root, operands), vector, root.dtype.itemsize + sum(read))
+    small = 2 * policy.chunk_bytes if policy.chunked else 0
+    return Flat(_kernel(cache, plan, root, operands), vector, root.dtype.itemsize + sum(read), small)
 
 
 def _kernel(cache: KernelCache, plan: ElementwisePlan, root: Node, operands: Operands) -> Kernel:
@@ -144,35 +141,30 @@ def _kernel(cache: KernelCache, plan: ElementwisePlan, root: Node, operands: Ope
     return cache.kernel_for(key, elementwise_source, plan, root, operands.nodes, cache.capabilities)
 
 
-def strided_launch(cache: KernelCache, root: Node, out: Node) -> Launch:
-    """The launch that computes `root` into the leaf `out`, whatever the strides."""
+def strided_launch(cache: KernelCache, root: Node, memory: Memory, offset: int, strides: Shape) -> Launch:
+    """The launch that computes `root` into memory, from the element `offset` on, whatever the strides."""
+    policy = cache.policies.elementwise
+    key: list[Any] = [root.sig, root.shape, strides]
+    args: list[Any] = []
+    if not policy.explicit:
+        key.append(offset * root.dtype.itemsize % ALIGNMENT == 0)
+    nodes = place(root.inputs or (root,), key, args, not policy.explicit)
+    found = cache.value_for(tuple(key), _prepare_strided, cache, root, offset, strides)
+    if found.shifts:
+        args = Operands(list(nodes)).arguments(found.shifts)
+    args.append(memory.buffer)
+    args.append(offset + found.out_shift)
+    args += found.sizes
+    nbytes = found.nbytes
+    return Launch(found.kernel, found.groups, (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)
+
+
+def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: Shape) -> Strided:
     policy = cache.policies.elementwise
     operands = operands_of(root)
     ndim = len(root.shape)
-    strides = (aligned(out.shape, out.strides, ndim), *operands.strides(ndim))
-    whole = not policy.explicit and operands.are_aligned and starts_aligned(out.dtype, out.offset)
-    key = (root.sig, operands.pattern, operands.kinds(), root.shape, strides, whole)
-    found = cache.value_for(key, _prepare_strided, cache, root, out, operands, strides, whole)
-    args = operands.arguments(found.shifts)
-    args.append(out.memory.buffer)  # type: ignore[union-attr]
-    args.append(out.offset + found.out_shift)
-    args += found.sizes
-    nbytes = operands.nbytes + out.size * out.dtype.itemsize
-    return Launch(
-        found.kernel,
-        (groups(found.units, nbytes, cache.units, policy),),
-        (policy.work_group,),
-        args,
-        nbytes <= policy.inline_bytes,
-        nbytes,
-    )
-
-
-def _prepare_strided(
-    cache: KernelCache, root: Node, out: Node, operands: Operands, strides_of: tuple[Shape, ...], whole: bool
-) -> Strided:
-    policy = cache.policies.elementwise
-    space = collapse(root.shape, strides_of)
+    space = collapse(root.shape, (aligned(root.shape, out_strides, ndim), *operands.strides(ndim)))
+    whole = not policy.explicit and operands.are_aligned and starts_aligned(root.dtype, offset)
     dtypes = operands.dtypes(root)
     vector = vector_width(dtypes, policy.vector_bytes, policy.max_width)
     explicit = explicit_width(dtypes, policy.explicit)
@@ -190,7 +182,7 @@ def _prepare_strided(
         vector = 1  # neighbouring work-items take neighbouring elements
     index = index_type(furthest(shape, strides, root.size), policy.chunked)
     whole = whole and operands.rows_aligned(theirs, space.offsets[1:])
-    whole = whole and (out_access != UNIT or starts_aligned(out.dtype, space.offsets[0], *ours[:-1]))
+    whole = whole and (out_access != UNIT or starts_aligned(root.dtype, space.offsets[0], *ours[:-1]))
     plan = ElementwisePlan(
         accesses=accesses,
         out_access=out_access,
@@ -206,12 +198,14 @@ def _prepare_strided(
     )
     rows = root.size // shape[-1]
     segment = policy.segment or vector
+    nbytes = operands.nbytes + root.size * root.dtype.itemsize
     return Strided(
         _kernel(cache, plan, root, operands),
         space.offsets[1:] if any(space.offsets) else (),
         space.offsets[0],
         (rows, *reversed(shape), *stride_arguments(every, [*theirs, ours])),
-        _work(shape, rows, axis, segment, policy.work_group),
+        (groups(_work(shape, rows, axis, segment, policy.work_group), nbytes, cache.units, policy),),
+        nbytes,
     )
 
 

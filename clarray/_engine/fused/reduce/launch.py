@@ -34,7 +34,7 @@ from clarray._engine.fused.reduce.plan import (
 )
 from clarray._engine.fused.reduce.source import Epilogue, combine_source, lane_dtype, reduce_source
 from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache, Launch
-from clarray._engine.launch.operands import Operands, append_scalar
+from clarray._engine.launch.operands import Operands, append_scalar, place
 from clarray._engine.ops.monoids import Monoid, Reduction
 from clarray._engine.runtime import Kernel, Memory
 from clarray._engine.tuning import ReducePolicy
@@ -61,6 +61,7 @@ class Prepared:
     second_groups: int
     second_sizes: tuple[int, ...]
     nbytes: int
+    out_bytes: int
 
 
 def find_epilogue(root: Node) -> Epilogue | None:
@@ -85,34 +86,34 @@ def find_epilogue(root: Node) -> Epilogue | None:
     return Epilogue(root, reduced, tuple(constants)) if reduced is not None else None
 
 
-def reduction_launches(cache: KernelCache, epilogue: Epilogue, out: Node) -> list[Launch]:
-    """The launches that compute an epilogue's root into the contiguous leaf `out`.
+def reduction_launches(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: int) -> list[Launch]:
+    """The launches that compute an epilogue's root into memory in C order, from the element `offset` on.
 
     The reduction's operands hold no other reductions: those have been evaluated.
     """
-    reduced = epilogue.reduced
-    operands = Operands(reduced.inputs)
-    key = (
-        epilogue.root.sig,
-        _pattern(epilogue, operands),
-        reduced.args[0].shape,
-        *[
-            (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT == 0) if n.memory is not None else None
-            for n in operands.nodes
-        ],
-    )
-    found = cache.value_for(key, _prepare, cache, epilogue, operands, out)
-    return _launches(cache, found, epilogue, operands, out)
+    policy = cache.policies.reduce
+    root, reduced, constants = epilogue
+    key: list[Any] = [root.sig, reduced.args[0].shape]
+    args: list[Any] = []
+    nodes = place(reduced.inputs, key, args, not policy.explicit)
+    if constants:  # one of them may come again
+        key.append(Operands(root.inputs).pattern)
+    found = cache.value_for(tuple(key), _prepare, cache, epilogue)
+    if found.position is not None or found.shifts:
+        operands = Operands(list(nodes))
+        args = (operands if found.position is None else operands.followed_by(found.position)).arguments(found.shifts)
+    return _launches(cache, found, args, constants, memory, offset)
 
 
-def _launches(cache: KernelCache, found: Prepared, epilogue: Epilogue, operands: Operands, out: Node) -> list[Launch]:
-    args = (operands if found.position is None else operands.followed_by(found.position)).arguments(found.shifts)
+def _launches(
+    cache: KernelCache, found: Prepared, args: list[Any], constants: tuple[Node, ...], memory: Memory, offset: int
+) -> list[Launch]:
     nbytes = found.nbytes
     inline = nbytes <= cache.policies.reduce.inline_bytes
     ends: list[Any] = []
-    for node in epilogue.constants:
+    for node in constants:
         append_scalar(ends, node)
-    place = [out.memory.buffer, out.offset]  # type: ignore[union-attr]
+    where = [memory.buffer, offset]
     local = (found.work_group,)
     states: list[Memory] = []
     held = 0
@@ -124,13 +125,13 @@ def _launches(cache: KernelCache, found: Prepared, epilogue: Epilogue, operands:
         if states:
             args += [m.buffer for m in states]
             args.append(cache.counters.buffer)
-        args += place
+        args += where
         args += found.sizes
         return [Launch(found.first, (found.groups,), local, args, inline, nbytes, states)]
     buffers = [m.buffer for m in states]
     args += buffers
     args += found.sizes
-    second = [*ends, *buffers, *place, found.outputs, found.parts, *found.second_sizes]
+    second = [*ends, *buffers, *where, found.outputs, found.parts, *found.second_sizes]
     return [
         Launch(found.first, (found.groups,), local, args, inline, nbytes + held, states),
         Launch(
@@ -139,7 +140,7 @@ def _launches(cache: KernelCache, found: Prepared, epilogue: Epilogue, operands:
             local,
             second,
             inline,
-            held + out.size * out.dtype.itemsize,
+            held + found.out_bytes,
             states,
         ),
     ]
@@ -185,8 +186,10 @@ def _structure(epilogue: Epilogue, operands: Operands, position: Node | None) ->
     return tree, _pattern(epilogue, operands), position.dtype if position is not None else _INT64
 
 
-def _prepare(cache: KernelCache, epilogue: Epilogue, inputs: Operands, out: Node) -> Prepared:
+def _prepare(cache: KernelCache, epilogue: Epilogue) -> Prepared:
     reduced = epilogue.reduced
+    inputs = Operands(reduced.inputs)
+    out_bytes = epilogue.root.size * epilogue.root.dtype.itemsize
     op: Reduction = reduced.op
     monoid = op.monoid
     policy = cache.policies.reduce
@@ -256,7 +259,8 @@ def _prepare(cache: KernelCache, epilogue: Epilogue, inputs: Operands, out: Node
         states=_state_dtypes(monoid, position),
         second_groups=second_groups,
         second_sizes=second_sizes,
-        nbytes=inputs.nbytes + out.size * out.dtype.itemsize,
+        nbytes=inputs.nbytes + out_bytes,
+        out_bytes=out_bytes,
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -154,8 +154,7 @@ class MonoidCode:
         return f"(({self.mask_type})({numbers}) < ({self.mask_type})({count}))"
 
 
-@dataclass(frozen=True, slots=True)
-class Epilogue:
+class Epilogue(NamedTuple):
     """What is done to a finished result before it is stored.
 
     Parameters
