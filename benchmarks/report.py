@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import importlib
 import json
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -115,27 +117,39 @@ class Report:
 
     def write(self, folder: Path) -> None:
         """Write <kind>.json and, where matplotlib is importable, <kind>.png."""
-        folder.mkdir(parents=True, exist_ok=True)
         data = {
-            "date": datetime.date.today().isoformat(),
-            "device": dataclasses.asdict(self.bench.device.capabilities),
-            "host": {"machine": platform.machine(), "cores": os.cpu_count()},
-            "python": platform.python_version(),
-            "peers": {p.name: p.version for p in self.bench.peers},
+            **about(self.bench.device, {p.name: p.version for p in self.bench.peers}),
             "copy_bytes_per_second": self.bench.bandwidth,
             "rows": self.rows,
             "process": self.process,
         }
-        path = folder / f"{self.kind}.json"
-        path.write_text(json.dumps(data, indent=1) + "\n")
-        print(f"wrote {path}")
-        try:
-            from chart import draw
-        except ImportError as error:
-            print(f"no chart: {error}")
-            return
-        draw(data, folder / f"{self.kind}.png")
-        print(f"wrote {folder / f'{self.kind}.png'}")
+        write(data, folder, self.kind, "draw", ".png")
+
+
+def about(device: Any, peers: Mapping[str, str]) -> dict[str, Any]:
+    """Say when and where a run was, and with which releases."""
+    return {
+        "date": datetime.date.today().isoformat(),
+        "device": dataclasses.asdict(device.capabilities),
+        "host": {"machine": platform.machine(), "cores": os.cpu_count()},
+        "python": platform.python_version(),
+        "peers": dict(peers),
+    }
+
+
+def write(data: Mapping[str, Any], folder: Path, name: str, drawing: str, suffix: str) -> None:
+    """Write a run as JSON and, where matplotlib is importable, as the chart that a function of `chart` draws."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(data, indent=1) + "\n")
+    print(f"wrote {path}")
+    try:
+        chart = importlib.import_module("chart")
+    except ImportError as error:
+        print(f"no chart: {error}")
+        return
+    getattr(chart, drawing)(data, path.with_suffix(suffix))
+    print(f"wrote {path.with_suffix(suffix)}")
 
 
 def verdict(reached: bool | None) -> str:

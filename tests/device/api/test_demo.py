@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,19 +84,33 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_benchmarks_run(tmp_path: Path) -> None:
-    """A few operations at small sizes, clarray and NumPy only; times are not judged."""
-    options = f"--large 4096 --math 4096 --rounds 3 --peers clarray,numpy --output {tmp_path}"
-    script = str(ROOT / "benchmarks" / "run.py")
+def benchmark_rows(folder: Path, script: str, *arguments: str) -> list[dict[str, Any]]:
+    """Run a command of the benchmarks, and give the rows that it wrote."""
     done = subprocess.run(
-        [sys.executable, script, "sum", "exp", "--no-process", *options.split()],
+        [sys.executable, str(ROOT / "benchmarks" / script), *arguments, "--output", str(folder)],
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (written,) = tmp_path.glob("*.json")
-    rows = json.loads(written.read_text())["rows"]
+    (written,) = folder.glob("*.json")
+    rows: list[dict[str, Any]] = json.loads(written.read_text())["rows"]
+    return rows
+
+
+def test_benchmarks_run(tmp_path: Path) -> None:
+    """A few operations at small sizes, clarray and NumPy only; times are not judged."""
+    options = "--large 4096 --math 4096 --rounds 3 --peers clarray,numpy --no-process"
+    rows = benchmark_rows(tmp_path, "run.py", "sum", "exp", *options.split())
     assert all(row["agrees_with_numpy"] and not row["errors"] for row in rows)
     assert {"a.sum()", "exp"} <= {row["operation"] for row in rows}
+
+
+def test_whole_programs_run(tmp_path: Path) -> None:
+    options = "--sizes small --budget 0 --peers clarray,numpy"
+    (row,) = benchmark_rows(tmp_path, "programs.py", "crc16", *options.split())
+    assert row["program"] == "crc16"
+    assert row["best_seconds"].keys() == {"clarray", "numpy"}
+    assert not row["errors"]
+    assert not row["differs"]
