@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mako import exceptions
-from mako.lookup import TemplateLookup
 
 from clarray._engine.ops.ctype import Dialect
-from clarray._engine.ops.helpers import helpers_in, template_directory
+from clarray._engine.ops.helpers import helpers_in
 from clarray._engine.ops.snippets import functions_in
+from clarray._engine.ops.templates import template
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
@@ -34,13 +33,8 @@ def make_dialect(capabilities: Capabilities, width: int) -> Dialect:
     )
 
 
-@cache
-def _lookup() -> TemplateLookup:
-    return TemplateLookup([str(template_directory())], strict_undefined=True)
-
-
-def render(template: str, **context: Any) -> str:
-    """Render ``<template>.mako``.
+def render(name: str, /, **context: Any) -> str:
+    """Render ``<name>.mako``.
 
     Raises
     ------
@@ -48,12 +42,10 @@ def render(template: str, **context: Any) -> str:
         A name the template uses is missing; the message shows the template's line and the names given.
     """
     try:
-        text = _lookup().get_template(f"{template}.mako").render(**context)
+        text = template(name).render(**context)
     except Exception as error:
         where = exceptions.text_error_template().render()
-        raise RuntimeError(
-            f"template {template!r} failed ({error}); it was given {sorted(context)}\n{where}"
-        ) from error
+        raise RuntimeError(f"template {name!r} failed ({error}); it was given {sorted(context)}\n{where}") from error
     return "\n".join(line for line in text.splitlines() if line.strip()) + "\n"
 
 

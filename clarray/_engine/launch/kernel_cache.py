@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 from clarray._engine.codegen.render import Source
 from clarray._engine.expr.node import Node
 from clarray._engine.launch.tuned_files import tuned_of
+from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices
+from clarray._engine.runtime.cache import DiskCache, cache_folder
 from clarray._engine.tuning import Policies, select
 
 Value = TypeVar("Value")
@@ -55,6 +57,7 @@ class KernelCache:
         self.units = self.capabilities.compute_units
         self.prepared: dict[Any, Any] = {}
         self.rendered: dict[Any, Any] = {}
+        keep_templates_in(DiskCache(cache_folder() / "templates"))
 
     @cached_property
     def counters(self) -> Memory:

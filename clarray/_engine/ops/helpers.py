@@ -10,39 +10,21 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
-from pathlib import Path
-
-from mako.lookup import TemplateLookup
-from mako.template import Template
 
 from clarray._engine.ops.ctype import CType, Dialect
+from clarray._engine.ops.templates import template, templates_with
 
-__all__ = ["helpers_in", "template_directory"]
+__all__ = ["helpers_in"]
 
 _CALL = re.compile(r"\bca_([a-z0-9_]+?)_((?:u?(?:char|short|int|long)|float|double))(\d*)\b")
 
 
-def template_directory() -> Path:
-    """Where the Mako templates are."""
-    try:
-        return Path(str(resources.files("clarray.templates")))
-    except ModuleNotFoundError:  # not installed: a checkout keeps templates/ beside the package
-        return Path(__file__).resolve().parents[3] / "templates"
-
-
-@cache
-def _templates() -> tuple[Template, ...]:
-    lookup = TemplateLookup([str(template_directory())], strict_undefined=True)
-    files = sorted((template_directory() / "lib").glob("*.mako"))
-    return tuple(lookup.get_template(f"lib/{path.name}") for path in files)
-
-
 @cache
 def _definition(name: str, ctype: CType, dialect: Dialect) -> str:
-    for template in _templates():
-        if template.has_def(name):
-            return template.get_def(name).render(t=ctype, dialect=dialect).strip() + "\n"
+    for path in templates_with(name):
+        found = template(path)
+        if found.has_def(name):
+            return str(found.get_def(name).render(t=ctype, dialect=dialect)).strip() + "\n"
     raise KeyError(f"no template in templates/lib defines the helper {name!r}")
 
 
