@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from clarray._core import device_array as arrays
-from clarray._core.host_data import device_dtype
+from clarray._core.host_data import axis_order, device_dtype
 from clarray._core.operands import array_node, scalar_node, weak_type
-from clarray._engine.evaluate import evaluate
+from clarray._engine.evaluate import device_of, evaluate, layout_of
 from clarray._engine.evaluate import write as write_leaf
 from clarray._engine.expr import build
-from clarray._engine.expr.node import EAGER, MASKED, Node
-from clarray._engine.expr.view import broadcast_shapes
+from clarray._engine.expr.node import EAGER, MASKED, Node, leaf
+from clarray._engine.expr.view import View, broadcast_shapes, ordered_strides
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, find_loop
@@ -289,6 +289,18 @@ def evaluate_if_eager(node: Node) -> Any:
     if node.flags & EAGER or node.cost > build.COST_LIMIT:
         evaluate(node)
     return arrays.wrap(node)
+
+
+def in_order(node: Node, order: str, like: View | None = None) -> Any:
+    """A new array of a node that lies in memory as `order` and `like` say, whatever its operands lie in."""
+    have = layout_of(node)
+    strides = ordered_strides(node.shape, axis_order(like or have, order))
+    if all(n < 2 or s == t for n, s, t in zip(node.shape, have.strides, strides, strict=True)):
+        return evaluate_if_eager(node)
+    device = device_of(node.inputs or (node,))
+    made = arrays.wrap(leaf(device.allocate(node.size * node.dtype.itemsize), node.shape, strides, 0, node.dtype))
+    assign(made, node)
+    return made
 
 
 def assign(target: Any, node: Node, mask: Node | None = None) -> None:

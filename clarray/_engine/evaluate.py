@@ -14,7 +14,9 @@ import numpy as np
 from clarray._engine.expr.build import Selecting, live_readers, pass_on, prune
 from clarray._engine.expr.node import (
     COMPRESS,
+    CONST,
     EAGER,
+    INDEX,
     MASKED,
     REDUCES,
     SHARED,
@@ -26,7 +28,7 @@ from clarray._engine.expr.node import (
     leaf,
     result_leaf,
 )
-from clarray._engine.expr.overlap import extent, k_order_strides, may_overlap, same_elements
+from clarray._engine.expr.overlap import extent, k_order_strides, may_overlap, reduced_strides, same_elements
 from clarray._engine.expr.view import Shape, View, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compacted
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
@@ -111,9 +113,10 @@ def _reduces_alone(node: Node) -> bool:
 def _launch_alone(cache: KernelCache, node: Node, flags: int, memory: Memory) -> tuple[Shape, bool]:
     """Launch one pass that computes a node into memory; give the strides, and whether they are C-contiguous."""
     if flags & REDUCES:
-        for launch in reduction_launches(cache, Epilogue(node, node, ()), memory, 0):
+        strides = _result_strides(node)
+        for launch in reduction_launches(cache, Epilogue(node, node, ()), memory, 0, strides):
             launch.run()
-        return contiguous(node.shape), True
+        return strides, len(strides) < 2 or is_contiguous(node.shape, strides)
     flat = flat_launch(cache, node, memory, 0)
     if flat is not None:
         flat.run()
@@ -280,9 +283,9 @@ def view_of(node: Node) -> View:
 
 def layout_of(node: Node) -> View:
     """How a value's elements lie, or will lie once it is computed."""
-    if node.memory is not None:
+    if node.memory is not None or node.op is INDEX:
         return view_of(node)
-    return View(node.shape, contiguous(node.shape) if node.flags & REDUCES else _result_strides(node))
+    return View(node.shape, _result_strides(node))
 
 
 def finish(node: Node) -> Node:
@@ -328,9 +331,10 @@ def prepare(
     if epilogue is not None:
         out = target
         if out is None or not out.contiguous:
-            out = _new(allocate, node)
+            memory = allocate(node.size * node.dtype.itemsize)
+            out = leaf(memory, node.shape, _result_strides(node), 0, node.dtype)
         assert out.memory is not None
-        launches = reduction_launches(cache, epilogue, out.memory, out.offset)
+        launches = reduction_launches(cache, epilogue, out.memory, out.offset, out.strides)
         if target is not None and out is not target:
             launches.append(_into(cache, out, target)._replace(keep=out))
         return target or out, launches
@@ -356,10 +360,19 @@ def _new(allocate: Allocate, node: Node) -> Node:
     return result_leaf(allocate(node.size * node.dtype.itemsize), node)
 
 
-def _result_strides(node: Node) -> tuple[int, ...]:
-    """The memory order NumPy gives the result: that of the operands where they agree."""
-    views = [view_of(n) for n in node.inputs if n.memory is not None]
-    return k_order_strides(views, node.shape)
+def _result_strides(node: Node) -> Shape:
+    """The memory order NumPy gives the result: that of the operands where they agree, operation by operation."""
+    shape, op = node.shape, node.op
+    if len(shape) < 2:
+        return contiguous(shape)
+    if isinstance(op, Reduction):
+        views = [layout_of(a) for a in node.args if a.op is not CONST]
+        return contiguous(shape) if op.monoid.indexed else reduced_strides(views, op.axes, shape)
+    views = [view_of(n) for n in node.inputs if n.op is not CONST]
+    if node.flags & REDUCES or any(v[:2] != views[0][:2] for v in views):
+        # what agrees keeps its order at every step; elsewhere one step's order is another's operand
+        views = [layout_of(a) for a in node.args if a.op is not CONST]
+    return k_order_strides(views, shape)
 
 
 def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:

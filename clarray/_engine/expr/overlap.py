@@ -130,6 +130,30 @@ def k_order_strides(views: Sequence[View], shape: Shape) -> Shape:
     return ordered_strides(shape, _axes_by_stride(aligned, len(shape))[::-1])
 
 
+def reduced_strides(views: Sequence[View], axes: tuple[int, ...], shape: Shape) -> Shape:
+    """Give the strides of a new array in the layout NumPy gives a reduction's result.
+
+    The axes that are kept lie as order 'K' has them among all.
+
+    Parameters
+    ----------
+    views
+        The operand and, perhaps, its mask, before broadcasting.
+    axes
+        The reduced axes.
+    shape
+        The result's, with the reduced axes as axes of one element or without them.
+    """
+    if all(view.contiguous for view in views):
+        return contiguous(shape)
+    ndim = max(len(view.shape) for view in views)
+    order = _axes_by_stride([_aligned_strides(view, ndim) for view in views], ndim)[::-1]
+    if len(shape) == ndim:
+        return ordered_strides(shape, order)
+    kept = [axis for axis in range(ndim) if axis not in axes]
+    return ordered_strides(shape, [kept.index(axis) for axis in order if axis not in axes])
+
+
 def joined_strides(views: Sequence[View], shape: Shape) -> Shape:
     """Give the strides of a new array that others are joined to: its axes lie as theirs, in C order where they differ.
 

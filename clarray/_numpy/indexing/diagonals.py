@@ -134,14 +134,13 @@ def tri(
 
 
 def below(shape: Sequence[Any], k: Any) -> DeviceArray:
-    """Grow ``column - row <= k`` over the last two axes, a value without memory.
+    """Grow ``column - row <= k`` over a matrix, a value without memory.
 
     Extents and `k` are made whole as NumPy's are, which come out of its `arange`.
     """
     shape = tuple(max(0, math.ceil(extent)) for extent in shape)
     k = k if type(k) is int else int(np.trunc(k))
-    steps = (0,) * (len(shape) - 2) + (-1, 1)
-    offsets = nodes.index(shape, steps, _INT64)
+    offsets = nodes.index(shape, (-1, 1), _INT64)
     return ufunc_calls.call(np.less_equal, (wrap(offsets), k))
 
 
@@ -171,13 +170,13 @@ def tril(m: Any, k: int = 0) -> DeviceArray:
     [[1, 0], [3, 4]]
     """
     array = _matrix(asarray(m))
-    return where(below(array.shape, k), array, array.dtype.type(0))
+    return where(below(array.shape[-2:], k), array, array.dtype.type(0))
 
 
 def triu(m: Any, k: int = 0) -> DeviceArray:
     """Set the elements below the `k`-th diagonal to zero, in the last two axes; parameters as in `tril`."""
     array = _matrix(asarray(m))
-    return where(below(array.shape, k - 1), array.dtype.type(0), array)
+    return where(below(array.shape[-2:], k - 1), array.dtype.type(0), array)
 
 
 def _matrix(array: DeviceArray) -> DeviceArray:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from clarray._core import composing, ufunc_calls
-from clarray._core.creation import as_array, asarray, empty, empty_like
+from clarray._core.creation import as_array, asarray, empty_like
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import array_node, scalar_node, weak_type
-from clarray._engine.evaluate import device_of, layout_of
+from clarray._engine.evaluate import layout_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.special import select_loop
@@ -124,7 +124,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
     found = _node(default, dtype, device)
     for condition, choice in zip(reversed(conditions), reversed(list(choicelist)), strict=True):
         found = composing.where(condition, _node(choice, dtype, device), found)
-    return _in_c_order(found)
+    made: DeviceArray = ufunc_calls.in_order(found, "C")
+    return made
 
 
 _MOST_CHOICES = 63
@@ -176,19 +177,11 @@ def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "ra
     if len(values) == 1:
         found = ufunc_calls.broadcast(found, shape)
     if out is None:
-        return _in_c_order(found)
+        made: DeviceArray = ufunc_calls.in_order(found, "C")
+        return made
     out.check_writeable("output array is read-only")
     ufunc_calls.assign(out, found)
     return out
-
-
-def _in_c_order(value: Node) -> DeviceArray:
-    """A pending value as an array that lies in C order, whatever its operands lie in."""
-    if layout_of(value).contiguous:
-        return ufunc_calls.evaluate_if_eager(value)
-    made = empty(value.shape, value.dtype, device=device_of(value.inputs))
-    ufunc_calls.assign(made, value)
-    return made
 
 
 def _bent(given: DeviceArray, count: int, mode: str) -> Node:
@@ -286,7 +279,11 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
     if kind == "b" and decimals == 0 and out is None:
         return array.astype(np.rint(np.False_).dtype)
     if decimals == 0 or (kind in "biu" and decimals > 0):
-        return ufunc_calls.call(np.rint if kind in "fc" else np.positive, (array,), **kwargs)
+        found = ufunc_calls.call(np.rint if kind in "fc" else np.positive, (array,), **kwargs)
+        if kind not in "iuc" or out is not None:
+            return found
+        copied: DeviceArray = ufunc_calls.in_order(found._node, "K", layout_of(array._node))
+        return copied
     if kind == "c":
         made = empty_like(array) if out is None else out
         made.real = round(array.real, decimals)
@@ -295,8 +292,11 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
     scale = float(10 ** abs(decimals))
     first, last = (np.multiply, np.true_divide) if decimals > 0 else (np.true_divide, np.multiply)
     scaled = ufunc_calls.call(np.rint, (ufunc_calls.call(first, (array, scale)),))
-    result = ufunc_calls.call(last, (scaled, scale), **kwargs)
-    return result.astype(array.dtype) if kind in "iu" and out is None else result
+    if out is not None:
+        return ufunc_calls.call(last, (scaled, scale), out=out)
+    result = ufunc_calls.cast(ufunc_calls.call(last, (scaled, scale))._node, array.dtype)
+    laid_out: DeviceArray = ufunc_calls.in_order(result, "A", layout_of(array._node))
+    return laid_out
 
 
 around = round

@@ -9,7 +9,9 @@ import numpy as np
 from clarray._core.creation import asarray, ascontiguousarray
 from clarray._core.device_array import DeviceArray
 from clarray._core.reinterpreting import view
+from clarray._core.ufunc_calls import in_order
 from clarray._engine.algorithms.index_map.plan import CONSTANT
+from clarray._engine.evaluate import layout_of
 from clarray._engine.expr.axes import strict_axis
 from clarray._numpy.manipulation.index_maps import Map, remapped
 from clarray._numpy.manipulation.shapes import moveaxis, ravel
@@ -46,7 +48,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: Any = "big") -> Devic
     >>> clarray.packbits([1, 0, 0, 0, 0, 0, 1, 1]).tolist()
     [131]
     """
-    array = asarray(a)
+    given = array = asarray(a)
     np.packbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises
     array, axis = _lines(array, axis)
     extent = array.shape[-1]
@@ -60,7 +62,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: Any = "big") -> Devic
     # the highest bit of each byte that is not zero: what overflows from its others, or its own
     flags = ((((words & _LOW) + _LOW) | words) >> np.uint64(7)) & _ONES
     factor = _TO_BIG if bitorder[0] == "b" else _TO_LITTLE
-    return moveaxis(((flags * factor) >> np.uint64(56)).astype(_UINT8), -1, axis)
+    return _in_order(moveaxis(((flags * factor) >> np.uint64(56)).astype(_UINT8), -1, axis), given)
 
 
 def _lines(array: DeviceArray, axis: int | None) -> tuple[DeviceArray, int]:
@@ -99,7 +101,7 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     DeviceArray
         uint8, 0 or 1.
     """
-    array = asarray(a)
+    given = array = asarray(a)
     np.unpackbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises
     array, axis = _lines(array, axis)
     words = array.astype(_UINT64)
@@ -109,7 +111,15 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
         for by, mask in ((28, 0x0000000F0000000F), (14, 0x0003000300030003), (7, 0x0101010101010101)):
             words = (words | (words << np.uint64(by))) & np.uint64(mask)
     bits = view(ascontiguousarray(words & _ONES), _UINT8)
-    return moveaxis(_counted(bits, count), -1, axis)
+    return _in_order(moveaxis(_counted(bits, count), -1, axis), given)
+
+
+def _in_order(made: DeviceArray, given: DeviceArray) -> DeviceArray:
+    """In Fortran order what is made of an array in that order, in C order anything else."""
+    if made.ndim != given.ndim:
+        return made
+    found: DeviceArray = in_order(made._node, "A", layout_of(given._node))
+    return found
 
 
 def _counted(bits: DeviceArray, count: int | None) -> DeviceArray:

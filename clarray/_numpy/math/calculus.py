@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core.composing import Operand, applied, as_operand, where
-from clarray._core.creation import as_array, empty
+from clarray._core.creation import as_array, empty_like
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, cast, device_of_operands, evaluate_if_eager
@@ -93,7 +93,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     jump = applied(np.not_equal, later, earlier) if array.dtype == _BOOL else _subtract(later, earlier)
     dtype = np.result_type(jump.dtype, period)
     correction = _correction(jump, period, period / 2 if discont is None else discont, dtype.kind in "iu")
-    made: DeviceArray = empty(array.shape, device_dtype(dtype, array.device), device=array.device)
+    made = empty_like(array, device_dtype(dtype, array.device))
     before = (slice(None),) * place
     first, rest = (*before, slice(None, 1)), (*before, slice(1, None))
     made[first] = array[first]
@@ -231,7 +231,7 @@ class _Line:
 def _slopes(array: DeviceArray, axis: int, step: Any, edge_order: int) -> DeviceArray:
     """Slopes along one axis: a pass over the inner elements and one over each end."""
     dtype = array.dtype if array.dtype.kind in "fc" else device_dtype(_FLOAT64, array.device)
-    made: DeviceArray = empty(array.shape, dtype, device=array.device)
+    made = empty_like(array, dtype)
     line = _Line(array, axis, step)
     edge = _edge if edge_order == 1 else _curved_edge
     assign(made[line.window(1, -1)], _inside(line))

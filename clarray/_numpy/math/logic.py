@@ -11,7 +11,8 @@ from clarray._core.composing import Operand, applied, as_operand, composed, imag
 from clarray._core.creation import as_array, asarray
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
-from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full
+from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full, in_order
+from clarray._engine.evaluate import layout_of
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._numpy.manipulation.shapes import real
@@ -201,7 +202,8 @@ def isreal(x: Any) -> DeviceArray:
     """Whether the imaginary part of elements is zero."""
     array = as_array(x)
     if array.dtype.kind != "c":
-        return _constant(True, array)
+        made: DeviceArray = in_order(_constant(True, array)._node, "A", layout_of(array._node))
+        return made
     found: DeviceArray = evaluate_if_eager(applied(np.equal, imag_part(array._node), 0))
     return found
 
@@ -299,7 +301,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     else:
         made = _replaced(node, *values)
     if copy:
-        found: DeviceArray = evaluate_if_eager(made)
+        found: DeviceArray = in_order(made, "K", layout_of(node))
         return found
     array[...] = wrap(made)
     return _value(array)

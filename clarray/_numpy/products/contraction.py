@@ -19,7 +19,7 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
-from clarray._core.ufunc_calls import cast, full
+from clarray._core.ufunc_calls import cast, full, in_order
 from clarray._engine.algorithms.matmul.launch import matmul, worthwhile
 from clarray._engine.evaluate import evaluate, flush_readers, kernel_cache_of, overlaps
 from clarray._engine.expr import build
@@ -135,6 +135,12 @@ def _reduced(
     if node.cost > build.COST_LIMIT or node.flags & build.EAGER:
         evaluate(node)
     return wrap(node)
+
+
+def in_c_order(made: DeviceArray) -> DeviceArray:
+    """A contraction that is pending as one that lies in C order, whatever its operands lie in."""
+    found: DeviceArray = made if made._node.memory is not None else in_order(made._node, "C")
+    return found
 
 
 def _entering(array: DeviceArray, dtype: np.dtype) -> Node:

@@ -12,7 +12,10 @@ import numpy as np
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
-from clarray._core.ufunc_calls import assign, device_of_operands
+from clarray._core.ufunc_calls import assign, device_of_operands, in_order
+from clarray._engine.evaluate import layout_of
+from clarray._engine.expr.overlap import k_order_strides
+from clarray._engine.expr.view import View
 from clarray._engine.ops.promotion import resolve
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import conjugate, contract
@@ -107,10 +110,22 @@ def _call(
     made = contract(a, found.a_labels, b, found.b_labels, found.labels, dtype, None if keepdims else fits)
     if keepdims:
         made = made.reshape(found.shape)
+    elif out is None and made._node.memory is None:
+        made = in_order(made._node, "K", _layout(found, a, b))
     if out is None or made is out:
         return made
     assign(out, made._node)
     return cast(DeviceArray, out)
+
+
+def _layout(found: _Arranged, a: DeviceArray, b: DeviceArray) -> View:
+    """How a result lies in memory: loops as the operands do, and core axes in C order inside of them."""
+    views = []
+    for x, own in ((a, found.a_labels), (b, found.b_labels)):
+        steps = dict(zip(own, layout_of(x._node).strides, strict=True))
+        strides = [0 if isinstance(label, str) else steps.get(label, 0) for label in found.labels]
+        views.append(View(found.shape, tuple(strides)))
+    return View(found.shape, k_order_strides(views, found.shape))
 
 
 class _Arranged(NamedTuple):

@@ -19,7 +19,7 @@ from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._numpy.manipulation import shapes
-from clarray._numpy.products.contraction import conjugate, contract
+from clarray._numpy.products.contraction import conjugate, contract, in_c_order
 from clarray._numpy.products.einsums import einsum, einsum_path
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.accumulations import outer as outer_product
@@ -107,7 +107,7 @@ def _summed(
     labels = [label for label in (*a_labels, *b_labels) if label >= 0]
     shape = tuple(n for x, at in ((a, a_axis), (b, b_axis)) for i, n in enumerate(x.shape) if i != at)
     _check_out(out, shape, dtype, name)
-    return _into(out, contract(a, a_labels, b, b_labels, labels, dtype, out), name)
+    return _into(out, in_c_order(contract(a, a_labels, b, b_labels, labels, dtype, out)), name)
 
 
 def _written(shape: tuple[int, ...]) -> str:
@@ -220,7 +220,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
     a_labels = [-1 - first.index(i) if i in first else next(number) for i in range(left.ndim)]
     b_labels = [-1 - second.index(i) if i in second else next(number) for i in range(right.ndim)]
     labels = [label for label in (*a_labels, *b_labels) if label >= 0]
-    return contract(left, a_labels, right, b_labels, labels, dtype)
+    return in_c_order(contract(left, a_labels, right, b_labels, labels, dtype))
 
 
 def multiply(a: DeviceArray, b: DeviceArray) -> DeviceArray:

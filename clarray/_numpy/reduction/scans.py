@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.creation import as_array, empty
+from clarray._core.creation import as_array, empty, empty_like
 from clarray._core.device_array import DeviceArray
 from clarray._engine.expr.axes import normalize_axis, strict_axis
 from clarray._numpy.manipulation.joining import concatenate
@@ -93,7 +93,7 @@ def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, includ
     if out is None:
         shape = (*array.shape[:place], array.shape[place] + 1, *array.shape[place + 1 :])
         dtype = accumulated_dtype(ufunc, array, dtype)
-        out = empty(shape, dtype, device=array.device)
+        out = empty_like(array, dtype, shape=shape)
     before = (slice(None),) * place
     accumulate(ufunc, array, place, dtype, out[(*before, slice(1, None))])
     out[(*before, 0)] = ufunc.identity

@@ -86,19 +86,23 @@ def find_epilogue(root: Node) -> Epilogue | None:
     return Epilogue(root, reduced, tuple(constants)) if reduced is not None else None
 
 
-def reduction_launches(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: int) -> list[Launch]:
-    """The launches that compute an epilogue's root into memory in C order, from the element `offset` on.
+def reduction_launches(
+    cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: int, strides: Shape
+) -> list[Launch]:
+    """The launches that compute an epilogue's root into memory, from the element `offset` on, in any order of its axes.
 
     The reduction's operands hold no other reductions: those have been evaluated.
     """
     policy = cache.policies.reduce
     root, reduced, constants = epilogue
     key: list[Any] = [root.sig, reduced.args[0].shape]
+    if len(strides) > 1:
+        key.append(strides)
     args: list[Any] = []
     nodes = place(reduced.inputs, key, args, not policy.explicit)
     if constants:  # one of them may come again
         key.append(Operands(root.inputs).pattern)
-    found = cache.value_for(tuple(key), _prepare, cache, epilogue)
+    found = cache.value_for(tuple(key), _prepare, cache, epilogue, strides)
     if found.position is not None or found.shifts:
         operands = Operands(list(nodes))
         args = (operands if found.position is None else operands.followed_by(found.position)).arguments(found.shifts)
@@ -160,15 +164,13 @@ def _position(reduced: Node) -> Node | None:
     return index(shape, tuple(strides), _INT32 if extent < 2**31 else _INT64)
 
 
-def _strides(reduced: Node, operands: Operands) -> tuple[Shape, ...]:
+def _strides(reduced: Node, operands: Operands, out: Shape) -> tuple[Shape, ...]:
     """Strides of the output (0 on reduced axes) and of the inputs, over the reduced shape."""
     shape = reduced.args[0].shape
     axes = reduced.op.axes
     kept = [a for a in range(len(shape)) if a not in axes]
-    out = [0] * len(shape)
-    for axis, stride in zip(kept, contiguous(tuple(shape[a] for a in kept)), strict=True):
-        out[axis] = stride
-    return (tuple(out), *operands.strides(len(shape)))
+    steps = {axis: out[axis] for axis in kept} if len(out) > len(kept) else dict(zip(kept, out, strict=True))
+    return (tuple(steps.get(axis, 0) for axis in range(len(shape))), *operands.strides(len(shape)))
 
 
 def _pattern(epilogue: Epilogue, operands: Operands) -> tuple[int, ...]:
@@ -186,7 +188,7 @@ def _structure(epilogue: Epilogue, operands: Operands, position: Node | None) ->
     return tree, _pattern(epilogue, operands), position.dtype if position is not None else _INT64
 
 
-def _prepare(cache: KernelCache, epilogue: Epilogue) -> Prepared:
+def _prepare(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Prepared:
     reduced = epilogue.reduced
     inputs = Operands(reduced.inputs)
     out_bytes = epilogue.root.size * epilogue.root.dtype.itemsize
@@ -199,7 +201,7 @@ def _prepare(cache: KernelCache, epilogue: Epilogue) -> Prepared:
     ordered = not monoid.associative
     explicit = explicit_width(dtypes, policy.explicit) and not ordered
     vector = 1 if ordered else vector_width(dtypes, policy.vector_bytes, policy.max_width)
-    strides = _strides(reduced, operands)
+    strides = _strides(reduced, operands, out)
     space = reduce_space(reduced.args[0].shape, op.axes, strides, vector, policy.short, ordered)
     inner_strides = _inner_strides(space)
     lanes, strip, loads = _shape(cache, space, vector, ordered)
