@@ -10,7 +10,8 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.node import READONLY, leaf
+from clarray._engine.expr.node import READONLY, Node, leaf
+from clarray._engine.expr.overlap import same_elements
 from clarray._engine.expr.view import View
 
 
@@ -20,6 +21,13 @@ def view_of(array: DeviceArray) -> View:
     if node.memory is None:
         evaluate(node)
     return View(node.shape, node.strides, node.offset)
+
+
+def is_itself(value: Node, target: Node) -> bool:
+    """Whether a value is the elements that it is written to: no write, even where nothing may be written."""
+    if value.memory is None or value.memory is not target.memory or value.dtype != target.dtype:
+        return False
+    return same_elements(*(View(n.shape, n.strides, n.offset) for n in (value, target)))
 
 
 def make_view(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> DeviceArray:

@@ -8,7 +8,6 @@ from clarray._engine.evaluate import evaluate, materialize_shared, write
 from clarray._engine.expr.layout import (
     STRIDED,
     Shape,
-    Space,
     collapse,
     explicit_width,
     furthest,
@@ -103,7 +102,7 @@ def _line(value: Node, ordered: bool) -> FlatOperands | None:
     if ordered:
         # an output in C order comes first, as the one whose order the loop follows
         strides = (contiguous(value.shape), *strides)
-    space = collapse(value.shape, strides) if strides else Space((), (), ())
+    space = collapse(value.shape, strides)
     if len(space.shape) > 1 or (ordered and space.offsets[0]):
         return None
     first = int(ordered)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def collapse(shape: Shape, operands: tuple[Shape, ...], first: int = 0) -> Space
     first : int
         The operand whose memory order the loop follows (the output).
     """
+    if not operands:  # constants have no order: one run of them all
+        return Space((prod(shape),), (), ())
     offsets = [0] * len(operands)
     axes = []
     for axis, extent in enumerate(shape):

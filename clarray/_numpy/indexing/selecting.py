@@ -109,7 +109,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
     ValueError
         The lists are empty, or not equally long.
     TypeError
-        A condition is not of bools.
+        A condition is not of bools, or a choice is a Python number of another kind than the result's dtype, which that
+        of the default decides: the int 3 where all else is uint8 or bool.
     """
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
@@ -121,6 +122,9 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
     for number, condition in enumerate(conditions):
         if condition.dtype != _BOOL:
             raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
+    for choice in choicelist:
+        if weak_type(choice) is not None:  # an array by now in NumPy, of a dtype that must fit under 'same_kind'
+            np.copyto(np.empty(1, dtype), np.array([choice]))
     found = _node(default, dtype, device)
     for condition, choice in zip(reversed(conditions), reversed(list(choicelist)), strict=True):
         found = composing.where(condition, _node(choice, dtype, device), found)

@@ -15,11 +15,10 @@ import numpy as np
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import array_node, scalar_node
-from clarray._core.views import make_view, view_of
+from clarray._core.views import is_itself, make_view, view_of
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.overlap import same_elements
 from clarray._engine.expr.view import View, index, is_basic
 from clarray._numpy.indexing import gathering, index_arrays, masking
 
@@ -119,7 +118,7 @@ def _check_element(value: Any, dtype: np.dtype) -> None:
 def _store(target: DeviceArray, value: Any) -> None:
     leaf = target._node
     node = _value_node(value, leaf.dtype, target)
-    if node.memory is not None and node.memory is leaf.memory and _same_place(node, leaf):
+    if is_itself(node, leaf):
         return  # what `a[key] += b` ends with
     node = _fitted(node, leaf.shape)
     if node.dtype.kind == "c" and leaf.dtype.kind != "c":
@@ -129,11 +128,6 @@ def _store(target: DeviceArray, value: Any) -> None:
             # the user holds this node, and the one that is written is used up
             node = ufunc_calls.broadcast(ufunc_calls.cast(node, leaf.dtype), leaf.shape)
         ufunc_calls.assign(target, node)
-
-
-def _same_place(node: Node, leaf: Node) -> bool:
-    one, other = (View(n.shape, n.strides, n.offset) for n in (node, leaf))
-    return node.dtype == leaf.dtype and same_elements(one, other)
 
 
 def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
@@ -235,6 +229,8 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     if not isinstance(dst, DeviceArray):
         raise TypeError(f"copyto() argument 1 must be a clarray array, not {type(dst).__name__}")
     mask = None if where is True else ufunc_calls.mask_node(where, dst.device)
+    if mask is None and isinstance(src, DeviceArray) and is_itself(src._node, dst._node):
+        return  # before NumPy asks whether it may be written
     dst.check_writeable()
     if not isinstance(src, DeviceArray) and not np.ndim(src):
         cell = np.empty((), dst.dtype)

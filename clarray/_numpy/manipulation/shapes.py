@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from clarray._core.creation import asarray, zeros_like
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import axis_order
-from clarray._core.views import make_view, read_only, transform_view, view_of
+from clarray._core.views import is_itself, make_view, read_only, transform_view, view_of
 from clarray._engine.expr import view as views
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import READONLY
@@ -342,7 +342,8 @@ def _set_part(part: DeviceArray, value: Any) -> None:
         host = np.empty(np.shape(value), complex)
         host.real = value
         value = host.real
-    part[...] = value
+    if not (isinstance(value, DeviceArray) and is_itself(value._node, part._node)):
+        part[...] = value
 
 
 def _real_dtype(dtype: np.dtype) -> np.dtype:

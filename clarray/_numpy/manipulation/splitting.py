@@ -38,6 +38,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Devic
     >>> [part.tolist() for part in clarray.array_split([1, 2, 3, 4, 5], 2)]
     [[1, 2, 3], [4, 5]]
     """
+    if not hasattr(ary, "shape"):
+        len(ary)  # a number has no length: NumPy's TypeError
     array = asarray(ary)
     total = array.shape[axis]
     if _is_sequence(indices_or_sections):
@@ -85,8 +87,10 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray
     >>> [part.tolist() for part in clarray.split([1, 2, 3, 4], [1, 3])]
     [[1], [2, 3], [4]]
     """
+    if _is_sequence(indices_or_sections):
+        return array_split(ary, indices_or_sections, axis)
     array = asarray(ary)
-    if not _is_sequence(indices_or_sections) and array.shape[axis] % indices_or_sections:
+    if array.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return array_split(array, indices_or_sections, axis)
 

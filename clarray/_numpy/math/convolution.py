@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import composing, ufunc_calls
-from clarray._core.creation import as_array
+from clarray._core import ufunc_calls
+from clarray._core.creation import as_array, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._engine.algorithms.stencil.launch import Window, stencil
@@ -124,19 +124,25 @@ def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArra
     work = wide_dtype(out_dtype)
     left, length = ((0, n - m + 1), (before, n), (m - 1, n + m - 1))[mode]
 
-    def slid(taps: DeviceArray) -> DeviceArray:
-        window = Window(form=LINE, spans=((-left, m - 1 - left),), weights=_packed(taps, work), taps=m)
-        return wrap(stencil(a._node, window, ("constant",), 0, work, out_dtype, (length,)))
+    def slid(first: int, end: int, dtype: np.dtype) -> DeviceArray:
+        """The terms of some weights."""
+        spans = ((first - left, end - 1 - left),)
+        window = Window(form=LINE, spans=spans, weights=_packed(v[first:end], work), taps=end - first)
+        return wrap(stencil(a._node, window, ("constant",), 0, work, dtype, (length,)))
 
-    found = slid(v)  # and only then the look at the weights: the device works while the host waits
+    found = slid(0, m, out_dtype)  # and only then the look at the weights: the device works while the host waits
     odd = _not_finite(v) if mode else []
-    if odd:
-        found = slid(wrap(composing.where(composing.applied(np.isfinite, v._node), v._node, 0)))
-    for t in odd:  # a product with what is not there, a zero, would be NaN
+    if not odd:
+        return found
+    # a product with what is not there, a zero, would be NaN
+    total: DeviceArray = zeros(length, work, device=a.device)
+    for before, t in zip([-1, *odd], [*odd, m], strict=True):
+        if before + 1 < t:
+            total += slid(before + 1, t, work)
         first, last = max(0, left - t), min(length, n + left - t)
-        if first < last:
-            found[first:last] += a[first + t - left : last + t - left].astype(out_dtype) * v[t : t + 1]
-    return found
+        if t < m and first < last:
+            total[first:last] += a[first + t - left : last + t - left].astype(work) * v[t : t + 1]
+    return total.astype(out_dtype)
 
 
 def _not_finite(v: DeviceArray) -> list[int]:

@@ -86,7 +86,8 @@ def _merged(a: DeviceArray, axes: tuple[int, ...]) -> DeviceArray:
 
 
 def _sorted(a: DeviceArray, axis: int) -> DeviceArray:
-    return wrap(sort_rows(a._node, axis)) if a.shape[axis] > 1 and a.size else wrap(ascontiguous(a))
+    """In memory of its own, C-contiguous: results may be windows on it."""
+    return wrap(sort_rows(a._node, axis)) if a.shape[axis] > 1 and a.size else creation.copy(a, "C")
 
 
 def _rows(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:

@@ -34,6 +34,21 @@ def test_every_dtype_and_mode(name: str, dtype: str, same: Callable[..., None]) 
         same(lambda xp, mode=mode: getattr(xp, name)(xp.asarray(a), xp.asarray(v), mode))
 
 
+ODD = [[np.inf], [-np.inf, 1], [1, np.nan, 2], [0, np.inf, 0, -np.inf, 3], [np.nan, 0, 0, 2], [1, 2, 3]]
+
+
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+def test_weights_that_are_not_finite(same: Callable[..., None], name: str) -> None:
+    # what is beside the array is not there: a product with it is none, not NaN
+    for a in ODD:
+        for v in ODD:
+            for mode in ("full", "same", "valid"):
+                one, other = (np.array(x, np.float32) for x in (a, v))
+                same(
+                    lambda xp, one=one, other=other, mode=mode: getattr(xp, name)(xp.array(one), xp.array(other), mode)
+                )
+
+
 @pytest.mark.parametrize("name", ["convolve", "correlate"])
 def test_lengths(name: str, policy: str, same: Callable[..., None]) -> None:
     for n in (1, 2, 3, 7, 16, 33, 130, 1031):

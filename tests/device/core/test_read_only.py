@@ -64,6 +64,13 @@ xp.fill_diagonal(READ_ONLY, 1j)
 READ_ONLY.__setitem__((0, 0), 1j)
 READ_ONLY.__setitem__((9, 9), 1)
 READ_ONLY.fill('x')
+READ_ONLY.__setattr__('real', READ_ONLY)
+READ_ONLY.__setattr__('real', READ_ONLY.T)
+READ_ONLY.__setattr__('real', READ_ONLY[:0])
+READ_ONLY.__setitem__(..., READ_ONLY)
+xp.copyto(READ_ONLY, READ_ONLY)
+xp.copyto(READ_ONLY, READ_ONLY, where=np.ones(2, bool))
+xp.copyto(READ_ONLY, READ_ONLY.copy())
 """
 LINES = [line for line in TABLE.splitlines() if line]
 

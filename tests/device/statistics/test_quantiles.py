@@ -148,3 +148,12 @@ def test_any_quantile(x: np.ndarray, q: float, method: str) -> None:
     theirs = np.quantile(x, q, method=method)  # type: ignore[call-overload]
     ours = clarray.quantile(clarray.array(x), q, method=method)
     np.testing.assert_allclose(float(ours), theirs, rtol=1e-6, atol=1e-6 * np.abs(x).max())
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian", "quantile", "nanquantile"])
+@pytest.mark.parametrize("dtype", ["uint64", "float32"])
+def test_results_share_no_memory(name: str, dtype: str) -> None:
+    q = () if "median" in name else (1,)
+    for shape, axis in (((1, 1), 1), ((3, 1), 1), ((1,), 0), ((4, 2), 0)):
+        x = clarray.ones(shape, dtype)
+        assert not clarray.shares_memory(x, getattr(clarray, name)(x, *q, axis=axis))

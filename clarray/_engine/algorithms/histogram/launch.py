@@ -154,7 +154,7 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         result = contiguous_leaf(device.allocate((bins + 1) * out.itemsize), (bins,), out)
         shape = roots[0].shape
         strides = operands.strides(len(shape))
-        space = collapse(shape, strides) if strides else Space((), (), ())
+        space = collapse(shape, strides)
         job = Job(
             cache=cache,
             policy=cache.policies.histogram,
