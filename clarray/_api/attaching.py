@@ -15,7 +15,7 @@ import numpy as np
 
 from clarray._api import dlpack, protocols
 from clarray._api.explain import explain
-from clarray._api.operators import binary, binary_any, in_place, matmul_in_place, power, short_calls, unary
+from clarray._api.operators import binary, binary_any, in_place, matmul, matmul_in_place, power, short_calls, unary
 from clarray._core import construction, conversion, creation, layout_flags, printing, reinterpreting
 from clarray._core.device_array import DeviceArray, seen_as
 from clarray._engine.expr.view import check_order
@@ -67,6 +67,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
         made[f"__{name}__"] = binary_any(rare)
         made[f"__r{name}__"] = binary_any(rare, reflected=True)
     made["__pow__"], made["__ipow__"] = power()
+    made["__matmul__"] = matmul
     made["__imatmul__"] = matmul_in_place
     made |= {f"__{name}__": binary(ufunc) for name, ufunc in _COMPARISONS.items()}
     made |= {f"__{name}__": unary(ufunc) for name, ufunc in _UNARY.items()}

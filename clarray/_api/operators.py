@@ -19,11 +19,12 @@ from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
 from clarray._numpy.products import gufuncs
+from clarray._numpy.products.vectors import vector_product
 
 if TYPE_CHECKING:
     from clarray._core.device_array import DeviceArray
 
-__all__ = ["binary", "binary_any", "in_place", "matmul_in_place", "power", "short_calls", "unary"]
+__all__ = ["binary", "binary_any", "in_place", "matmul", "matmul_in_place", "power", "short_calls", "unary"]
 
 _BOOL = np.dtype(bool)
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
@@ -206,6 +207,12 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
         return _in_place(ufunc, self, other)
 
     return operator
+
+
+def matmul(self: DeviceArray, other: Any) -> Any:
+    """``x @ y``: of a vector and a vector or a matrix by the short way."""
+    short = vector_product(self, other)
+    return _operate(np.matmul, (self, other), other) if short is None else short
 
 
 def matmul_in_place(self: DeviceArray, other: Any) -> Any:

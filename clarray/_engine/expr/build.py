@@ -199,18 +199,23 @@ def nary(loop: Any, args: tuple[Node, ...]) -> Node:
     if flags & MASKED:
         return _masked(loop, args)
     shape = broadcast_shapes([a.shape for a in args])
-    return _node(loop, args, shape, loop.out_dtype, flags, (loop.code, *(a.sig for a in args)))
+    return _node(loop, args, shape, loop.out_dtype, flags, (loop.code, *[a.sig for a in args]))
 
 
 def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags: int, key: Any) -> Node:
     before = [a.readers for a in args]
-    inputs = tuple(i for a in args for i in (a.inputs or (a,)))
-    cost = 1 + sum(a.cost for a in args)
+    inputs: tuple[Node, ...] = ()
+    cost = 1
+    for a in args:
+        inputs += a.inputs or (a,)
+        cost += a.cost
     kind = Selection if op is COMPRESS else Node
     node = kind(op, args, shape, dtype, math.prod(shape), cost, flags, intern_structure(key), inputs)
     _register(node)
-    if any(a.readers is not readers for a, readers in zip(args, before, strict=True)):
-        _grow_again(node)
+    for a, readers in zip(args, before, strict=True):
+        if a.readers is not readers:
+            _grow_again(node)
+            break
     return node
 
 
@@ -267,7 +272,7 @@ def _stored(args: tuple[Node, ...]) -> tuple[Node, ...]:
 
 def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
     """Grow a reduction; `op` is a ``Reduction``, `args` its value and, perhaps, its mask."""
-    if len(args) == 1 and not shape:  # the common case, on the path of small arrays
+    if len(args) == 1:  # the common case, on the path of small arrays
         (a,) = args
         before = a.readers
         node = Node(
@@ -275,7 +280,7 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
             args,
             shape,
             op.monoid.out_dtype,
-            1,
+            math.prod(shape),
             a.cost + 1,
             (a.flags | REDUCES) & ~MASKED,
             intern_structure((-2, op.code, a.sig)),

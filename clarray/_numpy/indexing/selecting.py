@@ -83,6 +83,10 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
+    if condition.__class__ is x.__class__ is y.__class__ is DeviceArray and not Device.several:
+        mask, left, right = condition._node, x._node, y._node
+        if mask.dtype is _BOOL and left.dtype is right.dtype:
+            return ufunc_calls.evaluate_if_eager(build.nary(select_loop(left.dtype), (mask, left, right)))
     device = ufunc_calls.device_of_operands((condition, x, y))
     dtype = np.result_type(_weak_or_dtype(x), _weak_or_dtype(y))
     mask = _node(bool(condition) if weak_type(condition) else condition, _BOOL, device)

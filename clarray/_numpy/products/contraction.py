@@ -28,6 +28,7 @@ from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._numpy.manipulation import shapes
+from clarray._numpy.products.vectors import product_loop
 from clarray._numpy.reduction.reduce_calls import ufunc_reduce
 
 Labels = Sequence[Any]
@@ -103,13 +104,6 @@ def _without(array: DeviceArray, own: Labels, needed: set[Any], dtype: np.dtype)
 
 
 # Elements used once: an expression ------------------------------------------------------------
-
-
-def product_loop(dtype: np.dtype) -> Any:
-    """The multiplication whose results are summed."""
-    wide = wide_dtype(dtype)
-    ufunc = np.logical_and if dtype.kind == "b" else np.multiply
-    return find_loop(ufunc, (wide, wide), (wide,))
 
 
 def _reduced(

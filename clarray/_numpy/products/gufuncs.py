@@ -19,6 +19,7 @@ from clarray._engine.expr.view import View
 from clarray._engine.ops.promotion import resolve
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import conjugate, contract
+from clarray._numpy.products.vectors import vector_product
 
 # Labels of the core axes: the operands', then the result's; "?" in NumPy's signature makes matmul's optional.
 _CORES: dict[str, tuple[str, str, str]] = {
@@ -64,6 +65,10 @@ def call(
     ValueError
         The shapes do not fit, as NumPy says it.
     """
+    if ufunc is np.matmul and len(inputs) == 2 and out is axes is dtype is signature is sig is None and not keepdims:
+        short = vector_product(*inputs)
+        if short is not None:
+            return short
     given_out = inputs[2:]
     if len(given_out) == 1 and out is None:
         out = given_out[0]

@@ -21,6 +21,7 @@ from clarray._engine.ops.ufuncs import find_loop
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import conjugate, contract, in_c_order
 from clarray._numpy.products.einsums import einsum, einsum_path
+from clarray._numpy.products.vectors import vector_product
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.accumulations import outer as outer_product
 
@@ -85,6 +86,9 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     >>> int(clarray.dot([1, 2, 3], [4, 5, 6]))
     32
     """
+    short = vector_product(a, b) if out is None else None
+    if short is not None:
+        return short
     left, right, dtype = _arrays(a, b)
     if not left.ndim or not right.ndim:
         _check_out(out, left.shape or right.shape, dtype, "dot")
@@ -97,9 +101,12 @@ def _summed(
     a: DeviceArray, a_axis: int, b: DeviceArray, b_axis: int, dtype: np.dtype, out: Any, name: str
 ) -> DeviceArray:
     if a.shape[a_axis] != b.shape[b_axis]:
+        at = max(b.ndim - 2, 0)  # where NumPy has brought the axis
+        arranged = list(b.shape)
+        arranged[at], arranged[b_axis] = arranged[b_axis], arranged[at]
         raise ValueError(
-            f"shapes {_written(a.shape)} and {_written(b.shape)} not aligned: "
-            f"{a.shape[a_axis]} (dim {a_axis}) != {b.shape[b_axis]} (dim {b_axis})"
+            f"shapes {_written(a.shape)} and {_written(tuple(arranged))} not aligned: "
+            f"{a.shape[a_axis]} (dim {a_axis}) != {arranged[at]} (dim {at})"
         )
     number = count()
     a_labels = [-1 if axis == a_axis else next(number) for axis in range(a.ndim)]
@@ -148,6 +155,9 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
     ValueError
         The extents of the last axes differ.
     """
+    short = vector_product(a, b) if b.__class__ is DeviceArray and b.ndim == 1 else None
+    if short is not None:
+        return short
     left, right, dtype = _arrays(a, b)
     if not left.ndim or not right.ndim:
         return dot(left, right)

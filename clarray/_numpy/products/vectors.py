@@ -1,0 +1,64 @@
+"""Products with a vector by the short way: no labels, no plan, a multiplication and a sum that are fused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray._core.device_array import DeviceArray
+from clarray._core.ufunc_calls import cast, evaluate_if_eager
+from clarray._core.views import make_view, view_of
+from clarray._engine.expr import build
+from clarray._engine.expr.node import MASKED
+from clarray._engine.expr.view import View
+from clarray._engine.ops.dtypes import wide_dtype
+from clarray._engine.ops.monoids import fold_monoid, reduction_op
+from clarray._engine.ops.ufuncs import find_loop
+from clarray._engine.runtime import Device
+
+_steps: dict[Any, tuple[Any, Any]] = {}  # of a dtype and the numbers of axes: the multiplication, and the sum
+
+
+def product_loop(dtype: np.dtype) -> Any:
+    """The multiplication whose results are summed."""
+    wide = wide_dtype(dtype)
+    ufunc = np.logical_and if dtype.kind == "b" else np.multiply
+    return find_loop(ufunc, (wide, wide), (wide,))
+
+
+def _steps_of(dtype: np.dtype, ndims: tuple[int, int]) -> tuple[Any, Any]:
+    ufunc = np.logical_or if dtype.kind == "b" else np.add
+    axis = 1 if ndims == (2, 1) else 0
+    op = reduction_op(fold_monoid(ufunc, wide_dtype(dtype)), (axis,), max(ndims), False)
+    found = _steps[dtype, ndims] = product_loop(dtype), op
+    return found
+
+
+def vector_product(a: Any, b: Any) -> DeviceArray | None:
+    """``a @ b`` of two vectors, or of a vector and a matrix; None where it is not that simple.
+
+    Not simple are operands of two dtypes, empty ones, selections by a mask, and what does not fit; and all of them
+    where there are several devices, which the operands may be on.
+    """
+    if a.__class__ is not DeviceArray or b.__class__ is not DeviceArray or Device.several:
+        return None
+    left, right = a._node, b._node
+    dtype = left.dtype
+    if right.dtype is not dtype or (left.flags | right.flags) & MASKED:
+        return None
+    shape = left.shape
+    ndims = len(shape), len(right.shape)
+    if ndims not in _PLACES or shape[-1] != right.shape[0] or not left.size or not right.size:
+        return None
+    if ndims == (1, 2):
+        view = view_of(a)
+        left = make_view(a, View((shape[0], 1), (view.strides[0], 0), view.offset))._node
+    loop, op = _steps.get((dtype, ndims)) or _steps_of(dtype, ndims)
+    node = build.reduction(op, (build.binary(loop, left, right),), shape[:-1] if ndims[1] == 1 else right.shape[1:])
+    return evaluate_if_eager(cast(node, dtype))
+
+
+_PLACES = {(1, 1), (2, 1), (1, 2)}
+
+__all__ = ["product_loop", "vector_product"]

@@ -1,0 +1,107 @@
+"""Products of vectors with vectors and matrices: ``@``, `dot` and `inner`, over dtypes and ways to lie in memory.
+
+Values are small integers, so that every order of summation gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ..conftest import FEW_DTYPES
+
+ROWS, COLUMNS = 6, 9
+Same = Callable[..., None]
+
+# Each from the same values: a vector of COLUMNS, a matrix of ROWS x COLUMNS.
+VECTORS: dict[str, Callable[[ModuleType, Any], Any]] = {
+    "contiguous": lambda xp, b: b[0, :COLUMNS],
+    "backwards": lambda xp, b: b[1, COLUMNS - 1 :: -1],
+    "a column": lambda xp, b: b[:COLUMNS, 2],
+    "one element for all": lambda xp, b: xp.broadcast_to(b[3, 3:4], (COLUMNS,)),
+    "pending": lambda xp, b: b[0, :COLUMNS] + b[1, :COLUMNS],
+    "selected by a mask": lambda xp, b: b[0, : COLUMNS + 1][xp.arange(COLUMNS + 1) != 2],
+}
+MATRICES: dict[str, Callable[[ModuleType, Any], Any]] = {
+    "contiguous": lambda xp, b: b[:ROWS, :COLUMNS],
+    "transposed": lambda xp, b: b[:COLUMNS, :ROWS].T,
+    "pending": lambda xp, b: b[:ROWS, :COLUMNS] * b[1 : 1 + ROWS, :COLUMNS],
+}
+PRODUCTS: dict[str, Callable[[ModuleType, Any, Any], Any]] = {
+    "operator": lambda xp, a, b: a @ b,
+    "matmul": lambda xp, a, b: xp.matmul(a, b),
+    "dot": lambda xp, a, b: xp.dot(a, b),
+    "inner": lambda xp, a, b: xp.inner(a, b),
+}
+
+
+def values(dtype: str) -> np.ndarray:
+    """12 x 12 small integers in any dtype."""
+    found = np.random.default_rng(5).integers(0, 4, (12, 12))
+    return (found + 1j * found.T).astype(dtype) if np.dtype(dtype).kind == "c" else found.astype(dtype)
+
+
+def test_operands_that_lie_in_every_way(same: Same) -> None:
+    host = values("float32")
+    for vector in VECTORS.values():
+        same(lambda xp, v=vector: v(xp, xp.array(host)) @ VECTORS["contiguous"](xp, xp.array(host)))
+        for matrix in MATRICES.values():
+            same(lambda xp, m=matrix, v=vector: m(xp, xp.array(host)) @ v(xp, xp.array(host)))
+            same(lambda xp, m=matrix, v=vector: v(xp, xp.array(host)) @ m(xp, xp.array(host)).T)
+
+
+@pytest.mark.parametrize("dtype", [*FEW_DTYPES, "int64"])
+def test_dtypes(same: Same, dtype: str) -> None:
+    host = values(dtype)
+    for body in (lambda a, x: x @ x, lambda a, x: a @ x, lambda a, x: x @ a):
+        same(lambda xp, f=body: f(xp.array(host), xp.array(host[0])))
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_every_function(same: Same, name: str) -> None:
+    host = values("float32")
+    operands: dict[str, Callable[[ModuleType], Any]] = {
+        "vector": lambda xp: xp.array(host[0]),
+        "matrix": lambda xp: xp.array(host),
+        "another dtype": lambda xp: xp.array(host[0].astype("int16")),
+        "empty vector": lambda xp: xp.array(host[0, :0]),
+        "no columns": lambda xp: xp.array(host[:, :0]),
+        "no rows": lambda xp: xp.array(host[:0]),
+        "too short": lambda xp: xp.array(host[0, :5]),
+        "0-d": lambda xp: xp.array(np.float32(3)),
+    }
+    for a in operands.values():
+        for b in (*operands.values(), lambda xp: host[0]):
+            same(lambda xp, a=a, b=b: PRODUCTS[name](xp, a(xp), b(xp)))
+
+
+def test_operands_written_afterwards(same: Same) -> None:
+    host = values("float32")
+
+    def body(xp: ModuleType) -> Any:
+        a, x = xp.array(host), xp.array(host[0])
+        products = [a @ x, x @ a, x @ x, a[:, ::2] @ x[::2], xp.dot(x[:3], x[3:6])]
+        x[...] = 7
+        a[...] = 5
+        return products
+
+    same(body)
+
+
+def test_triangular_solve_by_rows(same: Same) -> None:
+    """A slice of another length in each turn."""
+    lower = np.tril(values("float64")) + 4 * np.eye(12)
+    right = values("float64")[3]
+
+    def body(xp: ModuleType) -> Any:
+        a, b, x = xp.array(lower), xp.array(right), xp.zeros(12)
+        for i in range(12):
+            x[i] = b[i] - a[i, :i] @ x[:i]
+            x[i] -= x[i] % 2
+        return x
+
+    same(body)
