@@ -26,6 +26,7 @@ FLOORS: list[tuple[str, ...]] = [
     ("_engine.fused.elementwise",),
     ("_engine.fused.reduce", "_engine.fused.compact"),
     ("_engine.evaluate",),
+    ("_engine.writing",),
     ("_engine.algorithms",),
     ("_core",),
     ("_numpy",),

@@ -44,6 +44,8 @@ def explain(array: DeviceArray) -> str:
         lines = [f"{_what(node)} on {device}", "", "expression", *_tree(node)]
         if node.memory is not None:
             return "\n".join([*lines, "", "in memory: nothing is left to run"])
+        if node.op is CONST:
+            return "\n".join([*lines, "", "a number: nothing is left to run"])
         if node.flags & MASKED:
             return "\n".join([*lines, "", "a selection by a mask: its reductions are one masked pass each"])
         cache = kernel_cache_of(device)

@@ -9,15 +9,16 @@ import numpy as np
 
 from clarray._api.protocols import array_ufunc
 from clarray._core import ufunc_calls
-from clarray._core.device_array import wrap
+from clarray._core.device_array import is_writeable, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import Manner, NotNumbers, manner_of, scalar_node, scalar_value
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
-from clarray._engine.expr.node import EAGER, constant
+from clarray._engine.expr.node import EAGER, MASKED, constant
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
+from clarray._engine.writing import write
 from clarray._numpy.products import gufuncs
 from clarray._numpy.products.vectors import vector_product
 
@@ -200,11 +201,56 @@ def binary_any(ufunc: np.ufunc, reflected: bool = False) -> Callable[[DeviceArra
     return operator
 
 
+def _loop_in_place(ufunc: np.ufunc, array: DeviceArray, b: Any) -> tuple[Loop, np.dtype] | None:
+    """The loop of ``array op= b`` and the dtype in which it takes b; None where the result has another dtype."""
+    a = array._node.dtype
+    try:
+        in_dtypes, out_dtypes = resolve(ufunc, (a, b))
+    except TypeError:
+        return None  # `_in_place` says what is wrong
+    if out_dtypes[0] != a:
+        return None
+    for dtype in in_dtypes:
+        device_dtype(dtype, array.device)
+    return find_loop(ufunc, in_dtypes, out_dtypes), in_dtypes[1]
+
+
 def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
-    """``x += y``: written to memory where there is some, else the pending value is replaced."""
+    """``x += y``: written to memory where there is some, else the pending value is replaced.
+
+    The short way is that of an array of whose dtype and shape the result is, and goes straight to `write`.
+    """
+    loops: dict[Any, tuple[Loop, np.dtype] | None] = {}
+    grow = build.binary
 
     def operator(self: DeviceArray, other: Any) -> DeviceArray:
-        return _in_place(ufunc, self, other)
+        a = self._node
+        kind = other.__class__
+        if kind is self.__class__:
+            b = other._node
+            key = b.dtype
+            fits = not (a.flags | b.flags) & MASKED and (not b.shape or b.shape == a.shape)
+        else:
+            key = kind
+            fits = (kind is float or kind is int) and not a.flags & MASKED
+        if not fits or (a.memory is not None and not is_writeable(self)):
+            return _in_place(ufunc, self, other)
+        try:
+            found = loops[a.dtype, key]
+        except KeyError:
+            found = loops[a.dtype, key] = _loop_in_place(ufunc, self, key)
+        if found is None:
+            return _in_place(ufunc, self, other)
+        if key is kind:
+            b = constant(scalar_value(other, found[1]), found[1])
+        node = grow(found[0], a, b)
+        if a.memory is None and self._base is None:
+            if node.flags & EAGER or node.cost > build.COST_LIMIT:
+                evaluate(node)
+            self._node = node
+        else:
+            write(evaluate(a), node)
+        return self
 
     return operator
 

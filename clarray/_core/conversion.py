@@ -11,12 +11,15 @@ import numpy as np
 
 from clarray._core import creation, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_writeable, wrap
+from clarray._core.elements import element
 from clarray._core.host_data import device_dtype, host_window
-from clarray._engine.evaluate import evaluate, share_with_host
+from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import view as views
-from clarray._engine.expr.node import Node, leaf
+from clarray._engine.expr.indexing import index_plainly
+from clarray._engine.expr.node import CONST, Node, leaf
 from clarray._engine.expr.view import View, check_order, memory_order
 from clarray._engine.runtime import find_device, profiling
+from clarray._engine.writing import share_with_host
 
 # Scalars ------------------------------------------------------------------------------------------
 
@@ -25,6 +28,8 @@ def _read(node: Node) -> Any:
     """The one element of a node as a NumPy scalar; waits for it."""
     memory = node.memory
     if memory is None:
+        if node.op is CONST:
+            return node.dtype.type(node.value)
         memory = evaluate(node).memory
         assert memory is not None
     dtype = node.dtype
@@ -39,6 +44,8 @@ def scalar(array: DeviceArray, kind: str) -> Any:
         return {"float": float, "int": int, "complex": complex}[kind](array.get())
     memory = node.memory
     if memory is None:
+        if node.op is CONST:
+            return node.value
         memory = evaluate(node).memory
         assert memory is not None
     dtype = node.dtype
@@ -70,6 +77,13 @@ def item(array: DeviceArray, *args: Any) -> Any:
     >>> clarray.asarray([[1, 2], [3, 4]]).item(1, 0)
     3
     """
+    node = array._node
+    if node.memory is not None:
+        found = index_plainly(node.shape, node.strides, node.offset, args)
+        if found is not None and not found[0]:
+            value = element(node, found[2])
+            if value is not None:
+                return value
     if len(args) == 1 and isinstance(args[0], tuple) and not args[0]:
         args = ()
     if not args and array.size == 1:
@@ -90,6 +104,8 @@ def item(array: DeviceArray, *args: Any) -> Any:
 
 def truth(array: DeviceArray) -> bool:
     """The truth value of an array of one element."""
+    if array._node.op is CONST:
+        return bool(array._node.value)
     if array.size == 1:
         return bool(item(array))
     if array.size == 0:

@@ -10,7 +10,6 @@ from clarray._core import device_array as arrays
 from clarray._core.host_data import axis_order, device_dtype
 from clarray._core.operands import array_node, scalar_node, weak_type
 from clarray._engine.evaluate import device_of, evaluate, layout_of
-from clarray._engine.evaluate import write as write_leaf
 from clarray._engine.expr import build
 from clarray._engine.expr.node import EAGER, MASKED, Node, leaf
 from clarray._engine.expr.view import View, broadcast_shapes, ordered_strides
@@ -18,6 +17,7 @@ from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, find_loop
 from clarray._engine.runtime import Device, current_device, different_devices
+from clarray._engine.writing import write as write_leaf
 
 _BOOL = np.dtype(bool)
 loops_of_one: dict[tuple[np.ufunc, np.dtype], Loop] = {}  # what calls with one operand took

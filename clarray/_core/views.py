@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-from weakref import WeakSet
+from typing import Any, cast
+from weakref import ref
 
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.node import READONLY, Node, leaf
+from clarray._engine.expr.node import EAGER, READONLY, Node, graph_lock, leaf_signature, view_leaf
 from clarray._engine.expr.overlap import same_elements
 from clarray._engine.expr.view import View
+from clarray._engine.runtime import Memory
+
+_FEW = 64  # views of a memory that are kept before dead ones are looked for
+
+
+class _Views(list[Any]):
+    """Weak references of the leaves that look at a memory; what is dead goes whenever their number has doubled."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.limit = _FEW
+
+    def prune(self) -> None:
+        with graph_lock:
+            count = len(self)  # others may append meanwhile
+            self[:count] = [view for view in self[:count] if view() is not None]
+            self.limit = 2 * len(self) + _FEW
 
 
 def view_of(array: DeviceArray) -> View:
@@ -32,19 +51,39 @@ def is_itself(value: Node, target: Node) -> bool:
 
 def make_view(array: DeviceArray, view: View, dtype: np.dtype | None = None) -> DeviceArray:
     """Make an array that looks at the memory of another, which has been computed."""
-    node = array._node
-    memory = node.memory
+    made = view_leaf(array._node, *view)
+    if dtype is not None and dtype is not made.dtype:
+        made.dtype = dtype
+        made.sig = leaf_signature(dtype)
+    return _seen(array, made)
+
+
+def view_at(array: DeviceArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> DeviceArray:
+    """Make an array of the same dtype that looks at the memory of another, which has been computed."""
+    return _seen(array, view_leaf(array._node, shape, strides, offset))
+
+
+def _seen(array: DeviceArray, made: Node) -> DeviceArray:
+    """Wrap a new leaf that looks at the memory of an array."""
+    memory = made.memory
     assert memory is not None
-    if dtype is None:
-        dtype = node.dtype
-    base = array if array._base is None else array._base
-    made = leaf(memory, view.shape, view.strides, view.offset, dtype)
-    made.flags |= node.flags & READONLY
     if not memory.shared:  # what `share_with_host` has to tell, should that come to pass
+        views = memory.views
+        if views is None:
+            views = _first_of(memory)
+        views.append(ref(made))
+        if len(views) > views.limit:
+            views.prune()
+        if memory.shared:  # by another thread, since
+            made.flags |= EAGER
+    return wrap(made, array if array._base is None else array._base)
+
+
+def _first_of(memory: Memory) -> _Views:
+    with graph_lock:
         if memory.views is None:
-            memory.views = WeakSet()
-        memory.views.add(made)
-    return wrap(made, base)
+            memory.views = _Views()
+        return cast(_Views, memory.views)
 
 
 def transform_view(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray:

@@ -1,7 +1,6 @@
 """From a pending expression to memory: plan, source, program, launch. The only wiring.
 
-`evaluate` is the one way a pending node becomes a leaf, `write` the one way existing memory is
-overwritten, and `finish` the one place that waits for the device.
+`evaluate` is the one way a pending node becomes a leaf, and `finish` the one place that waits for the device.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.expr.build import Selecting, live_readers, pass_on, prune
+from clarray._engine.expr.build import Selecting, pass_on
 from clarray._engine.expr.node import (
     COMPRESS,
     CONST,
@@ -22,13 +21,12 @@ from clarray._engine.expr.node import (
     SHARED,
     Node,
     Selection,
-    contiguous_leaf,
     graph_lock,
     index,
     leaf,
     result_leaf,
 )
-from clarray._engine.expr.overlap import extent, k_order_strides, may_overlap, reduced_strides, same_elements
+from clarray._engine.expr.overlap import k_order_strides, reduced_strides
 from clarray._engine.expr.view import Shape, View, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compacted
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
@@ -36,21 +34,18 @@ from clarray._engine.fused.reduce.launch import find_epilogue, reduction_launche
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
-from clarray._engine.runtime import Memory, held_at_fork
+from clarray._engine.runtime import Device, Memory, held_at_fork
 
 __all__ = [
     "device_of",
     "evaluate",
     "finish",
-    "flush_readers",
-    "overlaps",
+    "launch_into",
     "positions",
     "prepare",
     "select",
     "materialize_shared",
-    "share_with_host",
     "kernel_cache_of",
-    "write",
 ]
 
 Allocate = Callable[[int], Memory]
@@ -69,13 +64,16 @@ def evaluate(node: Node) -> Node:
     """
     if node.memory is not None:
         return node
-    device = device_of(node.inputs)
+    device = device_of(node.inputs or (node,))
     with device.lock:
         if node.memory is not None:
             return node
         flags = node.flags
         if flags & MASKED and isinstance(node, Selection):
             _store(node)
+            return node
+        if node.op is CONST:
+            _place(node, device)
             return node
         cache = kernel_cache_of(device)
         if flags & (SHARED | MASKED) or not node.size or (flags & REDUCES and not _reduces_alone(node)):
@@ -124,6 +122,16 @@ def _launch_alone(cache: KernelCache, node: Node, flags: int, memory: Memory) ->
     strides = _result_strides(node)
     strided_launch(cache, node, memory, 0, strides).run()
     return strides, is_contiguous(node.shape, strides)
+
+
+def _place(node: Node, device: Device) -> None:
+    """Write a number to memory: the constant `node` becomes a leaf."""
+    memory = device.upload(np.array(node.value, node.dtype))
+    readers = node.readers
+    with graph_lock:
+        node.become_leaf(memory, 0, (), True)
+    if readers:
+        pass_on(readers, memory)
 
 
 def _store(node: Selection) -> None:
@@ -175,107 +183,6 @@ def positions(mask: Node) -> Node:
     return select(index(mask.shape, contiguous(mask.shape), np.dtype(np.int64)), mask)
 
 
-def write(target: Node, value: Node) -> None:
-    """Compute `value`, of the target's dtype and shape, into the memory of the leaf `target`.
-
-    Pending expressions that read that memory are evaluated before; operands that overlap the target
-    otherwise than element for element are computed into memory of their own first.
-
-    A pending `value` must be nobody else's: it is used up.
-    """
-    memory = target.memory
-    assert memory is not None
-    if target.size == 0:
-        return
-    with memory.device.lock:
-        evaluated = value.memory is not None
-        if not evaluated and any(overlaps(n, target) for n in value.inputs):
-            evaluate(value)
-        elif evaluated and overlaps(value, target):
-            value = _copy(value)
-        eager = (value.flags & EAGER) or memory.shared
-        _, launches = prepare(kernel_cache_of(memory.device), value, target)
-        # What the launches read must not return to the pool, and be taken, while readers are flushed.
-        held = value.inputs or value
-        if not evaluated:
-            # Whatever is still alive of the tree is held by someone else, and must be kept as it was.
-            value.args = ()
-        flush_readers(memory, value)
-        for launch in launches:
-            launch.run()
-        del held
-        if eager:
-            memory.device.synchronize()
-
-
-def flush_readers(memory: Memory, but: Node | None = None) -> None:
-    """Evaluate every pending expression that reads `memory`, as it is about to be overwritten."""
-    readers = memory.readers
-    if readers:
-        while True:
-            pending = [n for n in live_readers(readers) if n is not but and any(i.memory is memory for i in n.inputs)]
-            if not pending:
-                break
-            node = pending[0]
-            del pending
-            evaluate(node)
-        prune(readers)
-
-
-def share_with_host(*leaves: Node) -> None:
-    """Treat a memory as its owner's no longer: from now on anybody may write to it at any time.
-
-    What is pending is computed, all work is finished, and what is grown from the memory later is
-    evaluated at once. `leaves` are those, of one memory, that are not among its views.
-    """
-    memory = leaves[0].memory
-    assert memory is not None
-    with memory.device.lock:
-        if not memory.shared:
-            flush_readers(memory)
-            memory.shared = True
-            for each in (*leaves, *(memory.views or ())):
-                each.flags |= EAGER
-            memory.views = None
-        memory.device.synchronize()
-
-
-def overlaps(operand: Node, target: Node) -> bool:
-    """Whether an operand shares memory with the target other than element for element."""
-    memory, other = operand.memory, target.memory
-    if memory is None or operand is target:
-        return False
-    if memory is not other:
-        # one ndarray may have been shared twice, or two views of it
-        assert other is not None
-        return memory.shared and other.shared and _share_bytes(operand, target)
-    if operand.dtype is target.dtype:  # what decides most cases, before views are made
-        if operand.offset == target.offset and operand.strides == target.strides and operand.shape == target.shape:
-            return False
-        low, high = extent(operand)
-        first, last = extent(target)
-        if high < first or last < low:
-            return False
-    a, b = view_of(operand), view_of(target)
-    if operand.dtype == target.dtype and same_elements(a, b):
-        return False
-    return may_overlap(a, b, operand.dtype.itemsize, target.dtype.itemsize)
-
-
-def _share_bytes(one: Node, other: Node) -> bool:
-    """Whether two leaves of the user's memory lie in the same bytes; their extents are compared."""
-    spans = []
-    for node in (one, other):
-        memory = node.memory
-        if memory is None or memory.host is None or not node.size:
-            return False
-        low, high = extent(node)
-        itemsize = node.dtype.itemsize
-        spans.append((memory.address + low * itemsize, memory.address + (high + 1) * itemsize))
-    (a_low, a_high), (b_low, b_high) = spans
-    return a_low < b_high and b_low < a_high
-
-
 def view_of(node: Node) -> View:
     """Shape, strides and offset of a leaf."""
     return View(node.shape, node.strides, node.offset)
@@ -294,15 +201,6 @@ def finish(node: Node) -> Node:
     assert node.memory is not None
     node.memory.device.synchronize()
     return node
-
-
-def _copy(value: Node) -> Node:
-    """A leaf of its own with a leaf's elements."""
-    memory = value.memory
-    assert memory is not None
-    out = contiguous_leaf(memory.device.allocate(value.size * value.dtype.itemsize), value.shape, value.dtype)
-    _into(kernel_cache_of(memory.device), value, out).run()
-    return out
 
 
 def prepare(
@@ -336,10 +234,10 @@ def prepare(
         assert out.memory is not None
         launches = reduction_launches(cache, epilogue, out.memory, out.offset, out.strides)
         if target is not None and out is not target:
-            launches.append(_into(cache, out, target)._replace(keep=out))
+            launches.append(launch_into(cache, out, target)._replace(keep=out))
         return target or out, launches
     if target is not None:
-        return target, [_into(cache, node, target)]
+        return target, [launch_into(cache, node, target)]
     memory = allocate(node.size * node.dtype.itemsize)
     launch = flat_launch(cache, node, memory, 0)
     if launch is not None:
@@ -348,7 +246,7 @@ def prepare(
     return leaf(memory, node.shape, strides, 0, node.dtype), [strided_launch(cache, node, memory, 0, strides)]
 
 
-def _into(cache: KernelCache, node: Node, target: Node) -> Launch:
+def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch:
     """The elementwise launch that computes a node into a leaf."""
     memory = target.memory
     assert memory is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clarray._engine.evaluate import evaluate, materialize_shared, write
+from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.layout import (
     STRIDED,
     Shape,
@@ -19,6 +19,7 @@ from clarray._engine.expr.view import contiguous
 from clarray._engine.launch.kernel_cache import device_of
 from clarray._engine.launch.operands import Operands, operands_of, stride_arguments
 from clarray._engine.tuning import ReducePolicy
+from clarray._engine.writing import write
 
 
 @dataclass(frozen=True, slots=True)

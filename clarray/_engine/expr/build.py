@@ -128,9 +128,10 @@ def _register(node: Node) -> None:
 def _crowded(child: Node) -> None:
     """See to an operand that is used again, or often."""
     with graph_lock:
-        if child.memory is not None or not len(child.readers) % PRUNE_AT:
-            prune(child.readers, keep=child.memory is None)
-        if child.memory is None:
+        computed = child.memory is None and child.args  # not what is there without being computed: memory, a number
+        if not computed or not len(child.readers) % PRUNE_AT:
+            prune(child.readers, keep=bool(computed))
+        if computed:
             _mark_shared(child)
 
 
@@ -302,7 +303,7 @@ def regrow(node: Node) -> None:
     key: tuple[Any, ...]
     for a in node.args:
         flags |= a.flags
-        if a.memory is None and len(a.readers) > 1:
+        if a.memory is None and a.args and len(a.readers) > 1:
             flags |= SHARED
     if node.op is COMPRESS:
         key = (-1, *(a.sig for a in node.args))

@@ -235,6 +235,31 @@ def leaf(memory: Memory, shape: Shape, strides: Shape, offset: int, dtype: np.dt
     return node
 
 
+def view_leaf(of: Node, shape: Shape, strides: Shape, offset: int) -> Node:
+    """Another strided view of a leaf's memory, of its dtype, written through no more freely than the leaf."""
+    made = Blank()
+    made.op = None
+    made.args = ()
+    made.shape = shape
+    made.dtype = of.dtype
+    made.flags = of.flags
+    made.sig = of.sig
+    made.inputs = ()
+    made.memory = memory = of.memory
+    assert memory is not None
+    made.cost = memory.cost
+    made.readers = memory.readers
+    made.offset = offset
+    made.strides = strides
+    if len(shape) == 1:
+        made.size = size = shape[0]
+        made.contiguous = strides[0] == 1 or size <= 1
+    else:
+        made.size = math.prod(shape)
+        made.contiguous = is_contiguous(shape, strides)
+    return made
+
+
 def contiguous_leaf(memory: Memory, shape: Shape, dtype: np.dtype) -> Node:
     """A C-contiguous leaf at the start of memory."""
     return leaf(memory, shape, contiguous_strides(shape), 0, dtype)
@@ -300,6 +325,38 @@ def constant(value: Any, dtype: np.dtype) -> Node:
 
 
 _const_signatures: dict[np.dtype, int] = {}
+
+
+class Known(Node):
+    """A constant that an array may be: it was read from a device's memory, and that device's it stays."""
+
+    __slots__ = ("device",)
+
+    device: Any
+
+    __init__ = object.__init__
+
+
+def known(value: Any, dtype: np.dtype, device: Any) -> Node:
+    """A constant as the value of an array: whoever needs it in memory has it written there."""
+    found = _const_signatures.get(dtype)
+    if found is None:
+        found = _const_signatures[dtype] = intern_structure(("const", dtype.char))
+    node = Known()
+    node.op = CONST
+    node.args = ()
+    node.shape = ()
+    node.dtype = dtype
+    node.size = 1
+    node.cost = 1
+    node.flags = 0
+    node.sig = found
+    node.inputs = ()
+    node.readers = []
+    node.memory = None
+    node.value = value
+    node.device = device
+    return node
 
 
 def index(shape: Shape, strides: Shape, dtype: np.dtype, offset: int = 0) -> Node:

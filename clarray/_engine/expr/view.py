@@ -19,11 +19,6 @@ from clarray._engine.expr.axes import normalize_axes, normalize_axis
 
 Shape = tuple[int, ...]
 
-_INVALID_INDEX = (
-    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
-    "arrays are valid indices"
-)
-
 
 class View(NamedTuple):
     """Element ``i`` of the array is element ``offset + sum(i * strides)`` of its memory."""
@@ -66,11 +61,12 @@ def contiguous(shape: Shape) -> Shape:
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
     """Tell whether the strides are C-contiguous, strides of axes of one element not mattering."""
     step = 1
-    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+    for axis in range(len(shape) - 1, -1, -1):
+        extent = shape[axis]
         if extent != 1:
             if extent == 0:
                 return True
-            if stride != step:
+            if strides[axis] != step:
                 return 0 in shape
             step *= extent
     return True
@@ -142,112 +138,6 @@ def broadcast_to(view: View, shape: Shape) -> View:
     if not fits:
         numpy_error(old, lambda array: np.broadcast_to(array, shape))
     return View(shape, tuple(strides), view.offset)
-
-
-# Indexing -------------------------------------------------------------------------------------
-
-
-def is_basic(key: Any) -> bool:
-    """Tell whether the key has only integers, slices, Ellipsis and newaxis, and gives a view.
-
-    Keys that are wrong altogether (a float, a string) count as basic: `index` raises for them.
-    """
-    if type(key) is not tuple:
-        return not _selects_by_data(key)
-    return not any(map(_selects_by_data, key))
-
-
-def _selects_by_data(item: Any) -> bool:
-    kind = type(item)
-    if kind is int or kind is slice or item is None or item is Ellipsis:
-        return False
-    if isinstance(item, bool | np.bool_):
-        return True
-    if isinstance(item, np.generic | str | bytes | float | complex):
-        return False
-    dtype = getattr(item, "dtype", None)
-    if dtype is not None and getattr(item, "ndim", None) == 0:
-        return dtype.kind not in "iu"
-    return not hasattr(item, "__index__") or dtype is not None
-
-
-def _as_index(item: Any) -> int:
-    try:
-        value = operator.index(item)
-    except TypeError:
-        raise IndexError(_INVALID_INDEX) from None
-    if not -(2**63) <= value < 2**63:
-        raise IndexError(_INVALID_INDEX)
-    return value
-
-
-def index(view: View, key: Any) -> View | None:
-    """Take ``view[key]`` for a basic key; None when the key selects by data (lists, arrays, bools).
-
-    Raises
-    ------
-    IndexError
-        An integer is out of bounds, there are too many of them, or a key is no index at all.
-    ValueError
-        A slice has step zero.
-    """
-    if not is_basic(key):
-        return None
-    shape, strides, offset = view
-    items, used = _expand(key if type(key) is tuple else (key,), len(shape))
-    new_shape: list[int] = []
-    new_strides: list[int] = []
-    axis = 0
-    for item in items:
-        if item is None:
-            new_shape.append(1)
-            new_strides.append(0)
-            continue
-        extent, stride = shape[axis], strides[axis]
-        if type(item) is slice:
-            start, stop, step = item.indices(extent)
-            count = len(range(start, stop, step))
-            if count:  # an empty slice stays where it is, so that no offset leaves the memory
-                offset += start * stride
-                stride *= step if count > 1 else 1
-            new_shape.append(count)
-            new_strides.append(stride)
-        else:
-            if not -extent <= item < extent:
-                raise IndexError(f"index {item} is out of bounds for axis {axis} with size {extent}")
-            offset += (item + extent if item < 0 else item) * stride
-        axis += 1
-    return View(
-        (*new_shape, *shape[used:]),
-        (*new_strides, *strides[used:]),
-        offset,
-    )
-
-
-_WHOLE = slice(None)
-
-
-def _expand(items: tuple[Any, ...], ndim: int) -> tuple[list[Any], int]:
-    """Write Ellipsis out as slices and integers as ints; also give the number of axes they use."""
-    result: list[Any] = []
-    ellipsis = -1
-    used = 0
-    for item in items:
-        if item is Ellipsis:
-            if ellipsis >= 0:
-                raise IndexError("an index can only have a single ellipsis ('...')")
-            ellipsis = len(result)
-        elif item is None:
-            result.append(None)
-        else:
-            result.append(item if type(item) is slice else _as_index(item))
-            used += 1
-    if used > ndim:
-        raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed")
-    if ellipsis >= 0:
-        result[ellipsis:ellipsis] = [_WHOLE] * (ndim - used)
-        used = ndim
-    return result, used
 
 
 # The same elements in another arrangement -----------------------------------------------------

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 
 from clarray._engine.codegen.render import Source
-from clarray._engine.expr.node import Node
+from clarray._engine.expr.node import Known, Node
 from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices
@@ -163,4 +163,16 @@ def device_of(inputs: Sequence[Node]) -> Device:
             if found is not None:
                 raise different_devices(found, memory.device)
             found = memory.device
+    if found is None or Device.several:
+        found = _device_of_known(inputs, found)
     return found if found is not None else current_device()
+
+
+def _device_of_known(inputs: Sequence[Node], found: Device | None) -> Device | None:
+    """The device that numbers among the inputs have been read from, which must be `found` where there is one."""
+    for node in inputs:
+        if isinstance(node, Known) and node.device is not found:
+            if found is not None:
+                raise different_devices(found, node.device)
+            found = node.device
+    return found

@@ -15,7 +15,6 @@ from __future__ import annotations
 import mmap
 import os
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 import numpy as np
 import pyopencl as cl
@@ -56,13 +55,14 @@ def own(device: Device, buffer: cl.Buffer) -> cl.Buffer:
 class Block:
     """One allocation: a buffer, its size, the host bytes under it, and the list it returns to."""
 
-    __slots__ = ("buffer", "size", "host", "home")
+    __slots__ = ("buffer", "size", "host", "home", "typed")
 
     def __init__(self, buffer: cl.Buffer, size: int, host: np.ndarray | None, home: list[Block] | None) -> None:
         self.buffer = buffer
         self.size = size
         self.host = host
         self.home = home
+        self.typed: dict[str, np.ndarray] = {}  # the host bytes as elements of a dtype, by its character
 
 
 class Memory:
@@ -82,8 +82,8 @@ class Memory:
         False where the user's array is read-only.
     readers : list
         For the layer above: weak references of pending expressions that read this memory.
-    views : weakref.WeakSet or None
-        For the layer above: what looks at this memory, but for what it was made for.
+    views : list of weakref, or None
+        For the layer above: what looks at this memory, but for what it was made for; dead ones included.
     cost : int
         1 for small memory, up to 65 for all of the device's: the weight of keeping it alive.
     """
@@ -109,7 +109,7 @@ class Memory:
         self.shared = False
         self.writeable = True
         self.readers: list[Any] = []
-        self.views: WeakSet[Any] | None = None
+        self.views: Any = None
         self.cost = cost
         self._block = block
         self._keep: Any = None
@@ -129,6 +129,15 @@ class Memory:
         if host is None:
             raise RuntimeError(f"{self.device} does not work in host memory")
         return host
+
+    def elements(self, dtype: np.dtype) -> np.ndarray | None:
+        """The block's bytes in host memory as elements of a dtype, else None; nothing here keeps the block."""
+        block = self._block
+        found = block.typed.get(dtype.char)
+        if found is None and block.host is not None:
+            whole = block.host[: block.host.size // dtype.itemsize * dtype.itemsize]
+            found = block.typed[dtype.char] = whole.view(dtype)
+        return found
 
     @property
     def address(self) -> int:

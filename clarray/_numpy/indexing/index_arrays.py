@@ -21,8 +21,9 @@ from clarray._core.views import view_of
 from clarray._engine import evaluate
 from clarray._engine.algorithms.gather.launch import IndexSelection
 from clarray._engine.expr import build
+from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import EAGER, Node, leaf
-from clarray._engine.expr.view import Shape, View, index
+from clarray._engine.expr.view import Shape, View
 from clarray._engine.ops.special import select_loop
 
 _BOOL = np.dtype(bool)

@@ -13,18 +13,23 @@ from typing import Any
 import numpy as np
 
 from clarray._core import ufunc_calls
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, is_writeable, wrap
+from clarray._core.elements import NUMBERS, known_element, put_element
 from clarray._core.operands import array_node, scalar_node
-from clarray._core.views import is_itself, make_view, view_of
-from clarray._engine.evaluate import evaluate
+from clarray._core.views import is_itself, make_view, view_at, view_of
+from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
-from clarray._engine.expr.node import Node
-from clarray._engine.expr.view import View, index, is_basic
+from clarray._engine.expr.indexing import index, index_plainly, is_basic
+from clarray._engine.expr.node import CONST, MASKED, Node, view_leaf
+from clarray._engine.expr.view import View
+from clarray._engine.runtime import Device
+from clarray._engine.writing import hand_over, write
 from clarray._numpy.indexing import gathering, index_arrays, masking
 
 __all__ = ["copyto"]
 
 _BOOL = np.dtype(bool)
+_SAFE = float(np.finfo(np.float16).max)  # what is below overflows in no float dtype
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -32,6 +37,20 @@ _BOOL = np.dtype(bool)
 
 def getitem(array: DeviceArray, key: Any) -> DeviceArray:
     """``array[key]``: a window for a basic key, the selected elements for a boolean mask."""
+    node = array._node
+    if node.memory is not None:
+        found = index_plainly(node.shape, node.strides, node.offset, key)
+        if found is not None:
+            if found[0]:
+                return view_at(array, *found)
+            value = known_element(node, found[2])
+            if value is not None:
+                return wrap(value)
+    return _getitem(array, key)
+
+
+def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
+    """Any other key, and any array."""
     if is_basic(key):
         found = index(view_of(array), key)
         assert found is not None
@@ -86,6 +105,64 @@ def iterate(array: DeviceArray) -> Iterator[DeviceArray]:
 
 def setitem(array: DeviceArray, key: Any, value: Any) -> None:
     """``array[key] = value``, the value converted and broadcast as NumPy does."""
+    node = array._node
+    if node.memory is not None:
+        found = index_plainly(node.shape, node.strides, node.offset, key)
+        if found is not None and is_writeable(array) and _put(node, *found, value):
+            return
+    _setitem(array, key, value)
+
+
+def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Any) -> bool:
+    """Write to elements of a leaf where that needs nothing but a launch, or less; False where nothing has been done."""
+    kind = value.__class__
+    if kind in NUMBERS:
+        if not shape:
+            return put_element(node, offset, value)
+        filled = _filled(value, node.dtype, shape)
+        if filled is None:
+            return False
+        write(view_leaf(node, shape, strides, offset), filled)
+        return True
+    if kind is not DeviceArray:
+        return False
+    given = value._node
+    if given.flags & MASKED or given.dtype is not node.dtype or given.shape != shape:
+        return False
+    if given.op is CONST:
+        return _one_device(node, given) and put_element(node, offset, given.value)
+    target = view_leaf(node, shape, strides, offset)
+    if given.args:
+        if target.size:
+            hand_over(target, given)
+        return True
+    if given.memory is None:
+        return False
+    if not is_itself(given, target):  # else what `a[key] += b` ends with
+        write(target, given)
+    return True
+
+
+def _one_device(*nodes: Node) -> bool:
+    """Whether nodes are on one device; it raises where they are not."""
+    return not Device.several or device_of(nodes) is not None
+
+
+def _filled(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node | None:
+    """A Python number repeated over a shape; None where NumPy has something to say about its conversion."""
+    kind = value.__class__
+    if dtype.kind == "f":
+        fits = kind is float or kind is int
+        fits = fits and (-_SAFE < value < _SAFE or (kind is float and dtype.itemsize == 8))
+    else:
+        fits = kind is int and dtype.kind in "iu"
+    if not fits:
+        return None
+    return ufunc_calls.full(scalar_node(value, dtype), shape)
+
+
+def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
+    """Any other key, any other value, and any array."""
     view = view_of(array)
     array.check_writeable()
     if is_basic(key):
@@ -119,12 +196,12 @@ def _store(target: DeviceArray, value: Any) -> None:
     leaf = target._node
     node = _value_node(value, leaf.dtype, target)
     if is_itself(node, leaf):
-        return  # what `a[key] += b` ends with
+        return  # what `a[key] += b` ends with, as it does in `_put`
     node = _fitted(node, leaf.shape)
     if node.dtype.kind == "c" and leaf.dtype.kind != "c":
         np.empty(0, node.dtype).astype(leaf.dtype)  # warns that imaginary parts are lost
     if leaf.size:
-        if node.args:
+        if node.op is not None:
             # the user holds this node, and the one that is written is used up
             node = ufunc_calls.broadcast(ufunc_calls.cast(node, leaf.dtype), leaf.shape)
         ufunc_calls.assign(target, node)

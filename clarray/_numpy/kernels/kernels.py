@@ -8,15 +8,16 @@ from typing import Any
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms.scan.launch import scan
-from clarray._engine.evaluate import evaluate, write
+from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axes, normalize_axis
+from clarray._engine.expr.indexing import index as window_of
 from clarray._engine.expr.node import MASKED, Node, leaf
 from clarray._engine.expr.view import View, contiguous
-from clarray._engine.expr.view import index as window_of
 from clarray._engine.ops.monoids import Monoid
 from clarray._engine.ops.snippets import INDEX, SIZE, mentions, snippet_loop
 from clarray._engine.runtime import Device
+from clarray._engine.writing import write
 from clarray._numpy.kernels.arguments import Declared, Types, bind, declared, dtype_of
 from clarray._numpy.kernels.base import (
     Kernel,

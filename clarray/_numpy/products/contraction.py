@@ -21,12 +21,13 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
 from clarray._core.ufunc_calls import cast, full, in_order
 from clarray._engine.algorithms.matmul.launch import matmul, worthwhile
-from clarray._engine.evaluate import evaluate, flush_readers, kernel_cache_of, overlaps
+from clarray._engine.evaluate import evaluate, kernel_cache_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node, contiguous_leaf
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.ufuncs import find_loop
+from clarray._engine.writing import flush_readers, overlaps
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.vectors import product_loop
 from clarray._numpy.reduction.reduce_calls import ufunc_reduce

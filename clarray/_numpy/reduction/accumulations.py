@@ -22,8 +22,9 @@ from clarray._engine.algorithms.scan.launch import reduce_segments, scan
 from clarray._engine.algorithms.scatter.launch import scatter_update
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import strict_axis
+from clarray._engine.expr.indexing import index, is_basic
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.view import broadcast_shapes, index, is_basic
+from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.monoids import Monoid, fold_monoid
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop

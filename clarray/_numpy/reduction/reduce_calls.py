@@ -16,16 +16,18 @@ from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
 from clarray._core.views import make_view, view_of
-from clarray._engine.evaluate import device_of, write
+from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axes, strict_axis
+from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import MASKED, Node
-from clarray._engine.expr.view import broadcast_shapes, index
+from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import Monoid, Reduction, fold_monoid, reduction_op
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import find_loop
+from clarray._engine.writing import write
 
 _NO = np._NoValue
 _BOOL = np.dtype(bool)

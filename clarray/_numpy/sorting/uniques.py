@@ -21,10 +21,11 @@ from clarray._engine.algorithms.sort.launch import argsort_rows, sort_pairs, sor
 from clarray._engine.algorithms.unique.launch_bitmap import distinct_by_bitmap
 from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash_table
 from clarray._engine.algorithms.unique.launch_range_table import Table, distinct_by_range_table
-from clarray._engine.evaluate import evaluate, positions, select, write
+from clarray._engine.evaluate import evaluate, positions, select
 from clarray._engine.expr.node import Node, contiguous_leaf, index, leaf
 from clarray._engine.expr.view import View
 from clarray._engine.ops.monoids import fold_monoid
+from clarray._engine.writing import write
 from clarray._numpy.manipulation import joining, shapes
 from clarray._numpy.reduction import reductions
 from clarray._numpy.sorting.sorting import ascontiguous, flat, then_by

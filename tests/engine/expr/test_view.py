@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from clarray._engine.expr import axes as axis_rules
-from clarray._engine.expr import overlap, view
+from clarray._engine.expr import indexing, overlap, view
 from clarray._engine.expr.view import View
 
 quick = settings(max_examples=150, deadline=None, derandomize=True)
@@ -92,20 +92,20 @@ ANY_KEYS = st.recursive(
 def test_index(drawn: Any, data: st.DataObject) -> None:
     base, array, v = drawn
     key = data.draw(st.one_of(ANY_KEYS, hnp.basic_indices(array.shape, allow_newaxis=True)))
-    assert view.is_basic(key)
-    check(base, array, v, lambda w: view.index(w, key), lambda a: a[key])
+    assert indexing.is_basic(key)
+    check(base, array, v, lambda w: indexing.index(w, key), lambda a: a[key])
 
 
 @pytest.mark.parametrize("key", [True, np.True_, [1], (0, [1]), np.arange(2), range(2), (1, (0,))])
 def test_keys_that_select_by_data_are_left_to_the_caller(key: Any) -> None:
-    assert not view.is_basic(key)
-    assert view.index(View((3, 3), (3, 1), 0), key) is None
+    assert not indexing.is_basic(key)
+    assert indexing.index(View((3, 3), (3, 1), 0), key) is None
 
 
 @pytest.mark.parametrize("key", [3, (0, 1, 2), (..., ...), 1.5, "x", slice(0, 2, 0), slice(1.5), -4, 10**30, (0, 9)])
 def test_index_errors(key: Any) -> None:
     base = np.zeros((3, 3))
-    check(base, base, view_of(base, base), lambda w: view.index(w, key), lambda a: a[key])
+    check(base, base, view_of(base, base), lambda w: indexing.index(w, key), lambda a: a[key])
 
 
 @quick

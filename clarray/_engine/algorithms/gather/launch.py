@@ -18,7 +18,7 @@ from clarray._engine.algorithms.gather.plan import (
     work,
 )
 from clarray._engine.algorithms.gather.source import gather_source
-from clarray._engine.evaluate import evaluate, flush_readers, materialize_shared
+from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure
 from clarray._engine.expr.view import Shape, View
 from clarray._engine.fused.compact.launch import flat
@@ -27,6 +27,7 @@ from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, 
 from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Memory
+from clarray._engine.writing import flush_readers
 
 _INT64 = np.dtype(np.int64)
 

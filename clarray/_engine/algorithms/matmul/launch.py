@@ -27,7 +27,6 @@ from clarray._engine.algorithms.matmul.plan import (
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy
 from clarray._engine.algorithms.matmul.source import pack_source, packed_source, tiled_source
 from clarray._engine.codegen.render import Source
-from clarray._engine.evaluate import write
 from clarray._engine.expr import build
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
@@ -36,6 +35,7 @@ from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel
 from clarray._engine.runtime.environment import cpu_flags
+from clarray._engine.writing import write
 
 _WIDE = "avx512f" in cpu_flags()
 

@@ -12,7 +12,7 @@ from typing import Any
 from clarray._engine.algorithms.scan.launch_parallel import run_parallel
 from clarray._engine.algorithms.scan.plan import Lines, ScanPlan, line_blocks, line_space, scan_plan
 from clarray._engine.algorithms.scan.source import scan_source
-from clarray._engine.evaluate import flush_readers, materialize_shared, overlaps, view_of
+from clarray._engine.evaluate import materialize_shared, view_of
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.fused.elementwise.plan import groups
@@ -20,6 +20,7 @@ from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, 
 from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.ops.monoids import Monoid, scan_monoid
 from clarray._engine.runtime import Device
+from clarray._engine.writing import flush_readers, overlaps
 
 __all__ = ["reduce_segments", "scan"]
 

@@ -7,12 +7,13 @@ from math import prod
 from clarray._engine.algorithms.gather.launch import IndexSelection
 from clarray._engine.algorithms.scatter.plan import ScatterPlan, scatter_space, split
 from clarray._engine.algorithms.scatter.source import scatter_source
-from clarray._engine.evaluate import flush_readers, materialize_shared
+from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.node import EAGER, Node
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 from clarray._engine.launch.operands import operands_of
 from clarray._engine.ops.ufuncs import Loop
+from clarray._engine.writing import flush_readers
 
 
 def scatter_update(array: Node, targets: IndexSelection, loop: Loop, value: Node | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from clarray._engine.algorithms.snippet.plan import snippet_plan
 from clarray._engine.algorithms.snippet.source import check_source, snippet_source
-from clarray._engine.evaluate import evaluate, flush_readers, materialize_shared, overlaps, write
+from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.layout import Space, aligned, collapse
 from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import groups
@@ -17,6 +17,7 @@ from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.ops.snippets import Snippet
 from clarray._engine.runtime import Device, Kernel
 from clarray._engine.runtime.snippets import compiler_message
+from clarray._engine.writing import flush_readers, overlaps, write
 
 _sound: set[tuple[Device, str]] = set()
 

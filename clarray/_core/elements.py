@@ -1,0 +1,68 @@
+"""Single elements of host memory: read and written at once, where nothing that is queued stands in between.
+
+A device that works in host memory needs no launch for one number: `device.pending` tells whether its queue may have
+unfinished work. Where it has, or where the memory is the device's own, nothing is done here, and the caller goes the
+way of any other expression. NumPy converts what is written, so that its rules, errors and warnings are NumPy's.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from clarray._engine.expr.node import Node, known
+from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.runtime import profiling
+from clarray._engine.writing import flush_readers
+
+# What may be written without being looked at: NumPy takes it as one number, whatever the dtype.
+NUMBERS: frozenset[type] = frozenset((bool, int, float, complex, *(dtype.type for dtype in DTYPES)))
+
+
+def element(node: Node, offset: int) -> Any:
+    """One element of a leaf's memory as a Python number; None where it cannot be read at once."""
+    memory = node.memory
+    assert memory is not None
+    device = memory.device
+    if device.pending:
+        return None
+    dtype = node.dtype
+    elements = memory.elements(dtype)
+    if elements is None:
+        return None
+    if profiling.state.recorder is not None:
+        return device.read_number(memory, offset * dtype.itemsize, dtype)
+    return elements.item(offset)
+
+
+def known_element(node: Node, offset: int) -> Node | None:
+    """One element of a leaf's memory as a value of its own, which later writes do not change; None as in `element`."""
+    value = element(node, offset)
+    if value is None:
+        return None
+    memory = node.memory
+    assert memory is not None
+    return known(value, node.dtype, memory.device)
+
+
+def put_element(node: Node, offset: int, value: Any) -> bool:
+    """Write one element of a leaf's memory; False where it cannot be written at once, and has not been.
+
+    `value` is one of `NUMBERS`. It raises what NumPy raises for a value that the dtype cannot hold.
+    """
+    memory = node.memory
+    assert memory is not None
+    device = memory.device
+    elements = memory.elements(node.dtype)
+    if elements is None:
+        return False
+    with device.lock:  # a launch of another thread's may read its neighbours, and write them back
+        if memory.readers:
+            flush_readers(memory)
+        if device.pending:
+            return False
+        start = time.perf_counter() if profiling.state.recorder is not None else 0.0
+        elements[offset] = value
+    if profiling.state.recorder is not None:
+        profiling.record("transfer", "to device", node.dtype.itemsize, time.perf_counter() - start)
+    return True

@@ -1,0 +1,238 @@
+"""Into memory that there is already: what reads it is evaluated before, and what overlaps is computed apart.
+
+`write` and `hand_over` are the ways in which elementwise values and reductions overwrite memory; algorithms that
+write themselves call `flush_readers` before.
+"""
+
+from __future__ import annotations
+
+from weakref import ref
+
+from clarray._engine.evaluate import evaluate, launch_into, prepare, view_of
+from clarray._engine.expr.build import live_readers, prune, regrow
+from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf, graph_lock, intern_structure
+from clarray._engine.expr.overlap import extent, may_overlap, same_elements
+from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
+from clarray._engine.ops.special import cast_loop
+from clarray._engine.runtime import Device, Memory
+
+__all__ = ["flush_readers", "hand_over", "overlaps", "share_with_host", "write"]
+
+
+def write(target: Node, value: Node) -> None:
+    """Compute `value`, of the target's dtype and shape, into the memory of the leaf `target`.
+
+    Pending expressions that read that memory are evaluated before; operands that overlap the target
+    otherwise than element for element are computed into memory of their own first.
+
+    A pending `value` must be nobody else's: it is used up. `hand_over` takes one that somebody may hold.
+    """
+    memory = target.memory
+    assert memory is not None
+    if target.size == 0:
+        return
+    if Device.several:
+        device_of((target, *(value.inputs or (value,))))  # raises where there are two
+    with memory.device.lock:
+        evaluated = value.memory is not None
+        if not evaluated and _read_by(value, target):
+            evaluate(value)
+        elif evaluated and overlaps(value, target):
+            value = _copy(value)
+        eager = (value.flags & EAGER) or memory.shared
+        _, launches = prepare(kernel_cache_of(memory.device), value, target)
+        # What the launches read must not return to the pool, and be taken, while readers are flushed.
+        held = value.inputs or value
+        if not evaluated:
+            # Whatever is still alive of the tree is held by someone else, and must be kept as it was.
+            value.args = ()
+        flush_readers(memory, value)
+        for launch in launches:
+            launch.run()
+        del held
+        if eager:
+            memory.device.synchronize()
+
+
+def _read_by(value: Node, target: Node) -> bool:
+    """Whether an operand of a pending value overlaps the target other than element for element."""
+    memory = target.memory
+    assert memory is not None
+    shared = memory.shared
+    for node in value.inputs:
+        other = node.memory
+        if other is not None and (other is memory or shared) and overlaps(node, target):
+            return True
+    return False
+
+
+def _copy(value: Node) -> Node:
+    """A leaf of its own with a leaf's elements."""
+    memory = value.memory
+    assert memory is not None
+    out = contiguous_leaf(memory.device.allocate(value.size * value.dtype.itemsize), value.shape, value.dtype)
+    launch_into(kernel_cache_of(memory.device), value, out).run()
+    return out
+
+
+def hand_over(target: Node, value: Node) -> None:
+    """Compute a pending `value`, which somebody may hold, into the leaf `target` of its dtype and shape.
+
+    Afterwards `value` is a pending copy of the target's elements, which a later write to them computes before. So what
+    is assigned is computed once, and nothing is kept of it where nobody asks.
+    """
+    memory = target.memory
+    assert memory is not None
+    if Device.several:
+        device_of((target, *value.inputs))  # raises where there are two
+    with memory.device.lock:
+        if value.memory is None and not (memory.shared or value.flags & EAGER) and _laid_out_alike(value, target):
+            _, launches = prepare(kernel_cache_of(memory.device), value, target)
+            args, held = value.args, value.inputs
+            value.args = ()  # as in `write`
+            try:
+                alone = not memory.readers or _flush_beside(memory, value)
+                if alone:
+                    for launch in launches:
+                        launch.run()
+            except BaseException:
+                value.args = args
+                raise
+            if alone:
+                _become_copy(value, target)
+                del held
+                return
+            value.args = args
+        write(target, evaluate(value))
+
+
+def _laid_out_alike(value: Node, target: Node) -> bool:
+    """Whether a value may be computed into a target, and its copy, should there be one, lies as the value would."""
+    if _read_by(value, target):
+        return False
+    if len(target.shape) < 2:
+        return True
+    return not value.flags & REDUCES and all(map(_in_c_order, (target, *value.inputs)))
+
+
+def _in_c_order(node: Node) -> bool:
+    """Whether no axis of a leaf steps further than the one before it, so that results lie in C order."""
+    if node.op is not None:
+        return node.op is CONST
+    last = None
+    for stride in node.strides:
+        if stride:
+            if stride < 0 or (last is not None and stride > last):
+                return False
+            last = stride
+    return True
+
+
+def _flush_beside(memory: Memory, value: Node) -> bool:
+    """`flush_readers` but for `value`, whose operands have been let go; False where another reader needs it."""
+    while True:
+        pending = [n for n in _reading(memory) if n is not value]
+        if any(_needs(node, value) for node in pending):
+            return False
+        if not pending:
+            prune(memory.readers)
+            return True
+        node = pending[0]
+        del pending
+        evaluate(node)
+
+
+def _needs(node: Node, value: Node) -> bool:
+    """Whether a pending node has been grown from another."""
+    return any(arg is value or _needs(arg, value) for arg in node.args)
+
+
+def _become_copy(value: Node, target: Node) -> None:
+    """Let a pending node, whose value has been computed into a leaf, be a copy of that; its own readers read it too."""
+    assert target.memory is not None
+    copy = cast_loop(target.dtype)
+    with graph_lock:
+        readers = value.readers
+        value.op = copy
+        value.args = value.inputs = (target,)
+        value.sig = intern_structure((copy.code, target.sig))
+        value.cost = target.cost + 1
+        value.flags = 0
+        target.memory.readers.append(ref(value))
+        value.readers = list(readers)  # tells whoever is growing from it
+        if readers:
+            for node in reversed(live_readers(readers)):
+                regrow(node)
+
+
+def _reading(memory: Memory) -> list[Node]:
+    """The pending expressions that read a memory, outermost first."""
+    return [n for n in live_readers(memory.readers) if any(i.memory is memory for i in n.inputs)]
+
+
+def flush_readers(memory: Memory, but: Node | None = None) -> None:
+    """Evaluate every pending expression that reads `memory`, as it is about to be overwritten."""
+    if memory.readers:
+        while True:
+            pending = [n for n in _reading(memory) if n is not but]
+            if not pending:
+                break
+            node = pending[0]
+            del pending  # what only this one has grown from goes with its operands
+            evaluate(node)
+        prune(memory.readers)
+
+
+def share_with_host(*leaves: Node) -> None:
+    """Treat a memory as its owner's no longer: from now on anybody may write to it at any time.
+
+    What is pending is computed, all work is finished, and what is grown from the memory later is
+    evaluated at once. `leaves` are those, of one memory, that are not among its views.
+    """
+    memory = leaves[0].memory
+    assert memory is not None
+    with memory.device.lock:
+        if not memory.shared:
+            flush_readers(memory)
+            memory.shared = True
+            for each in (*leaves, *(view() for view in memory.views or ())):
+                if each is not None:
+                    each.flags |= EAGER
+            memory.views = None
+        memory.device.synchronize()
+
+
+def overlaps(operand: Node, target: Node) -> bool:
+    """Whether an operand shares memory with the target other than element for element."""
+    memory, other = operand.memory, target.memory
+    if memory is None or operand is target:
+        return False
+    if memory is not other:
+        # one ndarray may have been shared twice, or two views of it
+        assert other is not None
+        return memory.shared and other.shared and _share_bytes(operand, target)
+    if operand.dtype is target.dtype:  # what decides most cases, before views are made
+        if operand.offset == target.offset and operand.strides == target.strides and operand.shape == target.shape:
+            return False
+        low, high = extent(operand)
+        first, last = extent(target)
+        if high < first or last < low:
+            return False
+    a, b = view_of(operand), view_of(target)
+    if operand.dtype == target.dtype and same_elements(a, b):
+        return False
+    return may_overlap(a, b, operand.dtype.itemsize, target.dtype.itemsize)
+
+
+def _share_bytes(one: Node, other: Node) -> bool:
+    """Whether two leaves of the user's memory lie in the same bytes; their extents are compared."""
+    spans = []
+    for node in (one, other):
+        memory = node.memory
+        if memory is None or memory.host is None or not node.size:
+            return False
+        low, high = extent(node)
+        itemsize = node.dtype.itemsize
+        spans.append((memory.address + low * itemsize, memory.address + (high + 1) * itemsize))
+    (a_low, a_high), (b_low, b_high) = spans
+    return a_low < b_high and b_low < a_high
