@@ -11,7 +11,12 @@
 ## A full load of pairs reads one element past its last one: the caller keeps that inside the array.
 ##
 ## `V` elements are taken at a time. In the explicit dialect they are one OpenCL vector, x0_0 (W == V, one
-## part); in the scalar dialect they are V scalars x0_0, x0_1 ... (W == 1, V parts), `spread` elements apart.
+## part); in the scalar dialect they are V scalars x0_0, x0_1 ... (W == 1, V parts), `spread` elements apart: a number,
+## or the name of a variable.
+<%!
+  def apart(w, spread):
+      return f'{w} * {spread}' if isinstance(spread, str) else w * spread
+%>
 
 ## How a kernel begins: the pointers of operands and of `more` (pointer, offset) are moved to their first elements,
 ## and what was passed in parts becomes a variable.
@@ -92,7 +97,7 @@ ${gather(s, base, j, V, tag)}
 <%def name="load_partial(s, base, j, m, tag='')">
 % if d.width == 1:
 % for w in range(V):
-const ${s.type} ${s.name}${tag}_${w} = (${w} < ${m}) ? ${element(s, base, f'{j} + {w * spread}')} : (${s.type})(0);
+const ${s.type} ${s.name}${tag}_${w} = (${w} < ${m}) ? ${element(s, base, f'{j} + {apart(w, spread)}')} : (${s.type})(0);
 % endfor
 % elif s.access in ('zero', 'index', 'count'):
 ${load(s, base, j, tag)}
@@ -135,7 +140,7 @@ const ${s.type} ${s.name}${tag}_${w} = ${f'(char)(-({s.name}{tag}_v.s{w:x} != 0)
 % endfor
 % else:
 % for w in range(V):
-const ${s.type} ${s.name}${tag}_${w} = ${element(s, base, f'{j} + {w * spread}')};
+const ${s.type} ${s.name}${tag}_${w} = ${element(s, base, f'{j} + {apart(w, spread)}')};
 % endfor
 % endif
 </%def>
@@ -156,7 +161,7 @@ ${o.p}[${position(o, base, j)}] = ${value};
 *(__global ${o.storage}${V}*)(${o.p} + ${base} + (${j})) = (${o.storage}${V})(${', '.join(f'{value}_{w} & 1' if o.kind == 'b' else f'{value}_{w}' for w in range(V))});
 % elif d.width == 1:
 % for w in range(V):
-${store_element(o, base, f'{j} + {w * spread}', f'{value}_{w}')}
+${store_element(o, base, f'{j} + {apart(w, spread)}', f'{value}_{w}')}
 % endfor
 % elif o.access == 'unit' and o.packed:
 {
@@ -177,7 +182,7 @@ ${store_partial(o, base, j, V, value)}
 <%def name="store_partial(o, base, j, m, value)">
 % if d.width == 1:
 % for w in range(V):
-if (${w} < ${m}) { ${store_element(o, base, f'{j} + {w * spread}', f'{value}_{w}')} }
+if (${w} < ${m}) { ${store_element(o, base, f'{j} + {apart(w, spread)}', f'{value}_{w}')} }
 % endfor
 % else:
 {

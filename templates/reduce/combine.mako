@@ -7,7 +7,6 @@
 <%namespace name="monoids" file="/lib/monoids.mako"/>
 <%
   wg = policy.work_group
-  side = wg // lanes
 %>
 ${monoids.types(m)}
 ${monoids.identity(m)}
@@ -16,25 +15,25 @@ ${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void combine_parts(${', '.join(params)}) {
   ${access.prologue((), prepare, [('yp', 'yo')])}
-% if lanes > 1:
-  const int item = get_local_id(0), lane = item / ${side};
+% if shared:
+  const int side = ${wg} / lanes, item = get_local_id(0), lane = item / side;
 % for n, dt in m.components:
   __local ${m.lane(dt)} local_${n}[${wg}];
 % endfor
 % else:
-  const int lane = 0;
+  const int lanes = 1, side = ${wg}, lane = 0;
 % endif
 % if policy.chunked:
   const long group = get_group_id(0), groups = get_num_groups(0);
   for (long output = outputs * group / groups, end = outputs * (group + 1) / groups; output < end; ++output) {
     const bool active = true;
 % else:
-  for (long block = get_group_id(0); block * ${side} < outputs; block += get_num_groups(0)) {
-    const long output = block * ${side} + get_local_id(0) % ${side};
+  for (long block = get_group_id(0); block * side < outputs; block += get_num_groups(0)) {
+    const long output = block * side + get_local_id(0) % side;
     const bool active = output < outputs;
 % endif
     state_t state = state_identity();
-    const long per_lane = (parts + ${lanes - 1}) / ${lanes};
+    const long per_lane = (parts + lanes - 1) / lanes;
     const long last = active ? min(parts, (lane + 1) * per_lane) : 0;
     for (long part = lane * per_lane; part < last; ++part) {
       state_t s;
@@ -43,16 +42,16 @@ void combine_parts(${', '.join(params)}) {
 % endfor
       state = combine(state, s);
     }
-% if lanes > 1:
+% if shared:
 % for n, dt in m.components:
     local_${n}[item] = state.${n};
 % endfor
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int half_ = ${lanes // 2}; half_ > 0; half_ >>= 1) {
+    for (int half_ = lanes / 2; half_ > 0; half_ >>= 1) {
       if (lane < half_) {
         state_t o;
 % for n, dt in m.components:
-        o.${n} = local_${n}[item + half_ * ${side}];
+        o.${n} = local_${n}[item + half_ * side];
 % endfor
         state = combine(state, o);
 % for n, dt in m.components:

@@ -21,7 +21,13 @@
 <%
   parts = V // d.width
   wg = policy.work_group
-  side = wg // lanes
+  # `lanes` is 1, the whole group, or, where it is 0, an argument
+  shared = lanes != 1
+  def of_lanes(n):
+      return f'lanes * {n}' if lanes == 0 else str(lanes * n)
+  def of_side(n):
+      return f'side * {n}' if lanes == 0 else str(wg // lanes * n)
+  apart = spread  # 1, or 'side'
   columns = form == 'columns'
   # independent accumulators hide the latency of an addition; scalar code has one per element of a load already
   pairs = any(s.access == 'pairs' for s in operands)
@@ -84,12 +90,12 @@ ${j} + ${V} ${within} ${last}
 </%def>
 ## Combine `state` over the lanes of an output; lane 0 ends up with it.
 <%def name="tree(state)">
-% if lanes > 1:
+% if shared:
 % for n, dt in m.components:
 local_${n}[item] = ${state}.${n};
 % endfor
 barrier(CLK_LOCAL_MEM_FENCE);
-for (int half_ = ${lanes // 2}; half_ > 0; half_ >>= 1) {
+for (int half_ = ${of_lanes(1)} / 2; half_ > 0; half_ >>= 1) {
   if (lane < half_) {
     const int other = item + half_${' * side' if columns else ''};
     state_t o;
@@ -115,7 +121,7 @@ q_${n}[(long)part * outputs + ${output}] = ${state}.${n};
 ## PoCL 3.0 mis-compiles the form in which the others pass the same barriers with nothing to combine.
 <%def name="gather_parts(state, output, wanted)">
 ${state} = state_identity();
-for (${I} p = ${wanted} ? lane : parts; p < parts; p += ${lanes}) {
+for (${I} p = ${wanted} ? lane : parts; p < parts; p += ${of_lanes(1)}) {
   state_t s;
 % for n, dt in m.components:
   s.${n} = q_${n}[(long)p * outputs + ${output}];
@@ -200,7 +206,7 @@ HELPER state_t take_lane(const acc_t a, const int l) {
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void reduce(${', '.join(params)}) {
   ${access.prologue(everyone, prepare)}
-% if lanes > 1:
+% if shared:
   const int item = get_local_id(0);
 % for n, dt in m.components:
   __local ${m.lane(dt)} local_${n}[${wg}];
@@ -209,12 +215,15 @@ void reduce(${', '.join(params)}) {
 % if last:
   __local int last_group;
 % endif
-% if wg > 1 and columns:
-  const int side = ${side}, lane = get_local_id(0) / ${side}, beside = get_local_id(0) % ${side};
-% elif wg > 1:
-  const int lane = get_local_id(0) % ${lanes}, beside = get_local_id(0) / ${lanes};
-% else:
+% if wg == 1:
   const int lane = 0, beside = 0;
+% else:
+  const int side = ${f'{wg} / lanes' if lanes == 0 else wg // lanes};
+% if columns:
+  const int lane = get_local_id(0) / ${of_side(1)}, beside = get_local_id(0) % ${of_side(1)};
+% else:
+  const int lane = get_local_id(0) % ${of_lanes(1)}, beside = get_local_id(0) / ${of_lanes(1)};
+% endif
 % endif
 % if policy.chunked:
   const long group = get_group_id(0), groups = get_num_groups(0);
@@ -233,7 +242,7 @@ void reduce(${', '.join(params)}) {
 % else:
     const ${I} row_part = 0, inner_part = 0;
 % endif
-    const ${I} output = block * ${side} + beside;
+    const ${I} output = block * ${of_side(1)} + beside;
     const bool active = output < outputs;
     const ${I} row_first = row_part * (${I})rows_per_part;
     const ${I} row_last = active ? min((${I})(row_first + rows_per_part), (${I})rows) : row_first;
@@ -268,9 +277,9 @@ void reduce(${', '.join(params)}) {
       }
 % endif
       ${I} at = first;
-      for (; at + ${lanes * V * X} ${within} last; at += ${lanes * V * X}) {
+      for (; at + ${of_lanes(V * X)} ${within} last; at += ${of_lanes(V * X)}) {
 % for x in range(X):
-        const ${I} j${x} = at + ${x * lanes * V} + lane * ${V};
+        const ${I} j${x} = at + ${of_lanes(x * V)} + lane * ${V};
 % for s in operands:
         ${access.load(s, s.base, f'j{x}', f'_{x}')}
 % endfor
@@ -287,7 +296,7 @@ void reduce(${', '.join(params)}) {
 % endfor
 % endif
       }
-      for (; at < last; at += ${lanes * V}) {
+      for (; at < last; at += ${of_lanes(V)}) {
         const ${I} j = at + lane * ${V};
         const int count = max((${I})0, min((${I})${V}, (${I})(last - j)));
         if (${whole('j', 'last')}) {
@@ -332,12 +341,12 @@ void reduce(${', '.join(params)}) {
       ${write('state', 'output')}
     }
 % else:
-    const ${I} across = ((${I})k0 + ${V * strip * side - 1}) / ${V * strip * side};
-    const ${I} first = (block % across) * ${V * strip * side} + beside * ${V * strip if spread == 1 else 1};
+    const ${I} across = ((${I})k0 + ${of_side(V * strip)} - 1) / (${of_side(V * strip)});
+    const ${I} first = (block % across) * ${of_side(V * strip)} + beside * ${V * strip if spread == 1 else 1};
     const ${I} outer = block / across;
     const ${I} row_first = part * (${I})rows_per_part;
     const ${I} row_last = min((${I})(row_first + rows_per_part), (${I})rows);
-    const ${I} left = max((${I})0, min((${I})${V * strip}, (${I})((k0 - first + ${spread - 1}) / ${spread})));
+    const ${I} left = max((${I})0, min((${I})${V * strip}, (${I})((k0 - first + ${apart} - 1) / ${apart})));
     const int full = max((${I})0, (${I})(left - ${1 if pairs else 0})) / ${V}, rest = left - full * ${V};
 % for s in everyone:
     ${I} ${s.name}kept = ${s.start if s.access == 'index' else '0'};
@@ -355,13 +364,13 @@ void reduce(${', '.join(params)}) {
     acc_t acc[${strip * parts}];
     for (int v = 0; v ${f'* {V} < left' if d.width > 1 else f'< {strip * parts}'}; ++v) acc[v] = acc_identity();
     ${I} row = row_first + lane;
-    for (; row + ${lanes * (X - 1)} < row_last; row += ${lanes * X}) {
+    for (; row + ${of_lanes(X - 1)} < row_last; row += ${of_lanes(X)}) {
 % for x in range(X):
 % for s in operands:
       ${I} ${s.base}_${x} = ${s.name}kept;
 % endfor
       {
-        ${I} number = row + ${x * lanes};
+        ${I} number = row + ${of_lanes(x)};
         ${decode('r', 'number', reduced_rank, [at_row(s, x) for s in operands])}
       }
 % endfor
@@ -402,7 +411,7 @@ void reduce(${', '.join(params)}) {
       }
 % endif
     }
-    for (; row < row_last; row += ${lanes}) {
+    for (; row < row_last; row += ${of_lanes(1)}) {
 % for s in operands:
       ${I} ${s.base} = ${s.name}kept;
 % endfor
@@ -465,18 +474,18 @@ void reduce(${', '.join(params)}) {
 % if not final:
     if (lane == 0) {
 % for w in range(strip * parts):
-      if (${w} < left) { ${write(f'state_{w}', f'outer * k0 + first + {w * spread}')} }
+      if (${w} < left) { ${write(f'state_{w}', f'outer * k0 + first + {w} * {apart}')} }
 % endfor
     }
 % else:
-    if (lane == 0 && first + ${(strip * parts - 1) * spread} < k0) {
+    if (lane == 0 && first + ${strip * parts - 1} * ${apart} < k0) {
 % for w in range(strip * parts):
       const ${out.lane} y_${w} = ${epilogue.call(f'finish(state_{w})')};
 % endfor
       ${access.store(out, out.base, 'first', 'y')}
     } else if (lane == 0) {
 % for w in range(strip * parts):
-      if (${w} < left) { ${write(f'state_{w}', '', f'first + {w * spread}')} }
+      if (${w} < left) { ${write(f'state_{w}', '', f'first + {w} * {apart}')} }
 % endfor
     }
 % endif

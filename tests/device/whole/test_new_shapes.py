@@ -74,14 +74,14 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def names(of: Any) -> dict[str, Any]:
+def names(of: Any, side: int = SIDE) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     return {
         "np": of,
-        "A": of.array(rng.random((SIDE, SIDE), np.float32)),
-        "x": of.array(rng.random(SIDE, np.float32)),
-        "y": of.array(rng.random(SIDE, np.float32)),
-        "places": of.array(rng.integers(0, SIDE, SIDE)),
+        "A": of.array(rng.random((side, side), np.float32)),
+        "x": of.array(rng.random(side, np.float32)),
+        "y": of.array(rng.random(side, np.float32)),
+        "places": of.array(rng.integers(0, side, side)),
     }
 
 
@@ -109,6 +109,28 @@ def test_a_write(statement: str, rendered: list[str]) -> None:
     for n in NEW:
         exec(code, {**ours, "n": n})
     assert len(rendered) == 0
+
+
+# Kernels in all, however a slice grows, on a GPU: one for a work-item that has an output to itself, one for the whole
+# group and one for some of it; each of aligned vectors and not, and for parts that a second launch combines.
+GROWING = {
+    "x[:n].sum()": 2,
+    "A[n, :n] @ x[:n]": 2,
+    "np.dot(np.flip(x[:n]), y[:n])": 2,
+    "A[:, n] @ A[:, n:]": 8,
+    "A[n:, :n] @ x[:n]": 6,
+    "A[:n, n:].max(axis=0)": 12,
+}
+
+
+@pytest.mark.parametrize("statement", GROWING)
+def test_a_slice_that_grows(statement: str, rendered: list[str]) -> None:
+    code = compile(statement, statement, "eval")
+    ours = names(ca, side=640)
+    with policy_in_force("gpu"):
+        for n in range(1, 640, 3):
+            eval(code, {**ours, "n": n}).explain()  # what would run; nothing is compiled
+    assert len(set(rendered)) <= GROWING[statement]
 
 
 def test_kernels_outlive_prepared_shapes(rendered: list[str]) -> None:

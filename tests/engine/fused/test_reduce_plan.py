@@ -138,7 +138,7 @@ def test_ascending(array: Any) -> None:
 
 def shares(space: ReduceSpace, policy: ReducePolicy, vector: int, units: int, most: int = 2**52) -> Any:
     inner = ((space.kept if space.form == COLUMNS else space.reduced) or (1,))[-1]
-    lanes = lanes_for(space.form, inner, prod(space.reduced), vector, policy)
+    lanes = lanes_for(space.form, prod(space.kept), inner, prod(space.reduced), vector, policy)
     return lanes, split(
         space,
         space.form,

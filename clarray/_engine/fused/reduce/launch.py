@@ -205,14 +205,14 @@ def _prepare(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Prepared:
     space = reduce_space(reduced.args[0].shape, op.axes, strides, vector, policy.short, ordered)
     inner_strides = _inner_strides(space)
     lanes, strip, loads = _shape(cache, space, vector, ordered)
-    spread = 1
+    spread = False
     if not policy.explicit and any(s not in (0, 1) for s in inner_strides[1:]):
         # neighbouring work-items, not elements of one, take neighbouring positions
         if space.form == ROWS:
             loads, vector = loads * vector, 1
             lanes, strip, _ = _shape(cache, space, vector, ordered)
         elif strip == 1:
-            spread = policy.work_group // lanes
+            spread = True
     divided = split(
         space,
         space.form,
@@ -253,7 +253,7 @@ def _prepare(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Prepared:
         second=second,
         position=position,
         shifts=space.offsets[1:] if any(space.offsets) else (),
-        sizes=_sizes(space, plan, divided, outputs),
+        sizes=_sizes(space, plan, divided, outputs, lanes),
         groups=divided.groups,
         work_group=policy.work_group,
         outputs=outputs,
@@ -277,7 +277,7 @@ def _shape(cache: KernelCache, space: ReduceSpace, vector: int, ordered: bool) -
     if ordered:
         return 1, 1, 1
     inner = (space.kept if space.form == COLUMNS else space.reduced) or (1,)
-    lanes = lanes_for(space.form, inner[-1], prod(space.reduced), vector, policy)
+    lanes = lanes_for(space.form, prod(space.kept), inner[-1], prod(space.reduced), vector, policy)
     if space.form != COLUMNS:
         return lanes, 1, policy.loads
     rows = -(-prod(space.reduced) // lanes)
@@ -295,7 +295,7 @@ def _plan(
     loads: int,
     lanes: int,
     strip: int,
-    spread: int,
+    spread: bool,
     divided: Split,
 ) -> ReducePlan:
     policy = cache.policies.reduce
@@ -303,16 +303,17 @@ def _plan(
     steps = [k + r for k, r in zip(space.kept_strides, space.reduced_strides, strict=True)]
     reached = furthest(shape, steps, prod(shape))
     last = -1 if space.form != COLUMNS else len(space.kept) - 1
-    # a vector is of neighbours: not where the elements of a work-item are `spread`, be they contiguous or not
+    # a vector is of neighbours: not where the elements of a work-item are spread, be they contiguous or not
     whole = (
         not policy.explicit
-        and spread == 1
+        and not spread
         and all(
             n.op is INDEX or s[last] != 1 or _aligned(n, s, shift)
             for n, s, shift in zip(operands.placed, steps[1:], space.offsets[1:], strict=True)
         )
     )
     ordered = position is None or ascending(space.reduced, space.reduced_strides[-1])
+    stored = space.form == COLUMNS and divided.parts == 1  # by this launch, and as vectors
     return ReducePlan(
         form=space.form,
         accesses=operands.accesses(inner[1:], explicit),
@@ -322,11 +323,11 @@ def _plan(
         vector=vector,
         explicit=explicit,
         loads=loads,
-        lanes=lanes,
+        lanes=lanes if lanes in (1, policy.work_group) else 0,
         strip=strip,
         index=index_type(reached, policy.chunked),
         aligned=whole,
-        out_aligned=spread == 1 and bool(space.kept) and space.kept[-1] % ALIGNMENT == 0,
+        out_aligned=stored and not spread and space.kept[-1] % ALIGNMENT == 0,
         spread=spread,
         partial=divided.parts > 1,
         ascending=ordered,
@@ -355,7 +356,7 @@ def _state_dtypes(monoid: Monoid, position: Node | None) -> tuple[np.dtype, ...]
     return tuple(position.dtype if position is not None and n == "i" else lane_dtype(d) for n, d in monoid.components)
 
 
-def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int) -> tuple[int, ...]:
+def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int, lanes: int) -> tuple[int, ...]:
     """Arguments after the data, in the order of `reduce.source.reduce_source`."""
     reduced = prod(space.reduced)
     inner = space.reduced[-1] if space.reduced else 1
@@ -368,6 +369,7 @@ def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int) -
         divided.inner_parts,
         divided.inner_per_part,
         divided.tasks,
+        *([] if plan.lanes else [lanes]),
         *reversed(space.kept),
         *reversed(space.reduced),
     ]
@@ -392,14 +394,15 @@ def _second(
     # neighbouring outputs side by side for whole memory transactions, the rest down the parts
     side = min(policy.work_group, power_of_two(outputs), 32)
     lanes = min(policy.work_group // side, power_of_two(parts))
+    shared = lanes > 1
     *_, index_dtype = structure
     kernel = cache.kernel_for(
-        ("combine", structure, lanes, plan.kept_rank, plan.policy),
+        ("combine", structure, shared, plan.kept_rank, plan.policy),
         combine_source,
         plan,
         monoid,
         index_dtype,
-        lanes,
+        shared,
         epilogue,
         cache.capabilities,
     )
@@ -408,5 +411,5 @@ def _second(
     return (
         kernel,
         max(1, min(-(-outputs // side), most)),
-        (*reversed(space.kept), *reversed(space.kept_strides[0])),
+        (*([lanes] if shared else []), *reversed(space.kept), *reversed(space.kept_strides[0])),
     )

@@ -59,15 +59,17 @@ class ReducePlan:
     loads : int
         Loads per iteration.
     lanes : int
-        Work-items that share one output (or one column of outputs), combined in local memory.
+        Work-items that share one output (or one column of outputs), combined in local memory; 0 where their number is
+        an argument. It is written into the source where one works alone, and where all of a group work together, as
+        for long rows: only there does it take time.
     strip : int
         Vectors of outputs per work-item (columns).
     index : str
         C type of positions.
     aligned, out_aligned : bool
         Whether contiguous inputs are loaded, and the output stored, by aligned vectors.
-    spread : int
-        Distance between the outputs of one work-item in scalar code (columns).
+    spread : bool
+        Whether the outputs of one work-item, in scalar code, are as far apart as there are others beside (columns).
     partial : bool
         Whether states go to memory, the reduced axes being split.
     ascending : bool
@@ -90,7 +92,7 @@ class ReducePlan:
     index: str
     aligned: bool
     out_aligned: bool
-    spread: int
+    spread: bool
     partial: bool
     ascending: bool
     last: bool
@@ -199,9 +201,11 @@ def power_of_two(n: int) -> int:
     return 1 << max(0, n - 1).bit_length()
 
 
-def lanes_for(form: str, inner: int, reduced: int, vector: int, policy: ReducePolicy) -> int:
+def lanes_for(form: str, outputs: int, inner: int, reduced: int, vector: int, policy: ReducePolicy) -> int:
     """Work-items per output along the reduced axis."""
     group = policy.work_group
+    if outputs == 1:
+        return group  # the others would idle, and one kernel does for every length
     if form == ROWS:
         return min(group, power_of_two(-(-inner // vector)))
     across = min(group, power_of_two(-(-inner // vector)))

@@ -256,8 +256,12 @@ def _loop_parameters(plan: ReducePlan, operands: list[Operand], outs: list[Opera
         "const long inner_per_part",
         "const long tasks",
     ]
+    kinds = ["int64"] * len(sizes)
+    if not plan.lanes:
+        sizes.append("const int lanes")
+        kinds.append("int32")
     integer = "int32" if plan.index == "int" else "int64"
-    return sizes + loops, ["int64"] * len(sizes) + [integer] * len(loops)
+    return sizes + loops, kinds + [integer] * len(loops)
 
 
 def reduce_source(
@@ -302,7 +306,7 @@ def reduce_source(
         policy=plan.policy,
         m=code,
         form=plan.form,
-        spread=plan.spread,
+        spread="side" if plan.spread else 1,
         lanes=plan.lanes,
         strip=plan.strip,
         value=call,
@@ -329,7 +333,7 @@ def combine_source(
     plan: ReducePlan,
     monoid: Monoid,
     index_dtype: np.dtype,
-    lanes: int,
+    shared: bool,
     epilogue: Epilogue,
     capabilities: Capabilities,
 ) -> Source:
@@ -341,9 +345,12 @@ def combine_source(
     states, kinds = _state_parameters(code)
     out_params, out_kinds = parameters(out, const=False)
     params = [*ends.params, *states, *out_params, "const long outputs", "const long parts"]
+    if shared:
+        params.append("const int lanes")
     params += [f"const long k{a}" for a in range(plan.kept_rank)]
     params += [f"const long yk{a}" for a in range(plan.kept_rank)]
-    arg_types = [*ends.arg_types, *kinds, *out_kinds, *["int64"] * (2 + 2 * plan.kept_rank)]
+    arg_types = [*ends.arg_types, *kinds, *out_kinds, *["int64"] * 2, *["int32"] * shared]
+    arg_types += ["int64"] * (2 * plan.kept_rank)
     body = ends.text + render(
         "reduce/combine",
         d=dialect,
@@ -351,7 +358,7 @@ def combine_source(
         spread=1,
         policy=plan.policy,
         m=code,
-        lanes=lanes,
+        shared=shared,
         epilogue=ends,
         out=out,
         kept_rank=plan.kept_rank,
