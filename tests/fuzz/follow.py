@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -79,6 +80,20 @@ def reached(statement: Statement, theirs: Names, ours: Names) -> Iterator[set[st
 
 def shares(a: Any, b: Any, judge: Callable[[Any, Any], bool]) -> bool:
     return any(judge(one, other) for one in arrays_in(a) for other in arrays_in(b))
+
+
+LOOKS_AT_ORDER = re.compile(
+    r"ravel|flatten|reshape|tobytes|view\(|isfortran|order=|'[AFK]'|require|asarray|ascontiguous|asfortran|copy=False|"
+    r"\.shape = |pickle|squeeze|real_if_close"
+)
+
+
+def looks_at_order(statement: Statement, theirs: Names, ours: Names) -> bool:
+    """Whether a statement asks how its operands lie, and they lie otherwise: where they come from that was open."""
+    if not LOOKS_AT_ORDER.search(statement.text):
+        return False
+    names = [n for n in statement.names.reads | statement.names.writes if n in theirs and n in ours]
+    return any(orders(theirs[n]) != orders(ours[n]) for n in names)
 
 
 def orders(value: Any) -> list[list[int]]:

@@ -113,7 +113,7 @@ def proposed(rng: Random, scope: Scope, program: Program, shares: bool) -> State
         return None
     power = "**" in text or "power(" in text or "pow(" in text  # whose complex error grows with that of its operands
     rounds = "operands" if power else operation.rounds
-    return Statement(text, kind, guard, rounds, operation.layout)
+    return Statement(text, kind, guard, rounds)
 
 
 def maybe_by_numpy(text: str, scope: Scope) -> str:

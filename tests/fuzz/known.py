@@ -134,6 +134,15 @@ KNOWN: tuple[Row, ...] = (
         theirs="Cannot cast scalar",
     ),
     Row(
+        "a scalar of NumPy's has no memory that an array could share; a 0-d array has: see promise 2",
+        statement=r"copy=False",
+        kinds="not raised",
+        theirs="Unable to avoid copy",
+        when=lambda difference, statement, values: any(
+            isinstance(values.get(name), np.generic) for name in statement.names.reads
+        ),
+    ),
+    Row(
         "insert takes integers; NumPy adds int64 in place to those that are unsigned, and fails",
         statement=r"insert\(",
         kinds="not raised",
@@ -188,6 +197,22 @@ KNOWN: tuple[Row, ...] = (
         statement=r"log1p\(.*out=",
         kinds="value",
         theirs="complex",
+    ),
+    Row(
+        "NumPy says of no order that what an index of arrays selects lies in: a copy, and no view, is made of it",
+        statement=r"^v\d+ = (.*\]$|\w+\.(take|compress|delete|insert|extract)\()",
+        kinds="layout",
+        when=lambda difference, statement, values: (
+            not any(
+                isinstance(values.get(name), np.ndarray) and np.may_share_memory(values[name], values[difference.name])
+                for name in statement.names.reads
+            )
+        ),
+    ),
+    Row(
+        "what NumPy makes line by line, or of several parts, lies as these come to lie, of which it says nothing",
+        statement=r"quantile|percentile|nanmedian|reduceat|unravel_index|histogram2d|histogramdd|apply_along_axis|einsum",
+        kinds="layout",
     ),
     Row("tile of nothing is a view in NumPy, and a copy of anything", statement=r"tile\(", kinds="writeable"),
 )

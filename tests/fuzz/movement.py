@@ -60,7 +60,6 @@ VIEWS = rows(
     xp.unstack({a}, axis={axis})  ## np.size({a}) <= 1000
     list({a})  ## np.size({a}) <= 1000
     """,
-    layout=True,
 )
 PARTS = rows(
     """
@@ -98,7 +97,6 @@ COPIES = rows(
     pickle.loads(pickle.dumps({a}))
     {a}.byteswap().byteswap()
     """,
-    layout=True,
 )
 
 MOVES = rows(
@@ -268,7 +266,6 @@ SHARED = rows(
     xp.from_dlpack({nobool})
     """,
     shares=True,
-    layout=True,
 ) + rows(
     """
     xp.array({h})

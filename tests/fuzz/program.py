@@ -107,15 +107,12 @@ class Statement:
     rounds : str
         Where it rounds otherwise than NumPy may: '' nowhere, 'complex' in complex elements, 'result' in each element,
         'operands' in sums over many, 'complex operands' in complex differences of products.
-    layout : bool
-        NumPy says what the memory order of the result is.
     """
 
     text: str
     kind: str = ""
     guard: str = ""
     rounds: str = ""
-    layout: bool = False
 
     @property
     def names(self) -> Names:

@@ -19,11 +19,12 @@ from typing import Any
 
 from . import known
 from .compare import Difference, Undetermined
-from .execute import Oracle, Side, confirmed
+from .execute import Oracle, confirmed
 from .grammar import skeleton, variants
 from .printing import printed
 from .program import Program
 from .shrink import shrunk
+from .sides import Side
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS_OF_A_SKELETON = 24

@@ -291,6 +291,34 @@ MEANT = {
         ("float16", [1, 2, 3], ""),
         ("v0.put(xp.array([0, 9], int), 7)", "v1 = v0 + 1"),
     ),
+    "a scalar that is not copied": (
+        ("uint32", [0], ""),
+        ("v1 = xp.sum(v0)", "v2 = xp.array(v1, copy=False, ndmin=1)", "v3 = v0 + 1"),
+    ),
+    "what looks at an order that NumPy does not say": (
+        ("float32", [0, 1, 2, 3, 4, 5, 6, 7], ".reshape(2, 2, 2).T"),
+        ("v1 = v0[np.array([0, 1])]", "v2 = v1.ravel('K')", "v3 = v1.tobytes('A')", "v4 = xp.isfortran(v1[0])"),
+    ),
+    "which of equal keys comes first": (
+        ("float64", [-0.0, 0.0, 0.0, -0.0] + [0.0] * 12, ""),
+        ("v0.sort(0)", "v1 = format(v0)", "v2 = xp.signbit(xp.median(v0))"),
+    ),
+    "the sign of a zero that complex factors make": (
+        ("complex64", [0, 0, 1, 1, -3, -2, 0], ""),
+        ("v1 = xp.sqrt(v0)", "v2 = v1.cumprod(0)", "v3 = xp.angle(v2)"),
+    ),
+    "a mean that is not finite": (
+        ("complex64", [np.inf], ""),
+        ("v1 = xp.mean(v0, where=xp.array([True]))", "v2 = xp.less_equal(0 * xp.ones(1), v1)"),
+    ),
+    "what is equal to a number if it is rounded so": (
+        ("complex64", [0, 1, 0], ""),
+        ("v1 = xp.acosh(xp.cos(v0))", "v1[(v1 != 1)] = (-2+1j)", "v2 = v1 + 1"),
+    ),
+    "what is lost beside 1": (
+        ("float32", [1.1754944e-38, 0, 1, 0], ".view('complex64')"),
+        ("v1 = xp.log1p(v0)", "v2 = v1 != 0"),
+    ),
     "what a mask leaves out of an output of another dtype": (
         ("float64", [5, 6, 7], ""),
         ("v1 = xp.not_equal(v0, v0[::-1], out=v0, where=v0 <= 2)", "v2 = v0 + 1"),
@@ -305,6 +333,7 @@ def test_what_is_meant_is_passed_over_with_what_follows(case: str, order: str) -
     text = f"h0 = np.array({given!r}, {dtype!r}){turned}".replace("nan", "np.nan").replace("inf", "np.inf")
     statements = (Statement(text), Statement("v0 = xp.array(h0)"))
     rounds = {"matmul": "operands", "unwrap": "operands", "corrcoef": "operands", "sign": "complex"}
+    rounds |= {"cumprod": "operands", "mean": "operands", "acosh": "result", "log1p": "result", "xp.sqrt": "result"}
     statements += tuple(Statement(line, rounds=next((rounds[n] for n in rounds if n in line), "")) for line in lines)
     assert confirmed(well_defined(Program((), statements, order))) is None
 
@@ -315,6 +344,16 @@ def test_beside_what_is_meant_all_is_compared(monkeypatch: pytest.MonkeyPatch) -
     found = confirmed(Program((), tuple(map(Statement, lines)), "lazy"))
     assert found is not None
     assert found.name == "v3"
+
+
+def test_the_order_of_results_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ("h0 = np.zeros((4, 3, 2), 'f4').T", "v0 = xp.array(h0)", "v1 = v0.max(0)", "v2 = xp.square(v1)")
+    program = Program((), tuple(map(Statement, lines)), "lazy")
+    assert confirmed(program) is None
+    monkeypatch.setattr(clarray, "square", lambda x: (x * x).copy("C"))
+    found = confirmed(program)
+    assert found is not None
+    assert (found.kind, found.name) == ("layout", "v2")
 
 
 UNDEFINED = {
