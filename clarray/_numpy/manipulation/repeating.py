@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray._core import ufunc_calls
+from clarray._core import creation, ufunc_calls
 from clarray._core.creation import as_array, asarray, zeros
 from clarray._core.device_array import DeviceArray
 from clarray._core.views import view_of
@@ -93,6 +93,8 @@ def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     """
     array = asarray(A)
     times = as_shape(reps)
+    if isinstance(A, DeviceArray) and all(t == 1 for t in times):
+        return creation.array(A, copy=True, ndmin=len(times))  # which keeps the order of elements
     ndim = max(len(times), array.ndim)
     times = (1,) * (ndim - len(times)) + times
     if min(times, default=1) < 0:

@@ -52,7 +52,13 @@ STATEMENTS = """
     x @ c.mT | xp.matmul(f, x.mT) | xp.dot(f, x.mT) | xp.inner(x, f) | xp.tensordot(f, x, ((-1,), (-1,)))
     xp.vecdot(x, f) | xp.vecmat(x[..., 0], x) | xp.matvec(x, x[..., 0, :]) | xp.einsum('...ij,...ij->...i', x, x)
     xp.packbits(i.astype('u1'), axis=-1) | xp.packbits(i.astype('u1'), axis=0)
-    xp.unpackbits(i.astype('u1'), axis=-1)
+    xp.unpackbits(i.astype('u1'), axis=-1) | xp.tile(x, 1) | xp.tile(x, (1, 2)) | xp.repeat(x, 2, 0)
+    xp.roll(x, 1, 0) | xp.pad(x, 1) | xp.rot90(x) + 1 | xp.concatenate((x, x), 0) | xp.stack([x, x])
+    xp.block([x, x]) | xp.append(x, x, 0) | xp.resize(x, (3, 3)) | xp.piecewise(x, [x > 2], [1, 2])
+    xp.real_if_close(x + 0j) | xp.kron(x, x) | xp.cross(x[..., :3], x[..., :3]) | xp.fft.fft(x, axis=0)
+    xp.outer(x, x) | xp.partition(x, 1, 0) | xp.argpartition(x, 1, -1) | xp.digitize(x, [1, 2])
+    xp.polyval([1, 2], c) | xp.modf(x)[0] | xp.frexp(x)[1] | i << 1 | xp.choose((i > 2).astype(int), [x, x])
+    xp.vstack((x, x))
 """
 
 
