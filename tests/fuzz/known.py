@@ -222,6 +222,8 @@ MULTIPLYING = re.compile(r"prod\(|multiply\.(reduce|accumulate)\(")
 NUMBERING = re.compile(r"unique_(inverse|all)\(")  # of NaN, each is its own there, in any order
 DISTINCT = re.compile(r"unique|union1d|intersect1d|setxor1d|setdiff1d")
 
+NEAR = 16  # units in the last place, within which numbers that were rounded may as well be one
+
 IGNORED: list[str] = []  # patterns of the command's `--ignore`, for the kind and the statement
 
 
@@ -233,8 +235,7 @@ def undefined(statement: Statement, error: Exception | None, told: list[str], va
         return True
     if statement.rounds == "operands" and any(map(overflown, map(values.get, statement.names.makes))):
         return True
-    seen = map(values.get, statement.names.makes | statement.names.reads)
-    if DISTINCT.search(statement.text) and any(map(half_nan, seen)):
+    if DISTINCT.search(statement.text) and distinct_by_chance(statement, values):
         return True
     if error is None and statement.rounds == "operands" and overflows_on_its_way(statement, values):
         return True
@@ -248,12 +249,37 @@ def undefined(statement: Statement, error: Exception | None, told: list[str], va
         return True
     if re.search(r"\.place\(|\.flat\b.* = ", statement.text) and overlaps(statement, values):
         return True
+    if names_twice_out_of_order(statement, values):
+        return True
     return writes_to_scalar(statement, values) or any(not numeric(values.get(name)) for name in statement.names.makes)
 
 
 def overflown(value: Any) -> bool:
     """Whether a sum of float16 may have overflown on its way: NumPy's partial sums are float16, clarray's float32."""
     return isinstance(value, np.ndarray | np.generic) and value.dtype == np.float16 and not np.isfinite(value).all()
+
+
+def distinct_by_chance(statement: Statement, values: dict[str, Any]) -> bool:
+    """Whether rounding decides which numbers of a set are one, or C which NaN stands for all."""
+    if any(half_nan(values.get(name)) for name in statement.names.makes | statement.names.reads):
+        return True
+    given = [values.get(name) for name in statement.names.reads]
+    floats = [np.ravel(a) for a in given if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
+    if not floats:
+        return False
+    found = np.unique(np.concatenate(floats))
+    with np.errstate(all="ignore"):
+        return bool((np.diff(found) <= NEAR * np.finfo(found.dtype).eps * np.abs(found[1:])).any())
+
+
+def names_twice_out_of_order(statement: Statement, values: dict[str, Any]) -> bool:
+    """Whether an index that is not in C order names a place twice: NumPy writes in the order that the index lies in."""
+    call = re.search(r"^v\d+\[(.*)\] \S*= ", statement.text)
+    named = [values.get(name) for name in re.findall(r"\bv\d+\b", call[1])] if call else []
+    return any(
+        isinstance(a, np.ndarray) and a.dtype.kind in "iu" and not a.flags.c_contiguous and np.unique(a).size < a.size
+        for a in named
+    )
 
 
 def half_nan(value: Any) -> bool:

@@ -291,6 +291,10 @@ MEANT = {
         ("float16", [1, 2, 3], ""),
         ("v0.put(xp.array([0, 9], int), 7)", "v1 = v0 + 1"),
     ),
+    "places that an index in Fortran order names twice": (
+        ("int32", [0, 1, 1, 0], ".reshape(2, 2).T"),
+        ("v1 = xp.zeros(2)", "v1[v0] += np.array([[1, 2], [3, 4]])", "v2 = v1 + 1"),
+    ),
     "a scalar that is not copied": (
         ("uint32", [0], ""),
         ("v1 = xp.sum(v0)", "v2 = xp.array(v1, copy=False, ndmin=1)", "v3 = v0 + 1"),
@@ -375,6 +379,7 @@ UNDEFINED = {
         "xp.sum(v0, 0, out=xp.zeros((), 'u4'))",
         "fits(xp.sum(v0, 0), 'u4')",
     ),
+    "numbers that rounding made unlike": ("float64", [0.3, 0.1 + 0.2, 1], "xp.unique(v0)", ""),
     "a byte that is no bool": ("uint8", [0, 1, 2], "v0.view('bool')", "are_bools(v0, 'bool')"),
 }
 
