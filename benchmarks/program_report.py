@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import clarray
-from report import about, readable, write
+from report import about, readable, write_chart, write_json
 
 NAME = "{:<8}{:<22}"
 COLUMN = "{:>22}"
@@ -23,6 +25,7 @@ class Row:
     size: str
     extents: tuple[int, ...]
     seconds: dict[str, list[float]] = field(default_factory=dict)
+    cpu_seconds: dict[str, list[float]] = field(default_factory=dict)  # of all the process's threads
     errors: dict[str, str] = field(default_factory=dict)
     differs: dict[str, str] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
@@ -46,11 +49,23 @@ def geometric_mean(ratios: Iterable[float]) -> float:
 class Report:
     """Collects what the programs took, and shows each as it comes."""
 
-    def __init__(self, peers: list[str]) -> None:
+    def __init__(self, peers: list[str], folder: Path, *, cold: bool) -> None:
         self.peers = peers
+        self.cold = cold
         self.rows: list[Row] = []
         with clarray.device(None) as device:
             self.device = device
+        self.path = folder / f"programs_{'cpu' if device.capabilities.kind == 'cpu' else 'gpu'}.json"
+
+    def resume(self) -> None:
+        """Take over the rows of an earlier run that was written to the same folder."""
+        if self.path.exists():
+            names = {f.name for f in dataclasses.fields(Row)}
+            earlier = json.loads(self.path.read_text())["rows"]
+            self.rows = [Row(**{name: row[name] for name in names}) for row in earlier]
+
+    def has(self, program: str, size: str) -> bool:
+        return any((row.program, row.size) == (program, size) for row in self.rows)
 
     @property
     def right(self) -> bool:
@@ -66,6 +81,7 @@ class Report:
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
+        write_json(self.data(), self.path)  # at once: a run of an hour may be ended from outside
         times = [
             COLUMN.format(f"{readable(row.seconds[p][0])} {readable(row.best(p)):>10}" if p in row.seconds else "-")
             for p in self.peers
@@ -98,8 +114,7 @@ class Report:
             print(f"{size}: clarray is ahead of CuPy on {ahead} of {len(beside)}, at {mean:.3g} of its speed")
         print()
 
-    def write(self, folder: Path, cold: bool) -> None:
-        """Write programs_<kind>.json and, where matplotlib is importable, programs_<kind>.svg."""
+    def data(self) -> dict[str, Any]:
         versions = {peer: version for row in self.rows for peer, version in row.versions.items()}
         rows = [
             dataclasses.asdict(row)
@@ -109,6 +124,9 @@ class Report:
             }
             for row in self.rows
         ]
-        data = {**about(self.device, versions), "cold": cold, "rows": rows}
-        kind = "cpu" if self.device.capabilities.kind == "cpu" else "gpu"
-        write(data, folder, f"programs_{kind}", "draw_programs", ".svg")
+        return {**about(self.device, versions), "cold": self.cold, "rows": rows}
+
+    def draw(self) -> None:
+        """Name the JSON file, and draw the chart beside it where matplotlib is importable."""
+        print(f"wrote {self.path}")
+        write_chart(self.data(), self.path.with_suffix(".svg"), "draw_programs")

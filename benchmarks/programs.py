@@ -21,7 +21,7 @@ from workloads import PROGRAMS, SIZES, Program
 PEERS = ("numpy", "clarray", "cupy")
 RUNS = 12  # at most, the first among them; fewer where the budget ends before
 BUDGET = 3.0  # seconds that each library may take for one program of one size
-PATIENCE = 5.0  # a second run comes after the budget's end too, unless the first took so many budgets
+PATIENCE = 10.0  # a second run comes after the budget's end too, unless the first took so many budgets
 LIMIT = 120.0  # seconds after which a run is given up
 
 
@@ -35,6 +35,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds per program, size and library")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds after which a run is given up")
     parser.add_argument("--cold", action="store_true", help="start each program with empty caches of compiled kernels")
+    parser.add_argument("--resume", action="store_true", help="keep what an earlier run wrote, and measure the rest")
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"), help="folder to write to")
     return parser.parse_args()
 
@@ -74,11 +75,12 @@ def measure(program: Program, size: str, peers: list[str], budget: float, limit:
 def run_once(worker: Worker, peer: str, row: Row) -> bool:
     """Note what one run took; False where there was no answer, and so will not be another."""
     try:
-        seconds, differs = worker.run()
+        seconds, cpu_seconds, differs = worker.run()
     except Gone as error:
         row.errors[peer] = str(error)
         return False
     row.seconds.setdefault(peer, []).append(seconds)
+    row.cpu_seconds.setdefault(peer, []).append(cpu_seconds)
     if differs is not None:
         row.differs[peer] = differs
     return True
@@ -106,16 +108,20 @@ def main() -> int:
         os.environ["CLARRAY_DEVICE"] = asked.device
     missing = [peer for peer in peers if importlib.util.find_spec(peer) is None]
     peers = [peer for peer in peers if peer not in missing]
-    report = Report(peers)
+    report = Report(peers, asked.output, cold=asked.cold)
     report.header(missing)
+    if asked.resume:
+        report.resume()
     for size in sizes:
         for program in wanted:
+            if report.has(program.name, size):
+                continue
             with tempfile.TemporaryDirectory() as folder:
                 if asked.cold:
                     with_empty_caches(folder)
                 report.add(measure(program, size, peers, asked.budget, asked.limit))
         report.summary(size)
-    report.write(asked.output, cold=asked.cold)
+    report.draw()
     return 0 if report.right else 1
 
 

@@ -123,7 +123,10 @@ class Report:
             "rows": self.rows,
             "process": self.process,
         }
-        write(data, folder, self.kind, "draw", ".png")
+        path = folder / f"{self.kind}.json"
+        write_json(data, path)
+        print(f"wrote {path}")
+        write_chart(data, path.with_suffix(".png"), "draw")
 
 
 def about(device: Any, peers: Mapping[str, str]) -> dict[str, Any]:
@@ -137,19 +140,20 @@ def about(device: Any, peers: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def write(data: Mapping[str, Any], folder: Path, name: str, drawing: str, suffix: str) -> None:
-    """Write a run as JSON and, where matplotlib is importable, as the chart that a function of `chart` draws."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.json"
+def write_json(data: Mapping[str, Any], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(data, indent=1) + "\n")
-    print(f"wrote {path}")
+
+
+def write_chart(data: Mapping[str, Any], path: Path, drawing: str) -> None:
+    """Draw a run by the function of `chart` that is named, where matplotlib is importable."""
     try:
         chart = importlib.import_module("chart")
     except ImportError as error:
         print(f"no chart: {error}")
         return
-    getattr(chart, drawing)(data, path.with_suffix(suffix))
-    print(f"wrote {path.with_suffix(suffix)}")
+    getattr(chart, drawing)(data, path)
+    print(f"wrote {path}")
 
 
 def verdict(reached: bool | None) -> str:

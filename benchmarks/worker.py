@@ -41,8 +41,8 @@ class Worker:
         """Wait until the library is imported and the inputs are drawn; give its version."""
         return self.answer()["version"]
 
-    def run(self) -> tuple[float, str | None]:
-        """Have the program run once: its seconds, and how the answer differs from NumPy's."""
+    def run(self) -> tuple[float, float, str | None]:
+        """Have the program run once: its seconds, those of processors, and how the answer differs from NumPy's."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(b"run\n")
@@ -50,7 +50,7 @@ class Worker:
         except OSError:
             raise Gone(self.last_words()) from None
         answer = self.answer()
-        return answer["seconds"], answer["differs"]
+        return answer["seconds"], answer["cpu_seconds"], answer["differs"]
 
     def answer(self) -> dict[str, Any]:
         found = json.loads(self.line(time.monotonic() + self.limit))
@@ -94,10 +94,11 @@ class Inside:
         """Run once: with fresh inputs, uploaded beforehand, since programs write to them, and until all is computed."""
         given = [self.peer.upload(x.copy()) if isinstance(x, np.ndarray) else x for x in self.given]
         self.finish(given)
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.process_time()
         result = self.program.run(self.peer.xp, *given)
         self.finish(result if isinstance(result, tuple) else [result])
-        return {"seconds": time.perf_counter() - start, "differs": self.compare(result)}
+        taken = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - worked}
+        return {**taken, "differs": self.compare(result)}
 
     def finish(self, values: Iterable[Any]) -> None:
         self.peer.finish(tuple(x for x in values if hasattr(x, "dtype")))

@@ -76,7 +76,7 @@ def text_statistics(xp, text):
     lambda r, n, bins: (r.standard_normal(n), bins),
     tiny=(50, 4),
     small=(20_000, 80),
-    medium=(400_000, 250),
+    medium=(200_000, 200),
     large=(2_000_000, 400),
 )
 def histogram_by_hand(xp, x, bins):

@@ -7,7 +7,7 @@ import numpy as np
 from workloads.row import program
 
 
-@program(lambda r, n, steps: (n, steps), tiny=(8, 1), small=(41, 6), medium=(81, 80), large=(401, 40))
+@program(lambda r, n, steps: (n, steps), tiny=(8, 1), small=(41, 6), medium=(81, 80), large=(401, 80))
 def cavity_flow(xp, n, steps):
     """A lid is drawn over a box of fluid; the pressure is iterated in every step."""
     dx, rho, nu = 2 / (n - 1), 1.0, 0.1

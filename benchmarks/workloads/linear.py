@@ -83,7 +83,7 @@ def triangular_solve(xp, lower, right):
     return found
 
 
-@program(lambda r, n: (r.random(n) / n,), tiny=(8,), small=(500,), medium=(6000,), large=(15_000,))
+@program(lambda r, n: (r.random(n) / n,), tiny=(8,), small=(500,), medium=(6000,), large=(30_000,))
 def durbin(xp, r):
     """The recurrence for a Toeplitz system."""
     y = xp.zeros_like(r)

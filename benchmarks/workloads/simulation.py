@@ -107,7 +107,7 @@ def asian_option(xp, normal):
     tiny=(4, 60),
     small=(100, 4000),
     medium=(150, 100_000),
-    large=(300, 800_000),
+    large=(200, 800_000),
 )
 def random_walks(xp, choices):
     """How many walkers on a grid are back where they began, and how far the others are."""

@@ -12,7 +12,7 @@ def systems(r, rows, columns):
     return r.random(shape), 4 + r.random(shape), r.random(shape), r.random(shape)
 
 
-@program(systems, tiny=(5, 4), small=(600, 100), medium=(1000, 6000), large=(3000, 50_000))
+@program(systems, tiny=(5, 4), small=(600, 100), medium=(1000, 6000), large=(4000, 60_000))
 def tridiagonal(xp, a, b, c, d):
     """Thomas's algorithm for many systems side by side."""
     n = len(d)
@@ -27,7 +27,7 @@ def tridiagonal(xp, a, b, c, d):
     return x
 
 
-@program(lambda r, n, steps: (r.random((n, n)), steps), tiny=(6, 1), small=(60, 5), medium=(200, 30), large=(1000, 25))
+@program(lambda r, n, steps: (r.random((n, n)), steps), tiny=(6, 1), small=(60, 5), medium=(200, 30), large=(1000, 40))
 def adi(xp, u, steps):
     """Diffusion in half steps, implicit along one axis and then along the other."""
     n = u.shape[0]
@@ -51,7 +51,7 @@ def columns_of_air(r, n, levels):
     return r.random(shape), r.random(shape), levels
 
 
-@program(columns_of_air, tiny=(3, 4), small=(32, 100), medium=(160, 100), large=(400, 160))
+@program(columns_of_air, tiny=(3, 4), small=(32, 100), medium=(160, 100), large=(320, 120))
 def column_diffusion(xp, temperature, mixing, levels):
     """An implicit step along the last axis of a grid, level by level."""
     c, d = xp.zeros_like(temperature), xp.zeros_like(temperature)

@@ -58,7 +58,7 @@ def hidden_markov(r, states, length):
     return rows(states, states), rows(states, 10), r.integers(0, 10, length)
 
 
-@program(hidden_markov, tiny=(3, 6), small=(20, 400), medium=(150, 2500), large=(800, 1500))
+@program(hidden_markov, tiny=(3, 6), small=(20, 400), medium=(150, 2500), large=(600, 1500))
 def viterbi(xp, transition, emission, seen):
     states, length = len(transition), len(seen)
     best = emission[:, seen[0]].copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -14,18 +15,17 @@ import clarray
 from clarray._engine.runtime import current_device
 
 
-def benchmarks_workloads() -> ModuleType:
-    """The package of programs, which the benchmarks find beside their command."""
+def of_the_benchmarks(name: str) -> ModuleType:
+    """A module that the benchmarks' commands find beside themselves."""
     folder = str(Path(__file__).resolve().parents[2] / "benchmarks")
     sys.path.insert(0, folder)
     try:
-        import workloads
+        return importlib.import_module(name)
     finally:
         sys.path.remove(folder)
-    return workloads
 
 
-WORKLOADS = benchmarks_workloads()
+WORKLOADS = of_the_benchmarks("workloads")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,3 +63,23 @@ def test_differences_are_found() -> None:
     counts = np.arange(100)
     assert "0.01" in WORKLOADS.difference([counts], [counts + (counts == 7)])
     assert WORKLOADS.difference([counts], [counts + (counts == 7)], differing=0.02) is None
+
+
+@pytest.mark.parametrize(
+    ("peer", "limit", "says"),
+    [("absent", 60.0, "KeyError: 'absent'"), ("numpy", 0.0, "no answer within 0 s"), ("numpy", 60.0, "exit status -9")],
+)
+def test_a_process_that_fails_says_why(tmp_path: Path, peer: str, limit: float, says: str) -> None:
+    module = of_the_benchmarks("worker")
+    worker = module.Worker(peer, "crc16", WORKLOADS.TINY, tmp_path, limit)
+
+    def ready_and_killed() -> None:
+        worker.ready()
+        worker.process.kill()
+        worker.run()
+
+    try:
+        with pytest.raises(module.Gone, match=says):
+            ready_and_killed()
+    finally:
+        worker.stop()
