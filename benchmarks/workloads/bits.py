@@ -38,7 +38,7 @@ def crc32_of_many(xp, messages):
     tiny=(9,),
     small=(60_000,),
     medium=(2_000_000,),
-    large=(20_000_000,),
+    large=(10_000_000,),
 )
 def reversed_bits(xp, words):
     """Bit by bit: the words backwards, and how many bits are set."""
@@ -55,7 +55,7 @@ def text(r, n):
     return (letters[r.integers(0, len(letters), n)],)
 
 
-@program(text, tiny=(80,), small=(200_000,), medium=(4_000_000,), large=(50_000_000,))
+@program(text, tiny=(80,), small=(200_000,), medium=(4_000_000,), large=(40_000_000,))
 def text_statistics(xp, text):
     """Letters, pairs of letters and lengths of words, over bytes."""
     upper = (text >= 65) & (text <= 90)
@@ -76,7 +76,7 @@ def text_statistics(xp, text):
     lambda r, n, bins: (r.standard_normal(n), bins),
     tiny=(50, 4),
     small=(20_000, 80),
-    medium=(200_000, 200),
+    medium=(300_000, 250),
     large=(2_000_000, 400),
 )
 def histogram_by_hand(xp, x, bins):
@@ -121,7 +121,7 @@ def bitonic_sort(xp, x):
     return x
 
 
-@program(lambda r, n, m: (r.random((n, m)),), tiny=(5, 4), small=(100, 300), medium=(200, 2000), large=(400, 3000))
+@program(lambda r, n, m: (r.random((n, m)),), tiny=(5, 4), small=(100, 300), medium=(200, 2000), large=(400, 4500))
 def odd_even_sort(xp, x):
     """Neighbours change places, in place: each column of a table is sorted."""
     for step in range(len(x)):

@@ -12,7 +12,7 @@ from workloads.row import program
     tiny=(20, 3),
     small=(10_000, 400),
     medium=(200_000, 800),
-    large=(1_000_000, 500),
+    large=(1_000_000, 800),
 )
 def fir(xp, signal, taps):
     n = len(signal) - len(taps) + 1
@@ -40,7 +40,7 @@ def recursive_filter(xp, image):
     return image
 
 
-@program(image, tiny=(8, 1), small=(120, 4), medium=(600, 5), large=(1200, 6))
+@program(image, tiny=(8, 1), small=(120, 4), medium=(600, 5), large=(1300, 7))
 def bilateral_filter(xp, image, radius):
     """Smoothing that leaves edges alone."""
     padded = xp.pad(image, radius, mode="edge")
@@ -56,7 +56,7 @@ def bilateral_filter(xp, image, radius):
 
 
 @program(
-    lambda r, n: (r.integers(0, 256, (n, n), dtype=np.uint8),), tiny=(8,), small=(900,), medium=(4000,), large=(11_000,)
+    lambda r, n: (r.integers(0, 256, (n, n), dtype=np.uint8),), tiny=(8,), small=(900,), medium=(4000,), large=(8000,)
 )
 def median_3x3(xp, image):
     """By a sorting network of the nine neighbours."""
@@ -71,7 +71,7 @@ def median_3x3(xp, image):
     return p[4]
 
 
-@program(lambda r, power: (r.random((2**power, 2**power)),), tiny=(3,), small=(10,), medium=(11,), large=(12,))
+@program(lambda r, power: (r.random((2**power, 2**power)),), tiny=(3,), small=(10,), medium=(11,), large=(13,))
 def haar_wavelet(xp, image):
     """Means and differences, in place, of a quarter as many pixels each time."""
     n = len(image)

@@ -30,7 +30,7 @@ def two_classes(r, n, features, steps):
     return x, (x @ r.standard_normal(features) > 0).astype(float), steps
 
 
-@program(two_classes, tiny=(20, 3, 3), small=(500, 10, 100), medium=(8000, 40, 120), large=(50_000, 100, 150))
+@program(two_classes, tiny=(20, 3, 3), small=(500, 10, 100), medium=(16_000, 50, 150), large=(50_000, 100, 150))
 def logistic_regression(xp, x, y, steps):
     w, losses = xp.zeros(x.shape[1]), []
     for _ in range(steps):
@@ -46,7 +46,7 @@ def digits(r, n, inside, steps):
     return x, r.integers(0, 10, n), *weights, steps
 
 
-@program(digits, tiny=(12, 5, 2), small=(100, 32, 20), medium=(1000, 96, 20), large=(6000, 256, 20))
+@program(digits, tiny=(12, 5, 2), small=(100, 32, 20), medium=(2000, 128, 30), large=(8000, 256, 50))
 def two_layer_network(xp, x, label, w1, w2, steps):
     """Training by steps along the gradient, in float32."""
     wanted = (label[:, None] == xp.arange(10)).astype(x.dtype)
@@ -74,7 +74,7 @@ def pictures(r, n, side, channels):
     return r.random((n, side, side, 3), dtype=np.float32), normal(3, 3, 3, channels), normal(flat, 10)
 
 
-@program(pictures, tiny=(2, 6, 2), small=(4, 24, 8), medium=(16, 50, 16), large=(64, 98, 16))
+@program(pictures, tiny=(2, 6, 2), small=(4, 24, 8), medium=(16, 50, 16), large=(64, 108, 16))
 def convolution_network(xp, images, kernel, weights):
     """A convolution as sums over windows, ReLU, pooling, a dense layer, softmax."""
     n, height, width, _ = images.shape
@@ -95,7 +95,7 @@ def heads(r, n, length, depth):
     return tuple(r.standard_normal((n, length, depth), dtype=np.float32) for _ in range(3))
 
 
-@program(heads, tiny=(2, 6, 4), small=(8, 160, 32), medium=(8, 512, 64), large=(16, 2000, 64))
+@program(heads, tiny=(2, 6, 4), small=(8, 160, 32), medium=(12, 1000, 64), large=(16, 2000, 64))
 def attention(xp, query, key, value):
     """Softmax of batched matrix products, with what comes later masked out."""
     length, depth = query.shape[1:]
@@ -141,7 +141,7 @@ def sparse_rows(xp, values, columns, start, x):
     return y
 
 
-@program(lambda r, n, m: (r.random((n, m)),), tiny=(9, 4), small=(300, 200), medium=(1000, 700), large=(2500, 1500))
+@program(lambda r, n, m: (r.random((n, m)),), tiny=(9, 4), small=(300, 200), medium=(1200, 1000), large=(2500, 1500))
 def correlation(xp, data):
     """Column by column, each with those that come after it."""
     n, m = data.shape
@@ -158,7 +158,7 @@ def correlation(xp, data):
     tiny=(20, 3),
     small=(500, 100),
     medium=(3000, 600),
-    large=(8000, 2500),
+    large=(6000, 2000),
     differing=1e-3,
 )
 def nearest_neighbours(xp, points, queries):

@@ -16,7 +16,7 @@ def dominant(r, n):
     return (r.random((n, n)) + n * np.eye(n),)
 
 
-@program(positive, tiny=(6,), small=(45,), medium=(250,), large=(1300,))
+@program(positive, tiny=(6,), small=(45,), medium=(300,), large=(1300,))
 def cholesky(xp, a):
     """Element by element, as the formula has it."""
     for i in range(len(a)):
@@ -26,7 +26,7 @@ def cholesky(xp, a):
     return xp.tril(a)
 
 
-@program(positive, tiny=(6,), small=(400,), medium=(1200,), large=(2000,))
+@program(positive, tiny=(6,), small=(400,), medium=(1200,), large=(3200,))
 def cholesky_by_columns(xp, a):
     factor = xp.zeros_like(a)
     for j in range(len(a)):
@@ -35,7 +35,7 @@ def cholesky_by_columns(xp, a):
     return factor
 
 
-@program(dominant, tiny=(6,), small=(160,), medium=(550,), large=(1500,))
+@program(dominant, tiny=(6,), small=(160,), medium=(550,), large=(1300,))
 def lu(xp, a):
     n = len(a)
     for k in range(n - 1):
@@ -56,7 +56,7 @@ def gram_schmidt(xp, a):
     return q, r
 
 
-@program(lambda r, m, n: (r.random((m, n)),), tiny=(6, 4), small=(240, 120), medium=(700, 400), large=(1200, 700))
+@program(lambda r, m, n: (r.random((m, n)),), tiny=(6, 4), small=(240, 120), medium=(700, 400), large=(1400, 800))
 def householder(xp, a):
     for k in range(a.shape[1]):
         v = a[k:, k].copy()
@@ -83,7 +83,7 @@ def triangular_solve(xp, lower, right):
     return found
 
 
-@program(lambda r, n: (r.random(n) / n,), tiny=(8,), small=(500,), medium=(6000,), large=(30_000,))
+@program(lambda r, n: (r.random(n) / n,), tiny=(8,), small=(500,), medium=(6000,), large=(33_000,))
 def durbin(xp, r):
     """The recurrence for a Toeplitz system."""
     y = xp.zeros_like(r)
@@ -98,7 +98,7 @@ def durbin(xp, r):
 
 
 @program(
-    lambda r, n, steps: (r.random((n, n)), steps), tiny=(8, 3), small=(50, 60), medium=(250, 250), large=(1200, 60)
+    lambda r, n, steps: (r.random((n, n)), steps), tiny=(8, 3), small=(50, 60), medium=(250, 250), large=(1200, 75)
 )
 def conjugate_gradient(xp, b, steps):
     """Poisson's equation on a grid, with the residual looked at in every step."""

@@ -35,7 +35,7 @@ def groups(r, n, steps):
     return 1 - sick, sick, np.zeros(n), contact + contact.T, steps
 
 
-@program(groups, tiny=(4, 2), small=(20, 60), medium=(400, 800), large=(2000, 120))
+@program(groups, tiny=(4, 2), small=(20, 60), medium=(400, 800), large=(2000, 200))
 def sir_by_age(xp, s, i, r, contact, steps):
     """Susceptible, infected and recovered of each age, by Runge and Kutta's method."""
 
@@ -83,7 +83,7 @@ def sir_on_a_map(xp, s, i, steps):
 @program(
     lambda r, steps, paths: (r.standard_normal((steps, 2, paths)),),
     tiny=(3, 50),
-    small=(20, 5000),
+    small=(40, 5000),
     medium=(50, 200_000),
     large=(40, 1_500_000),
 )
@@ -158,7 +158,7 @@ def mandelbrot(xp, c, steps):
     return count
 
 
-@program(plane, tiny=(12, 6), small=(120, 60), medium=(700, 100), large=(2500, 100), differing=1e-3)
+@program(plane, tiny=(12, 6), small=(120, 60), medium=(700, 100), large=(2000, 100), differing=1e-3)
 def mandelbrot_shrinking(xp, c, steps):
     """Points that have left are taken out of the arrays."""
     count = xp.full(c.size, steps)

@@ -10,7 +10,7 @@ from workloads.row import program
     tiny=(20, 3),
     small=(1000, 500),
     medium=(20_000, 4000),
-    large=(1_000_000, 800),
+    large=(1_000_000, 600),
 )
 def heat_rod(xp, u, steps):
     for _ in range(steps):
