@@ -12,7 +12,7 @@ from workloads.row import program
     tiny=(20, 3),
     small=(10_000, 400),
     medium=(200_000, 800),
-    large=(1_000_000, 800),
+    large=(1_000_000, 1000),
 )
 def fir(xp, signal, taps):
     n = len(signal) - len(taps) + 1
