@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -240,3 +241,45 @@ def test_a_value_that_a_write_evaluates_while_it_grows() -> None:
     build._grow_again(total._node)  # what the growing thread does when it sees that x has changed
     assert float(total) == 16
     assert float((total + 1).sum()) == 17
+
+
+def test_statements_on_parts_of_one_memory() -> None:
+    """Each thread reads and writes its own part, and all assign from one pending value, which stays what it was."""
+    length = 16
+    whole, table = clarray.zeros(length * THREADS, np.float32), clarray.array(BASE[:length])
+    theirs = np.zeros(length * THREADS, np.float32)
+
+    def statements(a: Any, shared: Any, pick: random.Random) -> list[Any]:
+        held = []
+        for _ in range(60):
+            i, j, n = pick.randrange(length), pick.randrange(1, length), pick.randrange(7)
+            if n == 0:
+                a[i] = float(a[j]) + 1
+            elif n == 1:
+                a[j:] = shared[j:]
+            elif n == 2:
+                a[1:] = a[:-1] + shared[1:]
+            elif n == 3:
+                a += i
+            elif n == 4:
+                a[i] += a[j]
+            elif n == 5:
+                held.append(a[j:] + a[i])
+                a[j:] = held[-1]
+            else:
+                a[...] = shared
+        return held
+
+    for turn in range(6):
+        shared, expected = table * 2 + turn, BASE[:length] * 2 + turn
+
+        def work(number: int, shared: Any = shared, expected: Any = expected, turn: int = turn) -> None:
+            part = slice(number * length, (number + 1) * length)
+            ours = statements(whole[part], shared, random.Random(turn * THREADS + number))
+            others = statements(theirs[part], expected, random.Random(turn * THREADS + number))
+            for one, other in zip(ours, others, strict=True):
+                np.testing.assert_array_equal(clarray.asnumpy(one), other)
+
+        in_threads(work)
+        np.testing.assert_array_equal(clarray.asnumpy(whole), theirs)
+        np.testing.assert_array_equal(clarray.asnumpy(shared), expected)
