@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator as operators
+import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +13,10 @@ from clarray._api.protocols import array_ufunc
 from clarray._core import ufunc_calls
 from clarray._core.device_array import is_writeable, wrap
 from clarray._core.host_data import device_dtype
-from clarray._core.operands import Manner, NotNumbers, manner_of, scalar_node, scalar_value
+from clarray._core.operands import LARGE, RANGES, Manner, NotNumbers, manner_of, scalar_node, scalar_value
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
-from clarray._engine.expr.node import EAGER, MASKED, constant
+from clarray._engine.expr.node import CONST, EAGER, MASKED, Known, Node, constant, known
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
@@ -89,6 +91,62 @@ def _theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **
     return ufunc(array, other, out=(array,), **kwargs)
 
 
+# Numbers that are known ------------------------------------------------------------------------------
+
+# Whose result is rounded once, or not at all, so that it is the same number wherever it is computed. Of two float32
+# it may be computed in double precision, which has more than twice the digits.
+_FOLDS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
+    np.add: operators.add,
+    np.subtract: operators.sub,
+    np.multiply: operators.mul,
+    np.equal: operators.eq,
+    np.not_equal: operators.ne,
+    np.less: operators.lt,
+    np.less_equal: operators.le,
+    np.greater: operators.gt,
+    np.greater_equal: operators.ge,
+}
+_single = struct.Struct("f")
+
+
+def _folded(fold: Callable[[Any, Any], Any], known_node: Known, other: Any, reflected: bool) -> Node | None:
+    """The number that an operation of a known one and another gives; None where kernels shall say what it is."""
+    dtype = known_node.dtype
+    number = _rounded(_number_beside(known_node, other), dtype)
+    if number is None:
+        return None
+    mine = known_node.value
+    value = fold(number, mine) if reflected else fold(mine, number)
+    if value.__class__ is bool:
+        return known(value, _BOOL, known_node.device)
+    value = _rounded(value, dtype)
+    return None if value is None else known(value, dtype, known_node.device)
+
+
+def _number_beside(known_node: Known, other: Any) -> Any:
+    """The value of the other operand where it is a Python number, or another known one of the same dtype."""
+    if other.__class__ in (int, float):
+        return other if other.__class__ is int or known_node.dtype.kind == "f" else None
+    node = getattr(other, "_node", None)
+    if not isinstance(node, Known) or node.op is not CONST:
+        return None
+    return node.value if node.dtype is known_node.dtype and node.device is known_node.device else None
+
+
+def _rounded(value: Any, dtype: np.dtype) -> Any:
+    """A number as `dtype` holds it; None where it does not, for what is no finite number, and for other dtypes."""
+    if value is None:
+        return None
+    if dtype.char == "f":
+        return _single.unpack(_single.pack(value))[0] if -LARGE < value < LARGE else None
+    if dtype.char == "d":
+        return float(value) if -LARGE < value < LARGE else None
+    if dtype.kind in "iu":
+        low, high = RANGES[dtype]
+        return value if low <= value <= high else None
+    return None
+
+
 # The short way --------------------------------------------------------------------------------------
 
 
@@ -103,6 +161,7 @@ def binary(
     integers_apart = ufunc is np.power  # negative exponents have to be looked for
     compares = ufunc in _COMPARISONS  # they have an answer for ints that no dtype holds
     of_int = "fc" if integers_apart else "biufc"
+    folds = _FOLDS.get(ufunc)
 
     def find(array: DeviceArray, b: Any) -> tuple[Loop, np.dtype]:
         a = array._node.dtype
@@ -118,6 +177,10 @@ def binary(
         a = self._node
         mine = self.__class__
         kind = other.__class__
+        if a.op is CONST and folds is not None and isinstance(a, Known):
+            value = _folded(folds, a, other, reflected)
+            if value is not None:
+                return wrap(value)
         if kind is mine:
             b = other._node
             if integers_apart and b.dtype.kind in "iu":
@@ -222,9 +285,15 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
     """
     loops: dict[Any, tuple[Loop, np.dtype] | None] = {}
     grow = build.binary
+    folds = _FOLDS.get(ufunc)
 
     def operator(self: DeviceArray, other: Any) -> DeviceArray:
         a = self._node
+        if a.op is CONST and folds is not None and isinstance(a, Known):
+            value = _folded(folds, a, other, False)
+            if value is not None:
+                self._node = value
+                return self
         kind = other.__class__
         if kind is self.__class__:
             b = other._node

@@ -13,7 +13,6 @@ import numpy as np
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.node import READONLY, Node, contiguous_leaf
 from clarray._engine.expr.overlap import repeats_elements
-from clarray._engine.expr.view import View
 from clarray._engine.runtime import Device
 
 if TYPE_CHECKING:
@@ -164,4 +163,4 @@ def is_writeable(array: DeviceArray) -> bool:
         return True
     if not node.memory.writeable or node.flags & READONLY:
         return False
-    return node.contiguous or not repeats_elements(View(node.shape, node.strides, node.offset))
+    return node.contiguous or not repeats_elements(node)

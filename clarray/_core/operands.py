@@ -14,10 +14,10 @@ from clarray._engine.expr.node import Node, constant
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import Device
 
-_LARGE = float(np.finfo(np.float32).max)  # what is below is finite in float32
+LARGE = float(np.finfo(np.float32).max)  # what is below is finite in float32
 _WHOLE = 2 ** (1 + min(row.mantissa for row in DTYPES.values() if row.kind == "f"))  # exact in every float dtype
 
-_RANGES = {d: (np.iinfo(d).min, np.iinfo(d).max) for d in DTYPES if d.kind in "iu"}
+RANGES = {d: (np.iinfo(d).min, np.iinfo(d).max) for d in DTYPES if d.kind in "iu"}
 
 NO_MASKS = "clarray has no masked arrays: give it the elements, as filled() or compressed() does, or use numpy.ma"
 
@@ -36,7 +36,7 @@ def scalar_value(value: Any, dtype: np.dtype) -> Any:
     if kind == "f":
         size = dtype.itemsize
         given = value.__class__
-        if given is float and (size == 8 or (size == 4 and -_LARGE < value < _LARGE)):
+        if given is float and (size == 8 or (size == 4 and -LARGE < value < LARGE)):
             return value  # passing it to the kernel rounds it
         if given is int and -_WHOLE <= value <= _WHOLE:
             return float(value)
@@ -44,7 +44,7 @@ def scalar_value(value: Any, dtype: np.dtype) -> Any:
             return float(dtype.type(value))
     if kind in "iu":
         if value.__class__ is int:
-            low, high = _RANGES[dtype]
+            low, high = RANGES[dtype]
             if not low <= value <= high:
                 raise OverflowError(f"Python integer {value} out of bounds for {dtype.name}")
             return value

@@ -45,10 +45,12 @@ def same_elements(a: View, b: View) -> bool:
     )
 
 
-def repeats_elements(view: View) -> bool:
+def repeats_elements(view: View | Node) -> bool:
     """Tell whether two indices may name one element (a broadcast view); True when in doubt."""
     if view.contiguous:
         return False
+    if len(view.shape) == 1:  # what is written most: a step, a column
+        return view.shape[0] > 1 and not view.strides[0]
     steps = sorted((abs(stride), count) for count, stride in zip(view.shape, view.strides, strict=True) if count > 1)
     if 0 in view.shape:
         return False

@@ -1,0 +1,84 @@
+"""A number that was read from host memory: a value of its own, and folded to the bits that NumPy gives."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray._engine.expr.node import CONST
+from clarray._engine.runtime import current_device
+
+VALUES = {
+    "float32": [0, -0.0, 1.5, -3.25, np.nan, np.inf, 1e-45, 3e38, 0.1],
+    "float64": [0, -0.0, 1.5, np.nan, -np.inf, 1e300, 0.1],
+    "int8": [0, 127, -128, 5],
+    "uint64": [0, 2**64 - 1, 2],
+    "float16": [0, 1.5, 65504, np.nan],
+    "bool": [False, True],
+}
+NUMBERS = [2, -1, 0.1, -0.0, 1e39, 2**40, True, 300]
+OPERATORS = [operator.add, operator.sub, operator.mul, operator.lt, operator.ge, operator.eq, operator.ne]
+
+
+def outcome(function: Any, *args: Any) -> Any:
+    try:
+        with np.errstate(all="ignore"):
+            return function(*args)
+    except (TypeError, OverflowError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("dtype", VALUES)
+@pytest.mark.parametrize("function", OPERATORS)
+def test_operators_give_numpys_bits(dtype: str, function: Any) -> None:
+    host = np.array(VALUES[dtype], dtype)
+    x = clarray.array(host)
+    places = range(len(host))
+    pairs = [(x[i], x[j], host[i], host[j]) for i in places for j in places]
+    pairs += [(x[i], n, host[i], n) for i in places for n in NUMBERS]
+    pairs += [(n, x[i], n, host[i]) for i in places for n in NUMBERS]
+    for a, b, p, q in pairs:
+        ours, theirs = outcome(function, a, b), outcome(function, p, q)
+        if isinstance(theirs, type):
+            assert ours is theirs
+            continue
+        found, expected = clarray.asnumpy(ours), np.asarray(theirs)
+        assert found.dtype == expected.dtype
+        assert found.tobytes() == expected.tobytes() or (found != found and expected != expected)
+
+
+def test_a_number_is_a_value_of_its_own() -> None:
+    x = clarray.array(np.arange(4.0, dtype=np.float32))
+    number = x[2]
+    pending = number + x
+    x[2] = 9
+    assert float(number) == 2
+    number[...] = 5  # it has memory now: what was grown from it holds what it was
+    assert pending.tolist() == [2, 3, 4, 5]
+    assert x.tolist() == [0, 1, 9, 3]
+    assert float(number) == 5
+    assert number.base is None
+    assert number.device is x.device
+
+
+@pytest.mark.skipif(not current_device().capabilities.host_memory, reason="numbers are read by launches")
+def test_nothing_is_launched_for_a_number() -> None:
+    x = clarray.array(np.arange(4.0, dtype=np.float32))
+    clarray.synchronize()
+    with clarray.profile() as p:
+        x[1] = float(x[2]) + x.item(3)
+        x[0] += x[1]
+    assert p.launches == 0
+    assert p.transfers == 6  # four are read, and two are written
+    assert x.tolist() == [5, 5, 2, 3]
+    assert x[0]._node.op is CONST
+
+
+def test_explain_a_number() -> None:
+    x = clarray.arange(3)
+    clarray.synchronize()
+    assert "0-d" in x[1].explain()
