@@ -20,6 +20,7 @@ from clarray._engine.expr.node import CONST, EAGER, MASKED, Known, Node, constan
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
+from clarray._engine.speedups import core
 from clarray._engine.writing import write
 from clarray._numpy.products import gufuncs
 from clarray._numpy.products.vectors import vector_product
@@ -207,6 +208,8 @@ def binary(
         array._base = None
         return array
 
+    if core is not None:
+        return core.Operator(reference=operator, find=find, reflected=reflected, integers_apart=integers_apart)
     return operator
 
 

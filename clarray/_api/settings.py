@@ -10,6 +10,7 @@ from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.kernel_cache import forget
 from clarray._engine.launch.tuned_files import place_of
 from clarray._engine.runtime import current_device, devices, find_device
+from clarray._engine.speedups import core
 from clarray._engine.tuning.search_space import ALGORITHMS
 
 
@@ -62,5 +63,6 @@ def show_config() -> None:
     print(f"  {'tuning results':20} {place_of(chosen)}")
     print(f"  {'program_cache':20} {chosen.program_cache.folder}")
     print(f"  {'memory pool':20} {chosen.pool.reserved:,} bytes, {chosen.pool.free_bytes():,} free")
+    print(f"  {'compiled core':20} {'in force' if core is not None else 'not in force: small statements are slower'}")
     print(f"  {'host_fallback':20} {config.host_fallback!r}")
     print(f"  {'host_library':20} {config.host_library!r}")

@@ -14,6 +14,7 @@ from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.node import READONLY, Node, contiguous_leaf
 from clarray._engine.expr.overlap import repeats_elements
 from clarray._engine.runtime import Device
+from clarray._engine.speedups import laid_out
 
 if TYPE_CHECKING:
     from clarray._core.array_methods import Methods
@@ -39,6 +40,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype, device: Device) -> DeviceArra
     return wrap(contiguous_leaf(device.allocate(size * dtype.itemsize), shape, dtype))
 
 
+@laid_out
 class DeviceArray(Methods):
     """An n-dimensional array on an OpenCL device; see `clarray.array` and `clarray.asarray`.
 

@@ -9,9 +9,10 @@ import numpy as np
 from clarray._core import device_array as arrays
 from clarray._core.host_data import axis_order, device_dtype
 from clarray._core.operands import array_node, scalar_node, weak_type
-from clarray._engine.evaluate import device_of, evaluate, layout_of
+from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import EAGER, MASKED, Node, leaf
+from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View, broadcast_shapes, ordered_strides
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop

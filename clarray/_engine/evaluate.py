@@ -15,7 +15,6 @@ from clarray._engine.expr.node import (
     COMPRESS,
     CONST,
     EAGER,
-    INDEX,
     MASKED,
     REDUCES,
     SHARED,
@@ -26,15 +25,17 @@ from clarray._engine.expr.node import (
     leaf,
     result_leaf,
 )
-from clarray._engine.expr.overlap import k_order_strides, reduced_strides
-from clarray._engine.expr.view import Shape, View, contiguous, is_contiguous
+from clarray._engine.expr.result_layout import result_strides
+from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compacted
+from clarray._engine.fused.elementwise import launch_core  # noqa: F401 - known to the compiled core by being imported
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.fused.reduce.launch import find_epilogue, reduction_launches
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.runtime import Device, Memory, held_at_fork
+from clarray._engine.speedups import accelerated
 
 __all__ = [
     "device_of",
@@ -51,6 +52,7 @@ __all__ = [
 Allocate = Callable[[int], Memory]
 
 
+@accelerated
 def evaluate(node: Node) -> Node:
     """Make sure that a node is in memory; it has been launched, not necessarily finished.
 
@@ -111,7 +113,7 @@ def _reduces_alone(node: Node) -> bool:
 def _launch_alone(cache: KernelCache, node: Node, flags: int, memory: Memory) -> tuple[Shape, bool]:
     """Launch one pass that computes a node into memory; give the strides, and whether they are C-contiguous."""
     if flags & REDUCES:
-        strides = _result_strides(node)
+        strides = result_strides(node)
         for launch in reduction_launches(cache, Epilogue(node, node, ()), memory, 0, strides):
             launch.run()
         return strides, len(strides) < 2 or is_contiguous(node.shape, strides)
@@ -119,7 +121,7 @@ def _launch_alone(cache: KernelCache, node: Node, flags: int, memory: Memory) ->
     if flat is not None:
         flat.run()
         return contiguous(node.shape), True
-    strides = _result_strides(node)
+    strides = result_strides(node)
     strided_launch(cache, node, memory, 0, strides).run()
     return strides, is_contiguous(node.shape, strides)
 
@@ -183,18 +185,6 @@ def positions(mask: Node) -> Node:
     return select(index(mask.shape, contiguous(mask.shape), np.dtype(np.int64)), mask)
 
 
-def view_of(node: Node) -> View:
-    """Shape, strides and offset of a leaf."""
-    return View(node.shape, node.strides, node.offset)
-
-
-def layout_of(node: Node) -> View:
-    """How a value's elements lie, or will lie once it is computed."""
-    if node.memory is not None or node.op is INDEX:
-        return view_of(node)
-    return View(node.shape, _result_strides(node))
-
-
 def finish(node: Node) -> Node:
     """Evaluate a node and wait for it."""
     evaluate(node)
@@ -230,7 +220,7 @@ def prepare(
         out = target
         if out is None or not out.contiguous:
             memory = allocate(node.size * node.dtype.itemsize)
-            out = leaf(memory, node.shape, _result_strides(node), 0, node.dtype)
+            out = leaf(memory, node.shape, result_strides(node), 0, node.dtype)
         assert out.memory is not None
         launches = reduction_launches(cache, epilogue, out.memory, out.offset, out.strides)
         if target is not None and out is not target:
@@ -242,7 +232,7 @@ def prepare(
     launch = flat_launch(cache, node, memory, 0)
     if launch is not None:
         return result_leaf(memory, node), [launch]
-    strides = _result_strides(node)
+    strides = result_strides(node)
     return leaf(memory, node.shape, strides, 0, node.dtype), [strided_launch(cache, node, memory, 0, strides)]
 
 
@@ -256,21 +246,6 @@ def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch:
 
 def _new(allocate: Allocate, node: Node) -> Node:
     return result_leaf(allocate(node.size * node.dtype.itemsize), node)
-
-
-def _result_strides(node: Node) -> Shape:
-    """The memory order NumPy gives the result: that of the operands where they agree, operation by operation."""
-    shape, op = node.shape, node.op
-    if len(shape) < 2:
-        return contiguous(shape)
-    if isinstance(op, Reduction):
-        views = [layout_of(a) for a in node.args if a.op is not CONST]
-        return contiguous(shape) if op.monoid.indexed else reduced_strides(views, op.axes, shape)
-    views = [view_of(n) for n in node.inputs if n.op is not CONST]
-    if node.flags & REDUCES or any(v[:2] != views[0][:2] for v in views):
-        # what agrees keeps its order at every step; elsewhere one step's order is another's operand
-        views = [layout_of(a) for a in node.args if a.op is not CONST]
-    return k_order_strides(views, shape)
 
 
 def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from weakref import ref
 
-from clarray._engine.evaluate import evaluate, launch_into, prepare, view_of
+from clarray._engine.evaluate import evaluate, launch_into, prepare
 from clarray._engine.expr.build import live_readers, prune, regrow
 from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf, graph_lock, intern_structure
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
+from clarray._engine.expr.result_layout import view_of
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Device, Memory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +14,8 @@ import pyopencl as cl
 import pytest
 
 import clarray
-from clarray._engine.runtime import Device, current_device, find_device, launch, use_device
+from clarray._engine.runtime import Device, current_device, find_device, launch, profiling, use_device
+from clarray._engine.speedups import core, lend_opencl
 
 NAMES = {-5: "OUT_OF_RESOURCES", -36: "INVALID_COMMAND_QUEUE", -9999: "unknown error -9999"}
 
@@ -25,11 +27,32 @@ def failure(code: int, routine: str = "clFinish", kind: Any = cl.RuntimeError) -
 class DeadQueue:
     """Stands for a queue on which nothing works."""
 
+    int_ptr = 0
+
     def __init__(self, code: int) -> None:
         self.code = code
 
     def finish(self) -> None:
         raise failure(self.code)
+
+
+_SET_ARGUMENT = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p)
+_ENQUEUE = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 2, ctypes.c_uint32, *[ctypes.c_void_p] * 6)
+
+
+@contextmanager
+def enqueue_is(function: Callable[..., None], code: int) -> Iterator[None]:
+    """Have every launch call a function, which raises what the driver's code stands for; the compiled core's too."""
+    accept, refuse = _SET_ARGUMENT(lambda *arguments: 0), _ENQUEUE(lambda *arguments: code)
+    working = launch._enqueue
+    launch._enqueue = function
+    if core is not None:
+        core.lend(*[ctypes.cast(f, ctypes.c_void_p).value for f in (accept, refuse)], profiling.state)
+    try:
+        yield
+    finally:
+        launch._enqueue = working
+        lend_opencl(cl._cl.__file__, profiling.state)
 
 
 @contextmanager
@@ -40,12 +63,12 @@ def lost(device: Device, code: int = -5) -> Iterator[None]:
         raise failure(code, "clEnqueueSomething")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(launch, "_enqueue", fail)
         for name in ("enqueue_copy", "enqueue_map_buffer", "Buffer"):
             patch.setattr(cl, name, fail)
         main = device.main
         device.main = main._replace(commands=DeadQueue(code))
-        yield
+        with enqueue_is(fail, code):
+            yield
         device.main = main
 
 
@@ -131,31 +154,26 @@ def test_a_loss_that_shows_at_the_launch_or_the_build(code: int, device: Device)
     assert isinstance(clarray.DeviceLostError(), RuntimeError)
 
 
-def test_a_launch_that_is_refused_is_no_loss(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_launch_that_is_refused_is_no_loss(device: Device) -> None:
     x, pending = start()
-    working = launch._enqueue
 
     def refuse(*args: Any) -> None:
         raise failure(-5, "clEnqueueNDRangeKernel")
 
-    monkeypatch.setattr(launch, "_enqueue", refuse)
-    with pytest.raises(RuntimeError, match="refused to launch") as caught:
+    with enqueue_is(refuse, -5), pytest.raises(RuntimeError, match="refused to launch") as caught:
         launched(x)
     assert not isinstance(caught.value, clarray.DeviceLostError)
-    monkeypatch.setattr(launch, "_enqueue", working)
     np.testing.assert_array_equal(pending, np.arange(100) - 1)
 
 
-def test_no_memory_is_no_loss(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_memory_is_no_loss(device: Device) -> None:
     x, pending = start()
 
     def refuse(*args: Any) -> None:
         raise failure(-4, "clEnqueueNDRangeKernel", cl.MemoryError)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(launch, "_enqueue", refuse)
-        with pytest.raises(MemoryError, match="what a launch needs"):
-            launched(x)
+    with enqueue_is(refuse, -4), pytest.raises(MemoryError, match="what a launch needs"):
+        launched(x)
     np.testing.assert_array_equal(pending, np.arange(100) - 1)
 
 

@@ -28,6 +28,7 @@ from clarray._engine.expr.node import (
     intern_structure,
 )
 from clarray._engine.expr.view import broadcast_shapes
+from clarray._engine.speedups import accelerated, called_by_core
 
 # A tree heavier than this is evaluated rather than grown: it bounds the kernel's arguments
 # (NVIDIA takes 4 KiB), the compile time, and the memory that pending work keeps alive.
@@ -38,6 +39,7 @@ PRUNE_AT = 64  # readers kept per node before dead ones are dropped
 _map_signatures: dict[tuple[int, ...], int] = {}
 
 
+@accelerated
 def unary(loop: Any, a: Node) -> Node:
     """Grow ``loop(a)``."""
     readers = a.readers
@@ -55,6 +57,7 @@ def unary(loop: Any, a: Node) -> Node:
     return node
 
 
+@accelerated
 def binary(loop: Any, a: Node, b: Node) -> Node:
     """Grow ``loop(a, b)``, broadcasting the shapes."""
     readers_a = a.readers
@@ -107,6 +110,7 @@ def binary(loop: Any, a: Node, b: Node) -> Node:
 # Readers ------------------------------------------------------------------------------------------
 
 
+@called_by_core
 def _grow_again(node: Node) -> None:
     """An operand became memory, in another thread, while `node` was grown from it."""
     with graph_lock:
@@ -125,6 +129,7 @@ def _register(node: Node) -> None:
             _crowded(child)
 
 
+@called_by_core
 def _crowded(child: Node) -> None:
     """See to an operand that is used again, or often."""
     with graph_lock:
@@ -171,6 +176,7 @@ def _mark_shared(child: Node) -> None:
                 pending.append(node)
 
 
+@called_by_core
 def pass_on(readers: list, memory: Any) -> None:
     """Let what was grown from a pending node, its readers, read the memory it has become."""
     with graph_lock:

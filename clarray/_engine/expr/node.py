@@ -24,6 +24,7 @@ import numpy as np
 
 from clarray._engine.expr.view import contiguous as contiguous_strides
 from clarray._engine.expr.view import is_contiguous
+from clarray._engine.speedups import called_by_core, known_to_core, laid_out
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Memory
@@ -55,6 +56,7 @@ class Interner:
 
 
 intern_structure = Interner()
+known_to_core("intern_structure", intern_structure)
 
 
 class Node:
@@ -168,6 +170,7 @@ class Node:
         self.readers = memory.readers
 
 
+@laid_out
 class Blank(Node):
     """A node without values yet: the operators fill it in place, in half the time of a call."""
 
@@ -220,6 +223,7 @@ _size_of: Any = Node.__dict__["size"]
 _leaf_signatures: dict[np.dtype, int] = {}
 
 
+@called_by_core
 def leaf_signature(dtype: np.dtype) -> int:
     """Interned structure of a leaf: only its dtype; where it lies is a run-time matter."""
     found = _leaf_signatures.get(dtype)
@@ -301,8 +305,11 @@ COMPRESS = Marker("compress")
 
 
 _UNREAD: Any = deque(maxlen=0)  # takes readers and keeps none: nothing overwrites a constant
+known_to_core("CONST", CONST)
+known_to_core("_UNREAD", _UNREAD)
 
 
+@called_by_core
 def constant(value: Any, dtype: np.dtype) -> Node:
     """A scalar that is passed to the kernel at run time, broadcast to any shape."""
     found = _const_signatures.get(dtype)

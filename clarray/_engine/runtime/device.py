@@ -42,6 +42,7 @@ from clarray._engine.runtime.errors import (
 from clarray._engine.runtime.launch import Launched
 from clarray._engine.runtime.memory import Memory, Pool
 from clarray._engine.runtime.programs import ArgType, Program
+from clarray._engine.speedups import laid_out
 
 _REMEMBERED = 12  # launches
 _SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main", "pool", "copier", "_sign"}
@@ -55,6 +56,7 @@ class Queue(NamedTuple):
     commands: cl.CommandQueue
 
 
+@laid_out
 class Device:
     """One usable device; get it from `current_device`, `devices` or `find_device`.
 
@@ -94,6 +96,9 @@ class Device:
     pool: Pool
     copier: transfer.Copier
     _sign: cl.Buffer  # written to see whether the device still works
+
+    # What every launch looks at lies where the compiled core finds it.
+    __slots__ = ("lock", "pending", "closed", "__dict__", "__weakref__")
 
     alive: ClassVar[weakref.WeakSet[Device]] = weakref.WeakSet()
     several: ClassVar[bool] = False  # this process has opened more than one: whose memory a kernel gets is checked

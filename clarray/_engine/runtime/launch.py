@@ -12,12 +12,14 @@ import pyopencl as cl
 from clarray._engine.runtime import pocl, pocl_folder
 from clarray._engine.runtime.errors import different_devices
 from clarray._engine.runtime.profiling import record, state
+from clarray._engine.speedups import laid_out, lend_opencl
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device, Queue
     from clarray._engine.runtime.programs import Program
 
 _enqueue = cl.enqueue_nd_range_kernel
+lend_opencl(cl._cl.__file__, state)
 Launched = tuple["Kernel", tuple[int, ...], tuple[int, ...], int]  # groups, local, bytes
 
 
@@ -26,12 +28,40 @@ Launched = tuple["Kernel", tuple[int, ...], tuple[int, ...], int]  # groups, loc
 _LAUNCHES_BEFORE_SAVING = 3
 
 
+# How the compiled core is told the type of an argument; it leaves those marked '?' to pyopencl.
+_CODES = {
+    "buffer": "*",
+    "int8": "b",
+    "uint8": "B",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+    "float32": "f",
+    "float64": "d",
+}
+
+
+@laid_out
 class Bound:
     """A kernel compiled for one queue, and the local sizes that need no more attention."""
 
-    __slots__ = ("kernel", "set_args", "commands", "queue", "seen", "launches", "stored")
+    __slots__ = (
+        "kernel",
+        "set_args",
+        "commands",
+        "queue",
+        "seen",
+        "launches",
+        "stored",
+        "handle",
+        "queue_handle",
+        "codes",
+    )
 
-    def __init__(self, kernel: cl.Kernel, queue: Queue, stored: bool) -> None:
+    def __init__(self, kernel: cl.Kernel, queue: Queue, stored: bool, types: Sequence[str]) -> None:
         self.kernel = kernel
         self.set_args = kernel.set_args
         self.commands = queue.commands
@@ -39,8 +69,13 @@ class Bound:
         self.seen: set[tuple[int, ...]] = set()
         self.launches: dict[tuple[int, ...], int] = {}
         self.stored = stored  # its program was made from what is kept on disk
+        # for the compiled core, which sets arguments by their types
+        self.handle = kernel.int_ptr
+        self.queue_handle = queue.commands.int_ptr
+        self.codes = "".join([_CODES.get(kind, "?") for kind in types]).encode()
 
 
+@laid_out
 class Kernel:
     """One kernel of a program; made by `Program.kernel`."""
 

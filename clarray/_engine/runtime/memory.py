@@ -21,6 +21,7 @@ import pyopencl as cl
 
 from clarray._engine.runtime import profiling
 from clarray._engine.runtime.limits import available_host_bytes, in_units
+from clarray._engine.speedups import laid_out
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
@@ -52,19 +53,23 @@ def own(device: Device, buffer: cl.Buffer) -> cl.Buffer:
     return buffer
 
 
+@laid_out
 class Block:
     """One allocation: a buffer, its size, the host bytes under it, and the list it returns to."""
 
-    __slots__ = ("buffer", "size", "host", "home", "typed")
+    __slots__ = ("buffer", "handle", "size", "host", "home", "typed", "start")
 
     def __init__(self, buffer: cl.Buffer, size: int, host: np.ndarray | None, home: list[Block] | None) -> None:
         self.buffer = buffer
+        self.handle = buffer.int_ptr
         self.size = size
         self.host = host
         self.home = home
+        self.start = 0 if host is None else host.ctypes.data  # of the host bytes
         self.typed: dict[str, np.ndarray] = {}  # the host bytes as elements of a dtype, by its character
 
 
+@laid_out
 class Memory:
     """A piece of a device's memory; dropping the last reference returns it to the pool.
 
@@ -72,6 +77,8 @@ class Memory:
     ----------
     buffer : pyopencl.Buffer
         What kernels are given.
+    handle : int
+        The same, as OpenCL knows it.
     nbytes : int
         Bytes asked for; the buffer may be longer.
     device : Device
@@ -90,6 +97,7 @@ class Memory:
 
     __slots__ = (
         "buffer",
+        "handle",
         "nbytes",
         "device",
         "shared",
@@ -104,6 +112,7 @@ class Memory:
 
     def __init__(self, device: Device, block: Block, nbytes: int, cost: int) -> None:
         self.buffer = block.buffer
+        self.handle = block.handle
         self.nbytes = nbytes
         self.device = device
         self.shared = False

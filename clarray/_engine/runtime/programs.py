@@ -86,7 +86,7 @@ class Program:
         if kernel.num_args != len(types):
             raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {len(types)}")
         kernel.set_scalar_arg_dtypes([None if t == "buffer" else np.dtype(t) for t in types])
-        return Bound(kernel, queue, queue.name in self._stored)
+        return Bound(kernel, queue, queue.name in self._stored, types)
 
     @contextlib.contextmanager
     def on_trial(self, queue: Queue) -> Iterator[None]:

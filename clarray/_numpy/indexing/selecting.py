@@ -12,9 +12,9 @@ from clarray._core import composing, ufunc_calls
 from clarray._core.creation import as_array, asarray, empty_like
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import array_node, scalar_node, weak_type
-from clarray._engine.evaluate import layout_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
+from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import clip_ufunc
 from clarray._engine.runtime import Device

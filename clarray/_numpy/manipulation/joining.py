@@ -14,9 +14,10 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.operands import weak_type
 from clarray._engine.algorithms.join.launch import is_worth_joining, join
-from clarray._engine.evaluate import evaluate, layout_of
+from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import normalize_axis, strict_axis
 from clarray._engine.expr.overlap import joined_strides
+from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View, contiguous
 from clarray._engine.runtime import Device
 from clarray._numpy.indexing.gathering import check_is_array

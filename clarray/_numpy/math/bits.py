@@ -11,8 +11,8 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.reinterpreting import view
 from clarray._core.ufunc_calls import in_order
 from clarray._engine.algorithms.index_map.plan import CONSTANT
-from clarray._engine.evaluate import layout_of
 from clarray._engine.expr.axes import strict_axis
+from clarray._engine.expr.result_layout import layout_of
 from clarray._numpy.manipulation.index_maps import Map, remapped
 from clarray._numpy.manipulation.shapes import moveaxis, ravel
 

@@ -12,8 +12,8 @@ from clarray._core.creation import as_array, asarray
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
 from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full, in_order
-from clarray._engine.evaluate import layout_of
 from clarray._engine.expr.node import Node
+from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._numpy.manipulation.shapes import real
 from clarray._numpy.reduction import reductions

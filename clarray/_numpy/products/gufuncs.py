@@ -13,8 +13,8 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, device_of_operands, in_order
-from clarray._engine.evaluate import layout_of
 from clarray._engine.expr.overlap import k_order_strides
+from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View
 from clarray._engine.ops.promotion import resolve
 from clarray._numpy.manipulation import shapes

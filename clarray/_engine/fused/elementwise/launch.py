@@ -56,11 +56,26 @@ class Strided(NamedTuple):
 
 def flat_launch(cache: KernelCache, root: Node, memory: Memory, offset: int) -> Launch | None:
     """The launch that computes `root` into memory in C order, from the element `offset` on; None if it is not flat."""
+    args: list[Any] = []
+    found = flat_kernel(cache, root, offset, args)
+    if found is None:
+        return None
+    policy = cache.policies.elementwise
+    size = root.size
+    args.append(memory.buffer)
+    args.append(offset)
+    args.append(size)
+    nbytes = size * found.element_bytes
+    count = (1,) if nbytes < found.small else (groups(-(-size // found.vector), nbytes, cache.units, policy),)
+    return Launch(found.kernel, count, (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)
+
+
+def flat_kernel(cache: KernelCache, root: Node, offset: int, args: list[Any]) -> Flat | None:
+    """The kernel of `flat_launch`; the arguments of the inputs are added to `args`."""
     shape = root.shape
     policy = cache.policies.elementwise
     explicit = policy.explicit
     key: list[Any] = [root.sig]
-    args: list[Any] = []
     seen: dict[Node, int] = {}
     loose = False
     for node in root.inputs or (root,):
@@ -93,13 +108,7 @@ def flat_launch(cache: KernelCache, root: Node, memory: Memory, offset: int) -> 
         loose = True
     stream = 0 < policy.stream_bytes <= size * root.dtype.itemsize and offset * root.dtype.itemsize % 64 == 0
     key.append((stream, size < INT_LIMIT, loose))
-    found = cache.value_for(tuple(key), _prepare_flat, cache, root, not loose, stream)
-    args.append(memory.buffer)
-    args.append(offset)
-    args.append(size)
-    nbytes = size * found.element_bytes
-    count = (1,) if nbytes < found.small else (groups(-(-size // found.vector), nbytes, cache.units, policy),)
-    return Launch(found.kernel, count, (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)
+    return cache.value_for(tuple(key), _prepare_flat, cache, root, not loose, stream)
 
 
 def _counts(node: Node, shape: tuple[int, ...]) -> bool:
@@ -149,7 +158,7 @@ def strided_launch(cache: KernelCache, root: Node, memory: Memory, offset: int, 
     if not policy.explicit:
         key.append(offset * root.dtype.itemsize % ALIGNMENT == 0)
     nodes = place(root.inputs or (root,), key, args, not policy.explicit)
-    found = cache.value_for(tuple(key), _prepare_strided, cache, root, offset, strides)
+    found = cache.value_for(tuple(key), prepare_strided, cache, root, offset, strides)
     if found.shifts:
         args = Operands(list(nodes)).arguments(found.shifts)
     args.append(memory.buffer)
@@ -159,7 +168,8 @@ def strided_launch(cache: KernelCache, root: Node, memory: Memory, offset: int, 
     return Launch(found.kernel, found.groups, (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)
 
 
-def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: Shape) -> Strided:
+def prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: Shape) -> Strided:
+    """The kernel of `strided_launch`, and what follows from shapes and strides."""
     policy = cache.policies.elementwise
     operands = operands_of(root)
     ndim = len(root.shape)
@@ -228,4 +238,4 @@ def _tiles(cache: KernelCache, operands: Operands, shape: Shape, strides: list[S
     return axis, tuple(n in turned[:STAGED_LIMIT] for n in operands.nodes)
 
 
-__all__ = ["INT_LIMIT", "flat_launch", "strided_launch"]
+__all__ = ["INT_LIMIT", "flat_kernel", "flat_launch", "prepare_strided", "strided_launch"]

@@ -1,0 +1,35 @@
+"""How a value's elements lie, or will lie once it is computed."""
+
+from __future__ import annotations
+
+from clarray._engine.expr.node import CONST, INDEX, REDUCES, Node
+from clarray._engine.expr.overlap import k_order_strides, reduced_strides
+from clarray._engine.expr.view import Shape, View, contiguous
+from clarray._engine.ops.monoids import Reduction
+
+
+def view_of(node: Node) -> View:
+    """Shape, strides and offset of a leaf."""
+    return View(node.shape, node.strides, node.offset)
+
+
+def layout_of(node: Node) -> View:
+    """How a value's elements lie, or will lie once it is computed."""
+    if node.memory is not None or node.op is INDEX:
+        return view_of(node)
+    return View(node.shape, result_strides(node))
+
+
+def result_strides(node: Node) -> Shape:
+    """The memory order NumPy gives the result: that of the operands where they agree, operation by operation."""
+    shape, op = node.shape, node.op
+    if len(shape) < 2:
+        return contiguous(shape)
+    if isinstance(op, Reduction):
+        views = [layout_of(a) for a in node.args if a.op is not CONST]
+        return contiguous(shape) if op.monoid.indexed else reduced_strides(views, op.axes, shape)
+    views = [view_of(n) for n in node.inputs if n.op is not CONST]
+    if node.flags & REDUCES or any(v[:2] != views[0][:2] for v in views):
+        # what agrees keeps its order at every step; elsewhere one step's order is another's operand
+        views = [layout_of(a) for a in node.args if a.op is not CONST]
+    return k_order_strides(views, shape)

@@ -1,0 +1,87 @@
+"""The compiled core: twins in C++ of the functions that every small statement passes through.
+
+The Python functions are the reference (PEP 399): a twin does the common case as they do and hands them the rest, so
+both give the same values, nodes and errors. Where there was no compiler, or with ``CLARRAY_PURE=1``, they do all of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Kind = TypeVar("Kind", bound=type)
+
+_OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
+
+_INTERFACE = 1  # between these modules and the core; a core of another one is left alone
+
+
+def _load() -> Any:
+    if os.environ.get("CLARRAY_PURE", "0") not in ("", "0"):
+        return None
+    try:
+        found = import_module("._speedups", __name__)
+    except ImportError:
+        return None
+    if found.INTERFACE != _INTERFACE:
+        warnings.warn("clarray's compiled core is of another version and is not used: install again", stacklevel=2)
+        return None
+    return found
+
+
+core: Any = _load()
+references: dict[str, Callable[..., Any]] = {}  # the Python functions that have twins
+
+
+def accelerated(function: Function) -> Function:
+    """Give a function's compiled twin; itself where there is none."""
+    references[function.__name__] = function
+    if core is None:
+        return function
+    core.adopt(function.__name__, function)
+    twin: Function = getattr(core, function.__name__)
+    return twin
+
+
+def called_by_core(function: Function) -> Function:
+    """Tell the core of a function that it hands the rare cases to."""
+    if core is not None:
+        core.adopt(function.__name__, function)
+    return function
+
+
+def known_to_core(name: str, thing: Any) -> None:
+    """Tell the core of a value that it needs."""
+    if core is not None:
+        core.adopt(name, thing)
+
+
+def lend_opencl(library: str, profiling: Any) -> None:
+    """Lend the core the functions of the OpenCL library that another library has loaded.
+
+    Parameters
+    ----------
+    library : str
+        File of the other library.
+    profiling : object
+        Whose attribute `recorder` is None while nothing is recorded.
+    """
+    if core is not None:
+        try:
+            loaded = ctypes.CDLL(library)
+            found = [ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value for name in _OPENCL]
+        except (AttributeError, OSError):  # where a library does not show what it has loaded itself
+            found = [0, 0]
+        core.lend(*found, profiling)
+
+
+def laid_out(kind: Kind) -> Kind:
+    """Tell the core where the slots of a class are."""
+    if core is not None:
+        core.lay_out(kind.__name__, kind)
+    return kind

@@ -1,0 +1,123 @@
+// What the parts of the compiled core share: references that count themselves, and where Python's classes keep things.
+//
+// The core works on the classes of the Python modules. Their attributes are slots, each a pointer at an offset that the
+// class tells; so a node grown here and one grown by Python are the same, and either side may go on with the other's.
+// Every function here does the common case and hands whatever is rare, its arguments unchanged, to the Python function
+// of the same name: its reference. The GIL is held throughout, but for the enqueue of a kernel.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+#undef READONLY  // its name for what is one of our flags
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace clarray {
+
+constexpr int MEMBER_READ_ONLY = 1;
+
+// A reference that is dropped at the end of its scope; empty after an error, which Python has been told of.
+class Ref {
+public:
+    Ref() = default;
+    static Ref steal(PyObject* object) { return Ref(object); }
+    static Ref share(PyObject* object) { return Ref(Py_XNewRef(object)); }
+    Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    Ref& operator=(Ref&& other) noexcept {
+        PyObject* old = std::exchange(object_, std::exchange(other.object_, nullptr));
+        Py_XDECREF(old);
+        return *this;
+    }
+    Ref(const Ref&) = delete;
+    Ref& operator=(const Ref&) = delete;
+    ~Ref() { Py_XDECREF(object_); }
+    PyObject* get() const { return object_; }
+    PyObject* release() { return std::exchange(object_, nullptr); }
+    explicit operator bool() const { return object_ != nullptr; }
+
+private:
+    explicit Ref(PyObject* object) : object_(object) {}
+    PyObject* object_ = nullptr;
+};
+
+// One slot of a Python class: read and written at its offset, as the class's own descriptor does.
+class Slot {
+public:
+    explicit Slot(const char* name) : name(name) {}
+    // Borrowed; null where nothing has been assigned yet.
+    PyObject* of(PyObject* object) const { return *place(object); }
+    void set(PyObject* object, PyObject* value) const { put(object, Py_NewRef(value)); }
+    void put(PyObject* object, PyObject* owned) const {
+        PyObject* old = std::exchange(*place(object), owned);
+        Py_XDECREF(old);
+    }
+    const char* name;
+    Py_ssize_t offset = 0;
+
+private:
+    PyObject** place(PyObject* object) const {
+        return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
+    }
+};
+
+// Flags of a node, as clarray._engine.expr.node has them.
+enum Flag : long { EAGER = 1, SHARED = 2, REDUCES = 4, MASKED = 8, READONLY = 16 };
+
+struct NodeSlots {
+    Slot op{"op"}, args{"args"}, shape{"shape"}, dtype{"dtype"}, size{"size"}, cost{"cost"}, flags{"flags"}, sig{"sig"},
+        inputs{"inputs"}, readers{"readers"}, memory{"memory"}, offset{"offset"}, strides{"strides"},
+        contiguous{"contiguous"}, value{"value"};
+};
+struct LoopSlots {
+    Slot code{"code"}, out_dtype{"out_dtype"};
+};
+struct ArraySlots {
+    Slot node{"_node"}, base{"_base"};
+};
+
+extern NodeSlots node;
+extern LoopSlots loop;
+extern ArraySlots array;
+extern PyTypeObject* node_type;   // Blank: a node whose slots are filled in place
+extern PyTypeObject* loop_type;
+extern PyTypeObject* array_type;  // DeviceArray
+extern PyObject* empty_tuple;
+
+// What the core asks of Python, by the name of the function there; set by `adopt`.
+struct Reference {
+    explicit Reference(const char* name) : name(name) {}
+    const char* name;
+    PyObject* function = nullptr;
+    template <typename... Args>
+    PyObject* operator()(Args*... args) const {
+        PyObject* arguments[] = {nullptr, args...};
+        return PyObject_Vectorcall(function, arguments + 1, sizeof...(args) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    }
+};
+Reference* reference_of(const char* name);
+
+inline long as_long(PyObject* number) { return PyLong_AsLong(number); }
+
+// A new node with nothing in its slots.
+inline Ref blank_node() { return Ref::steal(node_type->tp_alloc(node_type, 0)); }
+
+// Growing: the twins of clarray._engine.expr.build.
+Ref grow_unary(PyObject* loop, PyObject* a);
+Ref grow_binary(PyObject* loop, PyObject* a, PyObject* b);
+extern long cost_limit;
+extern long prune_at;
+
+// Evaluation: the twin of clarray._engine.evaluate.evaluate; false after an error.
+bool evaluate_node(PyObject* node);
+
+// A new array of a node; `kind` is DeviceArray or a class made from it.
+Ref new_array(PyTypeObject* kind, PyObject* node);
+
+bool is_same_shape(PyObject* one, PyObject* other);
+
+bool add_operator_type(PyObject* module);
+bool add_launches_type(PyObject* module);
+
+}  // namespace clarray

@@ -1,0 +1,316 @@
+// From a pending elementwise expression to memory: the twin of `evaluate` in clarray._engine.evaluate.
+#include "launch.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace clarray {
+
+namespace {
+
+// The launches prepared for one device, by structure and layout. Python keeps the object beside what it has prepared
+// itself, and drops both together.
+struct Launches {
+    PyObject_HEAD
+    PyObject* device;  // borrowed: the key under which it is found
+    std::unordered_map<std::string, std::shared_ptr<Prepared>>* table;
+};
+
+std::unordered_map<PyObject*, Launches*> launches_of;
+PyTypeObject* launches_type = nullptr;
+constexpr size_t MOST_LAUNCHES = 8192;
+constexpr size_t MOST_OPERANDS = 40;  // more than a tree of the greatest cost has
+constexpr size_t MOST_ARGUMENTS = 256;
+
+// The operands of one kernel, each once, and the key of its launch.
+struct Operands {
+    Argument arguments[MOST_ARGUMENTS];
+    size_t count = 0;
+    PyObject* nodes[MOST_OPERANDS];
+    size_t distinct = 0;
+    std::string key;
+    PyObject* device = nullptr;
+    bool flat = true;
+
+    void add(long long number) { arguments[count++] = {nullptr, number, false}; }
+    void add_buffer(PyObject* of) { arguments[count++] = {memory.handle.of(of), 0, true}; }
+};
+
+template <typename Number>
+void append(std::string& key, Number number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+long long as_wide(PyObject* number) { return PyLong_AsLongLong(number); }
+
+long long itemsize_of(PyObject* dtype) {
+    static std::unordered_map<PyObject*, long long> known;  // dtypes live for good: they are those of the tables
+    const auto found = known.find(dtype);
+    if (found != known.end()) return found->second;
+    Ref size = Ref::steal(PyObject_GetAttrString(dtype, "itemsize"));
+    if (!size) return -1;
+    return known[Py_NewRef(dtype)] = as_wide(size.get());
+}
+
+// How the elements of an operand lie; strides of axes of one element tell nothing.
+void append_place(std::string& key, PyObject* operand) {
+    PyObject *shape = node.shape.of(operand), *strides = node.strides.of(operand);
+    const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
+    append(key, ndim);
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
+        const long long extent = as_wide(PyTuple_GET_ITEM(shape, axis));
+        append(key, extent);
+        append(key, extent == 1 ? 0LL : as_wide(PyTuple_GET_ITEM(strides, axis)));
+    }
+}
+
+constexpr long long ALIGNMENT = 16;
+
+bool is_aligned(PyObject* operand, long long itemsize) { return as_wide(node.offset.of(operand)) * itemsize % ALIGNMENT == 0; }
+
+// Look at what an expression reads; RARE where something else than memory and constants is among it.
+Outcome look_at(PyObject* root, PyObject* inputs, Operands& found) {
+    static Reference* const marker = reference_of("CONST");
+    PyObject* shape = node.shape.of(root);
+    std::string& key = found.key;
+    append(key, as_long(node.sig.of(root)));
+    bool aligned = true;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+        PyObject* operand = PyTuple_GET_ITEM(inputs, i);
+        size_t number = 0;
+        while (number < found.distinct && found.nodes[number] != operand) ++number;
+        if (number < found.distinct) {
+            key.push_back(char(number));
+            continue;
+        }
+        if (found.distinct == MOST_OPERANDS) return Outcome::RARE;
+        found.nodes[found.distinct++] = operand;
+        PyObject* of = node.memory.of(operand);
+        if (of == Py_None) {
+            if (node.op.of(operand) != marker->function) return Outcome::RARE;
+            PyObject* value = node.value.of(operand);
+            if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return Outcome::RARE;
+            key.push_back('c');
+            found.arguments[found.count++] = {value, 0, false};
+            continue;
+        }
+        if (found.device && memory.device.of(of) != found.device) return Outcome::RARE;
+        found.device = memory.device.of(of);
+        const long long itemsize = itemsize_of(node.dtype.of(operand));
+        const bool whole = node.contiguous.of(operand) == Py_True && is_same_shape(node.shape.of(operand), shape);
+        const bool single = !whole && as_wide(node.size.of(operand)) == 1;
+        key.push_back(whole ? 'u' : single ? 'z' : 's');
+        if (!whole && !single) found.flat = false;
+        if (!is_aligned(operand, itemsize)) aligned = false;
+        found.add_buffer(of);
+        found.add(as_wide(node.offset.of(operand)));
+    }
+    key.push_back(aligned ? 'a' : 'o');
+    return found.device && !PyErr_Occurred() ? Outcome::DONE : Outcome::RARE;
+}
+
+// The rest of the key, where loops go over strides: everything that they are made of.
+void append_layout(PyObject* root, Operands& found) {
+    PyObject* shape = node.shape.of(root);
+    const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
+    append(found.key, ndim);
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis) append(found.key, as_wide(PyTuple_GET_ITEM(shape, axis)));
+    for (size_t i = 0; i < found.distinct; ++i)
+        if (node.memory.of(found.nodes[i]) != Py_None) append_place(found.key, found.nodes[i]);
+}
+
+std::vector<long long> numbers_of(PyObject* tuple) {
+    std::vector<long long> found;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) found.push_back(as_wide(PyTuple_GET_ITEM(tuple, i)));
+    return found;
+}
+
+std::shared_ptr<Prepared> prepared_for(const Operands& found) {
+    const auto of = launches_of.find(found.device);
+    if (of == launches_of.end()) return nullptr;
+    const auto at = of->second->table->find(found.key);
+    return at == of->second->table->end() ? nullptr : at->second;
+}
+
+// Have Python prepare the launch that computes a node; RARE where it has none for the core.
+Outcome prepare(PyObject* root, PyObject* offset, PyObject* strides, Operands& found) {
+    static Reference* const ask = reference_of("prepared_for_core");
+    Ref said = Ref::steal((*ask)(found.device, root, offset, strides, found.flat ? Py_True : Py_False));
+    if (!said) return Outcome::FAILED;
+    if (said.get() == Py_None) return Outcome::RARE;
+    auto made = std::make_shared<Prepared>();
+    Prepared& p = *made;
+    PyObject *kernel, *bins, *local, *shifts, *sizes, *out_strides;
+    int chunked, has_inline, out_contiguous;
+    if (!PyArg_ParseTuple(said.get(), "OOO!LLLLLppLLLLLO!O!LOp", &kernel, &bins, &PyTuple_Type, &local, &p.vector,
+                          &p.groups, &p.most_size, &p.element_bytes, &p.nbytes, &chunked, &has_inline, &p.most_groups, &p.chunk_bytes, &p.work_group,
+                          &p.inline_bytes, &p.global_bytes, &PyTuple_Type, &shifts, &PyTuple_Type, &sizes, &p.out_shift,
+                          &out_strides, &out_contiguous))
+        return Outcome::FAILED;
+    p.kernel = Ref::share(kernel);
+    p.bins = Ref::share(bins);
+    p.local = Ref::share(local);
+    p.chunked = chunked;
+    p.has_inline = has_inline;
+    p.shifts = numbers_of(shifts);
+    p.sizes = numbers_of(sizes);
+    p.out_strides = Ref::share(out_strides);
+    p.out_contiguous = out_contiguous;
+    const auto of = launches_of.find(found.device);
+    if (of == launches_of.end() || found.count + 3 + p.sizes.size() > MOST_ARGUMENTS) return Outcome::RARE;
+    if (of->second->table->size() >= MOST_LAUNCHES) of->second->table->clear();
+    of->second->table->emplace(found.key, std::move(made));
+    return Outcome::DONE;
+}
+
+// Add what comes after the inputs to the arguments: the output, and what the loops go by.
+void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size) {
+    if (!p.shifts.empty()) {
+        size_t number = 0;
+        for (size_t i = 0, at = 0; i < found.distinct; ++i) {
+            if (node.memory.of(found.nodes[i]) == Py_None) {
+                ++at;
+                continue;
+            }
+            found.arguments[at + 1].number += p.shifts[number++];
+            at += 2;
+        }
+    }
+    found.add_buffer(out_memory);
+    found.add(out_offset + p.out_shift);
+    if (p.vector) found.add(size);
+}
+
+Ref contiguous_strides(PyObject* shape) {
+    static PyObject* const one = Py_BuildValue("(i)", 1);
+    const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
+    if (ndim == 1) return Ref::share(one);
+    Ref strides = Ref::steal(PyTuple_New(ndim));
+    long long step = 1;
+    for (Py_ssize_t axis = ndim - 1; strides && axis >= 0; --axis) {
+        PyTuple_SET_ITEM(strides.get(), axis, PyLong_FromLongLong(step));
+        step *= std::max(1LL, as_wide(PyTuple_GET_ITEM(shape, axis)));
+    }
+    return strides;
+}
+
+PyObject* leaf_signature(PyObject* dtype) {
+    static Reference* const ask = reference_of("leaf_signature");
+    static std::unordered_map<PyObject*, PyObject*> known;
+    const auto found = known.find(dtype);
+    if (found != known.end()) return found->second;
+    PyObject* number = (*ask)(dtype);
+    if (number) known[Py_NewRef(dtype)] = number;
+    return number;
+}
+
+// As `Node.become_leaf`, and passing the memory on to what was grown from the node meanwhile.
+bool become_leaf(PyObject* of, PyObject* in, const Prepared& p) {
+    static Reference* const pass_on = reference_of("pass_on");
+    static PyObject* const zero = PyLong_FromLong(0);
+    PyObject* signature = leaf_signature(node.dtype.of(of));
+    Ref strides = p.vector ? contiguous_strides(node.shape.of(of)) : Ref::share(p.out_strides.get());
+    if (!signature || !strides) return false;
+    Ref readers = Ref::share(node.readers.of(of));
+    Ref args = Ref::share(node.args.of(of)), inputs = Ref::share(node.inputs.of(of));  // dropped last: that runs Python
+    node.offset.set(of, zero);
+    node.strides.put(of, strides.release());
+    node.contiguous.set(of, p.out_contiguous ? Py_True : Py_False);
+    node.memory.set(of, in);
+    node.op.set(of, Py_None);
+    node.args.set(of, empty_tuple);
+    node.cost.set(of, memory.cost.of(in));
+    node.flags.set(of, zero);
+    node.sig.set(of, signature);
+    node.inputs.set(of, empty_tuple);
+    node.readers.set(of, memory.readers.of(in));
+    if (PyList_GET_SIZE(readers.get()) == 0) return true;
+    return bool(Ref::steal((*pass_on)(readers.get(), in)));
+}
+
+// Compute a node with the device's lock held.
+Outcome compute(PyObject* root, Operands& found) {
+    if (!can_launch(found.device)) return Outcome::RARE;
+    std::shared_ptr<Prepared> p = prepared_for(found);
+    if (!p) {
+        static PyObject* const zero = PyLong_FromLong(0);
+        const Outcome made = prepare(root, zero, Py_None, found);
+        if (made != Outcome::DONE) return made;
+        p = prepared_for(found);
+    }
+    const long long size = as_wide(node.size.of(root)), out_bytes = size * itemsize_of(node.dtype.of(root));
+    if (!p || size > p->most_size) return Outcome::RARE;
+    Ref in = allocate(*p, found.device, out_bytes);
+    if (!in) return Outcome::FAILED;
+    finish_arguments(*p, found, in.get(), 0, size);
+    for (long long number : p->sizes) found.add(number);
+    const long long nbytes = p->vector ? size * p->element_bytes : p->nbytes;
+    const Outcome done = launch(*p, found.device, found.arguments, found.count, nbytes);
+    if (done != Outcome::DONE) return done;
+    return become_leaf(root, in.get(), *p) ? Outcome::DONE : Outcome::FAILED;
+}
+
+Outcome evaluate_fast(PyObject* root) {
+    if (Py_TYPE(node.op.of(root)) != loop_type || as_long(node.flags.of(root)) != 0) return Outcome::RARE;
+    Ref inputs = Ref::share(node.inputs.of(root));
+    Operands found;
+    Outcome seen = look_at(root, inputs.get(), found);
+    if (seen != Outcome::DONE) return seen;
+    const Held held(found.device);
+    if (!held) return Outcome::FAILED;
+    if (node.memory.of(root) != Py_None) return Outcome::DONE;  // another thread has computed it
+    if (node.inputs.of(root) != inputs.get() || as_long(node.flags.of(root)) != 0 || as_wide(node.size.of(root)) == 0)
+        return Outcome::RARE;
+    if (!found.flat) append_layout(root, found);
+    return compute(root, found);
+}
+
+PyObject* new_launches(PyTypeObject* type, PyObject* args, PyObject*) {
+    PyObject* device;
+    if (!PyArg_ParseTuple(args, "O", &device)) return nullptr;
+    Launches* self = reinterpret_cast<Launches*>(type->tp_alloc(type, 0));
+    if (!self) return nullptr;
+    self->device = device;
+    self->table = new std::unordered_map<std::string, std::shared_ptr<Prepared>>();
+    launches_of[device] = self;
+    return reinterpret_cast<PyObject*>(self);
+}
+
+void drop_launches(PyObject* object) {
+    Launches* self = reinterpret_cast<Launches*>(object);
+    PyTypeObject* type = Py_TYPE(object);
+    const auto found = launches_of.find(self->device);
+    if (found != launches_of.end() && found->second == self) launches_of.erase(found);
+    delete self->table;
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+PyType_Slot launches_slots[] = {
+    {Py_tp_new, (void*)new_launches},
+    {Py_tp_dealloc, (void*)drop_launches},
+    {0, nullptr},
+};
+PyType_Spec launches_spec = {"clarray._engine.speedups._speedups.Launches", sizeof(Launches), 0, Py_TPFLAGS_DEFAULT, launches_slots};
+
+}  // namespace
+
+bool evaluate_node(PyObject* root) {
+    static Reference* const evaluate = reference_of("evaluate");
+    if (node.memory.of(root) != Py_None) return true;
+    switch (evaluate_fast(root)) {
+        case Outcome::DONE: return true;
+        case Outcome::FAILED: return false;
+        case Outcome::RARE: break;
+    }
+    return bool(Ref::steal((*evaluate)(root)));
+}
+
+bool add_launches_type(PyObject* module) {
+    launches_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&launches_spec));
+    return launches_type && PyModule_AddObjectRef(module, "Launches", reinterpret_cast<PyObject*>(launches_type)) == 0;
+}
+
+}  // namespace clarray

@@ -1,0 +1,177 @@
+// The launch itself, through the OpenCL library's own functions, and memory from the pool.
+#include "launch.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace clarray {
+
+MemorySlots memory;
+BlockSlots block;
+KernelSlots kernel;
+BoundSlots bound;
+DeviceSlots device;
+RecorderSlots recorder;
+PyTypeObject* memory_type = nullptr;
+PyObject* profiling_state = nullptr;
+
+namespace {
+
+// clSetKernelArg and clEnqueueNDRangeKernel, of the library that pyopencl has loaded.
+using SetArgument = int32_t (*)(void*, uint32_t, size_t, const void*);
+using Enqueue = int32_t (*)(void*, void*, uint32_t, const size_t*, const size_t*, const size_t*, uint32_t, const void*, void**);
+SetArgument set_argument = nullptr;
+Enqueue enqueue = nullptr;
+
+void* pointer_of(PyObject* handle) { return PyLong_AsVoidPtr(handle); }
+
+template <typename Number>
+bool set_number(void* to, uint32_t place, long long value) {
+    const Number number = Number(value);
+    return set_argument(to, place, sizeof number, &number) == 0;
+}
+
+// Set one argument; false where its type is for Python, or the runtime refuses it.
+bool set_one(void* to, uint32_t place, char code, const Argument& argument) {
+    if (argument.is_buffer) {
+        void* buffer = pointer_of(argument.object);
+        return code == '*' && set_argument(to, place, sizeof buffer, &buffer) == 0;
+    }
+    if (argument.object && PyFloat_CheckExact(argument.object)) {
+        const double value = PyFloat_AS_DOUBLE(argument.object);
+        if (code == 'd') return set_argument(to, place, sizeof value, &value) == 0;
+        const float single = float(value);
+        return code == 'f' && set_argument(to, place, sizeof single, &single) == 0;
+    }
+    long long value = argument.number;
+    if (argument.object) {
+        if (!PyLong_CheckExact(argument.object)) return false;
+        if (code == 'Q') {
+            const unsigned long long wide = PyLong_AsUnsignedLongLong(argument.object);
+            if (PyErr_Occurred()) return PyErr_Clear(), false;
+            return set_argument(to, place, sizeof wide, &wide) == 0;
+        }
+        int overflow = 0;
+        value = PyLong_AsLongLongAndOverflow(argument.object, &overflow);
+        if (overflow) return false;
+    }
+    switch (code) {
+        case 'b': return set_number<int8_t>(to, place, value);
+        case 'B': return set_number<uint8_t>(to, place, value);
+        case 'h': return set_number<int16_t>(to, place, value);
+        case 'H': return set_number<uint16_t>(to, place, value);
+        case 'i': return set_number<int32_t>(to, place, value);
+        case 'I': return set_number<uint32_t>(to, place, value);
+        case 'q': return set_number<int64_t>(to, place, value);
+        case 'Q': return set_number<uint64_t>(to, place, value);
+        default: return false;
+    }
+}
+
+// As `groups` in clarray._engine.fused.elementwise.plan.
+long long group_count(const Prepared& p, long long size, long long nbytes) {
+    if (!p.vector) return p.groups;
+    const long long units = (size + p.vector - 1) / p.vector;
+    long long count = p.chunked ? std::min({p.most_groups, units, nbytes / p.chunk_bytes})
+                                : std::min({p.most_groups, (units + p.work_group - 1) / p.work_group,
+                                            (1LL << 31) / p.work_group - 1});
+    return std::max(1LL, count);
+}
+
+}  // namespace
+
+Held::Held(PyObject* of) : lock_(Ref::share(device.lock.of(of))) {
+    static PyObject* const acquire = PyUnicode_InternFromString("acquire");
+    if (!Ref::steal(PyObject_CallMethodNoArgs(lock_.get(), acquire))) lock_ = {};
+}
+
+Held::~Held() {
+    static PyObject* const release = PyUnicode_InternFromString("release");
+    if (!lock_) return;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (!Ref::steal(PyObject_CallMethodNoArgs(lock_.get(), release))) PyErr_WriteUnraisable(lock_.get());
+    PyErr_Restore(type, value, trace);
+}
+
+bool can_launch(PyObject* on) {
+    return set_argument && device.closed.of(on) == Py_False && recorder.recorder.of(profiling_state) == Py_None;
+}
+
+Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t count, long long nbytes) {
+    const bool in_line = p.has_inline && nbytes <= p.inline_bytes;
+    PyObject* use = (in_line ? kernel.in_line : kernel.main).of(p.kernel.get());
+    if (use == Py_None) return Outcome::RARE;
+    PyObject*& seen = in_line ? p.seen_inline : p.seen_main;
+    if (seen != use) {
+        const int known = PySet_Contains(bound.seen.of(use), p.local.get());
+        if (known <= 0) return known ? Outcome::FAILED : Outcome::RARE;
+        seen = use;
+    }
+    Ref alive = Ref::share(use);
+    PyObject* codes = bound.codes.of(use);
+    if (size_t(PyBytes_GET_SIZE(codes)) != count) return Outcome::RARE;
+    size_t groups = size_t(group_count(p, arguments[count - 1].number, nbytes)), items = size_t(p.work_group);
+    if (in_line && device.pending.of(on) == Py_True) {
+        static PyObject* const finish = PyUnicode_InternFromString("finish");
+        if (!Ref::steal(PyObject_CallMethodNoArgs(on, finish))) return Outcome::FAILED;
+    }
+    if (!p.noted || p.noted_groups != groups || p.noted_bytes != nbytes) {
+        p.noted = Ref::steal(Py_BuildValue("(O(n)OL)", p.kernel.get(), Py_ssize_t(groups), p.local.get(), nbytes));
+        p.noted_groups = groups;
+        p.noted_bytes = nbytes;
+    }
+    // for the error that tells of a lost device
+    if (!p.noted || !Ref::steal(PyObject_CallOneArg(kernel.note.of(p.kernel.get()), p.noted.get()))) return Outcome::FAILED;
+    void* to = pointer_of(bound.handle.of(use));
+    const char* letters = PyBytes_AS_STRING(codes);
+    for (size_t place = 0; place < count; ++place)
+        if (!set_one(to, uint32_t(place), letters[place], arguments[place])) return Outcome::RARE;
+    if (!in_line) device.pending.set(on, Py_True);
+    void* queue = pointer_of(bound.queue_handle.of(use));
+    const size_t global = groups * items;
+    int32_t status;
+    Py_BEGIN_ALLOW_THREADS
+    status = enqueue(queue, to, 1, nullptr, &global, &items, 0, nullptr, nullptr);
+    Py_END_ALLOW_THREADS
+    return status == 0 ? Outcome::DONE : Outcome::RARE;  // Python launches again, and says what is wrong
+}
+
+Ref allocate(const Prepared& p, PyObject* on, long long nbytes) {
+    static PyObject* const allocate = PyUnicode_InternFromString("allocate");
+    constexpr long long SMALLEST = 128, FINE = 2048;  // as in clarray._engine.runtime.memory
+    Ref asked = Ref::steal(PyLong_FromLongLong(nbytes));
+    Ref size = Ref::steal(PyLong_FromLongLong((nbytes + SMALLEST - 1) & -SMALLEST));
+    Ref cost = Ref::steal(PyLong_FromLongLong(1 + (nbytes << 6) / p.global_bytes));
+    Ref readers = Ref::steal(PyList_New(0));
+    if (!asked || !size || !cost || !readers) return {};
+    PyObject* bin = nbytes > 0 && nbytes <= FINE ? PyDict_GetItemWithError(p.bins.get(), size.get()) : nullptr;
+    if (!bin || !PyList_GET_SIZE(bin))
+        return PyErr_Occurred() ? Ref() : Ref::steal(PyObject_CallMethodOneArg(on, allocate, asked.get()));
+    const Py_ssize_t last = PyList_GET_SIZE(bin) - 1;
+    Ref taken = Ref::share(PyList_GET_ITEM(bin, last));
+    if (PyList_SetSlice(bin, last, last + 1, nullptr)) return {};
+    Ref made = Ref::steal(memory_type->tp_alloc(memory_type, 0));
+    if (!made) return {};
+    PyObject* out = made.get();
+    memory.buffer.set(out, block.buffer.of(taken.get()));
+    memory.handle.set(out, block.handle.of(taken.get()));
+    memory.nbytes.put(out, asked.release());
+    memory.device.set(out, on);
+    memory.shared.set(out, Py_False);
+    memory.writeable.set(out, Py_True);
+    memory.readers.put(out, readers.release());
+    memory.views.set(out, Py_None);
+    memory.cost.put(out, cost.release());
+    memory.block.put(out, taken.release());
+    memory.keep.set(out, Py_None);
+    return made;
+}
+
+bool lend_opencl(unsigned long long argument_setter, unsigned long long enqueuer) {
+    set_argument = reinterpret_cast<SetArgument>(argument_setter);
+    enqueue = reinterpret_cast<Enqueue>(enqueuer);
+    return true;
+}
+
+}  // namespace clarray

@@ -1,0 +1,90 @@
+// Kernels that Python has prepared, and what a launch of one needs.
+#pragma once
+#include "core.hpp"
+
+#include <string>
+#include <vector>
+
+namespace clarray {
+
+struct MemorySlots {
+    Slot buffer{"buffer"}, handle{"handle"}, nbytes{"nbytes"}, device{"device"}, shared{"shared"},
+        writeable{"writeable"}, readers{"readers"}, views{"views"}, cost{"cost"}, block{"_block"}, keep{"_keep"};
+};
+struct BlockSlots {
+    Slot buffer{"buffer"}, handle{"handle"}, size{"size"}, host{"host"}, home{"home"};
+};
+struct KernelSlots {
+    Slot main{"_main"}, in_line{"_inline"}, note{"_note"};
+};
+struct BoundSlots {
+    Slot handle{"handle"}, queue_handle{"queue_handle"}, codes{"codes"}, seen{"seen"};
+};
+struct DeviceSlots {
+    Slot lock{"lock"}, pending{"pending"}, closed{"closed"};
+};
+struct RecorderSlots {
+    Slot recorder{"recorder"};
+};
+extern MemorySlots memory;
+extern BlockSlots block;
+extern KernelSlots kernel;
+extern BoundSlots bound;
+extern DeviceSlots device;
+extern RecorderSlots recorder;
+extern PyTypeObject* memory_type;
+extern PyObject* profiling_state;
+
+// A launch that has been prepared for a structure and a layout of its operands; Python computes all of it once.
+struct Prepared {
+    Ref kernel, bins;
+    Ref local;           // the shape of a work-group, as Python's launches have it
+    long long vector;    // of a flat kernel: elements per work unit; else 0, and all follows from the layout
+    long long groups;
+    long long most_size;      // elements; a larger result takes another kernel
+    long long element_bytes;  // that a flat kernel moves
+    long long nbytes;         // that a strided one does
+    bool chunked, has_inline;
+    long long most_groups, chunk_bytes, work_group, inline_bytes, global_bytes;
+    std::vector<long long> shifts, sizes;  // of a strided kernel
+    long long out_shift;
+    Ref out_strides;  // of a result in memory of its own
+    bool out_contiguous;
+    Ref noted;  // the last launch, as `Device.recent` has it
+    size_t noted_groups = 0;
+    long long noted_bytes = 0;
+    PyObject* seen_main = nullptr;  // bound kernels that have been launched often enough; compared, not used
+    PyObject* seen_inline = nullptr;
+};
+
+// An argument: a buffer, or a number as Python has it.
+struct Argument {
+    PyObject* object;   // borrowed; null where `number` counts
+    long long number;
+    bool is_buffer;
+};
+
+enum class Outcome { DONE, RARE, FAILED };  // RARE: for the Python function; FAILED: an error is set
+
+// Hold a device's lock.
+class Held {
+public:
+    explicit Held(PyObject* of);
+    ~Held();
+    explicit operator bool() const { return bool(lock_); }
+
+private:
+    Ref lock_;
+};
+
+// Whether launches are the core's: a profile, and a device that is closed, are for Python.
+bool can_launch(PyObject* device);
+
+Outcome launch(Prepared& prepared, PyObject* device, const Argument* arguments, size_t count, long long nbytes);
+
+// New memory from the pool of a device, as `Pool.allocate` gives it.
+Ref allocate(const Prepared& prepared, PyObject* device, long long nbytes);
+
+bool lend_opencl(unsigned long long set_argument, unsigned long long enqueue);
+
+}  // namespace clarray

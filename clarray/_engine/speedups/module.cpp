@@ -1,0 +1,158 @@
+// The module: what Python tells the core of its classes and functions, and the twins it gets for them.
+#include "launch.hpp"
+
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+namespace clarray {
+
+NodeSlots node;
+LoopSlots loop;
+ArraySlots array;
+PyTypeObject* node_type = nullptr;
+PyTypeObject* loop_type = nullptr;
+PyTypeObject* array_type = nullptr;
+PyObject* empty_tuple = nullptr;
+
+namespace {
+
+constexpr int INTERFACE = 1;  // with the Python modules: __init__.py beside this file has the same number
+
+std::unordered_map<std::string, Reference*>& references() {
+    static std::unordered_map<std::string, Reference*> all;
+    return all;
+}
+
+// Where a class keeps an attribute, from the descriptor that `__slots__` has made.
+bool find_slot(PyObject* kind, Slot& slot) {
+    Ref descriptor = Ref::steal(PyObject_GetAttrString(kind, slot.name));
+    if (!descriptor) return false;
+    if (Py_TYPE(descriptor.get()) != &PyMemberDescr_Type) {
+        PyErr_Format(PyExc_TypeError, "%R has no slot %s", kind, slot.name);
+        return false;
+    }
+    slot.offset = reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member->offset;
+    return true;
+}
+
+template <typename Slots>
+bool find_slots(PyObject* kind, Slots& slots) {
+    static_assert(sizeof(Slots) % sizeof(Slot) == 0);
+    Slot* first = reinterpret_cast<Slot*>(&slots);
+    for (Slot* slot = first; slot != first + sizeof(Slots) / sizeof(Slot); ++slot)
+        if (!find_slot(kind, *slot)) return false;
+    return true;
+}
+
+// lay_out(name, kind): learn where a class of Python keeps its attributes.
+PyObject* lay_out(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    const char* name = count == 2 ? PyUnicode_AsUTF8(args[0]) : nullptr;
+    if (!name || !PyType_Check(args[1])) return PyErr_Format(PyExc_TypeError, "lay_out() takes a name and a class");
+    PyObject* kind = args[1];
+    PyTypeObject** type = nullptr;
+    bool found = false;
+    if (!std::strcmp(name, "Blank")) {
+        found = find_slots(kind, node);
+        type = &node_type;
+    } else if (!std::strcmp(name, "Loop")) {
+        found = find_slots(kind, loop);
+        type = &loop_type;
+    } else if (!std::strcmp(name, "DeviceArray")) {
+        found = find_slots(kind, array);
+        type = &array_type;
+    } else if (!std::strcmp(name, "Memory")) {
+        found = find_slots(kind, memory);
+        type = &memory_type;
+    } else if (!std::strcmp(name, "Block")) {
+        found = find_slots(kind, block);
+    } else if (!std::strcmp(name, "Kernel")) {
+        found = find_slots(kind, kernel);
+    } else if (!std::strcmp(name, "Bound")) {
+        found = find_slots(kind, bound);
+    } else if (!std::strcmp(name, "Device")) {
+        found = find_slots(kind, device);
+    } else {
+        PyErr_Format(PyExc_ValueError, "no class %s is known here", name);
+    }
+    if (!found) return nullptr;
+    if (type) *type = reinterpret_cast<PyTypeObject*>(Py_NewRef(kind));
+    Py_RETURN_NONE;
+}
+
+// adopt(name, thing): what the core calls, or hands on, under a name.
+PyObject* adopt(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    const char* name = count == 2 ? PyUnicode_AsUTF8(args[0]) : nullptr;
+    if (!name) return PyErr_Format(PyExc_TypeError, "adopt() takes a name and what it stands for");
+    Py_XSETREF(reference_of(name)->function, Py_NewRef(args[1]));
+    Py_RETURN_NONE;
+}
+
+bool takes(const char* name, Py_ssize_t count, Py_ssize_t wanted) {
+    if (count == wanted) return true;
+    PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, not %zd", name, wanted, count);
+    return false;
+}
+
+PyObject* unary(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    return takes("unary", count, 2) ? grow_unary(args[0], args[1]).release() : nullptr;
+}
+
+PyObject* binary(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    return takes("binary", count, 3) ? grow_binary(args[0], args[1], args[2]).release() : nullptr;
+}
+
+PyObject* evaluate(PyObject*, PyObject* of) {
+    if (!PyObject_TypeCheck(of, node_type->tp_base))
+        return PyErr_Format(PyExc_TypeError, "evaluate() takes a node, not %s", Py_TYPE(of)->tp_name);
+    return evaluate_node(of) ? Py_NewRef(of) : nullptr;
+}
+
+// lend(set_argument, enqueue, state): addresses of OpenCL's functions, and where a profile says that it records.
+PyObject* lend(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    if (!takes("lend", count, 3)) return nullptr;
+    const unsigned long long setter = PyLong_AsUnsignedLongLong(args[0]), enqueuer = PyLong_AsUnsignedLongLong(args[1]);
+    if (PyErr_Occurred() || !find_slots(reinterpret_cast<PyObject*>(Py_TYPE(args[2])), recorder)) return nullptr;
+    Py_XSETREF(profiling_state, Py_NewRef(args[2]));
+    lend_opencl(setter, enqueuer);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"lend", (PyCFunction)(void (*)())lend, METH_FASTCALL, "Lend the OpenCL library's functions."},
+    {"evaluate", evaluate, METH_O, "Make sure that a node is in memory."},
+    {"lay_out", (PyCFunction)(void (*)())lay_out, METH_FASTCALL, "Learn where a class keeps its attributes."},
+    {"adopt", (PyCFunction)(void (*)())adopt, METH_FASTCALL, "Learn what to call by a name."},
+    {"unary", (PyCFunction)(void (*)())unary, METH_FASTCALL, "Grow ``loop(a)``."},
+    {"binary", (PyCFunction)(void (*)())binary, METH_FASTCALL, "Grow ``loop(a, b)``, broadcasting the shapes."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_speedups", "The compiled core.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+Reference* reference_of(const char* name) {
+    Reference*& found = references()[name];
+    if (!found) found = new Reference(name);
+    return found;
+}
+
+Ref new_array(PyTypeObject* kind, PyObject* of) {
+    Ref made = Ref::steal(kind->tp_alloc(kind, 0));
+    if (!made) return made;
+    array.node.set(made.get(), of);
+    array.base.set(made.get(), Py_None);
+    return made;
+}
+
+}  // namespace clarray
+
+PyMODINIT_FUNC PyInit__speedups() {
+    using namespace clarray;
+    Ref module = Ref::steal(PyModule_Create(&definition));
+    empty_tuple = PyTuple_New(0);
+    if (!module || !empty_tuple || !add_operator_type(module.get()) || !add_launches_type(module.get())) return nullptr;
+    if (PyModule_AddIntConstant(module.get(), "INTERFACE", INTERFACE)) return nullptr;
+    return module.release();
+}

@@ -1,0 +1,191 @@
+"""The compiled core against the Python functions that it has twins of: the same nodes, values and errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray._engine import speedups
+from clarray._engine.expr import build
+from clarray._engine.expr.node import MASKED, Node, Selection, constant
+from clarray._engine.ops.promotion import resolve
+from clarray._engine.ops.ufuncs import find_loop
+from clarray._engine.speedups import references
+
+ROOT = Path(__file__).resolve().parents[3]
+needs_core = pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
+FLOAT = np.dtype(np.float32)
+FIELDS = ("op", "shape", "dtype", "size", "cost", "flags", "sig", "memory")
+
+
+def leaf(*shape: int, dtype: Any = np.float32) -> Node:
+    return clarray.ones(shape, dtype).evaluate()._node
+
+
+def operands() -> dict[str, Any]:
+    """Nodes of every kind, new ones for each comparison."""
+    x = clarray.ones((3, 4), np.float32).evaluate()
+    host = clarray.asarray(np.ones((3, 4), np.float32))
+    return {
+        "leaf": x._node,
+        "view": x[::-1]._node,
+        "row": x[1]._node,
+        "one": leaf(1, 1),
+        "column": leaf(3, 1),
+        "nothing": leaf(0, 4),
+        "pending": (x + 1)._node,
+        "reduced": x.sum()._node,
+        "selected": x[x > 0]._node,
+        "constant": constant(2.0, FLOAT),
+        "integers": leaf(3, 4, dtype=np.int16),
+        "shared": host._node,
+        "other": leaf(2, 5),
+    }
+
+
+def described(grow: Any) -> Any:
+    """What a call gives: the fields of a node, or the error."""
+    try:
+        node = grow()
+    except (ValueError, TypeError) as error:
+        return type(error), str(error)
+    mine = [getattr(node, name) for name in FIELDS if not (node.flags & MASKED and name in ("shape", "size"))]
+    return mine, [n.sig for n in node.args], [n.sig for n in node.inputs], isinstance(node, Selection)
+
+
+@needs_core
+@pytest.mark.parametrize("second", operands())
+@pytest.mark.parametrize("first", operands())
+def test_growing_is_the_same(first: str, second: str) -> None:
+    found = []
+    for binary, unary in ((build.binary, build.unary), (references["binary"], references["unary"])):
+        made = operands()
+        a, b = made[first], made[second]
+        add = find_loop(np.add, *resolve(np.add, (a.dtype, b.dtype)))
+        found.append(described(partial(binary, add, a, b)))
+        if first != "selected":  # `nary` sees to that
+            negative = find_loop(np.negative, *resolve(np.negative, (b.dtype,)))
+            found[-1] += described(partial(unary, negative, made["leaf" if second == "selected" else second]))
+    assert build.binary is not references["binary"]
+    assert found[0] == found[1]
+
+
+@needs_core
+def test_readers_are_noted_and_pruned() -> None:
+    x = clarray.ones(5).evaluate()
+    kept = [x + k for k in range(3)]
+    for _ in range(1000):
+        x + 1
+    readers = x._node.readers
+    assert len(readers) < 2 * build.PRUNE_AT
+    alive = [r() for r in readers if r() is not None]
+    assert all(any(node is k._node for node in alive) for k in kept)
+    x[:] = 7
+    assert [float(k[0]) for k in kept] == [1, 2, 3]
+
+
+VALUES: dict[str, tuple[Any, ...]] = {
+    "float16": (1.5, 70000.0, 2048, 2049, 10**6, -0.0, float("nan"), float("inf")),
+    "float32": (0.1, 1e39, -1e39, 3.4028235e38, 16777217, 10**40, float("nan")),
+    "float64": (0.1, 1e308, 2**53 + 1, 10**309),
+    "int8": (1, -128, 127, 128, -129, 0.5, True, 10**30),
+    "uint8": (0, 255, 256, -1),
+    "int64": (2**63 - 1, -(2**63), 2**63),
+    "uint64": (2**64 - 1, 2**64, -1, 2**63),
+    "bool": (1, 0.5, True),
+    "complex64": (1, 0.5, 1j),
+}
+
+
+@needs_core
+@pytest.mark.parametrize("dtype", VALUES)
+@pytest.mark.parametrize("name", ["__add__", "__rsub__", "__mul__", "__lt__", "__eq__", "__floordiv__"])
+def test_operators_with_numbers_are_the_same(name: str, dtype: str) -> None:
+    x = clarray.asarray(np.array([1, 0, 1], dtype))
+    twin: Any = getattr(clarray.DeviceArray, name)
+    for value in VALUES[dtype]:
+        answers = []
+        for operator in (twin, twin.__wrapped__):
+            try:
+                found = operator(x, value)
+                answers.append(found if found is NotImplemented else (found.dtype, np.asarray(found).tobytes()))
+            except (OverflowError, TypeError, ValueError) as error:
+                answers.append((type(error), str(error)))
+        assert answers[0] == answers[1], (value, answers)
+
+
+@needs_core
+def test_operators_are_methods() -> None:
+    add = clarray.DeviceArray.__add__
+    x = clarray.ones(2)
+    assert x.__add__(1).tolist() == [2, 2]
+    assert add(x, 1).tolist() == [2, 2]
+    assert add.__name__ == "operator"
+    with pytest.raises(TypeError):
+        add(x)
+    with pytest.raises((TypeError, AttributeError)):
+        add(1, 2)
+    with pytest.raises(TypeError):
+        speedups.core.evaluate(x)  # an array is no node
+    with pytest.raises(TypeError):
+        speedups.core.binary(1)
+
+
+def test_a_result_of_strided_operands_lies_as_numpys() -> None:
+    host = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    x = clarray.asarray(host.copy())
+    cases = [
+        (lambda a: a.T + 1),
+        (lambda a: a[:, ::-1] * a),
+        (lambda a: a.transpose(1, 2, 0) + a.transpose(1, 2, 0)),
+        (lambda a: a[:, :1] + a),
+        (lambda a: a[0, 0, 0:1] + a[..., ::2]),
+    ]
+    for case in cases:
+        for _ in range(5):  # the later launches are the core's
+            ours, theirs = case(x).evaluate(), case(host)
+            np.testing.assert_array_equal(ours, theirs)
+            assert ours.strides == theirs.strides
+
+
+def test_threads_grow_and_evaluate_together() -> None:
+    x = clarray.ones(1000, np.float32).evaluate()
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        for turn in range(300):
+            y = (x + number) * 2.0 + x[::-1]
+            if turn % 3 == 0:
+                y.evaluate()
+            if float(y[turn]) != (1 + number) * 2 + 1:
+                wrong.append((number, turn))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_without_the_core_all_is_python() -> None:
+    """CLARRAY_PURE switches it off."""
+    program = (
+        "import clarray, numpy as np; from clarray._engine import speedups; assert speedups.core is None;"
+        "x = clarray.ones(3); assert ((x + 1) * x).tolist() == [2, 2, 2]"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ | {"CLARRAY_PURE": "1"}, cwd=ROOT)
+
+
+def test_interfaces_agree() -> None:
+    text = (ROOT / "clarray/_engine/speedups/module.cpp").read_text()
+    assert f"constexpr int INTERFACE = {speedups._INTERFACE};" in text
