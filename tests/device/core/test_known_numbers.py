@@ -82,3 +82,14 @@ def test_explain_a_number() -> None:
     x = clarray.arange(3)
     clarray.synchronize()
     assert "0-d" in x[1].explain()
+
+
+def test_numbers_wait_for_what_is_queued() -> None:
+    x = clarray.zeros(1 << 22, np.float32)
+    for n in range(1, 6):
+        x += 1
+        assert float(x[-1]) == n
+        x += 1
+        x[-1] = n
+        assert float(x[-1]) == n
+        assert float(x[-2]) == 2 * n
