@@ -110,8 +110,10 @@ _FOLDS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
 _single = struct.Struct("f")
 
 
-def _folded(fold: Callable[[Any, Any], Any], known_node: Known, other: Any, reflected: bool) -> Node | None:
+def _folded(fold: Callable[[Any, Any], Any] | None, known_node: Node, other: Any, reflected: bool) -> Node | None:
     """The number that an operation of a known one and another gives; None where kernels shall say what it is."""
+    if fold is None or not isinstance(known_node, Known):
+        return None
     dtype = known_node.dtype
     number = _rounded(_number_beside(known_node, other), dtype)
     if number is None:
@@ -178,10 +180,8 @@ def binary(
         a = self._node
         mine = self.__class__
         kind = other.__class__
-        if a.op is CONST and folds is not None and isinstance(a, Known):
-            value = _folded(folds, a, other, reflected)
-            if value is not None:
-                return wrap(value)
+        if a.op is CONST and (value := _folded(folds, a, other, reflected)) is not None:
+            return wrap(value)
         if kind is mine:
             b = other._node
             if integers_apart and b.dtype.kind in "iu":
@@ -292,11 +292,9 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
 
     def operator(self: DeviceArray, other: Any) -> DeviceArray:
         a = self._node
-        if a.op is CONST and folds is not None and isinstance(a, Known):
-            value = _folded(folds, a, other, False)
-            if value is not None:
-                self._node = value
-                return self
+        if a.op is CONST and (value := _folded(folds, a, other, False)) is not None:
+            self._node = value
+            return self
         kind = other.__class__
         if kind is self.__class__:
             b = other._node
