@@ -263,6 +263,13 @@ def materialize_shared(*roots: Node, consumer: Node | None = None) -> None:
     That is: reductions, selections by a mask, and what others than `consumer` and the roots' own graphs
     read as well.
     """
+    for root in roots:
+        if root.memory is not None or not root.args:
+            continue
+        if root.flags & (SHARED | REDUCES | MASKED) or any(type(r) is not Selecting for r in root.readers):
+            break
+    else:
+        return
     orders = [pending_below(root) for root in roots]
     for root, order in zip(roots, orders, strict=True):
         if any(node.op is COMPRESS for node in order):

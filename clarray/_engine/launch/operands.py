@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,6 +10,10 @@ import numpy as np
 
 from clarray._engine.expr.layout import ALIGNMENT, STEPPED, Shape, access, aligned, starts_aligned
 from clarray._engine.expr.node import CONST, INDEX, Node
+from clarray._engine.ops.ufuncs import Loop
+
+_CALL = re.compile(r"\w\(")
+_CALLED = 4  # times as much as a load costs a function, at the least: exp 0.2 ns an element, abs of complex 42
 
 
 class Operands:
@@ -173,6 +178,19 @@ def operands_of(*roots: Node) -> Operands:
     if len(roots) == 1:
         return Operands(roots[0].inputs or roots)
     return Operands([n for r in roots for n in (r.inputs or (r,))])
+
+
+def inline_limit(nbytes: int, *roots: Node) -> int:
+    """The bytes up to which the calling thread computes such trees: a part of a policy's where functions are called."""
+    level = list(roots)
+    while level:
+        node = level.pop()
+        if node.memory is None and node.args:
+            text = node.op.form.text if isinstance(node.op, Loop) else ""
+            if isinstance(text, str) and _CALL.search(text):
+                return nbytes // _CALLED
+            level.extend(node.args)
+    return nbytes
 
 
 def stride_arguments(accesses: Sequence[str], strides: Sequence[Shape]) -> list[int]:

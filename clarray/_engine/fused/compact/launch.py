@@ -18,6 +18,8 @@ from clarray._engine.launch.operands import Operands, operands_of, stride_argume
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 
+_INT64 = np.dtype(np.int64)
+
 
 def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Node:
     """The elements of `value` where `mask` is set, in C order, as a leaf of one axis.
@@ -25,13 +27,15 @@ def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Nod
     Pending ones are computed while they are read. The result's memory has place for `room` elements
     after its own. Its size has been waited for, its elements have not.
     """
-    shape = broadcast_shapes((value.shape, mask.shape))
+    shape = mask.shape
+    if value.shape != shape:
+        shape = broadcast_shapes((value.shape, shape))
     n = prod(shape)
     if n == 0:
         return contiguous_leaf(cache.device.allocate(room * value.dtype.itemsize), (0,), value.dtype)
     value, mask = (flat(cache, node, shape) for node in (value, mask))
     operands = operands_of(value, mask)
-    steps = [_step(x, shape) or 0 for x in operands.placed]
+    steps = [_step(x, shape) or 0 for x in operands.nodes if x.op is not CONST]
     accesses = operands.accesses(steps)
     policy = cache.policies.compact
     nbytes = operands.nbytes
@@ -179,9 +183,12 @@ def _two_passes(
         args.append(flags.buffer)
     args.append(counts.buffer)
     Launch(kernels["compact_count"], (groups,), local, args, inline, nbytes).run()
-    host = np.empty(groups, np.int64)
-    device.read(counts, 0, host)
-    total = int(host.sum())
+    if groups == 1:
+        total: int = device.read_number(counts, 0, _INT64)
+    else:
+        host = np.empty(groups, np.int64)
+        device.read(counts, 0, host)
+        total = int(host.sum())
     out = contiguous_leaf(device.allocate((total + room) * dtype.itemsize), (total,), dtype)
     if total:
         assert out.memory is not None
@@ -198,13 +205,17 @@ def _places(cache: KernelCache) -> Memory:
 
 
 def _step(node: Node, shape: Shape) -> int | None:
+    if node.memory is not None and node.contiguous and node.shape == shape:
+        return 1
     return flat_step(shape, aligned(node.shape, node.strides, len(shape)))
 
 
 def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
     """`root`, or a copy of its value where its operands do not go through memory in even steps."""
-    everyone = [x for x in root.inputs or (root,) if x.op is not CONST]
-    if all(_step(x, shape) is not None for x in everyone):
+    for node in root.inputs or (root,):
+        if node.op is not CONST and _step(node, shape) is None:
+            break
+    else:
         return root
     memory = cache.device.allocate(prod(shape) * root.dtype.itemsize)
     packed = contiguous_leaf(memory, shape, root.dtype)

@@ -74,7 +74,7 @@ CPU = CompactPolicy(
     dense=10,
     loads=1,
     vector_bytes=64,
-    inline_bytes=1 << 18,
+    inline_bytes=1 << 19,
     chunk_bytes=1 << 16,
 )
 GPU = CompactPolicy(

@@ -7,6 +7,7 @@ and arguments are prepared once per combination of shapes and strides.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from clarray._engine.expr.layout import (
@@ -30,20 +31,22 @@ from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.elementwise.plan import STAGED_LIMIT, TILE, ElementwisePlan, groups, tile_axis
 from clarray._engine.fused.elementwise.source import elementwise_source
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
-from clarray._engine.launch.operands import Operands, append_scalar, operands_of, place, stride_arguments
+from clarray._engine.launch.operands import Operands, append_scalar, inline_limit, operands_of, place, stride_arguments
 from clarray._engine.runtime import Kernel, Memory
 
 
 class Flat(NamedTuple):
-    """A flat kernel, the bytes it moves per element, and the bytes below which one work-group does all."""
+    """A flat kernel, the bytes it moves per element, and those below which one work-group, and the caller, does all."""
 
     kernel: Kernel
     vector: int
     element_bytes: int
     small: int
+    inline_bytes: int
 
 
-class Strided(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strided:
     """A strided kernel with what follows from shapes and strides."""
 
     kernel: Kernel
@@ -52,6 +55,7 @@ class Strided(NamedTuple):
     sizes: tuple[int, ...]
     groups: tuple[int, ...]
     nbytes: int
+    inline_bytes: int
 
 
 def flat_launch(cache: KernelCache, root: Node, memory: Memory, offset: int) -> Launch | None:
@@ -67,7 +71,7 @@ def flat_launch(cache: KernelCache, root: Node, memory: Memory, offset: int) -> 
     args.append(size)
     nbytes = size * found.element_bytes
     count = (1,) if nbytes < found.small else (groups(-(-size // found.vector), nbytes, cache.units, policy),)
-    return Launch(found.kernel, count, (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)
+    return Launch(found.kernel, count, (policy.work_group,), args, nbytes <= found.inline_bytes, nbytes)
 
 
 def flat_kernel(cache: KernelCache, root: Node, offset: int, args: list[Any]) -> Flat | None:
@@ -142,7 +146,13 @@ def _prepare_flat(cache: KernelCache, root: Node, whole: bool, stream: bool) -> 
     )
     read = [n.dtype.itemsize for n, kind in zip(operands.nodes, accesses, strict=True) if kind == UNIT]
     small = 2 * policy.chunk_bytes if policy.chunked else 0
-    return Flat(_kernel(cache, plan, root, operands), vector, root.dtype.itemsize + sum(read), small)
+    return Flat(
+        _kernel(cache, plan, root, operands),
+        vector,
+        root.dtype.itemsize + sum(read),
+        small,
+        inline_limit(policy.inline_bytes, root),
+    )
 
 
 def _kernel(cache: KernelCache, plan: ElementwisePlan, root: Node, operands: Operands) -> Kernel:
@@ -165,7 +175,7 @@ def strided_launch(cache: KernelCache, root: Node, memory: Memory, offset: int, 
     args.append(offset + found.out_shift)
     args += found.sizes
     nbytes = found.nbytes
-    return Launch(found.kernel, found.groups, (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)
+    return Launch(found.kernel, found.groups, (policy.work_group,), args, nbytes <= found.inline_bytes, nbytes)
 
 
 def prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: Shape) -> Strided:
@@ -210,12 +220,13 @@ def prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: Sh
     segment = policy.segment or vector
     nbytes = operands.nbytes + root.size * root.dtype.itemsize
     return Strided(
-        _kernel(cache, plan, root, operands),
-        space.offsets[1:] if any(space.offsets) else (),
-        space.offsets[0],
-        (rows, *reversed(shape), *stride_arguments(every, [*theirs, ours])),
-        (groups(_work(shape, rows, axis, segment, policy.work_group), nbytes, cache.units, policy),),
-        nbytes,
+        kernel=_kernel(cache, plan, root, operands),
+        shifts=space.offsets[1:] if any(space.offsets) else (),
+        out_shift=space.offsets[0],
+        sizes=(rows, *reversed(shape), *stride_arguments(every, [*theirs, ours])),
+        groups=(groups(_work(shape, rows, axis, segment, policy.work_group), nbytes, cache.units, policy),),
+        nbytes=nbytes,
+        inline_bytes=inline_limit(policy.inline_bytes, root),
     )
 
 

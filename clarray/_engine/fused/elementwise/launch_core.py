@@ -51,9 +51,11 @@ def prepared_for_core(
         found = flat_kernel(cache, root, offset, [])
         if found is None or 0 < policy.stream_bytes <= root.size * itemsize:
             return None
-        kernel, vector, element_bytes, _ = found
+        kernel, vector, element_bytes, _, inline_bytes = found
     else:
-        kernel, shifts, out_shift, sizes, (groups,), nbytes = prepare_strided(cache, root, offset, strides)
+        made = prepare_strided(cache, root, offset, strides)
+        kernel, shifts, out_shift, sizes = made.kernel, made.shifts, made.out_shift, made.sizes
+        (groups,), nbytes, inline_bytes = made.groups, made.nbytes, made.inline_bytes
     most = INT_LIMIT - 1
     if policy.stream_bytes:  # from there on it is another kernel
         most = min(most, (policy.stream_bytes - 1) // itemsize)
@@ -71,7 +73,7 @@ def prepared_for_core(
         cache.units * policy.groups_per_unit,
         max(policy.chunk_bytes, 1),
         policy.work_group,
-        policy.inline_bytes,
+        inline_bytes,
         device.pool._global_bytes,
         shifts,
         sizes,

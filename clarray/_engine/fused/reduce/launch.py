@@ -34,7 +34,7 @@ from clarray._engine.fused.reduce.plan import (
 )
 from clarray._engine.fused.reduce.source import Epilogue, combine_source, lane_dtype, reduce_source
 from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache, Launch
-from clarray._engine.launch.operands import Operands, append_scalar, place
+from clarray._engine.launch.operands import Operands, append_scalar, inline_limit, place
 from clarray._engine.ops.monoids import Monoid, Reduction
 from clarray._engine.runtime import Kernel, Memory
 from clarray._engine.tuning import ReducePolicy
@@ -62,6 +62,7 @@ class Prepared:
     second_sizes: tuple[int, ...]
     nbytes: int
     out_bytes: int
+    inline: bool
 
 
 def find_epilogue(root: Node) -> Epilogue | None:
@@ -113,7 +114,7 @@ def _launches(
     cache: KernelCache, found: Prepared, args: list[Any], constants: tuple[Node, ...], memory: Memory, offset: int
 ) -> list[Launch]:
     nbytes = found.nbytes
-    inline = nbytes <= cache.policies.reduce.inline_bytes
+    inline = found.inline
     ends: list[Any] = []
     for node in constants:
         append_scalar(ends, node)
@@ -263,6 +264,7 @@ def _prepare(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Prepared:
         second_sizes=second_sizes,
         nbytes=inputs.nbytes + out_bytes,
         out_bytes=out_bytes,
+        inline=inputs.nbytes + out_bytes <= inline_limit(policy.inline_bytes, *reduced.args),
     )
 
 
