@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clarray._engine.algorithms.gather.plan import (
     MOST,
+    WORD,
     GatherSpace,
     gather_plan,
     gather_space,
@@ -24,9 +26,9 @@ from clarray._engine.expr.view import Shape, View
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
-from clarray._engine.launch.operands import Operands, operands_of
+from clarray._engine.launch.operands import Operands, operands_of, place
 from clarray._engine.ops.special import cast_loop
-from clarray._engine.runtime import Memory
+from clarray._engine.runtime import Kernel, Memory
 from clarray._engine.writing import flush_readers
 
 _INT64 = np.dtype(np.int64)
@@ -279,47 +281,58 @@ def _space(named: IndexSelection, operands: Operands) -> GatherSpace:
     return gather_space(axes[:place], listed, chosen, axes[place:])
 
 
-class _Moved(NamedTuple):
-    """What a launch is given, in words of several elements where rows allow it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """A kernel with what follows from shapes and strides.
 
     Parameters
     ----------
-    numbers : Node
-        Of int64.
-    operands : Operands
-        Their inputs.
-    space : GatherSpace
-    itemsize : int
-        Of a word.
-    places : list of (Node, int)
-        What is moved from and to, and where it starts, in words.
-    single : bool
-        Whether one element is written everywhere.
+    kernel : Kernel
+    words : int
+        Elements that are moved as one word.
+    total : int
+        Units of work.
+    sizes : tuple of int
+        The arguments after them.
+    groups, nbytes : int
+    inline : bool
     """
 
-    numbers: Node
-    operands: Operands
-    space: GatherSpace
-    itemsize: int
-    places: list[tuple[Node, int]]
-    single: bool
+    kernel: Kernel
+    words: int
+    total: int
+    sizes: tuple[int, ...]
+    groups: int
+    nbytes: int
+    inline: bool
 
 
-def _read(cache: KernelCache, op: str, array: Node | None, named: IndexSelection, other: Node | None) -> _Moved:
+def _prepare(
+    cache: KernelCache, op: str, named: IndexSelection, itemsize: int, starts: list[int], single: bool
+) -> _Prepared:
+    """Plan a launch that moves elements between arrays, `starts` of them, or from one into all places (`single`)."""
     policy = cache.policies.elementwise
     numbers = _as_int64(named.numbers)
-    if policy.chunked:  # a list in several loops costs a CPU a division per number
-        numbers = flat(cache, numbers, named.shape)
     operands = operands_of(numbers)
     space = _space(named, operands)
-    itemsize = next((n.dtype.itemsize for n in (array, other) if n is not None), 1)
-    starts = [named.rest.offset, 0 if other is None else other.offset]
-    single = op in ("scatter", "own", "settle") and other is not None and other.size == 1
-    both = array is not None and other is not None
-    joins = both and not single and not policy.chunked  # a CPU's compiler makes vectors of a row's loop
+    joins = len(starts) == 2 and not single and not policy.chunked  # a CPU's compiler makes vectors of a row's loop
     words = widening(space, itemsize, starts) if joins else 1
-    places = [(n, x // words) for n, x in zip((array, other), starts, strict=True) if n is not None]
-    return _Moved(numbers, operands, widened(space, words), itemsize * words, places, single)
+    space = widened(space, words)
+    plan = gather_plan(op, named.mode, operands.kinds(), space, itemsize * words, single, cache.policies)
+    total, *rest = sizes(space, plan)
+    nbytes = operands.nbytes + len(starts) * space.size * itemsize * words
+    units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
+    most = min(cache.units, cache.policies.gather.owners) if op == "own" else units
+    key = ("gather", numbers.sig, operands.pattern, plan)
+    return _Prepared(
+        kernel=cache.kernel_for(key, gather_source, plan, numbers, operands.nodes, cache.capabilities),
+        words=words,
+        total=total,
+        sizes=tuple(rest),
+        groups=min(groups(units, nbytes, cache.units, policy), most),
+        nbytes=nbytes,
+        inline=nbytes <= policy.inline_bytes // 4,  # a number costs more than its bytes
+    )
 
 
 def _run(
@@ -332,26 +345,27 @@ def _run(
     limit: int | None = None,
 ) -> None:
     policy = cache.policies.elementwise
-    numbers, operands, space, itemsize, places, single = _read(cache, op, array, named, other)
-    plan = gather_plan(op, named.mode, operands.kinds(), space, itemsize, single, cache.policies)
-    key = ("gather", numbers.sig, operands.pattern, plan)
-    kernel = cache.kernel_for(key, gather_source, plan, numbers, operands.nodes, cache.capabilities)
-    error = cache.zeros_for("gather error", 4) if named.mode == "raise" else None
-    args = operands.arguments()
+    if policy.chunked:  # a list in several loops costs a CPU a division per number
+        named = named._replace(numbers=flat(cache, named.numbers, named.shape))
+    numbers, shape, extents, strides, rest, at, mode = named
+    single = op in ("scatter", "own", "settle") and other is not None and other.size == 1
+    moved = [(n, x) for n, x in ((array, rest.offset), (other, 0 if other is None else other.offset)) if n is not None]
+    itemsize = moved[0][0].dtype.itemsize if moved else 1
+    key: list[Any] = ["gather", op, mode, single, itemsize, shape, extents, strides, rest.shape, rest.strides, at]
+    key += [x % WORD for _, x in moved]
+    key.append(numbers.sig)
+    args: list[Any] = []
+    place(numbers.inputs or (numbers,), key, args, False)
+    found = cache.value_for(tuple(key), _prepare, cache, op, named, itemsize, [x for _, x in moved], single)
+    error = cache.zeros_for("gather error", 4) if mode == "raise" else None
     args += [error.buffer] if error is not None else []
-    args += [named.bound] if named.mode != "known" or op == "own" else []
+    args += [named.bound] if mode != "known" or op == "own" else []
     args += [notes.buffer] if notes is not None else []
-    for node, start in places:
-        assert node.memory is not None
-        args += [node.memory.buffer, start]
-    total, *rest = sizes(space, plan)
-    args += [total if limit is None else min(total, limit), *rest]
-    nbytes = operands.nbytes + len(places) * space.size * itemsize
-    units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
-    most = min(cache.units, cache.policies.gather.owners) if op == "own" else units
-    count = min(groups(units, nbytes, cache.units, policy), most)
-    inline = nbytes <= policy.inline_bytes
-    Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes).run()
+    for node, start in moved:
+        args += [node.memory.buffer, start // found.words]  # type: ignore[union-attr]
+    args.append(found.total if limit is None else min(found.total, limit))
+    args += found.sizes
+    Launch(found.kernel, (found.groups,), (policy.work_group,), args, found.inline, found.nbytes).run()
     if error is not None:
         _raise_if_set(cache, error)
 
