@@ -13,7 +13,9 @@ from clarray._engine.expr.node import CONST, INDEX, Node
 from clarray._engine.ops.ufuncs import Loop
 
 _CALL = re.compile(r"\w\(")
-_CALLED = 4  # times as much as a load costs a function, at the least: exp 0.2 ns an element, abs of complex 42
+# What a byte costs, against one that is only added to another, where functions are called (exp 2, abs of complex128 20)
+# or elements are looked up by numbers.
+COSTLY = 4
 
 
 class Operands:
@@ -188,7 +190,7 @@ def inline_limit(nbytes: int, *roots: Node) -> int:
         if node.memory is None and node.args:
             text = node.op.form.text if isinstance(node.op, Loop) else ""
             if isinstance(text, str) and _CALL.search(text):
-                return nbytes // _CALLED
+                return nbytes // COSTLY
             level.extend(node.args)
     return nbytes
 

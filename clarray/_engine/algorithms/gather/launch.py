@@ -26,7 +26,7 @@ from clarray._engine.expr.view import Shape, View
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
-from clarray._engine.launch.operands import Operands, operands_of, place
+from clarray._engine.launch.operands import COSTLY, Operands, operands_of, place
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 from clarray._engine.writing import flush_readers
@@ -331,7 +331,7 @@ def _prepare(
         sizes=tuple(rest),
         groups=min(groups(units, nbytes, cache.units, policy), most),
         nbytes=nbytes,
-        inline=nbytes <= policy.inline_bytes // 4,  # a number costs more than its bytes
+        inline=COSTLY * nbytes <= policy.inline_bytes,
     )
 
 

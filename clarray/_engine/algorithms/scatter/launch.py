@@ -11,7 +11,7 @@ from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.node import EAGER, Node
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
-from clarray._engine.launch.operands import operands_of
+from clarray._engine.launch.operands import COSTLY, operands_of
 from clarray._engine.ops.ufuncs import Loop
 from clarray._engine.writing import flush_readers
 
@@ -78,4 +78,4 @@ def _launch(cache: KernelCache, array: Node, targets: IndexSelection, loop: Loop
     count = min(units, cache.units)
     if not policy.chunked:
         count = groups(units, nbytes, cache.units, policy)
-    return Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)
+    return Launch(kernel, (count,), (policy.work_group,), args, COSTLY * nbytes <= policy.inline_bytes, nbytes)

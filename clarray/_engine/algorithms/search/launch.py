@@ -12,6 +12,7 @@ from clarray._engine.expr.layout import index_type
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import Launch, device_of, kernel_cache_of
+from clarray._engine.launch.operands import COSTLY
 
 _INT64 = np.dtype(np.int64)
 _BOOL = np.dtype(bool)
@@ -87,7 +88,7 @@ def search(
         nbytes = run.operands.nbytes + value.size * out_dtype.itemsize
         units = -(-value.size // plan.vector)
         count = groups(units, nbytes * steps, cache.units, policy)
-        inline = nbytes * steps <= policy.inline_bytes
+        inline = COSTLY * nbytes * steps <= policy.inline_bytes
         Launch(kernel, (count,), (policy.work_group,), args, inline, nbytes).run()
         if value.flags & EAGER or (line.memory.shared or (sorter is not None and sorter.flags & EAGER)):
             device.synchronize()

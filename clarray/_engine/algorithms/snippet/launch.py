@@ -13,7 +13,7 @@ from clarray._engine.expr.layout import Space, aligned, collapse
 from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
-from clarray._engine.launch.operands import Operands, operands_of
+from clarray._engine.launch.operands import COSTLY, Operands, operands_of
 from clarray._engine.ops.snippets import Snippet
 from clarray._engine.runtime import Device, Kernel
 from clarray._engine.runtime.snippets import compiler_message
@@ -148,7 +148,7 @@ def _launch(
         (groups(units, nbytes, cache.units, policy),),
         (policy.work_group,),
         args,
-        nbytes <= policy.inline_bytes,
+        COSTLY * nbytes <= policy.inline_bytes,
         nbytes,
         (arrays, places),
     )

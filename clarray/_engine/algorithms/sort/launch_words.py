@@ -14,6 +14,7 @@ from clarray._engine.algorithms.sort.source import line_numbers_source, part_sou
 from clarray._engine.expr.node import Node, contiguous_leaf
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
+from clarray._engine.launch.operands import COSTLY
 from clarray._engine.runtime import Memory
 
 _INT64 = np.dtype(np.int64)
@@ -158,7 +159,7 @@ def pick(cache: KernelCache, packed: Node, order: Node) -> Node:
         (groups(packed.size, nbytes, cache.units, policy),),
         (policy.work_group,),
         args,
-        nbytes <= policy.inline_bytes,
+        COSTLY * nbytes <= policy.inline_bytes,
         nbytes,
     ).run()
     return out
