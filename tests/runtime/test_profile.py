@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.profiling import Profile, Record, profile
@@ -40,6 +41,10 @@ def test_synchronisations_and_builds(device: Device, scale: Any) -> None:
         device.program(source, {name: ("buffer",)}).kernel(name).launch((1,), (1,), (x.buffer,))
     assert p.synchronisations == 1
     assert p.builds == 1
+    (launch,) = (r for r in p.records if r.kind == "launch")
+    assert launch.first == device.is_pocl
+    assert p.building >= next(r.seconds for r in p.records if r.kind == "build") + launch.seconds * launch.first
+    assert p.running == (0 if launch.first else launch.seconds)
 
 
 def test_profiles_nest(scale: Any) -> None:
@@ -63,6 +68,27 @@ def test_the_table() -> None:
         )
     )
     rows = text.splitlines()
-    assert rows[1].split() == ["launch", "sum", "2,000,000,000", "500.000", "4.0", "here.py:3"]
-    assert rows[2].split() == ["synchronize", "wait", "1.000", "here.py:4"]
-    assert rows[3].startswith("1 launches, 0 transfers of 0 bytes, 1 synchronisations, 0 builds, 64")
+    assert rows[1].split() == ["launch", "sum", "1", "2,000,000,000", "500.000", "4.0", "here.py:3"]
+    assert rows[2].split() == ["synchronize", "wait", "1", "1.000", "here.py:4"]
+    assert rows[3] == "rendering 0.000 ms, building 0.000 ms, copying 0.000 ms, waiting 1.000 ms, running 500.000 ms"
+    assert rows[4].startswith("1 launches, 0 transfers of 0 bytes, 1 synchronisations, 0 builds, 64")
+
+
+def test_a_loop_is_one_line_for_each_of_its_launches() -> None:
+    records = [Record("render", "sum_source", 0, 0.002, "here.py:3"), Record("build", "sum", 0, 0.03, "here.py:3")]
+    for number in range(400):
+        records.append(Record("launch", "sum", 1000 + number, 0.001, "here.py:3", first=number == 0))
+        records.append(Record("launch", "elementwise", 10, 0.001, "here.py:4"))
+    records.append(Record("launch", "sum", 10, 0.001, "here.py:5"))
+    found = Profile(records)
+    assert [row.split() for row in str(found).splitlines()[1:-2]] == [
+        ["render", "sum_source", "1", "2.000", "here.py:3"],
+        ["build", "sum", "1", "30.000", "here.py:3"],
+        ["first", "launch", "sum", "1", "1,000", "1.000", "0.0", "here.py:3"],
+        ["launch", "elementwise", "400", "4,000", "400.000", "0.0", "here.py:4"],
+        ["launch", "sum", "399", "478,800", "399.000", "0.0", "here.py:3"],
+        ["launch", "sum", "1", "10", "1.000", "0.0", "here.py:5"],
+    ]
+    assert found.launches == 801
+    assert (found.rendering, found.building) == (0.002, 0.031)
+    assert found.running == pytest.approx(0.8)

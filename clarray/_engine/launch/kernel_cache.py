@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
@@ -11,7 +12,7 @@ from clarray._engine.codegen.render import Source
 from clarray._engine.expr.node import Known, Node
 from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.ops.templates import keep_templates_in
-from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices
+from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices, profiling
 from clarray._engine.runtime.cache import DiskCache, cache_folder
 from clarray._engine.tuning import Policies, select
 
@@ -102,12 +103,12 @@ class KernelCache:
             two algorithms may have equal plans.
         """
         found: Kernel | None = self.rendered.get(key)
-        return found if found is not None else self._keep_rendered(key, self.kernel(make(*args)))
+        return found if found is not None else self._keep_rendered(key, self.kernel(_rendered(make, *args)))
 
     def kernels_for(self, key: Hashable, make: Callable[[*Args], Sources], *args: *Args) -> dict[str, Kernel]:
         """The kernels kept under such a key, of the program that ``make(*args)`` renders, by name."""
         found: dict[str, Kernel] | None = self.rendered.get(key)
-        return found if found is not None else self._keep_rendered(key, self.kernels(*make(*args)))
+        return found if found is not None else self._keep_rendered(key, self.kernels(*_rendered(make, *args)))
 
     def _keep_rendered(self, key: Hashable, value: Value) -> Value:
         if len(self.rendered) >= KERNEL_LIMIT:
@@ -130,6 +131,14 @@ class KernelCache:
             self.prepared.clear()
         self.prepared[key] = value
         return value
+
+
+def _rendered(make: Callable[[*Args], Value], *args: *Args) -> Value:
+    """What ``make(*args)`` renders, with the time in the profile."""
+    start = time.perf_counter()
+    found = make(*args)
+    profiling.record("render", make.__name__, 0, time.perf_counter() - start)
+    return found
 
 
 _caches: dict[Device, KernelCache] = {}

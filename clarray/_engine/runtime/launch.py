@@ -191,7 +191,8 @@ class Kernel:
                 bound.commands.finish()  # a crash of the process is this launch's
         if recorded:
             bound.commands.finish()
-            record("launch", self.name, nbytes, time.perf_counter() - start)
+            compiled = first and device.is_pocl and not bound.stored
+            record("launch", self.name, nbytes, time.perf_counter() - start, compiled)
         if local not in bound.seen:
             self._count(bound, local)
         if bound.queue is device.inline:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["launch", "transfer", "synchronize", "build", "allocate", "host"]
+Kind = Literal["launch", "transfer", "synchronize", "render", "build", "load", "allocate", "host"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
@@ -30,7 +30,8 @@ class Record:
     Attributes
     ----------
     kind : str
-        'launch', 'transfer', 'synchronize', 'build', 'allocate' or 'host': a library's function on the host.
+        'launch', 'transfer', 'synchronize', 'allocate'; 'render': a kernel's source was written, 'build': compiled,
+        'load': its program was read from the cache; 'host': a library's function on the host.
     name : str
         The kernel's name, or what was done.
     nbytes : int
@@ -39,6 +40,8 @@ class Record:
         Wall time, waiting included.
     where : str
         ``file:line`` of the nearest caller outside clarray.
+    first : bool
+        Of a launch: the runtime has compiled the kernel in it, as PoCL does when one is first launched.
     """
 
     kind: Kind
@@ -46,6 +49,7 @@ class Record:
     nbytes: int
     seconds: float
     where: str
+    first: bool = False
 
     @property
     def gigabytes_per_second(self) -> float:
@@ -55,7 +59,11 @@ class Record:
 
 @dataclass
 class Profile:
-    """What ran while `profile` was active; printing it gives a table."""
+    """What ran while `profile` was active; printing it gives a table.
+
+    A line of the table is what one line of the program did: how often, and the sums of its bytes and times. `records`
+    has them one by one.
+    """
 
     records: list[Record] = field(default_factory=list)
 
@@ -97,20 +105,67 @@ class Profile:
         """Bytes of device memory asked for, whether new or reused."""
         return sum(record.nbytes for record in self._of("allocate"))
 
+    @property
+    def rendering(self) -> float:
+        """Seconds in which sources were written."""
+        return self._seconds("render")
+
+    @property
+    def building(self) -> float:
+        """Seconds in which programs were compiled or loaded, first launches that compile included."""
+        return self._seconds("build", "load") + sum(r.seconds for r in self.records if r.first)
+
+    @property
+    def waiting(self) -> float:
+        """Seconds in which the host waited for the device."""
+        return self._seconds("synchronize")
+
+    @property
+    def copying(self) -> float:
+        """Seconds of the transfers."""
+        return self._seconds("transfer")
+
+    @property
+    def running(self) -> float:
+        """Seconds from the launches to the ends of the kernels, first launches that compile left out."""
+        return sum(r.seconds for r in self.records if r.kind == "launch" and not r.first)
+
+    def _seconds(self, *kinds: Kind) -> float:
+        return sum(record.seconds for record in self.records if record.kind in kinds)
+
     def __str__(self) -> str:
-        shown = [record for record in self.records if record.kind != "allocate"]
-        names = max([len("what"), *(len(r.name) for r in shown)])
-        lines = [f"{'':11} {'what':{names}} {'bytes':>14} {'ms':>10} {'GB/s':>8}  where"]
-        for r in shown:
+        groups = self._groups()
+        names = max([len("what"), *(len(r.name) for r, _ in groups)])
+        lines = [f"{'':12} {'what':{names}} {'times':>7} {'bytes':>15} {'ms':>10} {'GB/s':>8}  where"]
+        for r, times in groups:
             rate = f"{r.gigabytes_per_second:8.1f}" if r.nbytes else f"{'':8}"
-            size = f"{r.nbytes:14,}" if r.nbytes else f"{'':14}"
-            lines.append(f"{r.kind:11} {r.name:{names}} {size} {r.seconds * 1e3:10.3f} {rate}  {r.where}")
+            size = f"{r.nbytes:15,}" if r.nbytes else f"{'':15}"
+            kind = "first launch" if r.first else r.kind
+            lines.append(f"{kind:12} {r.name:{names}} {times:7,} {size} {r.seconds * 1e3:10.3f} {rate}  {r.where}")
+        parts = ("rendering", "building", "copying", "waiting", "running")
+        lines.append(", ".join(f"{part} {getattr(self, part) * 1e3:.3f} ms" for part in parts))
         lines.append(
             f"{self.launches} launches, {self.transfers} transfers of {self.bytes:,} bytes, "
             f"{self.synchronisations} synchronisations, {self.builds} builds, "
             f"{self.allocated_bytes:,} bytes allocated"
         )
         return "\n".join(lines)
+
+    def _groups(self) -> list[tuple[Record, int]]:
+        """What one line of a program did again and again, as one record of the sums, and how often.
+
+        In the order in which each came first; what was allocated is left out.
+        """
+        found: dict[tuple[Kind, str, str, bool], tuple[int, float, int]] = {}
+        for r in self.records:
+            if r.kind != "allocate":
+                key = (r.kind, r.name, r.where, r.first)
+                nbytes, seconds, times = found.get(key, (0, 0.0, 0))
+                found[key] = (nbytes + r.nbytes, seconds + r.seconds, times + 1)
+        return [
+            (Record(kind, name, nbytes, seconds, where, first), times)
+            for (kind, name, where, first), (nbytes, seconds, times) in found.items()
+        ]
 
 
 class _State:
@@ -125,11 +180,11 @@ class _State:
 state = _State()
 
 
-def record(kind: Kind, name: str, nbytes: int, seconds: float) -> None:
+def record(kind: Kind, name: str, nbytes: int, seconds: float, first: bool = False) -> None:
     """Add a record to the active profile, if there is one."""
     recorder = state.recorder
     if recorder is not None:
-        recorder.records.append(Record(kind, name, int(nbytes), seconds, _caller()))
+        recorder.records.append(Record(kind, name, int(nbytes), seconds, _caller(), first))
 
 
 def _caller() -> str:
@@ -146,12 +201,13 @@ def _caller() -> str:
 
 @contextmanager
 def profile() -> Iterator[Profile]:
-    """Record every launch, transfer, synchronisation and build of a block.
+    """Record every launch, transfer, synchronisation, rendered source and build of a block.
 
     Yields
     ------
     Profile
-        Filled as the block runs; ``print(p)`` shows a table with GB/s. Every launch is waited for,
+        Filled as the block runs; ``print(p)`` shows a table with GB/s, where launches from one line are one with their
+        number, and how long was spent on rendering, building, copying, waiting and running. Every launch is waited for,
         so totals are longer than without a profile. Profiles nest: the innermost records.
 
     Examples

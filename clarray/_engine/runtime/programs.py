@@ -131,6 +131,7 @@ class Program:
         """Make the program from the binary on disk; None where there is none that works."""
         cache = self._device.program_cache
         trials_of(cache)  # what has crashed a process is dropped by this
+        start = time.perf_counter()
         binary = cache.load(self._key(queue))
         if binary is None:
             return None
@@ -141,6 +142,7 @@ class Program:
         else:
             self._saved_bytes = len(binary)
             self._stored.add(queue.name)
+            profiling.record("load", ", ".join(self._arg_types), 0, time.perf_counter() - start)
         return program
 
     def _from_other_queue(self, queue: Queue) -> cl.Program | None:
