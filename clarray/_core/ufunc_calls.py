@@ -11,7 +11,7 @@ from clarray._core.host_data import axis_order, device_dtype
 from clarray._core.operands import array_node, scalar_node, weak_type
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
-from clarray._engine.expr.node import EAGER, MASKED, Node, leaf
+from clarray._engine.expr.node import CONST, EAGER, MASKED, Node, leaf
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View, broadcast_shapes, ordered_strides
 from clarray._engine.ops.promotion import resolve
@@ -110,8 +110,17 @@ def _results(
     if constant is not None:
         shape = broadcast_shapes([n.shape for n in nodes if n is not None])
         return [full(scalar_node(constant, _BOOL), shape)]
-    args = tuple(scalar_node(x, d) if n is None else n for n, x, d in zip(nodes, inputs, in_dtypes, strict=True))
+    args = tuple(_argument(n, x, d) for n, x, d in zip(nodes, inputs, in_dtypes, strict=True))
     return [build.nary(find_loop(ufunc, in_dtypes, out_dtypes, number), args) for number in range(ufunc.nout)]
+
+
+def _argument(node: Node | None, value: Any, dtype: np.dtype) -> Node:
+    """An operand as a loop takes it: constants are converted here, so that no dtype of theirs makes another kernel."""
+    if node is None:
+        return scalar_node(value, dtype)
+    if node.op is CONST and node.dtype != dtype and np.can_cast(node.dtype, dtype):
+        return scalar_node(node.dtype.type(node.value), dtype)
+    return node
 
 
 def _positional(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any) -> tuple[tuple[Any, ...], Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from clarray._engine.expr.layout import COUNT
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.ctype import Dialect, cast, compute_type
-from clarray._engine.ops.dtypes import Packed, dtype_row
+from clarray._engine.ops.dtypes import Packed, dtype_row, is_exact
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.ufuncs import emit
 
@@ -152,21 +152,33 @@ class Function:
             wide = slot in self._scalar and self.dialect.width > 1
             text = f"({ctype})({slot})" if wide else slot
             name = self._assign(str(ctype), text) if wide else slot
+        elif node.op is cast_loop(node.dtype):
+            name = self._converted(node.args[0], node.dtype)
         else:
             loop = node.op
-            args = [
-                self._cast(self._emit(a), a.dtype, wanted) for a, wanted in zip(node.args, loop.in_dtypes, strict=True)
-            ]
+            args = [self._converted(a, wanted) for a, wanted in zip(node.args, loop.in_dtypes, strict=True)]
             text = emit(loop, args, self.dialect)
             name = self._assign(str(compute_type(node.dtype, self.dialect.width)), text)
         self._names[id(node)] = name
         return name
 
-    def _cast(self, name: str, src: np.dtype, dst: np.dtype) -> str:
-        if src == dst:
+    def _converted(self, node: Node, wanted: np.dtype) -> str:
+        """Name of the variable that holds `node` in another dtype.
+
+        Conversions below it that change no value are left out, so that equal values have equal sources however they
+        were written: ``x.astype('f8') + d`` and ``x + d`` are one program.
+        """
+        while node.args and node.memory is None and node.op is cast_loop(node.dtype):
+            inner = node.args[0]
+            lossless = is_exact(inner.dtype, node.dtype) and (inner.dtype.kind in "biu" or wanted.kind in "fc")
+            if not lossless and node.dtype != wanted:
+                break
+            node = inner
+        name = self._emit(node)
+        if node.dtype == wanted:
             return name
-        text = cast(name, src, dst, self.dialect)
-        return self._assign(str(compute_type(dst, self.dialect.width)), text)
+        text = cast(name, node.dtype, wanted, self.dialect)
+        return self._assign(str(compute_type(wanted, self.dialect.width)), text)
 
     def _assign(self, ctype: str, text: str) -> str:
         key = (ctype, text)

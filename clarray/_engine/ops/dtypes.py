@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["DTYPES", "DTypeRow", "Kind", "Packed", "dtype_row", "wide_dtype"]
+__all__ = ["DTYPES", "DTypeRow", "Kind", "Packed", "dtype_row", "is_exact", "wide_dtype"]
 
 Kind = Literal["b", "i", "u", "f", "c"]
 
@@ -142,6 +142,13 @@ def wide_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype values are computed and summed in: float16 has too few digits for it. Of any other, itself."""
     row = DTYPES.get(dtype)
     return dtype if row is None else row.wide
+
+
+def is_exact(src: np.dtype, dst: np.dtype) -> bool:
+    """Whether a conversion keeps every value; NumPy counts int64 to float64 among the safe ones, which rounds."""
+    if src.kind in "iu" and dst.kind in "fc":
+        return 8 * src.itemsize - (src.kind == "i") <= 1 + DTYPES[dst].mantissa
+    return np.can_cast(src, dst)
 
 
 def dtype_row(dtype: np.dtype) -> DTypeRow:

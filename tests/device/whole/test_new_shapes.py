@@ -1,4 +1,4 @@
-"""A new shape of a known kernel renders nothing: sizes, strides, offsets and constants are arguments.
+"""A new shape of a known kernel renders nothing, and a value that is written in another way makes no other kernel.
 
 Each statement runs with some sizes until its kernels are known, one for each class of shapes, then with many others.
 """
@@ -160,3 +160,52 @@ def test_what_is_one_input_is_part_of_the_key() -> None:
         if xp_x is x:
             wanted = found
     assert found == wanted
+
+
+# What every line says in several ways, one kernel computes.
+INTS = np.array([-128, -1, 0, 1, 100, 127], np.int8)
+LONGS = np.array([-(2**63), -1, 0, 2**53 + 1, 2**62 + 1, 2**63 - 1])
+REALS = np.array([-0.0, 1.5, -2.75, np.inf, np.nan, 1e-40], np.float32)
+EQUAL = [
+    ("a + w", "a.astype('i8') + w", "a.astype('i2').astype('i8') + w", "a.astype('i4') + w"),
+    ("a * d", "a.astype('f4') * d", "a.astype('f4').astype('f8') * d", "a.astype('f8') * d"),
+    ("f + d", "f.astype('f8') + d"),
+    ("(a > 0) + w", "(a > 0).astype('i1') + w", "(a > 0).astype('i1').astype('i8') + w"),
+    ("w + 1", "w + np.int8(1)", "w + np.uint32(1)", "w + True", "w + np.bool_(True)"),
+    ("d * 2", "d * 2.0", "d * np.float16(2)", "d * np.int32(2)", "d * np.float32(2)"),
+    ("(f + 1).astype('f8')", "(f + 1).astype('f4', copy=False).astype('f8')"),
+]
+# And what may not be left out.
+APART = [
+    "w.astype('i1') + w",
+    "d + w.astype('f8').astype('i8')",
+    "d.astype('f4') + d",
+    "f.astype('f2') + d",
+    "(a + 0).astype('u1').astype('i4')",
+    "(w + 0).astype(bool).astype('i8') + w",
+]
+
+
+def values(of: Any) -> dict[str, Any]:
+    found = {"a": INTS, "w": LONGS, "f": REALS, "d": REALS.astype("f8") * 3}
+    return {"np": of, **{name: of.array(value) for name, value in found.items()}}
+
+
+def answer(text: str) -> None:
+    with np.errstate(all="ignore"):
+        theirs = eval(text, values(np))
+    ours = eval(text, values(ca))
+    assert ours.dtype == theirs.dtype
+    np.testing.assert_array_equal(ca.asnumpy(ours), theirs)
+
+
+@pytest.mark.parametrize("ways", EQUAL, ids=lambda ways: ways[0])
+def test_one_kernel_for_one_value(ways: tuple[str, ...], rendered: list[str]) -> None:
+    for text in ways:
+        answer(text)
+    assert len(set(rendered)) <= 1
+
+
+@pytest.mark.parametrize("text", APART)
+def test_conversions_that_change_a_value_are_done(text: str) -> None:
+    answer(text)
