@@ -138,6 +138,10 @@ class Pass(NamedTuple):
     cval: Any
     dtype: np.dtype
 
+    def signed(self, cval: Any) -> Pass:
+        """The pass with the zero that was given: passes are remembered, and -0.0 equals 0.0."""
+        return self._replace(cval=cval) if isinstance(cval, float) and cval == 0 else self
+
 
 def run(x: DeviceArray, passes: Sequence[Pass], target: Target) -> DeviceArray:
     """One pass after the other, each result in the output's dtype, as SciPy keeps it."""

@@ -66,7 +66,8 @@ def weigh_line(
     """The pass of weights along one axis; the same one for the same weights, so that its launch is kept."""
     line = np.ascontiguousarray(weights, np.float64).tobytes()
     number = cval if isinstance(cval, int) else float(cval)
-    return _line_pass(x.ndim, x.device, source, line, axis, out, mode_of(mode), number, int(origin), divisor)
+    found = _line_pass(x.ndim, x.device, source, line, axis, out, mode_of(mode), number, int(origin), divisor)
+    return found.signed(number)
 
 
 @lru_cache(maxsize=1024)
@@ -243,7 +244,7 @@ def table(x: DeviceArray, w: np.ndarray, origins: list[int], target: Target, mod
     """The pass of a window of weights over all axes; weights of zero are left out, as SciPy does."""
     cells = np.ascontiguousarray(w, np.float64).tobytes()
     number = cval if isinstance(cval, int) else float(cval)
-    return _table_pass(x.device, x.dtype, w.shape, cells, tuple(origins), target.dtype, modes, number)
+    return _table_pass(x.device, x.dtype, w.shape, cells, tuple(origins), target.dtype, modes, number).signed(number)
 
 
 @lru_cache(maxsize=256)

@@ -59,9 +59,10 @@ def _pass(
     """The pass of a window over all axes; the same one for the same window, so that its launch is kept."""
     cells = np.ascontiguousarray(footprint, bool).tobytes()
     number = cval if isinstance(cval, int) else float(cval)
-    return _window_pass(
+    found = _window_pass(
         x.device, source, form, footprint.shape, cells, tuple(map(int, origins)), mode_of(mode), number, int(rank)
     )
+    return found.signed(number)
 
 
 @lru_cache(maxsize=256)

@@ -169,6 +169,17 @@ def test_views_and_pending_values(policy: str) -> None:
     np.testing.assert_allclose(found.get(), scipy.ndimage.gaussian_filter1d(x * 2 + 1, 1), rtol=2e-6)
 
 
+def test_zeros_beyond_the_edge_keep_their_sign() -> None:
+    """What is prepared and remembered for 0.0 is not for -0.0."""
+    x = -np.ones(5, "f4")
+    ours = clarray.array(x)
+    for cval in (0.0, -0.0, 0.0, -0.0):
+        found = ndimage.maximum_filter(ours, 3, mode="constant", cval=cval).get()
+        wanted = scipy.ndimage.maximum_filter(x, 3, mode="constant", cval=cval)
+        np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+
+
 def test_output_arrays() -> None:
     x = image((8, 9))
     ours = clarray.array(x)

@@ -136,7 +136,7 @@ def _prepare(
 ) -> Launch:
     operands = operands_of(value)
     places = tuple((n.shape, n.strides) if n.op is not CONST else None for n in operands.nodes)
-    key = ("window", value.sig, operands.pattern, places, target.shape, window, modes, cval, dtype, target.dtype)
+    key = ("window", value.sig, operands.pattern, places, target.shape, window, modes, repr(cval), dtype, target.dtype)
     given = (cache, value, operands, window, modes, cval, dtype, target)
     # a window whose weights are a node is used once
     found = _planned(*given) if isinstance(window.weights, Node) else cache.value_for(key, _planned, *given)

@@ -92,7 +92,7 @@ def _prepare(
         (n.shape, n.strides, n.offset * n.dtype.itemsize % ALIGNMENT) if n.op is not CONST else None
         for n in operands.nodes
     )
-    key = ("lines", value.sig, operands.pattern, places, value.shape, windows, modes, cval, dtype, out_dtype)
+    key = ("lines", value.sig, operands.pattern, places, value.shape, windows, modes, repr(cval), dtype, out_dtype)
     found = cache.value_for(key, _planned, cache, value, operands, windows, modes, cval, dtype, out_dtype)
     return found, operands
 
