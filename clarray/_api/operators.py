@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator as operators
 import struct
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from clarray._core.device_array import DeviceArray
 
 __all__ = ["binary", "binary_any", "in_place", "matmul", "matmul_in_place", "power", "short_calls", "unary"]
+
+Operator = Callable[["DeviceArray", Any], Any]
 
 _BOOL = np.dtype(bool)
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
@@ -94,12 +97,20 @@ def _theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **
 
 # Numbers that are known ------------------------------------------------------------------------------
 
+
+def _divided(a: Any, b: Any) -> Any:
+    """A quotient that is rounded once, also where it goes on to float32; None for any other, and for integers."""
+    exact = a.__class__ is b.__class__ is float and b != 0
+    return a / b if exact and (a == 0 or abs(a / b) >= _NORMAL) else None
+
+
 # Whose result is rounded once, or not at all, so that it is the same number wherever it is computed. Of two float32
 # it may be computed in double precision, which has more than twice the digits.
 _FOLDS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.add: operators.add,
     np.subtract: operators.sub,
     np.multiply: operators.mul,
+    np.true_divide: _divided,
     np.equal: operators.eq,
     np.not_equal: operators.ne,
     np.less: operators.lt,
@@ -108,6 +119,9 @@ _FOLDS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.greater_equal: operators.ge,
 }
 _single = struct.Struct("f")
+_NORMAL = float(np.finfo(np.float32).tiny)
+# Those that the compiled core folds.
+_SIGNS: dict[Any, str] = {np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/"}
 
 
 def _folded(fold: Callable[[Any, Any], Any] | None, known_node: Node, other: Any, reflected: bool) -> Node | None:
@@ -148,6 +162,15 @@ def _rounded(value: Any, dtype: np.dtype) -> Any:
         low, high = RANGES[dtype]
         return value if low <= value <= high else None
     return None
+
+
+def _compiled(ufunc: np.ufunc, operator: Operator, find: Callable[..., Any], **kind: bool) -> Operator:
+    """Give an operator's twin in the compiled core, which asks `find` for loops; itself where there is no core."""
+    if core is None:
+        return operator
+    usual = {"reflected": False, "integers_apart": False, "in_place": False, "folds": _SIGNS.get(ufunc, " ")}
+    twin: Operator = core.Operator(operator, find, **usual | kind)
+    return twin
 
 
 # The short way --------------------------------------------------------------------------------------
@@ -208,9 +231,7 @@ def binary(
         array._base = None
         return array
 
-    if core is not None:
-        return core.Operator(reference=operator, find=find, reflected=reflected, integers_apart=integers_apart)
-    return operator
+    return _compiled(ufunc, operator, find, reflected=reflected, integers_apart=integers_apart)
 
 
 def unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
@@ -322,7 +343,7 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
             write(evaluate(a), node)
         return self
 
-    return operator
+    return _compiled(ufunc, operator, partial(_loop_in_place, ufunc), in_place=True)
 
 
 def matmul(self: DeviceArray, other: Any) -> Any:

@@ -14,6 +14,7 @@ from clarray._engine.expr.node import EAGER, READONLY, Node, graph_lock, leaf_si
 from clarray._engine.expr.overlap import same_elements
 from clarray._engine.expr.view import View
 from clarray._engine.runtime import Memory
+from clarray._engine.speedups import called_by_core
 
 _FEW = 64  # views of a memory that are kept before dead ones are looked for
 
@@ -72,18 +73,24 @@ def _seen(array: DeviceArray, made: Node) -> DeviceArray:
         if views is None:
             views = _first_of(memory)
         views.append(ref(made))
-        if len(views) > views.limit:
-            views.prune()
+        _look_after(views)
         if memory.shared:  # by another thread, since
             made.flags |= EAGER
     return wrap(made, array if array._base is None else array._base)
 
 
+@called_by_core
 def _first_of(memory: Memory) -> _Views:
     with graph_lock:
         if memory.views is None:
             memory.views = _Views()
         return cast(_Views, memory.views)
+
+
+@called_by_core
+def _look_after(views: _Views) -> None:
+    if len(views) > views.limit:
+        views.prune()
 
 
 def transform_view(array: DeviceArray, function: Callable[..., View], *args: Any) -> DeviceArray:

@@ -334,6 +334,7 @@ def constant(value: Any, dtype: np.dtype) -> Node:
 _const_signatures: dict[np.dtype, int] = {}
 
 
+@laid_out
 class Known(Node):
     """A constant that an array may be: it was read from a device's memory, and that device's it stays."""
 

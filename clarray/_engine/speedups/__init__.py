@@ -38,18 +38,21 @@ core: Any = _load()
 references: dict[str, Callable[..., Any]] = {}  # the Python functions that have twins
 
 
+called: dict[str, Callable[..., Any]] = {}  # those that the core calls
+
+
 def accelerated(function: Function) -> Function:
     """Give a function's compiled twin; itself where there is none."""
     references[function.__name__] = function
     if core is None:
         return function
-    core.adopt(function.__name__, function)
-    twin: Function = getattr(core, function.__name__)
+    twin: Function = core.twin(function)
     return twin
 
 
 def called_by_core(function: Function) -> Function:
     """Tell the core of a function that it hands the rare cases to."""
+    called[function.__name__] = function
     if core is not None:
         core.adopt(function.__name__, function)
     return function

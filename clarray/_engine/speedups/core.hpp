@@ -73,6 +73,9 @@ struct NodeSlots {
 struct LoopSlots {
     Slot code{"code"}, out_dtype{"out_dtype"};
 };
+struct KnownSlots {
+    Slot device{"device"};
+};
 struct ArraySlots {
     Slot node{"_node"}, base{"_base"};
 };
@@ -80,6 +83,8 @@ struct ArraySlots {
 extern NodeSlots node;
 extern LoopSlots loop;
 extern ArraySlots array;
+extern KnownSlots known;
+extern PyTypeObject* known_type;  // Known: a constant that an array may be
 extern PyTypeObject* node_type;   // Blank: a node whose slots are filled in place
 extern PyTypeObject* loop_type;
 extern PyTypeObject* array_type;  // DeviceArray
@@ -99,6 +104,10 @@ struct Reference {
 Reference* reference_of(const char* name);
 
 inline long as_long(PyObject* number) { return PyLong_AsLong(number); }
+inline long long as_wide(PyObject* number) { return PyLong_AsLongLong(number); }
+
+// Of a selection not even the shape may be read: that would compute it.
+inline bool is_selection(PyObject* operand) { return as_long(node.flags.of(operand)) & MASKED; }
 
 // A new node with nothing in its slots.
 inline Ref blank_node() { return Ref::steal(node_type->tp_alloc(node_type, 0)); }
@@ -116,6 +125,13 @@ bool evaluate_node(PyObject* node);
 Ref new_array(PyTypeObject* kind, PyObject* node);
 
 bool is_same_shape(PyObject* one, PyObject* other);
+
+// A function of Python's that is called as `call` is, and hands what that does not know to its reference.
+Ref new_twin(vectorcallfunc call, PyObject* reference);
+PyObject* reference_called(PyObject* twin, PyObject* const* arguments, size_t flags, PyObject* names);
+
+// The interned structure of a constant of a dtype; null after an error.
+PyObject* constant_signature(PyObject* dtype);
 
 bool add_operator_type(PyObject* module);
 bool add_launches_type(PyObject* module);

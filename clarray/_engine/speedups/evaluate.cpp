@@ -1,5 +1,5 @@
 // From a pending elementwise expression to memory: the twin of `evaluate` in clarray._engine.evaluate.
-#include "launch.hpp"
+#include "places.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -43,8 +43,6 @@ void append(std::string& key, Number number) {
     key.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-long long as_wide(PyObject* number) { return PyLong_AsLongLong(number); }
-
 long long itemsize_of(PyObject* dtype) {
     static std::unordered_map<PyObject*, long long> known;  // dtypes live for good: they are those of the tables
     const auto found = known.find(dtype);
@@ -67,6 +65,18 @@ void append_place(std::string& key, PyObject* operand) {
 }
 
 constexpr long long ALIGNMENT = 16;
+
+// What a weak reference refers to; empty where that is gone.
+Ref referent_of(PyObject* reference) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject* found = nullptr;
+    PyWeakref_GetRef(reference, &found);
+    return Ref::steal(found);
+#else
+    PyObject* found = PyWeakref_GetObject(reference);
+    return found == Py_None ? Ref() : Ref::share(found);
+#endif
+}
 
 bool is_aligned(PyObject* operand, long long itemsize) { return as_wide(node.offset.of(operand)) * itemsize % ALIGNMENT == 0; }
 
@@ -109,6 +119,13 @@ Outcome look_at(PyObject* root, PyObject* inputs, Operands& found) {
     }
     key.push_back(aligned ? 'a' : 'o');
     return found.device && !PyErr_Occurred() ? Outcome::DONE : Outcome::RARE;
+}
+
+// How the output lies, where it is not memory of its own.
+void append_target(Operands& found, const Place& target, long long itemsize) {
+    found.key.push_back(target.offset * itemsize % ALIGNMENT ? 'O' : 'A');
+    if (found.flat) return;
+    for (Py_ssize_t axis = 0; axis < target.ndim; ++axis) append(found.key, target.shape[axis] == 1 ? 0LL : target.strides[axis]);
 }
 
 // The rest of the key, where loops go over strides: everything that they are made of.
@@ -263,8 +280,47 @@ Outcome evaluate_fast(PyObject* root) {
     if (node.memory.of(root) != Py_None) return Outcome::DONE;  // another thread has computed it
     if (node.inputs.of(root) != inputs.get() || as_long(node.flags.of(root)) != 0 || as_wide(node.size.of(root)) == 0)
         return Outcome::RARE;
+    found.key.push_back('n');  // into memory of its own
     if (!found.flat) append_layout(root, found);
     return compute(root, found);
+}
+
+// Whether what is read lies apart from the target, or is the target, element for element.
+bool is_apart(PyObject* operand, PyObject* in, const Place& target, PyObject* dtype) {
+    if (node.memory.of(operand) != in) return true;
+    if (node.dtype.of(operand) == dtype && is_same_place(target, operand)) return true;
+    const long long theirs = itemsize_of(node.dtype.of(operand)), ours = itemsize_of(dtype);
+    long long first, last, low, high;
+    target.extent(first, last);
+    place_of(operand).extent(low, high);
+    return (last + 1) * ours <= low * theirs || (high + 1) * theirs <= first * ours;
+}
+
+// Whether a pending node is part of an expression, and of no other.
+bool is_part_of(PyObject* pending, PyObject* root, Py_ssize_t references) {
+    PyObject* args = node.args.of(root);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+        PyObject* arg = PyTuple_GET_ITEM(args, i);
+        if (arg == pending) return Py_REFCNT(arg) == references && Py_REFCNT(args) == 1;
+        if (node.memory.of(arg) == Py_None && is_part_of(pending, arg, references)) return true;
+    }
+    return false;
+}
+
+Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands& found) {
+    const long long size = target.size();
+    std::shared_ptr<Prepared> p = prepared_for(found);
+    if (!p) {
+        Ref offset = Ref::steal(PyLong_FromLongLong(target.offset)), strides = target.stride_tuple();
+        if (!offset || !strides) return Outcome::FAILED;
+        const Outcome made = prepare(root, offset.get(), strides.get(), found);
+        if (made != Outcome::DONE) return made;
+        p = prepared_for(found);
+    }
+    if (!p || size > p->most_size) return Outcome::RARE;
+    finish_arguments(*p, found, in, target.offset, size);
+    for (long long number : p->sizes) found.add(number);
+    return launch(*p, found.device, found.arguments, found.count, p->vector ? size * p->element_bytes : p->nbytes);
 }
 
 PyObject* new_launches(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -296,6 +352,44 @@ PyType_Slot launches_slots[] = {
 PyType_Spec launches_spec = {"clarray._engine.speedups._speedups.Launches", sizeof(Launches), 0, Py_TPFLAGS_DEFAULT, launches_slots};
 
 }  // namespace
+
+bool has_other_readers(PyObject* in, PyObject* value) {
+    Ref readers = Ref::share(memory.readers.of(in));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(readers.get()); ++i) {
+        Ref reader = referent_of(PyList_GET_ITEM(readers.get(), i));
+        if (!reader || node.memory.of(reader.get()) != Py_None || reader.get() == value) continue;
+        // one of the tuple that it is an operand in, and one of ours
+        if (!value || !is_part_of(reader.get(), value, 2)) return true;
+    }
+    return false;
+}
+
+Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
+    Ref in = Ref::share(node.memory.of(leaf));
+    const bool is_leaf = node.memory.of(value) != Py_None;
+    const long flags = as_long(node.flags.of(value));
+    if (!is_leaf && (Py_TYPE(node.op.of(value)) != loop_type || flags)) return Outcome::RARE;
+    if (flags & EAGER || target.size() == 0 || !target.has_shape(node.shape.of(value))) return Outcome::RARE;
+    Ref inputs = is_leaf ? Ref::steal(PyTuple_Pack(1, value)) : Ref::share(node.inputs.of(value));
+    if (!inputs) return Outcome::FAILED;
+    Operands found;
+    found.device = memory.device.of(in.get());
+    const Outcome seen = look_at(value, inputs.get(), found);
+    if (seen != Outcome::DONE) return seen;
+    const Held held(found.device);
+    if (!held) return Outcome::FAILED;
+    if (!can_launch(found.device) || memory.shared.of(in.get()) != Py_False || node.memory.of(leaf) != in.get() ||
+        (!is_leaf && (node.inputs.of(value) != inputs.get() || as_long(node.flags.of(value)))))
+        return Outcome::RARE;
+    if (is_leaf && node.memory.of(value) == in.get() && is_same_place(target, value)) return Outcome::DONE;
+    for (size_t i = 0; i < found.distinct; ++i)
+        if (!is_apart(found.nodes[i], in.get(), target, node.dtype.of(leaf))) return Outcome::RARE;
+    if (has_other_readers(in.get(), is_leaf ? nullptr : value)) return Outcome::RARE;
+    found.flat = found.flat && target.is_contiguous();
+    append_target(found, target, itemsize_of(node.dtype.of(leaf)));
+    if (!found.flat) append_layout(value, found);
+    return launch_into(value, in.get(), target, found);
+}
 
 bool evaluate_node(PyObject* root) {
     static Reference* const evaluate = reference_of("evaluate");

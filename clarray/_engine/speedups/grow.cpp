@@ -126,9 +126,6 @@ Ref made_of(PyObject* operation, const Operand& a, const Operand* b, const Opera
     return note_reader(out, a, b) ? std::move(made) : Ref();
 }
 
-// Of a selection not even the shape may be read: that would compute it.
-bool is_selection(PyObject* operand) { return as_long(node.flags.of(operand)) & MASKED; }
-
 }  // namespace
 
 // Whether a shape is the other one, element for element.

@@ -12,7 +12,7 @@ struct MemorySlots {
         writeable{"writeable"}, readers{"readers"}, views{"views"}, cost{"cost"}, block{"_block"}, keep{"_keep"};
 };
 struct BlockSlots {
-    Slot buffer{"buffer"}, handle{"handle"}, size{"size"}, host{"host"}, home{"home"};
+    Slot buffer{"buffer"}, handle{"handle"}, size{"size"}, host{"host"}, home{"home"}, start{"start"};
 };
 struct KernelSlots {
     Slot main{"_main"}, in_line{"_inline"}, note{"_note"};

@@ -1,5 +1,5 @@
 // The module: what Python tells the core of its classes and functions, and the twins it gets for them.
-#include "launch.hpp"
+#include "places.hpp"
 
 #include <cstring>
 #include <string>
@@ -10,6 +10,8 @@ namespace clarray {
 NodeSlots node;
 LoopSlots loop;
 ArraySlots array;
+KnownSlots known;
+PyTypeObject* known_type = nullptr;
 PyTypeObject* node_type = nullptr;
 PyTypeObject* loop_type = nullptr;
 PyTypeObject* array_type = nullptr;
@@ -61,6 +63,9 @@ PyObject* lay_out(PyObject*, PyObject* const* args, Py_ssize_t count) {
     } else if (!std::strcmp(name, "DeviceArray")) {
         found = find_slots(kind, array);
         type = &array_type;
+    } else if (!std::strcmp(name, "Known")) {
+        found = find_slots(kind, known);
+        type = &known_type;
     } else if (!std::strcmp(name, "Memory")) {
         found = find_slots(kind, memory);
         type = &memory_type;
@@ -88,29 +93,55 @@ PyObject* adopt(PyObject*, PyObject* const* args, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
-bool takes(const char* name, Py_ssize_t count, Py_ssize_t wanted) {
-    if (count == wanted) return true;
-    PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, not %zd", name, wanted, count);
-    return false;
+bool is_node(PyObject* object) { return PyObject_TypeCheck(object, node_type->tp_base); }
+
+PyObject* unary(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 2 || names || !is_node(args[1])) return reference_called(self, args, flags, names);
+    return grow_unary(args[0], args[1]).release();
 }
 
-PyObject* unary(PyObject*, PyObject* const* args, Py_ssize_t count) {
-    return takes("unary", count, 2) ? grow_unary(args[0], args[1]).release() : nullptr;
+PyObject* binary(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 3 || names || !is_node(args[1]) || !is_node(args[2]))
+        return reference_called(self, args, flags, names);
+    return grow_binary(args[0], args[1], args[2]).release();
 }
 
-PyObject* binary(PyObject*, PyObject* const* args, Py_ssize_t count) {
-    return takes("binary", count, 3) ? grow_binary(args[0], args[1], args[2]).release() : nullptr;
+PyObject* evaluate(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
+    return evaluate_node(args[0]) ? Py_NewRef(args[0]) : nullptr;
 }
 
-PyObject* evaluate(PyObject*, PyObject* of) {
-    if (!PyObject_TypeCheck(of, node_type->tp_base))
-        return PyErr_Format(PyExc_TypeError, "evaluate() takes a node, not %s", Py_TYPE(of)->tp_name);
-    return evaluate_node(of) ? Py_NewRef(of) : nullptr;
+PyObject* getitem(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 2 || names) return reference_called(self, args, flags, names);
+    return get_item(args[0], args[1]);
+}
+
+PyObject* setitem(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 3 || names) return reference_called(self, args, flags, names);
+    return set_item(args[0], args[1], args[2]);
+}
+
+constexpr struct {
+    const char* name;
+    vectorcallfunc call;
+} TWINS[] = {{"unary", unary}, {"binary", binary}, {"evaluate", evaluate}, {"getitem", getitem}, {"setitem", setitem}};
+
+// twin(function): what stands for a Python function, by its name; the function becomes its reference.
+PyObject* twin(PyObject*, PyObject* function) {
+    Ref name = Ref::steal(PyObject_GetAttrString(function, "__name__"));
+    const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+    if (!text) return nullptr;
+    for (const auto& row : TWINS) {
+        if (std::strcmp(row.name, text)) continue;
+        Py_XSETREF(reference_of(row.name)->function, Py_NewRef(function));
+        return new_twin(row.call, function).release();
+    }
+    return PyErr_Format(PyExc_ValueError, "%s has no twin here", text);
 }
 
 // lend(set_argument, enqueue, state): addresses of OpenCL's functions, and where a profile says that it records.
 PyObject* lend(PyObject*, PyObject* const* args, Py_ssize_t count) {
-    if (!takes("lend", count, 3)) return nullptr;
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "lend() takes two addresses and the state of profiles");
     const unsigned long long setter = PyLong_AsUnsignedLongLong(args[0]), enqueuer = PyLong_AsUnsignedLongLong(args[1]);
     if (PyErr_Occurred() || !find_slots(reinterpret_cast<PyObject*>(Py_TYPE(args[2])), recorder)) return nullptr;
     Py_XSETREF(profiling_state, Py_NewRef(args[2]));
@@ -120,11 +151,9 @@ PyObject* lend(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyMethodDef functions[] = {
     {"lend", (PyCFunction)(void (*)())lend, METH_FASTCALL, "Lend the OpenCL library's functions."},
-    {"evaluate", evaluate, METH_O, "Make sure that a node is in memory."},
     {"lay_out", (PyCFunction)(void (*)())lay_out, METH_FASTCALL, "Learn where a class keeps its attributes."},
     {"adopt", (PyCFunction)(void (*)())adopt, METH_FASTCALL, "Learn what to call by a name."},
-    {"unary", (PyCFunction)(void (*)())unary, METH_FASTCALL, "Grow ``loop(a)``."},
-    {"binary", (PyCFunction)(void (*)())binary, METH_FASTCALL, "Grow ``loop(a, b)``, broadcasting the shapes."},
+    {"twin", twin, METH_O, "Give what stands for a Python function."},
     {nullptr, nullptr, 0, nullptr},
 };
 

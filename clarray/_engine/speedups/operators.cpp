@@ -2,10 +2,13 @@
 //
 // An Operator looks the loop up by the operands' dtypes, grows the expression and makes an array of it. It is called as
 // a method. What it does not know is for the Python operator that it was made from.
-#include "core.hpp"
+#include "places.hpp"
 
 #include <climits>
+#include <cmath>
+#include <cstdlib>
 #include <deque>
+#include <unordered_map>
 
 namespace clarray {
 
@@ -31,6 +34,8 @@ struct Operator {
     PyObject* find;       // the loop, and the second operand's dtype, of a pair of dtypes
     bool reflected;
     bool integers_apart;  // pairs of integers are for the Python operator
+    bool in_place;
+    char folds;  // the sign of what numbers are computed by at once, or 0
     std::deque<Row> rows;  // whose rows stay where they are
 };
 
@@ -51,8 +56,7 @@ const Row* row_of(Operator* self, PyObject* first, PyObject* second) {
 }
 
 // Ask Python for the loop of a pair; null without an error where there is no more room.
-const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject* second, PyObject* like) {
-    static Reference* const constant = reference_of("constant");
+const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject* second) {
     if (self->rows.size() >= MOST_ROWS) return nullptr;
     Row row{first, second, nullptr, nullptr, nullptr, kind_of(first), 0, false};
     const bool number = PyType_Check(second);
@@ -65,16 +69,16 @@ const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject*
         PyObject* arguments[] = {operand, second};
         Ref found = Ref::steal(PyObject_Vectorcall(self->find, arguments, 2, nullptr));
         if (!found) return nullptr;
-        row.loop = PyTuple_GET_ITEM(found.get(), 0);
-        row.is_reference = Py_TYPE(row.loop) != loop_type;
+        row.is_reference = found.get() == Py_None || Py_TYPE(PyTuple_GET_ITEM(found.get(), 0)) != loop_type;
+        row.loop = row.is_reference ? Py_None : PyTuple_GET_ITEM(found.get(), 0);
         if (number && !row.is_reference) {
             row.dtype = PyTuple_GET_ITEM(found.get(), 1);
             row.kind = kind_of(row.dtype);
             Ref itemsize = attribute(row.dtype, "itemsize");
-            Ref made = Ref::steal((*constant)(like, row.dtype));
-            if (!itemsize || !made) return nullptr;
+            row.signature = constant_signature(row.dtype);
+            if (!itemsize || !row.signature) return nullptr;
             row.itemsize = as_long(itemsize.get());
-            row.signature = Py_NewRef(node.sig.of(made.get()));
+            Py_INCREF(row.signature);
             Py_INCREF(row.dtype);
         }
         Py_INCREF(row.loop);
@@ -136,6 +140,67 @@ Ref new_constant(PyObject* value, const Row& row) {
     return made;
 }
 
+// The number of a known node, or of a Python number beside it; false for any other.
+bool number_of(PyObject* operand, PyObject* beside, double& number) {
+    if (PyFloat_CheckExact(operand)) return number = PyFloat_AS_DOUBLE(operand), true;
+    if (PyLong_CheckExact(operand)) {
+        int overflow = 0;
+        const long long whole = PyLong_AsLongLongAndOverflow(operand, &overflow);
+        return number = double(whole), !overflow && std::llabs(whole) <= 1LL << 24;
+    }
+    if (Py_TYPE(operand) != known_type || node.memory.of(operand) != Py_None || !PyFloat_CheckExact(node.value.of(operand)))
+        return false;
+    number = PyFloat_AS_DOUBLE(node.value.of(operand));
+    return node.dtype.of(operand) == node.dtype.of(beside) && known.device.of(operand) == known.device.of(beside);
+}
+
+template <typename Number>
+bool fold(char sign, double one, double other, double& result) {
+    const Number a = Number(one), b = Number(other);
+    const Number value = sign == '+' ? a + b : sign == '-' ? a - b : sign == '*' ? a * b : a / b;
+    result = double(value);
+    return std::isfinite(a) && std::isfinite(b) && std::isfinite(value);
+}
+
+// What an operation of two known numbers gives, rounded as a kernel rounds it; RARE for all that Python folds.
+Outcome fold_known(Operator* self, PyObject* a, PyObject* other, Ref& found) {
+    const Kind* kind = kind_of_elements(node.dtype.of(a));
+    double mine, theirs, result;
+    if (!kind) return Outcome::FAILED;
+    if (!self->folds || kind->letter != 'f' || kind->itemsize < 4) return Outcome::RARE;
+    if (!number_of(a, a, mine) || !number_of(other, a, theirs)) return Outcome::RARE;
+    if (self->reflected) std::swap(mine, theirs);
+    const bool exact = kind->itemsize == 8 ? fold<double>(self->folds, mine, theirs, result) : fold<float>(self->folds, mine, theirs, result);
+    if (!exact) return Outcome::RARE;
+    Ref value = Ref::steal(PyFloat_FromDouble(result));
+    if (value) found = known_value(value.get(), node.dtype.of(a), known.device.of(a));
+    return found ? Outcome::DONE : Outcome::FAILED;
+}
+
+// What may not stay pending is evaluated.
+bool settle(PyObject* made) {
+    const bool may_wait = !(as_long(node.flags.of(made)) & EAGER) && as_long(node.cost.of(made)) <= cost_limit;
+    return may_wait || evaluate_node(made);
+}
+
+// ``x op= y``: into the memory of x, or, while it has none, as its new value.
+Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* b) {
+    static Reference* const write = reference_of("write");
+    const bool pending = node.memory.of(a) == Py_None;
+    if (is_selection(a) || is_selection(b)) return Outcome::RARE;
+    if (PyTuple_GET_SIZE(node.shape.of(b)) && !is_same_shape(node.shape.of(a), node.shape.of(b))) return Outcome::RARE;
+    if (pending ? array.base.of(mine) != Py_None : !is_writeable(a)) return Outcome::RARE;
+    Ref made = grow_binary(loop, a, b);
+    if (!made) return Outcome::FAILED;
+    if (pending) {
+        array.node.set(mine, made.get());
+        return settle(made.get()) ? Outcome::DONE : Outcome::FAILED;
+    }
+    const Outcome stored = store(a, place_of(a), made.get());
+    if (stored != Outcome::RARE) return stored;
+    return Ref::steal((*write)(a, made.get())) ? Outcome::DONE : Outcome::FAILED;
+}
+
 PyObject* call_operator(PyObject* callable, PyObject* const* arguments, size_t flags, PyObject* names) {
     Operator* self = reinterpret_cast<Operator*>(callable);
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
@@ -147,10 +212,19 @@ PyObject* call_operator(PyObject* callable, PyObject* const* arguments, size_t f
     const bool both = kind == Py_TYPE(mine);
     if (!both && kind != &PyFloat_Type && kind != &PyLong_Type) return PyObject_Vectorcall(self->reference, arguments, flags, nullptr);
     if (both) b = Ref::share(array.node.of(other));
+    if (Py_TYPE(a.get()) == known_type && node.memory.of(a.get()) == Py_None) {
+        Ref number;
+        const Outcome folded = fold_known(self, a.get(), both ? b.get() : other, number);
+        if (folded == Outcome::FAILED) return nullptr;
+        if (folded == Outcome::RARE) return PyObject_Vectorcall(self->reference, arguments, flags, nullptr);
+        if (!self->in_place) return new_array(Py_TYPE(mine), number.get()).release();
+        array.node.set(mine, number.get());
+        return Py_NewRef(mine);
+    }
     PyObject* first = node.dtype.of(a.get());
     PyObject* second = both ? node.dtype.of(b.get()) : reinterpret_cast<PyObject*>(kind);
     const Row* row = row_of(self, first, second);
-    if (!row) row = new_row(self, mine, first, second, other);
+    if (!row) row = new_row(self, mine, first, second);
     if (!row && PyErr_Occurred()) return nullptr;
     if (row && !row->is_reference && !both) {
         Ref value = scalar_value(other, *row);
@@ -159,11 +233,13 @@ PyObject* call_operator(PyObject* callable, PyObject* const* arguments, size_t f
     }
     if (!row || row->is_reference || !b) return PyObject_Vectorcall(self->reference, arguments, flags, nullptr);
     Ref loop = Ref::share(row->loop);
-    Ref made = self->reflected ? grow_binary(loop.get(), b.get(), a.get()) : grow_binary(loop.get(), a.get(), b.get());
-    if (!made) return nullptr;
-    if (as_long(node.flags.of(made.get())) & EAGER || as_long(node.cost.of(made.get())) > cost_limit) {
-        if (!evaluate_node(made.get())) return nullptr;
+    if (self->in_place) {
+        const Outcome done = operate_in_place(loop.get(), mine, a.get(), b.get());
+        if (done == Outcome::RARE) return PyObject_Vectorcall(self->reference, arguments, flags, nullptr);
+        return done == Outcome::DONE ? Py_NewRef(mine) : nullptr;
     }
+    Ref made = self->reflected ? grow_binary(loop.get(), b.get(), a.get()) : grow_binary(loop.get(), a.get(), b.get());
+    if (!made || !settle(made.get())) return nullptr;
     return new_array(Py_TYPE(mine), made.get()).release();
 }
 
@@ -198,10 +274,11 @@ void drop_operator(PyObject* object) {
 }
 
 PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-    static const char* names[] = {"reference", "find", "reflected", "integers_apart", nullptr};
+    static const char* names[] = {"reference", "find", "reflected", "integers_apart", "in_place", "folds", nullptr};
     PyObject *reference, *find;
-    int reflected, apart;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOpp", const_cast<char**>(names), &reference, &find, &reflected, &apart))
+    int reflected, apart, in_place, folds;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOpppC", const_cast<char**>(names), &reference, &find, &reflected, &apart,
+                                     &in_place, &folds))
         return nullptr;
     Operator* self = reinterpret_cast<Operator*>(type->tp_alloc(type, 0));
     if (!self) return nullptr;
@@ -211,6 +288,8 @@ PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     self->find = Py_NewRef(find);
     self->reflected = reflected;
     self->integers_apart = apart;
+    self->in_place = in_place;
+    self->folds = folds == ' ' ? 0 : char(folds);
     return reinterpret_cast<PyObject*>(self);
 }
 
@@ -248,6 +327,16 @@ PyType_Spec operator_spec = {
 };
 
 }  // namespace
+
+PyObject* constant_signature(PyObject* dtype) {
+    static Reference* const constant = reference_of("constant");
+    static std::unordered_map<PyObject*, PyObject*> known;
+    static PyObject* const zero = PyLong_FromLong(0);
+    const auto found = known.find(dtype);
+    if (found != known.end()) return found->second;
+    Ref made = Ref::steal((*constant)(zero, dtype));
+    return made ? known[Py_NewRef(dtype)] = Py_NewRef(node.sig.of(made.get())) : nullptr;
+}
 
 bool add_operator_type(PyObject* module) {
     Ref type = Ref::steal(PyType_FromSpec(&operator_spec));

@@ -23,6 +23,7 @@ from clarray._engine.expr.indexing import index, index_plainly, is_basic
 from clarray._engine.expr.node import CONST, MASKED, Node, view_leaf
 from clarray._engine.expr.view import View
 from clarray._engine.runtime import Device
+from clarray._engine.speedups import accelerated
 from clarray._engine.writing import hand_over, write
 from clarray._numpy.indexing import gathering, index_arrays, masking
 
@@ -35,6 +36,7 @@ _SAFE = float(np.finfo(np.float16).max)  # what is below overflows in no float d
 # Reading ------------------------------------------------------------------------------------------
 
 
+@accelerated
 def getitem(array: DeviceArray, key: Any) -> DeviceArray:
     """``array[key]``: a window for a basic key, the selected elements for a boolean mask."""
     node = array._node
@@ -103,6 +105,7 @@ def iterate(array: DeviceArray) -> Iterator[DeviceArray]:
 # Writing ------------------------------------------------------------------------------------------
 
 
+@accelerated
 def setitem(array: DeviceArray, key: Any, value: Any) -> None:
     """``array[key] = value``, the value converted and broadcast as NumPy does."""
     node = array._node

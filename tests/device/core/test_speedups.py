@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ import pytest
 
 import clarray
 from clarray._engine import speedups
+from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import MASKED, Node, Selection, constant
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import find_loop
-from clarray._engine.speedups import references
+from clarray._engine.runtime import current_device
+from clarray._engine.speedups import called, references
 
 ROOT = Path(__file__).resolve().parents[3]
 needs_core = pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
@@ -134,10 +137,136 @@ def test_operators_are_methods() -> None:
         add(x)
     with pytest.raises((TypeError, AttributeError)):
         add(1, 2)
+    with pytest.raises(AttributeError):
+        evaluate(x)  # an array is no node
     with pytest.raises(TypeError):
-        speedups.core.evaluate(x)  # an array is no node
-    with pytest.raises(TypeError):
-        speedups.core.binary(1)
+        build.binary(1)
+
+
+KEYS: list[Any] = [
+    0,
+    -1,
+    2,
+    3,
+    -4,
+    10**30,
+    True,
+    np.int64(1),
+    slice(None),
+    slice(1, None),
+    slice(None, None, -1),
+    slice(5, 1),
+    slice(0, 9, 2),
+    slice(None, None, 0),
+    slice("a"),
+    (),
+    (1, 2),
+    (1, -9),
+    (0, slice(1, 3)),
+    (slice(2), slice(None, None, -2)),
+    (0, 1, 2),
+    (..., 0),
+    (None, 1),
+    None,
+    ...,
+    1.0,
+    "a",
+    [0, 1],
+    (0, [1, 2]),
+    np.array([True, False, True]),
+]
+
+
+@needs_core
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_keys_are_the_same(key: Any) -> None:
+    x = clarray.asarray(np.arange(12, dtype=np.float32).reshape(3, 4).copy()).copy().evaluate()
+    for array in (x, x.T, x[::2], x[:0], clarray.asarray(x.get()), clarray.broadcast_to(x[0], (3, 4))):
+        found = []
+        for get in (references["getitem"], clarray.DeviceArray.__getitem__):
+            try:
+                part = get(array, key)
+                base = part.base is (array if array.base is None else array.base)
+                found.append((part.shape, part.strides, part.dtype, part.tolist(), base, part.flags.writeable))
+            except (IndexError, TypeError, ValueError) as error:
+                found.append((type(error), str(error)))
+        assert found[0] == found[1]
+
+
+WRITTEN: list[Any] = [
+    1.0,
+    2,
+    -1,
+    300,
+    1e39,
+    float("nan"),
+    True,
+    1j,
+    np.float32(3),
+    np.int8(4),
+    "a",
+    None,
+    [1, 2],
+    10**30,
+]
+
+
+@needs_core
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint64", "int32", "bool", "complex64"])
+def test_what_is_written_is_the_same(dtype: str) -> None:
+    for value in WRITTEN:
+        for key in (1, (2, 0), slice(1, None), (0, slice(None, None, -1))):
+            found = []
+            for put in (references["setitem"], clarray.DeviceArray.__setitem__):
+                x = clarray.array(np.zeros((3, 2), dtype)).evaluate()
+                clarray.synchronize()
+                try:
+                    with np.errstate(all="ignore"), warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        put(x, key, value)
+                    found.append(x.get().tobytes())
+                except (TypeError, ValueError, OverflowError) as error:
+                    found.append((type(error), str(error)))
+            assert found[0] == found[1], (value, key)
+
+
+@needs_core
+def test_the_common_statements_are_the_cores() -> None:
+    """Nothing of these is handed to Python, once their kernels are known."""
+    if current_device().inline is None:
+        pytest.skip("elements are read and written at once where nothing is queued")
+    x, y = (clarray.array(np.arange(1.0, 101, dtype=np.float32)).evaluate() for _ in range(2))
+    u, v = (clarray.array(np.ones((40, 40))).evaluate() for _ in range(2))
+    names = ("getitem", "setitem", "evaluate", "binary", "write", "prepared_for_core")
+    kept = {name: references.get(name) or called[name] for name in names}
+
+    def statements() -> None:
+        nonlocal x
+        clarray.synchronize()
+        (x + y).evaluate()
+        x[1:-1] = (y[1:-1] + y[2:] + y[:-2]) * 0.3
+        x[1:-1] = y[2:]
+        x[3] = 1.0
+        x[4] = x[3] * 0.5 + y[7] / x[3]
+        x += 1
+        x[2:] *= y[2:]
+        float(x[3])
+        u[1:-1, 1:-1] = (v[1:-1, 1:-1] + v[2:, 1:-1] + v[:-2, 1:-1] + v[1:-1, 2:]) * 0.25
+        y[:] = 1.5 - y[::-1]
+
+    seen: list[str] = []
+    for turn in range(6):
+        if turn == 5:
+            for name in names:
+                speedups.core.adopt(name, lambda *given, name=name: seen.append(name) or kept[name](*given))
+        try:
+            statements()
+        finally:
+            for name in names:
+                speedups.core.adopt(name, kept[name])
+    # what overlaps is computed apart
+    assert [name for name in seen if name != "setitem"] == []
+    assert seen.count("setitem") == 1
 
 
 def test_a_result_of_strided_operands_lies_as_numpys() -> None:

@@ -1,0 +1,154 @@
+// Views by plain index arithmetic: the twins of `index_plainly` and `view_leaf`.
+#include "places.hpp"
+
+#include <cstdlib>
+
+namespace clarray {
+
+namespace {
+
+Ref tuple_of(const long long* numbers, Py_ssize_t count) {
+    Ref tuple = Ref::steal(PyTuple_New(count));
+    for (Py_ssize_t i = 0; tuple && i < count; ++i) {
+        PyObject* number = PyLong_FromLongLong(numbers[i]);
+        if (!number) return {};
+        PyTuple_SET_ITEM(tuple.get(), i, number);
+    }
+    return tuple;
+}
+
+}  // namespace
+
+long long Place::size() const {
+    long long product = 1;
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis) product *= shape[axis];
+    return product;
+}
+
+bool Place::has_shape(PyObject* tuple) const {
+    if (PyTuple_GET_SIZE(tuple) != ndim) return false;
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis)
+        if (as_wide(PyTuple_GET_ITEM(tuple, axis)) != shape[axis]) return false;
+    return true;
+}
+
+Ref Place::stride_tuple() const { return tuple_of(strides, ndim); }
+
+bool Place::is_contiguous() const {
+    long long step = 1;
+    if (size() == 0) return true;
+    for (Py_ssize_t axis = ndim - 1; axis >= 0; --axis) {
+        if (shape[axis] == 1) continue;
+        if (strides[axis] != step) return false;
+        step *= shape[axis];
+    }
+    return true;
+}
+
+void Place::extent(long long& first, long long& last) const {
+    first = last = offset;
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
+        if (shape[axis] == 0) {
+            last = (first = offset) - 1;
+            return;
+        }
+        (strides[axis] < 0 ? first : last) += (shape[axis] - 1) * strides[axis];
+    }
+}
+
+Place place_of(PyObject* leaf) {
+    Place found;
+    PyObject *shape = node.shape.of(leaf), *strides = node.strides.of(leaf);
+    found.ndim = PyTuple_GET_SIZE(shape);
+    found.offset = as_wide(node.offset.of(leaf));
+    for (Py_ssize_t axis = 0; axis < found.ndim; ++axis) {
+        found.shape[axis] = as_wide(PyTuple_GET_ITEM(shape, axis));
+        found.strides[axis] = as_wide(PyTuple_GET_ITEM(strides, axis));
+    }
+    return found;
+}
+
+bool is_same_place(const Place& place, PyObject* leaf) {
+    const Place other = place_of(leaf);
+    if (place.ndim != other.ndim || place.offset != other.offset) return false;
+    for (Py_ssize_t axis = 0; axis < place.ndim; ++axis) {
+        if (place.shape[axis] != other.shape[axis]) return false;
+        if (place.shape[axis] != 1 && place.strides[axis] != other.strides[axis]) return false;
+    }
+    return true;
+}
+
+bool is_writeable(PyObject* leaf) {
+    if (memory.writeable.of(node.memory.of(leaf)) != Py_True || as_long(node.flags.of(leaf)) & READONLY) return false;
+    if (node.contiguous.of(leaf) == Py_True) return true;
+    const Place all = place_of(leaf);
+    long long reach = 0;  // of the axes that step less far, where they come after
+    for (Py_ssize_t axis = all.ndim - 1; axis >= 0; --axis) {
+        const long long step = std::llabs(all.strides[axis]);
+        if (all.shape[axis] == 1) continue;
+        if (step <= reach) return false;
+        reach += (all.shape[axis] - 1) * step;
+    }
+    return true;
+}
+
+Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found) {
+    PyObject* const* items = &key;
+    Py_ssize_t count = 1;
+    if (PyTuple_CheckExact(key)) {
+        items = &PyTuple_GET_ITEM(key, 0);
+        count = PyTuple_GET_SIZE(key);
+    }
+    const Place all = place_of(leaf);
+    if (count > all.ndim) return Outcome::RARE;
+    found.offset = all.offset;
+    for (Py_ssize_t axis = 0; axis < all.ndim; ++axis) {
+        const long long extent = all.shape[axis], stride = all.strides[axis];
+        PyObject* item = axis < count ? items[axis] : nullptr;
+        if (!item) {
+            found.shape[found.ndim] = extent;
+            found.strides[found.ndim++] = stride;
+        } else if (PyLong_CheckExact(item)) {
+            int overflow = 0;
+            long long at = PyLong_AsLongLongAndOverflow(item, &overflow);
+            if (at < 0) at += extent;
+            if (overflow || at < 0 || at >= extent) return Outcome::RARE;
+            found.offset += at * stride;
+        } else if (PySlice_Check(item)) {
+            Py_ssize_t start, stop, step;
+            if (PySlice_Unpack(item, &start, &stop, &step) < 0) return Outcome::FAILED;
+            const Py_ssize_t length = PySlice_AdjustIndices(Py_ssize_t(extent), &start, &stop, step);
+            if (length > 0) found.offset += start * stride;  // an empty one stays where it is
+            found.shape[found.ndim] = length;
+            found.strides[found.ndim++] = length > 1 ? stride * step : stride;
+        } else {
+            return Outcome::RARE;
+        }
+    }
+    return Outcome::DONE;
+}
+
+Ref view_leaf(PyObject* of, const Place& place) {
+    Ref made = blank_node();
+    Ref shape = tuple_of(place.shape, place.ndim), strides = tuple_of(place.strides, place.ndim);
+    Ref size = Ref::steal(PyLong_FromLongLong(place.size())), offset = Ref::steal(PyLong_FromLongLong(place.offset));
+    if (!made || !shape || !strides || !size || !offset) return {};
+    PyObject *out = made.get(), *in = node.memory.of(of);
+    node.op.set(out, Py_None);
+    node.args.set(out, empty_tuple);
+    node.shape.put(out, shape.release());
+    node.dtype.set(out, node.dtype.of(of));
+    node.size.put(out, size.release());
+    node.cost.set(out, memory.cost.of(in));
+    node.flags.set(out, node.flags.of(of));
+    node.sig.set(out, node.sig.of(of));
+    node.inputs.set(out, empty_tuple);
+    node.readers.set(out, memory.readers.of(in));
+    node.memory.set(out, in);
+    node.offset.put(out, offset.release());
+    node.strides.put(out, strides.release());
+    node.contiguous.set(out, place.is_contiguous() ? Py_True : Py_False);
+    return made;
+}
+
+}  // namespace clarray

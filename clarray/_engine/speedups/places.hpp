@@ -1,0 +1,57 @@
+// Where the elements of an array lie, and what a key of integers and slices names of it.
+#pragma once
+#include "launch.hpp"
+
+namespace clarray {
+
+constexpr Py_ssize_t MOST_AXES = 64;
+
+// What an element is in memory.
+struct Kind {
+    char letter;  // of its dtype's kind
+    long long itemsize;
+};
+const Kind* kind_of_elements(PyObject* dtype);
+
+// The twin of `known` in clarray._engine.expr.node.
+Ref known_value(PyObject* value, PyObject* dtype, PyObject* on);
+
+struct Place {
+    Py_ssize_t ndim = 0;
+    long long shape[MOST_AXES], strides[MOST_AXES], offset = 0;
+
+    long long size() const;
+    bool is_contiguous() const;
+    bool has_shape(PyObject* tuple) const;
+    Ref stride_tuple() const;
+    // First and last element that are touched; of an empty place the last is before the first.
+    void extent(long long& first, long long& last) const;
+};
+
+// Where a leaf lies.
+Place place_of(PyObject* leaf);
+
+// Whether the strides and shape are those of a leaf, so that both have the same element at every index.
+bool is_same_place(const Place& place, PyObject* leaf);
+
+// Whether the elements of a leaf may be written; false also where Python has to say.
+bool is_writeable(PyObject* leaf);
+
+// Take the place of a key of ints and slices; RARE for any other, and where it is out of bounds.
+Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found);
+
+// A leaf that looks at a place in the memory of another.
+Ref view_leaf(PyObject* of, const Place& place);
+
+// Compute a value into a place of a leaf's memory. RARE, with nothing done, where that takes more than a launch.
+// A pending value must be nobody else's.
+Outcome store(PyObject* leaf, const Place& target, PyObject* value);
+
+// Whether a pending expression reads a memory, but for one and those that only it is grown from.
+bool has_other_readers(PyObject* memory, PyObject* value);
+
+// ``array[key]`` and ``array[key] = value``.
+PyObject* get_item(PyObject* of, PyObject* key);
+PyObject* set_item(PyObject* of, PyObject* key, PyObject* value);
+
+}  // namespace clarray

@@ -1,0 +1,78 @@
+// Twins as Python sees them: functions that are methods too, and say of themselves what their reference says.
+#include "core.hpp"
+
+namespace clarray {
+
+namespace {
+
+struct Twin {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject* reference;
+};
+
+PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
+    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
+void drop(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    Py_CLEAR(reinterpret_cast<Twin*>(object)->reference);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+int traverse(PyObject* object, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(reinterpret_cast<Twin*>(object)->reference);
+    return 0;
+}
+
+PyObject* attribute(PyObject* object, PyObject* name) {
+    PyObject* found = PyObject_GenericGetAttr(object, name);
+    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+    PyErr_Clear();
+    return PyObject_GetAttr(reinterpret_cast<Twin*>(object)->reference, name);
+}
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Twin, call), MEMBER_READ_ONLY, nullptr},
+    {"__wrapped__", T_OBJECT_EX, offsetof(Twin, reference), MEMBER_READ_ONLY, "the Python function"},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyType_Slot slots[] = {
+    {Py_tp_dealloc, (void*)drop},         {Py_tp_traverse, (void*)traverse}, {Py_tp_call, (void*)PyVectorcall_Call},
+    {Py_tp_descr_get, (void*)bind},       {Py_tp_getattro, (void*)attribute}, {Py_tp_members, members},
+    {0, nullptr},
+};
+
+PyType_Spec spec = {
+    "clarray._engine.speedups._speedups.Twin",
+    sizeof(Twin),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
+        Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    slots,
+};
+
+PyTypeObject* type = nullptr;
+
+}  // namespace
+
+Ref new_twin(vectorcallfunc call, PyObject* reference) {
+    if (!type) type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    Ref made = type ? Ref::steal(type->tp_alloc(type, 0)) : Ref();
+    if (!made) return made;
+    Twin* twin = reinterpret_cast<Twin*>(made.get());
+    twin->call = call;
+    twin->reference = Py_NewRef(reference);
+    return made;
+}
+
+PyObject* reference_called(PyObject* twin, PyObject* const* arguments, size_t flags, PyObject* names) {
+    return PyObject_Vectorcall(reinterpret_cast<Twin*>(twin)->reference, arguments, flags, names);
+}
+
+}  // namespace clarray
