@@ -6,6 +6,7 @@ write themselves call `flush_readers` before.
 
 from __future__ import annotations
 
+from sys import getrefcount
 from weakref import ref
 
 from clarray._engine.evaluate import evaluate, launch_into, prepare
@@ -37,22 +38,16 @@ def write(target: Node, value: Node) -> None:
     if Device.several:
         device_of((target, *(value.inputs or (value,))))  # raises where there are two
     with memory.device.lock:
-        evaluated = value.memory is not None
-        if not evaluated and _read_by(value, target):
-            evaluate(value)
-        elif evaluated and overlaps(value, target):
+        flush_readers(memory, value)
+        if value.memory is None:
+            if _read_by(value, target):
+                evaluate(value)
+        elif overlaps(value, target):
             value = _copy(value)
         eager = (value.flags & EAGER) or memory.shared
         _, launches = prepare(kernel_cache_of(memory.device), value, target)
-        # What the launches read must not return to the pool, and be taken, while readers are flushed.
-        held = value.inputs or value
-        if not evaluated:
-            # Whatever is still alive of the tree is held by someone else, and must be kept as it was.
-            value.args = ()
-        flush_readers(memory, value)
         for launch in launches:
             launch.run()
-        del held
         if eager:
             memory.device.synchronize()
 
@@ -89,24 +84,18 @@ def hand_over(target: Node, value: Node) -> None:
     if Device.several:
         device_of((target, *value.inputs))  # raises where there are two
     with memory.device.lock:
-        if value.memory is None and not (memory.shared or value.flags & EAGER) and _laid_out_alike(value, target):
+        if (
+            value.memory is None
+            and not (memory.shared or value.flags & EAGER)
+            and _flush_beside(memory, value)
+            and _laid_out_alike(value, target)
+        ):
             _, launches = prepare(kernel_cache_of(memory.device), value, target)
-            args, held = value.args, value.inputs
-            value.args = ()  # as in `write`
-            try:
-                alone = not memory.readers or _flush_beside(memory, value)
-                if alone:
-                    for launch in launches:
-                        launch.run()
-            except BaseException:
-                value.args = args
-                raise
-            if alone:
-                _become_copy(value, target)
-                del held
-                return
-            value.args = args
-        write(target, evaluate(value))
+            for launch in launches:
+                launch.run()
+            _become_copy(value, target)
+        else:
+            write(target, evaluate(value))
 
 
 def _laid_out_alike(value: Node, target: Node) -> bool:
@@ -132,17 +121,16 @@ def _in_c_order(node: Node) -> bool:
 
 
 def _flush_beside(memory: Memory, value: Node) -> bool:
-    """`flush_readers` but for `value`, whose operands have been let go; False where another reader needs it."""
-    while True:
-        pending = [n for n in _reading(memory) if n is not value]
-        if any(_needs(node, value) for node in pending):
-            return False
-        if not pending:
-            prune(memory.readers)
-            return True
-        node = pending[0]
-        del pending
-        evaluate(node)
+    """`flush_readers` but for `value`; False where another reader needs it."""
+    if memory.readers:
+        prune(memory.readers)
+        while pending := _pending_beside(memory, value):
+            if any(_needs(node, value) for node in pending):
+                return False
+            node = pending[0]
+            del pending
+            evaluate(node)
+    return True
 
 
 def _needs(node: Node, value: Node) -> bool:
@@ -168,22 +156,52 @@ def _become_copy(value: Node, target: Node) -> None:
                 regrow(node)
 
 
-def _reading(memory: Memory) -> list[Node]:
-    """The pending expressions that read a memory, outermost first."""
-    return [n for n in live_readers(memory.readers) if any(i.memory is memory for i in n.inputs)]
-
-
 def flush_readers(memory: Memory, but: Node | None = None) -> None:
-    """Evaluate every pending expression that reads `memory`, as it is about to be overwritten."""
+    """Evaluate every pending expression that reads `memory`, as it is about to be overwritten.
+
+    Not `but`, which it is overwritten with, nor those of its parts that nobody else holds. What is held besides becomes
+    memory before `but` is looked at, and is not computed again.
+    """
     if memory.readers:
-        while True:
-            pending = [n for n in _reading(memory) if n is not but]
-            if not pending:
-                break
+        prune(memory.readers)
+        while pending := _pending_beside(memory, but):
             node = pending[0]
             del pending  # what only this one has grown from goes with its operands
             evaluate(node)
-        prune(memory.readers)
+
+
+def _pending_beside(memory: Memory, value: Node | None) -> list[Node]:
+    """The pending expressions that read a memory, outermost first, but for `value` and the parts of it alone."""
+    parts: set[int] = set()
+    if value is not None:
+        parts.add(id(value))
+        readers = reversed(memory.readers)  # those of whole parts were grown later
+        if not value.readers and all(_is_part(reader, parts) for reader in readers):
+            return []  # mostly there are no others: the readers of readers are not looked for
+    found = live_readers(memory.readers)
+    reading = [ref(node) for node in found if any(i.memory is memory for i in node.inputs)]
+    del found  # who holds them is counted
+    return [node for reader in reading if not _is_part(reader, parts) and (node := reader()) is not None]
+
+
+def _is_part(reader: ref[Node], parts: set[int]) -> bool:
+    """Whether a pending node is one of the `parts` of a tree, or is held by them alone; it becomes one of them then.
+
+    A node that has been computed, or is gone, reads nothing any more and is in nobody's way.
+    """
+    holders = getrefcount(reader()) - 1
+    node = reader()
+    if node is None or node.memory is not None or id(node) in parts:
+        return True
+    for consumer in list(node.readers):
+        if not _is_part(consumer, parts):
+            return False
+        if (parent := consumer()) is not None:
+            holders -= parent.args.count(node)
+    if holders:
+        return False
+    parts.add(id(node))
+    return True
 
 
 def share_with_host(*leaves: Node) -> None:
