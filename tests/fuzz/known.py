@@ -348,7 +348,9 @@ def converts_what_it_leaves(statement: Statement, values: dict[str, Any]) -> boo
     near = [a for a in found if isinstance(a, np.ndarray) and a is not target and np.may_share_memory(a, target)]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return bool(near) and getattr(np, name)(*found).dtype != target.dtype
+        with contextlib.suppress(ValueError):  # of powers that `where=` leaves out
+            return bool(near) and getattr(np, name)(*found).dtype != target.dtype
+    return True
 
 
 def writes_to_scalar(statement: Statement, values: dict[str, Any]) -> bool:

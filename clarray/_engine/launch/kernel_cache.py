@@ -14,6 +14,7 @@ from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices, profiling
 from clarray._engine.runtime.cache import DiskCache, cache_folder
+from clarray._engine.speedups import core
 from clarray._engine.tuning import Policies, select
 
 Value = TypeVar("Value")
@@ -59,6 +60,12 @@ class KernelCache:
         self.prepared: dict[Any, Any] = {}
         self.rendered: dict[Any, Any] = {}
         keep_templates_in(DiskCache(cache_folder() / "templates"))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Where other launches are to be used from now on, the compiled core is told."""
+        object.__setattr__(self, name, value)
+        if core is not None and name in ("policies", "prepared"):
+            core.forget(self.device)
 
     @cached_property
     def counters(self) -> Memory:

@@ -296,13 +296,15 @@ bool is_apart(PyObject* operand, PyObject* in, const Place& target, PyObject* dt
     return (last + 1) * ours <= low * theirs || (high + 1) * theirs <= first * ours;
 }
 
-// Whether a pending node is part of an expression, and of no other.
-bool is_part_of(PyObject* pending, PyObject* root, Py_ssize_t references) {
+// Whether a pending node, to which we hold a reference, is part of an expression and of nothing else: nobody holds it, nor
+// anything on the way to it, but the operands' tuples.
+bool is_part_of(PyObject* pending, PyObject* root) {
     PyObject* args = node.args.of(root);
+    if (Py_REFCNT(args) != 1) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
         PyObject* arg = PyTuple_GET_ITEM(args, i);
-        if (arg == pending) return Py_REFCNT(arg) == references && Py_REFCNT(args) == 1;
-        if (node.memory.of(arg) == Py_None && is_part_of(pending, arg, references)) return true;
+        if (arg == pending) return Py_REFCNT(arg) == 2;
+        if (node.memory.of(arg) == Py_None && Py_REFCNT(arg) == 1 && is_part_of(pending, arg)) return true;
     }
     return false;
 }
@@ -330,7 +332,6 @@ PyObject* new_launches(PyTypeObject* type, PyObject* args, PyObject*) {
     if (!self) return nullptr;
     self->device = device;
     self->table = new std::unordered_map<std::string, std::shared_ptr<Prepared>>();
-    launches_of[device] = self;
     return reinterpret_cast<PyObject*>(self);
 }
 
@@ -344,7 +345,20 @@ void drop_launches(PyObject* object) {
     Py_DECREF(type);
 }
 
+// use(): have the launches of this object's device be looked for here.
+PyObject* use_launches(PyObject* object, PyObject*) {
+    Launches* self = reinterpret_cast<Launches*>(object);
+    launches_of[self->device] = self;
+    Py_RETURN_NONE;
+}
+
+PyMethodDef launches_methods[] = {
+    {"use", use_launches, METH_NOARGS, "Have the launches of the device be looked for here."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 PyType_Slot launches_slots[] = {
+    {Py_tp_methods, launches_methods},
     {Py_tp_new, (void*)new_launches},
     {Py_tp_dealloc, (void*)drop_launches},
     {0, nullptr},
@@ -358,8 +372,7 @@ bool has_other_readers(PyObject* in, PyObject* value) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(readers.get()); ++i) {
         Ref reader = referent_of(PyList_GET_ITEM(readers.get(), i));
         if (!reader || node.memory.of(reader.get()) != Py_None || reader.get() == value) continue;
-        // one of the tuple that it is an operand in, and one of ours
-        if (!value || !is_part_of(reader.get(), value, 2)) return true;
+        if (!value || !is_part_of(reader.get(), value)) return true;
     }
     return false;
 }
@@ -401,6 +414,8 @@ bool evaluate_node(PyObject* root) {
     }
     return bool(Ref::steal((*evaluate)(root)));
 }
+
+void forget_launches(PyObject* device) { launches_of.erase(device); }
 
 bool add_launches_type(PyObject* module) {
     launches_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&launches_spec));

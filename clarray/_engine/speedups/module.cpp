@@ -149,7 +149,13 @@ PyObject* lend(PyObject*, PyObject* const* args, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
+PyObject* forget(PyObject*, PyObject* device) {
+    forget_launches(device);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
+    {"forget", forget, METH_O, "Use no launch that has been prepared for a device."},
     {"lend", (PyCFunction)(void (*)())lend, METH_FASTCALL, "Lend the OpenCL library's functions."},
     {"lay_out", (PyCFunction)(void (*)())lay_out, METH_FASTCALL, "Learn where a class keeps its attributes."},
     {"adopt", (PyCFunction)(void (*)())adopt, METH_FASTCALL, "Learn what to call by a name."},

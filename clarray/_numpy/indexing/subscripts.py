@@ -22,6 +22,7 @@ from clarray._engine.expr import build
 from clarray._engine.expr.indexing import index, index_plainly, is_basic
 from clarray._engine.expr.node import CONST, MASKED, Node, view_leaf
 from clarray._engine.expr.view import View
+from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import accelerated
 from clarray._engine.writing import hand_over, write
@@ -30,7 +31,8 @@ from clarray._numpy.indexing import gathering, index_arrays, masking
 __all__ = ["copyto"]
 
 _BOOL = np.dtype(bool)
-_SAFE = float(np.finfo(np.float16).max)  # what is below overflows in no float dtype
+# What is below overflows in no float dtype.
+_SAFE = 2.0 ** min(row.mantissa for row in DTYPES.values() if row.kind == "f")
 
 
 # Reading ------------------------------------------------------------------------------------------

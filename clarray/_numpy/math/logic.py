@@ -215,8 +215,7 @@ def _is_infinity(x: Any, infinity: float, out: Any) -> DeviceArray:
     if array.dtype.kind == "f":
         found: DeviceArray = ufunc_calls.call(np.equal, (array, infinity), out=out)
     else:
-        never = _constant(False, array)
-        found = ufunc_calls.call(np.logical_and, (never, never), out=out)
+        found = ufunc_calls.call(np.not_equal, (array, array), out=out)  # never, in the order of the operand
     return found
 
 

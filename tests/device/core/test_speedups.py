@@ -269,6 +269,31 @@ def test_the_common_statements_are_the_cores() -> None:
     assert seen.count("setitem") == 1
 
 
+HELD: dict[str, Any] = {
+    "in place": lambda x, kept: x.__iadd__(kept()),
+    "part of what is added": lambda x, kept: x.__iadd__(kept() * 2),
+    "assigned": lambda x, kept: x.__setitem__(slice(None), kept() * 2),
+    "assigned as it is": lambda x, kept: x.__setitem__(slice(None), kept()),
+    "one element": lambda x, kept: x.__setitem__(3, 9.0),
+}
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("use", HELD)
+def test_what_is_held_keeps_its_value(use: str, depth: int) -> None:
+    """A pending value that somebody holds is computed before what it reads is overwritten, however deep that is."""
+    for turn in range(6):
+        x = clarray.array(np.arange(1.0, 9)).evaluate()
+        kept = x
+        for _ in range(depth):
+            kept = kept * 3.0 + 1.0
+        expected = np.arange(1.0, 9)
+        for _ in range(depth):
+            expected = expected * 3.0 + 1.0
+        HELD[use](x, lambda kept=kept: kept)
+        np.testing.assert_array_equal(kept, expected, err_msg=str(turn))
+
+
 def test_a_result_of_strided_operands_lies_as_numpys() -> None:
     host = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     x = clarray.asarray(host.copy())

@@ -14,6 +14,7 @@ from clarray._engine.launch.kernel_cache import KernelCache
 @pytest.fixture
 def cache() -> KernelCache:
     made = KernelCache.__new__(KernelCache)
+    made.device = None  # type: ignore[assignment]
     made.prepared, made.rendered = {}, {}
     return made
 

@@ -39,7 +39,7 @@ def prepared_for_core(
         In the order in which `prepare` in speedups/evaluate.cpp reads it.
     """
     cache = kernel_cache_of(device)
-    cache.value_for("the core's launches", core.Launches, device)
+    cache.value_for("the core's launches", core.Launches, device).use()
     policy = cache.policies.elementwise
     itemsize = root.dtype.itemsize
     vector = element_bytes = groups = nbytes = out_shift = 0
