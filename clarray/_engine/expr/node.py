@@ -39,6 +39,7 @@ READONLY = 16  # of a leaf: a view that may not be written through, though its m
 Shape = tuple[int, ...]
 
 graph_lock = threading.RLock()  # taken after a device's lock, never before it
+known_to_core("graph_lock", graph_lock)
 
 
 class Interner:

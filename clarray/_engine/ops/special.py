@@ -9,6 +9,7 @@ import numpy as np
 from clarray._engine.ops.ctype import Dialect, compute_type, select
 from clarray._engine.ops.forms import Form, Row, exact, value
 from clarray._engine.ops.ufuncs import Loop, next_code
+from clarray._engine.speedups import called_by_core
 
 __all__ = ["builtin_loop", "cast_loop", "compose_loop", "i0_loop", "make_loop", "part_loop", "select_loop"]
 
@@ -31,6 +32,7 @@ def make_loop(name: str, form: Form, in_dtypes: tuple[np.dtype, ...], out_dtype:
     return made
 
 
+@called_by_core
 def cast_loop(dtype: np.dtype) -> Loop:
     """``x.astype(dtype)``: the operand's conversion to the input dtype is all there is to do."""
     found = _casts.get(dtype)

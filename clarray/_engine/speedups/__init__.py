@@ -18,7 +18,7 @@ Kind = TypeVar("Kind", bound=type)
 
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
 
-_INTERFACE = 1  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 2  # between these modules and the core; a core of another one is left alone
 
 
 def _load() -> Any:
@@ -31,7 +31,7 @@ def _load() -> Any:
     if found.INTERFACE != _INTERFACE:
         warnings.warn("clarray's compiled core is of another version and is not used: install again", stacklevel=2)
         return None
-    return found
+    return found if found.claim() else None
 
 
 core: Any = _load()

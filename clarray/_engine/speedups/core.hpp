@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace clarray {
@@ -108,6 +109,19 @@ inline long long as_wide(PyObject* number) { return PyLong_AsLongLong(number); }
 
 // Of a selection not even the shape may be read: that would compute it.
 inline bool is_selection(PyObject* operand) { return as_long(node.flags.of(operand)) & MASKED; }
+
+// Whether an array has a value: one that a class has made without the constructors has none, and Python says so.
+inline bool has_node(PyObject* of) { return array.node.of(of) != nullptr; }
+
+// What a call from Python gives: no exception of C++ may pass through it.
+template <typename Call>
+PyObject* guarded(const Call& call) {
+    try {
+        return call();
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    }
+}
 
 // A new node with nothing in its slots.
 inline Ref blank_node() { return Ref::steal(node_type->tp_alloc(node_type, 0)); }

@@ -12,10 +12,11 @@ namespace {
 
 // The launches prepared for one device, by structure and layout. Python keeps the object beside what it has prepared
 // itself, and drops both together.
+using Table = std::unordered_map<std::string, std::shared_ptr<Prepared>>;
 struct Launches {
     PyObject_HEAD
     PyObject* device;  // borrowed: the key under which it is found
-    std::unordered_map<std::string, std::shared_ptr<Prepared>>* table;
+    Table* table;
 };
 
 std::unordered_map<PyObject*, Launches*> launches_of;
@@ -80,6 +81,15 @@ Ref referent_of(PyObject* reference) {
 
 bool is_aligned(PyObject* operand, long long itemsize) { return as_wide(node.offset.of(operand)) * itemsize % ALIGNMENT == 0; }
 
+// Whether a constant is no device's, or of the only one that is known of so far.
+bool is_at_home(PyObject* constant, Operands& found) {
+    if (Py_TYPE(constant) != known_type) return true;
+    PyObject* on = known.device.of(constant);
+    if (found.device && found.device != on) return false;
+    found.device = on;
+    return true;
+}
+
 // Look at what an expression reads; RARE where something else than memory and constants is among it.
 Outcome look_at(PyObject* root, PyObject* inputs, Operands& found) {
     static Reference* const marker = reference_of("CONST");
@@ -99,7 +109,7 @@ Outcome look_at(PyObject* root, PyObject* inputs, Operands& found) {
         found.nodes[found.distinct++] = operand;
         PyObject* of = node.memory.of(operand);
         if (of == Py_None) {
-            if (node.op.of(operand) != marker->function) return Outcome::RARE;
+            if (node.op.of(operand) != marker->function || !is_at_home(operand, found)) return Outcome::RARE;
             PyObject* value = node.value.of(operand);
             if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return Outcome::RARE;
             key.push_back('c');
@@ -118,7 +128,8 @@ Outcome look_at(PyObject* root, PyObject* inputs, Operands& found) {
         found.add(as_wide(node.offset.of(operand)));
     }
     key.push_back(aligned ? 'a' : 'o');
-    return found.device && !PyErr_Occurred() ? Outcome::DONE : Outcome::RARE;
+    if (PyErr_Occurred()) return Outcome::FAILED;
+    return found.device ? Outcome::DONE : Outcome::RARE;
 }
 
 // How the output lies, where it is not memory of its own.
@@ -177,7 +188,8 @@ Outcome prepare(PyObject* root, PyObject* offset, PyObject* strides, Operands& f
     p.out_contiguous = out_contiguous;
     const auto of = launches_of.find(found.device);
     if (of == launches_of.end() || found.count + 3 + p.sizes.size() > MOST_ARGUMENTS) return Outcome::RARE;
-    if (of->second->table->size() >= MOST_LAUNCHES) of->second->table->clear();
+    Table dropped;  // at the end: that may run anything
+    if (of->second->table->size() >= MOST_LAUNCHES) dropped.swap(*of->second->table);
     of->second->table->emplace(found.key, std::move(made));
     return Outcome::DONE;
 }
@@ -223,28 +235,46 @@ PyObject* leaf_signature(PyObject* dtype) {
     return number;
 }
 
+// Let what was grown from a node read the memory that it has become; once more where that is interrupted, since it
+// would go on reading what the node was made of, which may change.
+bool pass_memory_on(PyObject* readers, PyObject* in) {
+    static Reference* const pass_on = reference_of("pass_on");
+    if (Ref::steal((*pass_on)(readers, in))) return true;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (!Ref::steal((*pass_on)(readers, in))) PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return false;
+}
+
 // As `Node.become_leaf`, and passing the memory on to what was grown from the node meanwhile.
 bool become_leaf(PyObject* of, PyObject* in, const Prepared& p) {
-    static Reference* const pass_on = reference_of("pass_on");
+    static Reference* const graph_lock = reference_of("graph_lock");
     static PyObject* const zero = PyLong_FromLong(0);
     PyObject* signature = leaf_signature(node.dtype.of(of));
     Ref strides = p.vector ? contiguous_strides(node.shape.of(of)) : Ref::share(p.out_strides.get());
     if (!signature || !strides) return false;
-    Ref readers = Ref::share(node.readers.of(of));
-    Ref args = Ref::share(node.args.of(of)), inputs = Ref::share(node.inputs.of(of));  // dropped last: that runs Python
-    node.offset.set(of, zero);
-    node.strides.put(of, strides.release());
-    node.contiguous.set(of, p.out_contiguous ? Py_True : Py_False);
-    node.memory.set(of, in);
-    node.op.set(of, Py_None);
-    node.args.set(of, empty_tuple);
-    node.cost.set(of, memory.cost.of(in));
-    node.flags.set(of, zero);
-    node.sig.set(of, signature);
-    node.inputs.set(of, empty_tuple);
-    node.readers.set(of, memory.readers.of(in));
-    if (PyList_GET_SIZE(readers.get()) == 0) return true;
-    return bool(Ref::steal((*pass_on)(readers.get(), in)));
+    Ref args, inputs;  // dropped last: that runs Python
+    Ref readers;
+    {
+        const Held held(graph_lock->function);  // whoever grew it may be about to grow it again
+        if (!held) return false;
+        readers = Ref::share(node.readers.of(of));
+        args = Ref::share(node.args.of(of));
+        inputs = Ref::share(node.inputs.of(of));
+        node.offset.set(of, zero);
+        node.strides.put(of, strides.release());
+        node.contiguous.set(of, p.out_contiguous ? Py_True : Py_False);
+        node.memory.set(of, in);
+        node.op.set(of, Py_None);
+        node.args.set(of, empty_tuple);
+        node.cost.set(of, memory.cost.of(in));
+        node.flags.set(of, zero);
+        node.sig.set(of, signature);
+        node.inputs.set(of, empty_tuple);
+        node.readers.set(of, memory.readers.of(in));
+    }
+    return PyList_GET_SIZE(readers.get()) == 0 || pass_memory_on(readers.get(), in);
 }
 
 // Compute a node with the device's lock held.
@@ -257,8 +287,9 @@ Outcome compute(PyObject* root, Operands& found) {
         if (made != Outcome::DONE) return made;
         p = prepared_for(found);
     }
-    const long long size = as_wide(node.size.of(root)), out_bytes = size * itemsize_of(node.dtype.of(root));
+    const long long size = as_wide(node.size.of(root));
     if (!p || size > p->most_size) return Outcome::RARE;
+    const long long out_bytes = size * itemsize_of(node.dtype.of(root));
     Ref in = allocate(*p, found.device, out_bytes);
     if (!in) return Outcome::FAILED;
     finish_arguments(*p, found, in.get(), 0, size);
@@ -275,7 +306,7 @@ Outcome evaluate_fast(PyObject* root) {
     Operands found;
     Outcome seen = look_at(root, inputs.get(), found);
     if (seen != Outcome::DONE) return seen;
-    const Held held(found.device);
+    const Held held(device.lock.of(found.device));
     if (!held) return Outcome::FAILED;
     if (node.memory.of(root) != Py_None) return Outcome::DONE;  // another thread has computed it
     if (node.inputs.of(root) != inputs.get() || as_long(node.flags.of(root)) != 0 || as_wide(node.size.of(root)) == 0)
@@ -331,7 +362,7 @@ PyObject* new_launches(PyTypeObject* type, PyObject* args, PyObject*) {
     Launches* self = reinterpret_cast<Launches*>(type->tp_alloc(type, 0));
     if (!self) return nullptr;
     self->device = device;
-    self->table = new std::unordered_map<std::string, std::shared_ptr<Prepared>>();
+    self->table = new Table();
     return reinterpret_cast<PyObject*>(self);
 }
 
@@ -389,7 +420,7 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
     found.device = memory.device.of(in.get());
     const Outcome seen = look_at(value, inputs.get(), found);
     if (seen != Outcome::DONE) return seen;
-    const Held held(found.device);
+    const Held held(device.lock.of(found.device));
     if (!held) return Outcome::FAILED;
     if (!can_launch(found.device) || memory.shared.of(in.get()) != Py_False || node.memory.of(leaf) != in.get() ||
         (!is_leaf && (node.inputs.of(value) != inputs.get() || as_long(node.flags.of(value)))))

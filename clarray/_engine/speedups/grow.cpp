@@ -135,7 +135,7 @@ bool is_same_shape(PyObject* one, PyObject* other) {
     if (ndim != PyTuple_GET_SIZE(other)) return false;
     for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
         PyObject *mine = PyTuple_GET_ITEM(one, axis), *theirs = PyTuple_GET_ITEM(other, axis);
-        if (mine != theirs && as_long(mine) != as_long(theirs)) return false;
+        if (mine != theirs && as_wide(mine) != as_wide(theirs)) return false;
     }
     return true;
 }

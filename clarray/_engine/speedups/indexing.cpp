@@ -17,6 +17,12 @@ Number read(const char* at) {
     return number;
 }
 
+template <typename Number>
+bool write(char* at, Number number) {
+    std::memcpy(at, &number, sizeof number);
+    return true;
+}
+
 // An element as a Python number; empty, without an error, where it is of a kind that is left to NumPy.
 Ref element_at(const char* at, const Kind& kind) {
     if (kind.letter == 'f') {
@@ -49,10 +55,10 @@ bool put_element(char* at, const Kind& kind, PyObject* value) {
             if (overflow || whole > (1LL << 53) || whole < -(1LL << 53)) return false;
             wide = double(whole);
         }
-        if (kind.itemsize == 8) return std::memcpy(at, &wide, 8), true;
+        if (kind.itemsize == 8) return write(at, wide);
         const float single = float(wide);
         if (kind.itemsize != 4 || (std::isinf(single) && !std::isinf(wide))) return false;
-        return std::memcpy(at, &single, 4), true;
+        return write(at, single);
     }
     if (is_float || (kind.letter != 'i' && kind.letter != 'u')) return false;
     int overflow = 0;
@@ -62,8 +68,12 @@ bool put_element(char* at, const Kind& kind, PyObject* value) {
     const long long most = kind.letter == 'i' ? LLONG_MAX >> (64 - bits) : bits == 64 ? LLONG_MAX : (1LL << bits) - 1;
     const long long least = kind.letter == 'i' ? -most - 1 : 0;
     if (whole < least || whole > most) return false;
-    std::memcpy(at, &whole, size_t(kind.itemsize));  // little-endian, as the devices are
-    return true;
+    switch (kind.itemsize) {
+        case 1: return write(at, uint8_t(whole));
+        case 2: return write(at, uint16_t(whole));
+        case 4: return write(at, uint32_t(whole));
+        default: return write(at, uint64_t(whole));
+    }
 }
 
 // Where an element is in host memory; null where the device has memory of its own.
@@ -86,11 +96,16 @@ bool note_view(PyObject* leaf) {
         if (!Ref::steal((*look_after)(views.get()))) return false;
     }
     if (memory.shared.of(in) == Py_True)  // by another thread, since
-        node.flags.put(leaf, PyLong_FromLong(as_long(node.flags.of(leaf)) | EAGER));
+    {
+        Ref eager = Ref::steal(PyLong_FromLong(as_long(node.flags.of(leaf)) | EAGER));
+        if (!eager) return false;
+        node.flags.put(leaf, eager.release());
+    }
     return true;
 }
 
 Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
+    if (!has_node(of)) return Outcome::RARE;
     Ref leaf = Ref::share(array.node.of(of));
     Ref in = Ref::share(node.memory.of(leaf.get()));
     if (in.get() == Py_None) return Outcome::RARE;
@@ -103,7 +118,7 @@ Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
         found = new_array(array_type, view.get());
         if (!found) return Outcome::FAILED;
         PyObject* base = array.base.of(of);
-        array.base.set(found.get(), base == Py_None ? of : base);
+        array.base.set(found.get(), !base || base == Py_None ? of : base);
         return Outcome::DONE;
     }
     PyObject* on = memory.device.of(in.get());
@@ -124,14 +139,41 @@ Outcome put_one(PyObject* leaf, PyObject* in, const Place& place, PyObject* valu
     if (!kind) return Outcome::FAILED;
     char* at = host_address(in, place.offset, *kind);
     if (!at || !can_launch(on.get())) return Outcome::RARE;
-    const Held held(on.get());  // a launch of another thread's may read its neighbours, and write them back
+    const Held held(device.lock.of(on.get()));  // a launch of another thread's may read its neighbours, and write them back
     if (!held) return Outcome::FAILED;
     if (device.pending.of(on.get()) != Py_False || has_other_readers(in, nullptr)) return Outcome::RARE;
     return put_element(at, *kind, value) ? Outcome::DONE : Outcome::RARE;
 }
 
+// Whether an expression has a memory among its inputs.
+bool is_read_by(PyObject* in, PyObject* value) {
+    PyObject* inputs = node.inputs.of(value);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i)
+        if (node.memory.of(PyTuple_GET_ITEM(inputs, i)) == in) return true;
+    return false;
+}
+
+// Let an array whose value has been computed over its own operands be a copy of what lies there now. A count of one
+// reference does not tell that the array is the statement's: arguments of a call that a tuple holds have no more, and
+// later versions of Python lend what a variable holds.
+bool become_copy(PyObject* value, PyObject* leaf, const Place& place) {
+    static Reference* const cast_loop = reference_of("cast_loop");
+    static std::unordered_map<PyObject*, PyObject*> casts;  // by dtype, as Python keeps them
+    PyObject* dtype = node.dtype.of(leaf);
+    if (!casts.count(dtype)) {
+        PyObject* cast = (*cast_loop)(dtype);
+        if (!cast) return false;
+        casts[Py_NewRef(dtype)] = cast;
+    }
+    Ref target = view_leaf(leaf, place);
+    Ref copy = target ? grow_unary(casts[dtype], target.get()) : Ref();
+    if (copy) array.node.set(value, copy.get());
+    return bool(copy);
+}
+
 Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     static Reference* const marker = reference_of("CONST");
+    if (!has_node(of)) return Outcome::RARE;
     Ref leaf = Ref::share(array.node.of(of));
     Ref in = Ref::share(node.memory.of(leaf.get()));
     if (in.get() == Py_None) return Outcome::RARE;
@@ -140,16 +182,20 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     if (known_place != Outcome::DONE) return known_place;
     if (!is_writeable(leaf.get())) return Outcome::RARE;
     if (Py_TYPE(value) != array_type) return place.ndim ? Outcome::RARE : put_one(leaf.get(), in.get(), place, value);
+    if (!has_node(value)) return Outcome::RARE;
     Ref given = Ref::share(array.node.of(value));
     if (node.dtype.of(given.get()) != node.dtype.of(leaf.get()) || as_long(node.flags.of(given.get())) & MASKED) return Outcome::RARE;
     if (node.op.of(given.get()) == marker->function && Py_TYPE(given.get()) == known_type) {
         if (place.ndim || known.device.of(given.get()) != memory.device.of(in.get())) return Outcome::RARE;
         return put_one(leaf.get(), in.get(), place, node.value.of(given.get()));
     }
-    // what is held by nobody but the statement may be used up
+    // what somebody holds besides the statement is for Python, which computes it once
     const bool pending = node.memory.of(given.get()) == Py_None;
     if (pending && (Py_REFCNT(value) > 1 || Py_REFCNT(given.get()) > 2)) return Outcome::RARE;
-    return store(leaf.get(), place, given.get());
+    const bool reads_target = pending && is_read_by(in.get(), given.get());
+    const Outcome stored = store(leaf.get(), place, given.get());
+    if (stored != Outcome::DONE || !reads_target) return stored;
+    return become_copy(value, leaf.get(), place) ? Outcome::DONE : Outcome::FAILED;
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ long long group_count(const Prepared& p, long long size, long long nbytes) {
 
 }  // namespace
 
-Held::Held(PyObject* of) : lock_(Ref::share(device.lock.of(of))) {
+Held::Held(PyObject* lock) : lock_(Ref::share(lock)) {
     static PyObject* const acquire = PyUnicode_InternFromString("acquire");
     if (!Ref::steal(PyObject_CallMethodNoArgs(lock_.get(), acquire))) lock_ = {};
 }

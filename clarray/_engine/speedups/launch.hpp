@@ -66,10 +66,10 @@ struct Argument {
 
 enum class Outcome { DONE, RARE, FAILED };  // RARE: for the Python function; FAILED: an error is set
 
-// Hold a device's lock.
+// Hold a lock, if the acquiring raises no error.
 class Held {
 public:
-    explicit Held(PyObject* of);
+    explicit Held(PyObject* lock);
     ~Held();
     explicit operator bool() const { return bool(lock_); }
 

@@ -19,7 +19,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 1;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 2;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -85,6 +85,13 @@ PyObject* lay_out(PyObject*, PyObject* const* args, Py_ssize_t count) {
     Py_RETURN_NONE;
 }
 
+// claim(): whether the core is the caller's. It knows the classes and the numbers of structures of one copy of the
+// modules; another copy, of an import that was repeated, goes without.
+PyObject* claim(PyObject*, PyObject*) {
+    static bool claimed = false;
+    return PyBool_FromLong(!std::exchange(claimed, true));
+}
+
 // adopt(name, thing): what the core calls, or hands on, under a name.
 PyObject* adopt(PyObject*, PyObject* const* args, Py_ssize_t count) {
     const char* name = count == 2 ? PyUnicode_AsUTF8(args[0]) : nullptr;
@@ -97,28 +104,28 @@ bool is_node(PyObject* object) { return PyObject_TypeCheck(object, node_type->tp
 
 PyObject* unary(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 2 || names || !is_node(args[1])) return reference_called(self, args, flags, names);
-    return grow_unary(args[0], args[1]).release();
+    return guarded([=] { return grow_unary(args[0], args[1]).release(); });
 }
 
 PyObject* binary(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 3 || names || !is_node(args[1]) || !is_node(args[2]))
         return reference_called(self, args, flags, names);
-    return grow_binary(args[0], args[1], args[2]).release();
+    return guarded([=] { return grow_binary(args[0], args[1], args[2]).release(); });
 }
 
 PyObject* evaluate(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
-    return evaluate_node(args[0]) ? Py_NewRef(args[0]) : nullptr;
+    return guarded([=] { return evaluate_node(args[0]) ? Py_NewRef(args[0]) : nullptr; });
 }
 
 PyObject* getitem(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 2 || names) return reference_called(self, args, flags, names);
-    return get_item(args[0], args[1]);
+    return guarded([=] { return get_item(args[0], args[1]); });
 }
 
 PyObject* setitem(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 3 || names) return reference_called(self, args, flags, names);
-    return set_item(args[0], args[1], args[2]);
+    return guarded([=] { return set_item(args[0], args[1], args[2]); });
 }
 
 constexpr struct {
@@ -155,6 +162,7 @@ PyObject* forget(PyObject*, PyObject* device) {
 }
 
 PyMethodDef functions[] = {
+    {"claim", claim, METH_NOARGS, "Whether the core is the caller's."},
     {"forget", forget, METH_O, "Use no launch that has been prepared for a device."},
     {"lend", (PyCFunction)(void (*)())lend, METH_FASTCALL, "Lend the OpenCL library's functions."},
     {"lay_out", (PyCFunction)(void (*)())lay_out, METH_FASTCALL, "Learn where a class keeps its attributes."},

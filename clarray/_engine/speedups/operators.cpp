@@ -6,7 +6,6 @@
 
 #include <climits>
 #include <cmath>
-#include <cstdlib>
 #include <deque>
 #include <unordered_map>
 
@@ -146,7 +145,7 @@ bool number_of(PyObject* operand, PyObject* beside, double& number) {
     if (PyLong_CheckExact(operand)) {
         int overflow = 0;
         const long long whole = PyLong_AsLongLongAndOverflow(operand, &overflow);
-        return number = double(whole), !overflow && std::llabs(whole) <= 1LL << 24;
+        return number = double(whole), !overflow && -(1LL << 24) <= whole && whole <= 1LL << 24;
     }
     if (Py_TYPE(operand) != known_type || node.memory.of(operand) != Py_None || !PyFloat_CheckExact(node.value.of(operand)))
         return false;
@@ -201,16 +200,17 @@ Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* 
     return Ref::steal((*write)(a, made.get())) ? Outcome::DONE : Outcome::FAILED;
 }
 
-PyObject* call_operator(PyObject* callable, PyObject* const* arguments, size_t flags, PyObject* names) {
+PyObject* operate(PyObject* callable, PyObject* const* arguments, size_t flags, PyObject* names) {
     Operator* self = reinterpret_cast<Operator*>(callable);
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
-    if (count != 2 || names || !PyObject_TypeCheck(arguments[0], array_type))
+    if (count != 2 || names || !PyObject_TypeCheck(arguments[0], array_type) || !has_node(arguments[0]))
         return PyObject_Vectorcall(self->reference, arguments, flags, names);
     PyObject *mine = arguments[0], *other = arguments[1];
     PyTypeObject* kind = Py_TYPE(other);
     Ref a = Ref::share(array.node.of(mine)), b;
     const bool both = kind == Py_TYPE(mine);
-    if (!both && kind != &PyFloat_Type && kind != &PyLong_Type) return PyObject_Vectorcall(self->reference, arguments, flags, nullptr);
+    if (both ? !has_node(other) : kind != &PyFloat_Type && kind != &PyLong_Type)
+        return PyObject_Vectorcall(self->reference, arguments, flags, nullptr);
     if (both) b = Ref::share(array.node.of(other));
     if (Py_TYPE(a.get()) == known_type && node.memory.of(a.get()) == Py_None) {
         Ref number;
@@ -241,6 +241,10 @@ PyObject* call_operator(PyObject* callable, PyObject* const* arguments, size_t f
     Ref made = self->reflected ? grow_binary(loop.get(), b.get(), a.get()) : grow_binary(loop.get(), a.get(), b.get());
     if (!made || !settle(made.get())) return nullptr;
     return new_array(Py_TYPE(mine), made.get()).release();
+}
+
+PyObject* call_operator(PyObject* callable, PyObject* const* arguments, size_t flags, PyObject* names) {
+    return guarded([=] { return operate(callable, arguments, flags, names); });
 }
 
 PyObject* bind_operator(PyObject* self, PyObject* object, PyObject*) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import os
 import subprocess
 import sys
@@ -18,7 +20,7 @@ import clarray
 from clarray._engine import speedups
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
-from clarray._engine.expr.node import MASKED, Node, Selection, constant
+from clarray._engine.expr.node import MASKED, Node, Selection, constant, graph_lock
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.runtime import current_device
@@ -117,9 +119,9 @@ def test_operators_with_numbers_are_the_same(name: str, dtype: str) -> None:
     twin: Any = getattr(clarray.DeviceArray, name)
     for value in VALUES[dtype]:
         answers = []
-        for operator in (twin, twin.__wrapped__):
+        for function in (twin, twin.__wrapped__):
             try:
-                found = operator(x, value)
+                found = function(x, value)
                 answers.append(found if found is NotImplemented else (found.dtype, np.asarray(found).tobytes()))
             except (OverflowError, TypeError, ValueError) as error:
                 answers.append((type(error), str(error)))
@@ -329,6 +331,114 @@ def test_threads_grow_and_evaluate_together() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def counting() -> tuple[Any, np.ndarray]:
+    host = np.arange(8, dtype=np.float32)
+    x = clarray.array(host).evaluate()
+    clarray.synchronize()
+    return x, host
+
+
+KEPT: dict[str, Any] = {
+    "operand of what is assigned": lambda x: [p := (x + 1) * 3, operator.setitem(x, slice(None), p * 2)][:1],
+    "operand of an operand": lambda x: [p := ((x + 1) * 3 - 2) * 2, operator.setitem(x, slice(2), (p * 2)[:2])][:1],
+    "in place": lambda x: [p := (x + 1) * 3, operator.iadd(x, p * 2)][:1],
+    "twice": lambda x: [p := x + 1, operator.setitem(x, slice(None), p * p)][:1],
+    "bare": lambda x: [p := x + 1, operator.setitem(x, slice(None), p)][:1],
+    "arguments": lambda x: [args := (x, slice(None), x + 1), operator.setitem(*args), operator.setitem(*args)][0][2:],
+    "arguments of a part": lambda x: [args := (x, slice(1, 5), x[1:5] * 2), *(operator.setitem(*args) for _ in "ab")][
+        0
+    ][2:],
+    "partial": lambda x: [f := functools.partial(operator.setitem, x, slice(None), x * 2 + 1), f(), f()][0].args[2:],
+}
+
+
+@pytest.mark.parametrize("statement", KEPT)
+def test_what_somebody_holds_is_kept(statement: str) -> None:
+    """Whatever holds it: a variable, a tuple of arguments, another expression that goes on being used."""
+    for _ in range(5):  # the later launches are the core's
+        ours, theirs = counting()
+        kept, expected = KEPT[statement](ours), KEPT[statement](theirs)
+        for _ in range(2):  # and after another write
+            np.testing.assert_array_equal(ours.get(), theirs)
+            for one, other in zip(kept, expected, strict=True):
+                np.testing.assert_array_equal(clarray.asnumpy(one), other)
+            ours[1:] = ours[:-1].copy()
+            theirs[1:] = theirs[:-1].copy()
+
+
+def test_an_array_without_a_value_is_refused() -> None:
+    """One that a class has made without calling a constructor."""
+    empty: Any = object.__new__(clarray.DeviceArray)
+    x = clarray.ones(2)
+    for use in (
+        lambda: empty + 1,
+        lambda: x * empty,
+        lambda: operator.isub(empty, 1),
+        lambda: empty[0],
+        lambda: operator.setitem(empty, 0, 1),
+        lambda: operator.setitem(x, slice(None), empty),
+    ):
+        with pytest.raises(AttributeError, match="_node"):
+            use()
+
+
+def test_becoming_memory_waits_for_whoever_grows() -> None:
+    """A thread that grows a node again must not do so to what is memory meanwhile."""
+    x = clarray.ones(7, np.float32).evaluate()
+    for _ in range(4):
+        (x * 5).evaluate()
+    pending = x * 5
+    with graph_lock:
+        thread = threading.Thread(target=pending.evaluate)
+        thread.start()
+        thread.join(0.2)
+        assert pending._node.memory is None
+    thread.join()
+    assert pending.tolist() == [5] * 7
+
+
+@needs_core
+def test_an_interrupt_leaves_no_reader_behind() -> None:
+    """What was grown from a node reads the memory that it becomes, also where Ctrl-C comes just then."""
+    x = clarray.ones(6, np.float32).evaluate()
+    for _ in range(4):
+        (x * 3).evaluate()
+    y = x * 3
+    z = y + 1
+    pass_on = called["pass_on"]
+    calls: list[Any] = []
+
+    def interrupted(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return pass_on(*given)
+
+    speedups.core.adopt("pass_on", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            y.evaluate()
+    finally:
+        speedups.core.adopt("pass_on", pass_on)
+    assert len(calls) == 2
+    y[:] = 7
+    x[:] = 9
+    assert z.tolist() == [4] * 6
+
+
+@needs_core
+def test_another_copy_of_the_modules_goes_without() -> None:
+    """It has classes of its own, and numbers structures anew."""
+    assert speedups.core.claim() is False
+    program = (
+        "import sys, clarray; x = clarray.ones(3) + 1; first = clarray\n"
+        "for name in [n for n in sys.modules if n.split('.')[0] == 'clarray']: del sys.modules[name]\n"
+        "import clarray; from clarray._engine import speedups; assert speedups.core is None and clarray is not first\n"
+        "assert ((clarray.arange(3) * 2).tolist(), (x * 2).tolist()) == ([0, 2, 4], [4, 4, 4])"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
 def test_without_the_core_all_is_python() -> None:

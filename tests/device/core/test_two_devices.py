@@ -114,6 +114,17 @@ RNG = clarray.random.default_rng(3)
 HALVES = clarray.ElementwiseKernel("T x, T y", "T z", "z = x + y / 2", "halves")
 LOOKED_UP = clarray.ElementwiseKernel("T x, raw T y", "T z", "z = x + y[i]", "looked_up_elsewhere")
 TOTAL = clarray.ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "total_elsewhere")
+
+
+def with_number(use: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """Use an element of y that has been read, after the same with an element of x, whose launch is remembered."""
+    for _ in range(4):
+        x.get()  # nothing is queued now
+        read(use(x.copy(), x[1, 2]))
+    y.get()
+    return use(x, y[1, 2])
+
+
 # Of x, (3, 4), on the device, y, of the same shape, on the other one, m, y > 3, and n, four indices, there too.
 CALLS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "add": lambda x, y, m, n: x + y,
@@ -121,6 +132,10 @@ CALLS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "matmul": lambda x, y, m, n: x @ y.T,
     "pending": lambda x, y, m, n: ((x + 1) * (y + 2)).sum(),
     "compared": lambda x, y, m, n: x == y,
+    "number": lambda x, y, m, n: with_number(lambda a, k: a + k, x, y),
+    "number in place": lambda x, y, m, n: with_number(lambda a, k: a.__isub__(k), x, y),
+    "number set": lambda x, y, m, n: with_number(lambda a, k: a.__setitem__(slice(1, None), a[1:] * k), x, y),
+    "number set at once": lambda x, y, m, n: with_number(lambda a, k: a.__setitem__((1, 2), k), x, y),
     "divmod": lambda x, y, m, n: divmod(x, y),
     "ipow": lambda x, y, m, n: x.__ipow__(y),
     "imatmul": lambda x, y, m, n: x[:, :3].__imatmul__(y[:, :3]),
