@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import clarray as ca
-from clarray._engine.launch.kernel_cache import KernelCache
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
+from clarray._engine.runtime import current_device
 
 from ..conftest import policy_in_force
 
@@ -131,6 +132,51 @@ def test_a_slice_that_grows(statement: str, rendered: list[str]) -> None:
         for n in range(1, 640, 3):
             eval(code, {**ours, "n": n}).explain()  # what would run; nothing is compiled
     assert len(set(rendered)) <= GROWING[statement]
+
+
+# Of one axis, reduced to a number; turned round, with numbers, broadcast, masked, not associative.
+RUNS = (
+    "x[:n].sum()",
+    "A[n, :n] @ x[:n]",
+    "np.flip(x[:n]).sum()",
+    "(x[:n] * np.flip(y[:n]) + 2).min()",
+    "(x[:n] * x[:1] + x[3:4]).sum()",
+    "(3 * (x[:n] - 2).sum() + 1) / 2",
+    "x[:n].sum(where=y[:n] > 0.5)",
+    "x[::2][: n // 2 + 1].var()",
+    "np.subtract.reduce(x[:n])",
+    "(x[:n] * np.arange(n)).sum()",
+)
+
+
+@pytest.mark.parametrize("statement", RUNS)
+def test_a_length_is_prepared_as_any_other(statement: str, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered of other lengths launches what this one would have been given by itself."""
+    code = compile(statement, statement, "eval")
+    ours = names(ca)
+    launched: list[Any] = []
+    run = Launch.run
+
+    def note(launch: Launch) -> None:
+        plain = [arg for arg in launch.args if not hasattr(arg, "int_ptr")]
+        launched.append((launch.kernel, launch.groups, launch.local, plain, launch.inline, launch.nbytes))
+        run(launch)
+
+    monkeypatch.setattr(Launch, "run", note)
+    cache = kernel_cache_of(current_device())
+    lengths = (*KNOWN, *NEW, 1, 2, 3, 4, 5, 8, 90)
+
+    def record(fresh: bool) -> list[Any]:
+        found: list[Any] = []
+        for n in lengths:
+            if fresh:
+                cache.prepared.clear()
+            launched.clear()
+            value = eval(code, {**ours, "n": n}).evaluate()
+            found.append((ca.asnumpy(value).tobytes(), list(launched)))
+        return found
+
+    assert record(fresh=False) == record(fresh=True)
 
 
 def test_kernels_outlive_prepared_shapes(rendered: list[str]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from clarray._engine.expr.layout import (
     ALIGNMENT,
+    INT_LIMIT,
     Shape,
     access,
     explicit_width,
@@ -62,7 +63,7 @@ class Prepared:
     second_sizes: tuple[int, ...]
     nbytes: int
     out_bytes: int
-    inline: bool
+    inline_bytes: int
 
 
 def find_epilogue(root: Node) -> Epilogue | None:
@@ -96,25 +97,98 @@ def reduction_launches(
     """
     policy = cache.policies.reduce
     root, reduced, constants = epilogue
-    key: list[Any] = [root.sig, reduced.args[0].shape]
+    shape = reduced.args[0].shape
+    if len(shape) == 1 and not strides and (found := _run_launch(cache, epilogue, memory, offset, shape)) is not None:
+        return [found]
+    key: list[Any] = [root.sig, shape]
     if len(strides) > 1:
         key.append(strides)
     args: list[Any] = []
     nodes = place(reduced.inputs, key, args, not policy.explicit)
     if constants:  # one of them may come again
         key.append(Operands(root.inputs).pattern)
-    found = cache.value_for(tuple(key), _prepare, cache, epilogue, strides)
-    if found.position is not None or found.shifts:
+    prepared = cache.value_for(tuple(key), _prepare, cache, epilogue, strides)
+    position = prepared.position
+    if position is not None or prepared.shifts:
         operands = Operands(list(nodes))
-        args = (operands if found.position is None else operands.followed_by(found.position)).arguments(found.shifts)
-    return _launches(cache, found, args, constants, memory, offset)
+        args = (operands if position is None else operands.followed_by(position)).arguments(prepared.shifts)
+    return _launches(cache, prepared, args, constants, memory, offset)
+
+
+def _run_launch(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: int, shape: Shape) -> Launch | None:
+    """The launch that reduces one axis to a number by a single work-group; None where it is not that simple.
+
+    What is prepared for it holds for every length that is not split: the slices that a loop grows or shrinks are not
+    prepared each for itself.
+    """
+    policy = cache.policies.reduce
+    root, reduced, constants = epilogue
+    (length,) = shape
+    if not 1 < length < min(2 * policy.min_split, _LONGEST) or reduced.op.monoid.indexed:
+        return None
+    key: list[Any] = [root.sig, None]
+    args: list[Any] = []
+    placed = _place_runs(reduced.inputs, shape, key, args, not policy.explicit)
+    if placed is None:
+        return None
+    if constants:  # as in `reduction_launches`
+        key.append(Operands(root.inputs).pattern)
+    found = cache.value_for(tuple(key), _prepare, cache, epilogue, ())
+    for node in constants:
+        append_scalar(args, node)
+    args += (memory.buffer, offset)
+    args += found.sizes
+    at = len(args) - len(found.sizes)
+    args[at + _PER_PART] = args[at + _EXTENT] = length
+    nbytes = placed + found.out_bytes
+    return Launch(found.first, (found.groups,), (found.work_group,), args, nbytes <= found.inline_bytes, nbytes)
+
+
+_LONGEST = 1 << 20  # of what is reduced without being split, and enters one state of any monoid
+_PER_PART, _EXTENT = 5, 7  # where `_sizes` has the length of a single axis
+
+
+def _place_runs(inputs: tuple[Node, ...], shape: Shape, key: list[Any], args: list[Any], alignment: bool) -> int | None:
+    """As `place`, with the length of the one axis left out of the key; give the bytes of the inputs.
+
+    None where a plan needs the length: to turn the axis round, or to count far in 64 bits.
+    """
+    seen: dict[Node, int] = {}
+    nbytes = low = high = 0
+    for node in inputs:
+        number = seen.get(node)
+        if number is not None:
+            key.append(number)
+            continue
+        seen[node] = len(seen)
+        if node.op is CONST and node.memory is None:
+            key.append(None)
+            append_scalar(args, node)
+            continue
+        strides = node.strides
+        if node.shape == shape:
+            key.append(strides)
+            (stride,) = strides
+            low = min(low, stride)
+            high = max(high, stride)
+        else:
+            key.append((node.shape, strides))
+        memory = node.memory
+        if memory is not None:
+            nbytes += node.size * node.dtype.itemsize
+            if alignment:
+                key.append(node.offset * node.dtype.itemsize % ALIGNMENT == 0)
+            args.append(memory.buffer)
+        args.append(node.offset)
+    turned = low < 0 and high <= 0
+    return None if turned or max(high, -low) * shape[0] >= INT_LIMIT else nbytes
 
 
 def _launches(
     cache: KernelCache, found: Prepared, args: list[Any], constants: tuple[Node, ...], memory: Memory, offset: int
 ) -> list[Launch]:
     nbytes = found.nbytes
-    inline = found.inline
+    inline = nbytes <= found.inline_bytes
     ends: list[Any] = []
     for node in constants:
         append_scalar(ends, node)
@@ -264,7 +338,7 @@ def _prepare(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Prepared:
         second_sizes=second_sizes,
         nbytes=inputs.nbytes + out_bytes,
         out_bytes=out_bytes,
-        inline=inputs.nbytes + out_bytes <= inline_limit(policy.inline_bytes, *reduced.args),
+        inline_bytes=inline_limit(policy.inline_bytes, *reduced.args),
     )
 
 
