@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator as operators
 import struct
 from collections.abc import Callable
@@ -140,6 +141,27 @@ def _folded(fold: Callable[[Any, Any], Any] | None, known_node: Node, other: Any
     return None if value is None else known(value, dtype, known_node.device)
 
 
+def _root(a: Any) -> Any:
+    """A square root, which is rounded once; None of what has none, and of integers."""
+    return math.sqrt(a) if a.__class__ is float and a >= 0 else None
+
+
+_FOLDS_OF_ONE: dict[np.ufunc, Callable[[Any], Any]] = {
+    np.negative: operators.neg,
+    np.absolute: abs,
+    np.square: lambda a: a * a,
+    np.sqrt: _root,
+}
+
+
+def _folded_alone(fold: Callable[[Any], Any] | None, node: Node) -> Node | None:
+    """As `_folded`, of an operation of a known number alone."""
+    if fold is None or not isinstance(node, Known) or node.value.__class__ not in (int, float):
+        return None
+    value = _rounded(fold(node.value), node.dtype)
+    return None if value is None else known(value, node.dtype, node.device)
+
+
 def _number_beside(known_node: Known, other: Any) -> Any:
     """The value of the other operand where it is a Python number, or another known one of the same dtype."""
     if other.__class__ in (int, float):
@@ -236,9 +258,12 @@ def binary(
 
 def unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
     """An operator of one operand."""
+    fold = _FOLDS_OF_ONE.get(ufunc)
 
     def operator(self: DeviceArray) -> Any:
         node = self._node
+        if node.op is CONST and (value := _folded_alone(fold, node)) is not None:
+            return wrap(value)
         loop = ufunc_calls.loops_of_one.get((ufunc, node.dtype))
         if loop is None:
             return ufunc_calls.call(ufunc, (self,))

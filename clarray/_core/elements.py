@@ -10,7 +10,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.node import Node, known
+from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
 from clarray._engine.writing import flush_readers
@@ -43,6 +45,21 @@ def known_element(node: Node, offset: int) -> Node | None:
     memory = node.memory
     assert memory is not None
     return known(value, node.dtype, memory.device)
+
+
+def computed_number(node: Node) -> Node:
+    """A pending reduction to one element, as the number that it is where the calling thread computes that at once.
+
+    So that what is computed of it needs no launch. Anything else stays pending: what is large, or would have to wait
+    for the queue, and what is in memory of the device's own.
+    """
+    device = device_of(node.inputs)
+    if device.pending or device.inline is None:
+        return node
+    nbytes = sum([n.size * n.dtype.itemsize for n in node.inputs])
+    if nbytes > kernel_cache_of(device).policies.reduce.inline_bytes:
+        return node
+    return known_element(evaluate(node), 0) or node
 
 
 def put_element(node: Node, offset: int, value: Any) -> bool:

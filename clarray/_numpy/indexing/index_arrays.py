@@ -64,6 +64,9 @@ def index_selection(array: DeviceArray, key: Any) -> IndexSelection:
         There are too many indices, or they cannot be broadcast together.
     """
     view = view_of(array)
+    found = _of_one_axis(view, key)
+    if found is not None:
+        return found
     chosen, rest, place = _taken_apart(array, key)
     shape = _broadcast(chosen)
     axes = [a for one in chosen for a in one.axes]
@@ -76,6 +79,26 @@ def index_selection(array: DeviceArray, key: Any) -> IndexSelection:
         rest,
         place,
         "known" if known else "raise",
+    )
+
+
+def _of_one_axis(view: View, key: Any) -> IndexSelection | None:
+    """What ``a[numbers]`` or ``a[i, numbers]`` names, as `index_selection` says; None of any other key."""
+    numbers = key
+    if type(key) is tuple:
+        if len(key) != 2 or type(key[0]) is not int or view.ndim < 2:
+            return None
+        numbers = key[1]
+    if numbers.__class__ is not DeviceArray or numbers.dtype.kind not in "iu" or not numbers.ndim or not view.shape:
+        return None
+    if numbers is not key:
+        window = index(view, key[:1])
+        assert window is not None
+        view = window
+    shape, strides, offset = view
+    mode = "raise" if numbers.size else "known"
+    return IndexSelection(
+        numbers._node, numbers.shape, shape[:1], strides[:1], View(shape[1:], strides[1:], offset), 0, mode
     )
 
 

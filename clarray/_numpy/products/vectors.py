@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
+from clarray._core.elements import computed_number
 from clarray._core.ufunc_calls import cast, evaluate_if_eager
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr import build
@@ -56,7 +57,8 @@ def vector_product(a: Any, b: Any) -> DeviceArray | None:
         left = make_view(a, View((shape[0], 1), (view.strides[0], 0), view.offset))._node
     loop, op = _steps.get((dtype, ndims)) or _steps_of(dtype, ndims)
     node = build.reduction(op, (build.binary(loop, left, right),), shape[:-1] if ndims[1] == 1 else right.shape[1:])
-    return evaluate_if_eager(cast(node, dtype))
+    node = cast(node, dtype)
+    return evaluate_if_eager(node if node.shape else computed_number(node))
 
 
 _PLACES = {(1, 1), (2, 1), (1, 2)}

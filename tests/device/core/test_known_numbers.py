@@ -51,6 +51,48 @@ def test_operators_give_numpys_bits(dtype: str, function: Any) -> None:
         assert found.tobytes() == expected.tobytes() or (found != found and expected != expected)
 
 
+@pytest.mark.parametrize("dtype", [*VALUES, "complex64"])
+@pytest.mark.parametrize("function", [np.negative, np.absolute, np.square, np.sqrt, abs, operator.neg])
+def test_functions_of_one_give_numpys_bits(dtype: str, function: Any) -> None:
+    host = np.array(VALUES.get(dtype, [0, 3 + 4j]), dtype)
+    x = clarray.array(host)
+    for i in range(len(host)):
+        ours, theirs = outcome(function, x[i]), outcome(function, host[i])
+        if isinstance(theirs, type):
+            assert ours is theirs
+            continue
+        found, expected = clarray.asnumpy(ours), np.asarray(theirs)
+        assert found.dtype == expected.dtype
+        assert found.tobytes() == expected.tobytes() or (found != found and expected != expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool", "complex64", "float16"])
+def test_a_product_of_short_vectors_is_a_number(dtype: str) -> None:
+    host = np.arange(1, 9).astype(dtype)
+    x = clarray.array(host)
+    clarray.synchronize()
+    product = x[2:] @ (x + x)[:-2]
+    assert (product._node.op is CONST) is (current_device().inline is not None)
+    total = product + x[3]
+    x[2] = 0
+    expected = host[2:] @ (host + host)[:-2]
+    for ours, theirs in ((product, expected), (total, expected + host[3])):
+        found = clarray.asnumpy(ours)
+        assert found.dtype == theirs.dtype
+        assert found == theirs
+    product[...] = 5
+    assert clarray.asnumpy(product) == np.array(5, dtype)
+
+
+@pytest.mark.skipif(current_device().inline is None, reason="what is launched is waited for later")
+def test_a_step_of_a_triangular_solve_is_one_launch() -> None:
+    lower, b, x = (clarray.array(np.arange(1, 1 + n * m).reshape(n, m) / 8) for n, m in ((5, 5), (1, 5), (1, 5)))
+    clarray.synchronize()
+    with clarray.profile() as p:
+        x[0, 3] = np.sqrt(abs((b[0, 3] - lower[3, :3] @ x[0, :3]) / lower[3, 3]))
+    assert p.launches == 1
+
+
 def test_a_number_is_a_value_of_its_own() -> None:
     x = clarray.array(np.arange(4.0, dtype=np.float32))
     number = x[2]

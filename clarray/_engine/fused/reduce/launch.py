@@ -169,8 +169,10 @@ def _place_runs(inputs: tuple[Node, ...], shape: Shape, key: list[Any], args: li
         if node.shape == shape:
             key.append(strides)
             (stride,) = strides
-            low = min(low, stride)
-            high = max(high, stride)
+            if stride > high:
+                high = stride
+            elif stride < low:
+                low = stride
         else:
             key.append((node.shape, strides))
         memory = node.memory
