@@ -29,6 +29,7 @@ from clarray._numpy.products.vectors import vector_product
 
 if TYPE_CHECKING:
     from clarray._core.device_array import DeviceArray
+    from clarray._engine.runtime import Memory
 
 __all__ = ["binary", "binary_any", "in_place", "matmul", "matmul_in_place", "power", "short_calls", "unary"]
 
@@ -327,6 +328,14 @@ def _loop_in_place(ufunc: np.ufunc, array: DeviceArray, b: Any) -> tuple[Loop, n
     return find_loop(ufunc, in_dtypes, out_dtypes), in_dtypes[1]
 
 
+def _apart(operand: Node, memory: Memory) -> None:
+    """Compute a pending operand that reads what is overwritten: its array holds it, so `write` would do so later."""
+    for node in operand.inputs:
+        if node.memory is memory:
+            evaluate(operand)
+            return
+
+
 def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
     """``x += y``: written to memory where there is some, else the pending value is replaced.
 
@@ -359,6 +368,8 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
             return _in_place(ufunc, self, other)
         if key is kind:
             b = constant(scalar_value(other, found[1]), found[1])
+        elif b.args and a.memory is not None:
+            _apart(b, a.memory)
         node = grow(found[0], a, b)
         if a.memory is None and self._base is None:
             if node.flags & EAGER or node.cost > build.COST_LIMIT:
