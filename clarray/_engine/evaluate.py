@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+import clarray._engine.fused.elementwise.launch_core
+import clarray._engine.fused.reduce.launch_core  # noqa: F401 - both are known to the compiled core by being imported
 from clarray._engine.expr.build import Selecting, pass_on
 from clarray._engine.expr.node import (
     COMPRESS,
@@ -28,7 +30,6 @@ from clarray._engine.expr.node import (
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compacted
-from clarray._engine.fused.elementwise import launch_core  # noqa: F401 - known to the compiled core by being imported
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.fused.reduce.launch import find_epilogue, reduction_launches
 from clarray._engine.fused.reduce.source import Epilogue

@@ -16,6 +16,7 @@ import numpy as np
 from clarray._engine.ops.ctype import compute_type
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.ufuncs import Loop, find_loop
+from clarray._engine.speedups import known_to_core
 
 __all__ = ["CText", "Monoid", "Reduction", "fold_monoid", "scan_monoid", "snippet_monoid", "statistic_monoid"]
 
@@ -149,6 +150,9 @@ class Reduction:
     @property
     def out_dtype(self) -> np.dtype:
         return self.monoid.out_dtype
+
+
+known_to_core("Reduction", Reduction)
 
 
 def reduction_op(monoid: Monoid, axes: tuple[int, ...], ndim: int, masked: bool) -> Reduction:

@@ -17,6 +17,7 @@ struct Launches {
     PyObject_HEAD
     PyObject* device;  // borrowed: the key under which it is found
     Table* table;
+    long long reduce_below;  // the length from which on an axis is reduced by launches of its own
 };
 
 std::unordered_map<PyObject*, Launches*> launches_of;
@@ -34,6 +35,7 @@ struct Operands {
     std::string key;
     PyObject* device = nullptr;
     bool flat = true;
+    long long nbytes = 0;  // of what a reduction reads
 
     void add(long long number) { arguments[count++] = {nullptr, number, false}; }
     void add_buffer(PyObject* of) { arguments[count++] = {memory.handle.of(of), 0, true}; }
@@ -149,12 +151,6 @@ void append_layout(PyObject* root, Operands& found) {
         if (node.memory.of(found.nodes[i]) != Py_None) append_place(found.key, found.nodes[i]);
 }
 
-std::vector<long long> numbers_of(PyObject* tuple) {
-    std::vector<long long> found;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) found.push_back(as_wide(PyTuple_GET_ITEM(tuple, i)));
-    return found;
-}
-
 std::shared_ptr<Prepared> prepared_for(const Operands& found) {
     const auto of = launches_of.find(found.device);
     if (of == launches_of.end()) return nullptr;
@@ -162,54 +158,83 @@ std::shared_ptr<Prepared> prepared_for(const Operands& found) {
     return at == of->second->table->end() ? nullptr : at->second;
 }
 
-// Have Python prepare the launch that computes a node; RARE where it has none for the core.
-Outcome prepare(PyObject* root, PyObject* offset, PyObject* strides, Operands& found) {
-    static Reference* const ask = reference_of("prepared_for_core");
-    Ref said = Ref::steal((*ask)(found.device, root, offset, strides, found.flat ? Py_True : Py_False));
+bool read_number(PyObject* from, const char* name, long long& number) {
+    Ref found = Ref::steal(PyObject_GetAttrString(from, name));
+    if (found) number = as_wide(found.get());
+    return found && !PyErr_Occurred();
+}
+
+bool read_object(PyObject* from, const char* name, Ref& object) {
+    object = Ref::steal(PyObject_GetAttrString(from, name));
+    return bool(object);
+}
+
+bool read_numbers(PyObject* from, const char* name, std::vector<long long>& numbers) {
+    Ref found;
+    if (!read_object(from, name, found)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(found.get()); ++i) numbers.push_back(as_wide(PyTuple_GET_ITEM(found.get(), i)));
+    return !PyErr_Occurred();
+}
+
+// What Python says of a launch, a CoreLaunch, is kept under the key of the operands; RARE where it has none for the core.
+Outcome keep(Ref said, const Operands& found) {
     if (!said) return Outcome::FAILED;
     if (said.get() == Py_None) return Outcome::RARE;
     auto made = std::make_shared<Prepared>();
     Prepared& p = *made;
-    PyObject *kernel, *bins, *local, *shifts, *sizes, *out_strides;
-    int chunked, has_inline, out_contiguous;
-    if (!PyArg_ParseTuple(said.get(), "OOO!LLLLLppLLLLLO!O!LOp", &kernel, &bins, &PyTuple_Type, &local, &p.vector,
-                          &p.groups, &p.most_size, &p.element_bytes, &p.nbytes, &chunked, &has_inline, &p.most_groups, &p.chunk_bytes, &p.work_group,
-                          &p.inline_bytes, &p.global_bytes, &PyTuple_Type, &shifts, &PyTuple_Type, &sizes, &p.out_shift,
-                          &out_strides, &out_contiguous))
-        return Outcome::FAILED;
-    p.kernel = Ref::share(kernel);
-    p.bins = Ref::share(bins);
-    p.local = Ref::share(local);
+    PyObject* from = said.get();
+    long long chunked, has_inline, contiguous;
+    const bool whole =
+        read_object(from, "kernel", p.kernel) && read_object(from, "bins", p.bins) && read_object(from, "local", p.local) &&
+        read_object(from, "strides", p.out_strides) && read_number(from, "contiguous", contiguous) &&
+        read_number(from, "chunked", chunked) && read_number(from, "has_inline", has_inline) &&
+        read_number(from, "vector", p.vector) && read_number(from, "groups", p.groups) &&
+        read_number(from, "most_size", p.most_size) && read_number(from, "element_bytes", p.element_bytes) &&
+        read_number(from, "nbytes", p.nbytes) && read_number(from, "most_groups", p.most_groups) &&
+        read_number(from, "chunk_bytes", p.chunk_bytes) && read_number(from, "work_group", p.work_group) &&
+        read_number(from, "inline_bytes", p.inline_bytes) && read_number(from, "global_bytes", p.global_bytes) &&
+        read_number(from, "out_shift", p.out_shift) && read_numbers(from, "shifts", p.shifts) &&
+        read_numbers(from, "sizes", p.sizes) && read_numbers(from, "states", p.states) && read_numbers(from, "lengths", p.lengths) && read_object(from, "counters", p.counters);
+    if (!whole) return Outcome::FAILED;
     p.chunked = chunked;
     p.has_inline = has_inline;
-    p.shifts = numbers_of(shifts);
-    p.sizes = numbers_of(sizes);
-    p.out_strides = Ref::share(out_strides);
-    p.out_contiguous = out_contiguous;
+    p.out_contiguous = contiguous;
     const auto of = launches_of.find(found.device);
-    if (of == launches_of.end() || found.count + 3 + p.sizes.size() > MOST_ARGUMENTS) return Outcome::RARE;
+    if (of == launches_of.end() || found.count + 4 + p.sizes.size() + p.states.size() > MOST_ARGUMENTS) return Outcome::RARE;
     Table dropped;  // at the end: that may run anything
     if (of->second->table->size() >= MOST_LAUNCHES) dropped.swap(*of->second->table);
     of->second->table->emplace(found.key, std::move(made));
     return Outcome::DONE;
 }
 
+// Have Python prepare the launch that computes a node.
+Outcome prepare(PyObject* root, PyObject* offset, PyObject* strides, const Operands& found) {
+    static Reference* const ask = reference_of("elementwise_for_core");
+    return keep(Ref::steal((*ask)(found.device, root, offset, strides, found.flat ? Py_True : Py_False)), found);
+}
+
+Outcome prepare_reduction(PyObject* root, bool run, const Operands& found) {
+    static Reference* const ask = reference_of("reduction_for_core");
+    return keep(Ref::steal((*ask)(found.device, root, run ? Py_True : Py_False)), found);
+}
+
+// Add to where the inputs begin what Python says that their loops begin at.
+void shift_inputs(const Prepared& p, Operands& found) {
+    if (p.shifts.empty()) return;
+    size_t number = 0;
+    for (size_t i = 0, at = 0; i < found.distinct; ++i) {
+        const bool placed = node.memory.of(found.nodes[i]) != Py_None;
+        if (placed) found.arguments[at + 1].number += p.shifts[number++];
+        at += placed ? 2 : 1;
+    }
+}
+
 // Add what comes after the inputs to the arguments: the output, and what the loops go by.
 void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size) {
-    if (!p.shifts.empty()) {
-        size_t number = 0;
-        for (size_t i = 0, at = 0; i < found.distinct; ++i) {
-            if (node.memory.of(found.nodes[i]) == Py_None) {
-                ++at;
-                continue;
-            }
-            found.arguments[at + 1].number += p.shifts[number++];
-            at += 2;
-        }
-    }
     found.add_buffer(out_memory);
     found.add(out_offset + p.out_shift);
     if (p.vector) found.add(size);
+    for (long long number : p.sizes) found.add(number);
 }
 
 Ref contiguous_strides(PyObject* shape) {
@@ -292,25 +317,115 @@ Outcome compute(PyObject* root, Operands& found) {
     const long long out_bytes = size * itemsize_of(node.dtype.of(root));
     Ref in = allocate(*p, found.device, out_bytes);
     if (!in) return Outcome::FAILED;
+    shift_inputs(*p, found);
     finish_arguments(*p, found, in.get(), 0, size);
-    for (long long number : p->sizes) found.add(number);
     const long long nbytes = p->vector ? size * p->element_bytes : p->nbytes;
     const Outcome done = launch(*p, found.device, found.arguments, found.count, nbytes);
     if (done != Outcome::DONE) return done;
     return become_leaf(root, in.get(), *p) ? Outcome::DONE : Outcome::FAILED;
 }
 
+// The length of what is reduced, where one axis is reduced to a number and a launch is for every length; else 0. As
+// `_place_runs` in clarray._engine.fused.reduce.launch: not where the axis is turned round, or reaches far.
+long long run_length(PyObject* root, const Operands& found) {
+    constexpr long long INT_LIMIT = (1LL << 31) - (1LL << 16);
+    PyObject* shape = node.shape.of(PyTuple_GET_ITEM(node.args.of(root), 0));
+    const auto of = launches_of.find(found.device);
+    if (of == launches_of.end() || PyTuple_GET_SIZE(shape) != 1 || PyTuple_GET_SIZE(node.shape.of(root))) return 0;
+    const long long length = as_wide(PyTuple_GET_ITEM(shape, 0));
+    if (length <= 1 || length >= of->second->reduce_below) return 0;
+    long long low = 0, high = 0;
+    for (size_t i = 0; i < found.distinct; ++i) {
+        PyObject* operand = found.nodes[i];
+        if (node.memory.of(operand) == Py_None || !is_same_shape(node.shape.of(operand), shape)) continue;
+        const long long stride = as_wide(PyTuple_GET_ITEM(node.strides.of(operand), 0));
+        low = std::min(low, stride);
+        high = std::max(high, stride);
+    }
+    return (low < 0 && high <= 0) || std::max(high, -low) * length >= INT_LIMIT ? 0 : length;
+}
+
+// The operands of a reduction; all of their layout is part of the key, but for the length of a run.
+Outcome look_at_reduced(PyObject* root, PyObject* inputs, Operands& found, long long& run) {
+    const Outcome seen = look_at(root, inputs, found);
+    if (seen != Outcome::DONE) return seen;
+    PyObject* shape = node.shape.of(PyTuple_GET_ITEM(node.args.of(root), 0));
+    run = run_length(root, found);
+    found.key.push_back(run ? 'l' : 'r');
+    if (!run)
+        for (Py_ssize_t axis = 0; axis < PyTuple_GET_SIZE(shape); ++axis)
+            append(found.key, as_wide(PyTuple_GET_ITEM(shape, axis)));
+    for (size_t i = 0; i < found.distinct; ++i) {
+        PyObject* operand = found.nodes[i];
+        if (node.memory.of(operand) == Py_None) continue;
+        const long long itemsize = itemsize_of(node.dtype.of(operand));
+        found.nbytes += as_wide(node.size.of(operand)) * itemsize;
+        if (run && is_same_shape(node.shape.of(operand), shape)) {
+            found.key.push_back('x');
+            append(found.key, as_wide(PyTuple_GET_ITEM(node.strides.of(operand), 0)));
+        } else {
+            append_place(found.key, operand);
+        }
+        found.key.push_back(is_aligned(operand, itemsize) ? 'a' : 'o');
+    }
+    return Outcome::DONE;
+}
+
+// Compute a reduction in one launch, with the device's lock held.
+Outcome reduce(PyObject* root, Operands& found, long long run) {
+    if (!can_launch(found.device)) return Outcome::RARE;
+    std::shared_ptr<Prepared> p = prepared_for(found);
+    if (!p) {
+        const Outcome made = prepare_reduction(root, run, found);
+        if (made != Outcome::DONE) return made;
+        p = prepared_for(found);
+    }
+    if (!p) return Outcome::RARE;
+    const long long out_bytes = as_wide(node.size.of(root)) * itemsize_of(node.dtype.of(root));
+    Ref in = allocate(*p, found.device, out_bytes);
+    if (!in) return Outcome::FAILED;
+    shift_inputs(*p, found);
+    std::vector<Ref> states;
+    for (long long nbytes : p->states) {
+        states.push_back(allocate(*p, found.device, nbytes));
+        if (!states.back()) return Outcome::FAILED;
+        found.add_buffer(states.back().get());
+    }
+    if (!states.empty()) found.arguments[found.count++] = {p->counters.get(), 0, true};
+    finish_arguments(*p, found, in.get(), 0, 0);
+    for (long long place : p->lengths) found.arguments[found.count - p->sizes.size() + size_t(place)].number = run;
+    const Outcome done = launch(*p, found.device, found.arguments, found.count, run ? found.nbytes + out_bytes : p->nbytes);
+    if (done != Outcome::DONE) return done;
+    return become_leaf(root, in.get(), *p) ? Outcome::DONE : Outcome::FAILED;
+}
+
+// Whether nothing has to be computed before the operands of a reduction.
+bool reduces_alone(PyObject* root) {
+    PyObject* args = node.args.of(root);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+        if (as_long(node.flags.of(PyTuple_GET_ITEM(args, i))) & ~READONLY) return false;
+    return true;
+}
+
 Outcome evaluate_fast(PyObject* root) {
-    if (Py_TYPE(node.op.of(root)) != loop_type || as_long(node.flags.of(root)) != 0) return Outcome::RARE;
+    static Reference* const reduction = reference_of("Reduction");
+    PyTypeObject* operation = Py_TYPE(node.op.of(root));
+    const bool reduces = reinterpret_cast<PyObject*>(operation) == reduction->function;
+    const long wanted = reduces ? long(REDUCES) : 0;
+    if (!reduces && operation != loop_type) return Outcome::RARE;
+    if ((as_long(node.flags.of(root)) & ~READONLY) != wanted || (reduces && !reduces_alone(root))) return Outcome::RARE;
     Ref inputs = Ref::share(node.inputs.of(root));
     Operands found;
-    Outcome seen = look_at(root, inputs.get(), found);
+    long long run = 0;
+    const Outcome seen = reduces ? look_at_reduced(root, inputs.get(), found, run) : look_at(root, inputs.get(), found);
     if (seen != Outcome::DONE) return seen;
     const Held held(device.lock.of(found.device));
     if (!held) return Outcome::FAILED;
     if (node.memory.of(root) != Py_None) return Outcome::DONE;  // another thread has computed it
-    if (node.inputs.of(root) != inputs.get() || as_long(node.flags.of(root)) != 0 || as_wide(node.size.of(root)) == 0)
+    if (node.inputs.of(root) != inputs.get() || (as_long(node.flags.of(root)) & ~READONLY) != wanted ||
+        as_wide(node.size.of(root)) == 0)
         return Outcome::RARE;
+    if (reduces) return reduces_alone(root) ? reduce(root, found, run) : Outcome::RARE;
     found.key.push_back('n');  // into memory of its own
     if (!found.flat) append_layout(root, found);
     return compute(root, found);
@@ -351,8 +466,8 @@ Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands&
         p = prepared_for(found);
     }
     if (!p || size > p->most_size) return Outcome::RARE;
+    shift_inputs(*p, found);
     finish_arguments(*p, found, in, target.offset, size);
-    for (long long number : p->sizes) found.add(number);
     return launch(*p, found.device, found.arguments, found.count, p->vector ? size * p->element_bytes : p->nbytes);
 }
 
@@ -376,6 +491,11 @@ void drop_launches(PyObject* object) {
     Py_DECREF(type);
 }
 
+PyObject* reduce_below(PyObject* object, PyObject* length) {
+    reinterpret_cast<Launches*>(object)->reduce_below = as_wide(length);
+    return PyErr_Occurred() ? nullptr : Py_NewRef(Py_None);
+}
+
 // use(): have the launches of this object's device be looked for here.
 PyObject* use_launches(PyObject* object, PyObject*) {
     Launches* self = reinterpret_cast<Launches*>(object);
@@ -385,6 +505,7 @@ PyObject* use_launches(PyObject* object, PyObject*) {
 
 PyMethodDef launches_methods[] = {
     {"use", use_launches, METH_NOARGS, "Have the launches of the device be looked for here."},
+    {"reduce_below", reduce_below, METH_O, "Say from which length on an axis is reduced by launches of its own."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -412,7 +533,7 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
     Ref in = Ref::share(node.memory.of(leaf));
     const bool is_leaf = node.memory.of(value) != Py_None;
     const long flags = as_long(node.flags.of(value));
-    if (!is_leaf && (Py_TYPE(node.op.of(value)) != loop_type || flags)) return Outcome::RARE;
+    if (!is_leaf && (Py_TYPE(node.op.of(value)) != loop_type || flags & ~READONLY)) return Outcome::RARE;
     if (flags & EAGER || target.size() == 0 || !target.has_shape(node.shape.of(value))) return Outcome::RARE;
     Ref inputs = is_leaf ? Ref::steal(PyTuple_Pack(1, value)) : Ref::share(node.inputs.of(value));
     if (!inputs) return Outcome::FAILED;
@@ -423,7 +544,7 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
     const Held held(device.lock.of(found.device));
     if (!held) return Outcome::FAILED;
     if (!can_launch(found.device) || memory.shared.of(in.get()) != Py_False || node.memory.of(leaf) != in.get() ||
-        (!is_leaf && (node.inputs.of(value) != inputs.get() || as_long(node.flags.of(value)))))
+        (!is_leaf && (node.inputs.of(value) != inputs.get() || as_long(node.flags.of(value)) & ~READONLY)))
         return Outcome::RARE;
     if (is_leaf && node.memory.of(value) == in.get() && is_same_place(target, value)) return Outcome::DONE;
     for (size_t i = 0; i < found.distinct; ++i)

@@ -48,6 +48,9 @@ struct Prepared {
     long long most_groups, chunk_bytes, work_group, inline_bytes, global_bytes;
     std::vector<long long> shifts, sizes;  // of a strided kernel
     long long out_shift;
+    std::vector<long long> states;  // bytes that the groups of a reduction leave their parts in
+    std::vector<long long> lengths;  // which of the sizes are the length of what is reduced
+    Ref counters;                   // and what they count themselves with
     Ref out_strides;  // of a result in memory of its own
     bool out_contiguous;
     Ref noted;  // the last launch, as `Device.recent` has it

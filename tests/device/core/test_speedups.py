@@ -239,7 +239,7 @@ def test_the_common_statements_are_the_cores() -> None:
         pytest.skip("elements are read and written at once where nothing is queued")
     x, y = (clarray.array(np.arange(1.0, 101, dtype=np.float32)).evaluate() for _ in range(2))
     u, v = (clarray.array(np.ones((40, 40))).evaluate() for _ in range(2))
-    names = ("getitem", "setitem", "evaluate", "binary", "write", "prepared_for_core")
+    names = ("getitem", "setitem", "evaluate", "binary", "write", "elementwise_for_core", "reduction_for_core")
     kept = {name: references.get(name) or called[name] for name in names}
 
     def statements() -> None:

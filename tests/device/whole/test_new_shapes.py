@@ -176,7 +176,8 @@ def test_a_length_is_prepared_as_any_other(statement: str, policy: str, monkeypa
             found.append((ca.asnumpy(value).tobytes(), list(launched)))
         return found
 
-    assert record(fresh=False) == record(fresh=True)
+    with ca.profile():  # which has Python do what is the compiled core's
+        assert record(fresh=False) == record(fresh=True)
 
 
 def test_kernels_outlive_prepared_shapes(rendered: list[str]) -> None:

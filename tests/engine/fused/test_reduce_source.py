@@ -64,7 +64,7 @@ def sources(root: Node, policy: str = "cpu", **capabilities: Any) -> list[Source
     )
     epilogue = evaluation.find_epilogue(root)
     assert epilogue is not None
-    evaluation._prepare(state, epilogue, contiguous(root.shape))
+    evaluation.prepare_reduction(state, epilogue, contiguous(root.shape))
     return found
 
 

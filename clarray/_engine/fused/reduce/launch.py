@@ -107,7 +107,7 @@ def reduction_launches(
     nodes = place(reduced.inputs, key, args, not policy.explicit)
     if constants:  # one of them may come again
         key.append(Operands(root.inputs).pattern)
-    prepared = cache.value_for(tuple(key), _prepare, cache, epilogue, strides)
+    prepared = cache.value_for(tuple(key), prepare_reduction, cache, epilogue, strides)
     position = prepared.position
     if position is not None or prepared.shifts:
         operands = Operands(list(nodes))
@@ -124,7 +124,7 @@ def _run_launch(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: 
     policy = cache.policies.reduce
     root, reduced, constants = epilogue
     (length,) = shape
-    if not 1 < length < min(2 * policy.min_split, _LONGEST) or reduced.op.monoid.indexed:
+    if not 1 < length < run_limit(policy) or reduced.op.monoid.indexed:
         return None
     key: list[Any] = [root.sig, None]
     args: list[Any] = []
@@ -133,7 +133,7 @@ def _run_launch(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: 
         return None
     if constants:  # as in `reduction_launches`
         key.append(Operands(root.inputs).pattern)
-    found = cache.value_for(tuple(key), _prepare, cache, epilogue, ())
+    found = cache.value_for(tuple(key), prepare_reduction, cache, epilogue, ())
     for node in constants:
         append_scalar(args, node)
     args += (memory.buffer, offset)
@@ -145,7 +145,12 @@ def _run_launch(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: 
 
 
 _LONGEST = 1 << 20  # of what is reduced without being split, and enters one state of any monoid
-_PER_PART, _EXTENT = 5, 7  # where `_sizes` has the length of a single axis
+_PER_PART, _EXTENT = LENGTHS = 5, 7  # where `_sizes` has the length of a single axis
+
+
+def run_limit(policy: ReducePolicy) -> int:
+    """The length from which on a single axis is not reduced by one launch for all lengths."""
+    return min(2 * policy.min_split, _LONGEST)
 
 
 def _place_runs(inputs: tuple[Node, ...], shape: Shape, key: list[Any], args: list[Any], alignment: bool) -> int | None:
@@ -265,7 +270,8 @@ def _structure(epilogue: Epilogue, operands: Operands, position: Node | None) ->
     return tree, _pattern(epilogue, operands), position.dtype if position is not None else _INT64
 
 
-def _prepare(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Prepared:
+def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Prepared:
+    """The kernels of `reduction_launches`, and the arguments that follow from shapes and strides."""
     reduced = epilogue.reduced
     inputs = Operands(reduced.inputs)
     out_bytes = epilogue.root.size * epilogue.root.dtype.itemsize

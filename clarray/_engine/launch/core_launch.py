@@ -1,0 +1,87 @@
+"""What the compiled core is told of a launch, so that it can make the next one like it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from clarray._engine.expr.view import Shape
+from clarray._engine.launch.kernel_cache import KernelCache
+from clarray._engine.runtime import Device, Kernel
+from clarray._engine.speedups import core
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreLaunch:
+    """A launch by structure and layout; `prepare` in speedups/evaluate.cpp reads it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    device : Device
+        Whose pool the memory is from.
+    work_group : int
+        Work-items per group.
+    strides : tuple of int
+        Of the result, where it is memory of its own, in elements.
+    contiguous : bool
+        Whether that is C order.
+    inline_bytes : int
+        Launches that move fewer bytes run on the calling thread, where the device can.
+    most_size : int
+        Elements of the largest result that this kernel is for.
+    vector, element_bytes, most_groups, chunked, chunk_bytes : int
+        Of a flat kernel, what its groups follow from; `vector` is 0 for any other.
+    groups, nbytes : int
+        Of any other kernel, which its layout says all of.
+    shifts, out_shift, sizes : tuple of int, int, tuple of int
+        Added to where the inputs and the output begin; the arguments after the output.
+    lengths : tuple of int
+        Which of the sizes are the length of what is reduced: a launch for every length.
+    states, counters : tuple of int, int
+        Bytes of the memory that a reduction's groups leave their parts in, and the handle of their counters.
+    """
+
+    kernel: Kernel
+    device: Device
+    work_group: int
+    strides: Shape
+    contiguous: bool
+    inline_bytes: int
+    most_size: int
+    vector: int = 0
+    element_bytes: int = 0
+    most_groups: int = 1
+    chunked: bool = False
+    chunk_bytes: int = 1
+    groups: int = 1
+    nbytes: int = 0
+    shifts: Shape = ()
+    out_shift: int = 0
+    sizes: Shape = ()
+    lengths: Shape = ()
+    states: Shape = ()
+    counters: int = 0
+
+    @property
+    def local(self) -> tuple[int]:
+        return (self.work_group,)
+
+    @property
+    def bins(self) -> Any:
+        return self.device.pool._bins
+
+    @property
+    def has_inline(self) -> bool:
+        return self.device.inline is not None
+
+    @property
+    def global_bytes(self) -> int:
+        return self.device.pool._global_bytes
+
+
+def use_launches(cache: KernelCache) -> Any:
+    """Have the core look for the launches that go with what is prepared in a cache; give them."""
+    found = cache.value_for("the core's launches", core.Launches, cache.device)
+    found.use()
+    return found
