@@ -55,6 +55,9 @@ def getitem(array: DeviceArray, key: Any) -> DeviceArray:
 
 def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
     """Any other key, and any array."""
+    plain = _with_numbers(key)
+    if plain is not None:
+        return getitem(array, plain)
     if is_basic(key):
         found = index(view_of(array), key)
         assert found is not None
@@ -71,6 +74,18 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
     if mask.shape != array.shape:
         return masking.rows_where(array, mask)
     return masking.selected(array, mask)
+
+
+def _with_numbers(key: Any) -> Any:
+    """The same key with Python's integers for arrays that are known ones; None where it has none."""
+    items = key if type(key) is tuple else (key,)
+    if any(map(_is_number, items)):
+        return tuple([int(item._node.value) if _is_number(item) else item for item in items])
+    return None
+
+
+def _is_number(item: Any) -> bool:
+    return item.__class__ is DeviceArray and item._node.op is CONST and item._node.dtype.kind in "iu"
 
 
 def _has_ellipsis(key: Any) -> bool:
@@ -168,6 +183,10 @@ def _filled(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node | None:
 
 def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
     """Any other key, any other value, and any array."""
+    plain = _with_numbers(key)
+    if plain is not None:
+        setitem(array, plain, value)
+        return
     view = view_of(array)
     array.check_writeable()
     if is_basic(key):

@@ -284,6 +284,28 @@ def test_read_only_targets(same: Any) -> None:
             same(body)
 
 
+@pytest.mark.parametrize(
+    "key", ["i", "j", "u", "i, 2", "1, j", "i, u", "j, 1:", "..., i", "None, i", "o", "1, o", "b", "b, 1", "f"]
+)
+def test_numbers_that_were_read_are_integers_of_a_key(key: str) -> None:
+    def run(xp: Any) -> Any:
+        a = xp.arange(20).reshape(4, 5)
+        numbers = xp.array([2, -1, 7])
+        names = dict(zip("ijo", numbers, strict=True), u=xp.array([3], "uint8")[0], b=xp.array([True])[0])
+        names |= {"f": xp.array([1.0])[0], "a": a, "numbers": numbers}
+        try:
+            found = eval(f"a[{key}]", names)
+            exec(f"a[{key}] += 100; numbers[0] = 0; a[{key}] = 7", names)
+        except IndexError:
+            return None
+        return found, a
+
+    ours, theirs = run(clarray), run(np)
+    assert (ours is None) is (theirs is None)
+    for one, other in zip(ours or (), theirs or (), strict=True):
+        np.testing.assert_array_equal(clarray.asnumpy(one), other)
+
+
 def test_random_keys() -> None:
     """Few programs, many keys: arrays, slices, integers, masks and new axes in any order."""
 
