@@ -137,8 +137,8 @@ def _run_launch(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: 
     for node in constants:
         append_scalar(args, node)
     args += (memory.buffer, offset)
+    at = len(args)
     args += found.sizes
-    at = len(args) - len(found.sizes)
     args[at + _PER_PART] = args[at + _EXTENT] = length
     nbytes = placed + found.out_bytes
     return Launch(found.first, (found.groups,), (found.work_group,), args, nbytes <= found.inline_bytes, nbytes)
@@ -161,12 +161,12 @@ def _place_runs(inputs: tuple[Node, ...], shape: Shape, key: list[Any], args: li
     seen: dict[Node, int] = {}
     nbytes = low = high = 0
     for node in inputs:
-        number = seen.get(node)
-        if number is not None:
-            key.append(number)
+        if node in seen:
+            key.append(seen[node])
             continue
         seen[node] = len(seen)
-        if node.op is CONST and node.memory is None:
+        memory = node.memory
+        if memory is None and node.op is CONST:
             key.append(None)
             append_scalar(args, node)
             continue
@@ -180,15 +180,15 @@ def _place_runs(inputs: tuple[Node, ...], shape: Shape, key: list[Any], args: li
                 low = stride
         else:
             key.append((node.shape, strides))
-        memory = node.memory
         if memory is not None:
             nbytes += node.size * node.dtype.itemsize
             if alignment:
                 key.append(node.offset * node.dtype.itemsize % ALIGNMENT == 0)
             args.append(memory.buffer)
         args.append(node.offset)
-    turned = low < 0 and high <= 0
-    return None if turned or max(high, -low) * shape[0] >= INT_LIMIT else nbytes
+    if low < 0 and (high == 0 or -low * shape[0] >= INT_LIMIT):
+        return None
+    return nbytes if high * shape[0] < INT_LIMIT else None
 
 
 def _launches(
