@@ -146,7 +146,8 @@ def _strong(given: list[Any]) -> list[Any]:
         return given
     kinds = [x if weak_type(x) is not None else getattr(x, "dtype", None) or np.asarray(x).dtype for x in given]
     dtype = np.result_type(*kinds)
-    return [x if weak_type(x) is None else np.array(x, dtype) for x in given]
+    # an int that the dtype does not hold wraps, as NumPy converts arrays here
+    return [x if weak_type(x) is None else np.asarray(x).astype(dtype) for x in given]
 
 
 def _new(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...], device: Device) -> DeviceArray:

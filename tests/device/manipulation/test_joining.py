@@ -208,3 +208,12 @@ def test_broadcast_object(same: Any) -> None:
     same(lambda xp: xp.broadcast(xp.asarray([1, 2]), xp.asarray([1, 2, 3])))
     with pytest.raises(AttributeError):
         _ = clarray.broadcast([1]).iters_
+
+
+@pytest.mark.parametrize("scalar", [-1, 300, 1.5, True, 2**40])
+@pytest.mark.parametrize("dtype", ["u4", "i1", "f4", "c8"])
+def test_numbers_are_joined_as_numpy_converts_them(dtype: str, scalar: Any) -> None:
+    for host in (np.array([], dtype), np.array([1, 2], dtype)):
+        ours, theirs = (of.concatenate((of.asarray(host), scalar), axis=None) for of in (clarray, np))
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
