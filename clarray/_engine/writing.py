@@ -84,11 +84,14 @@ def hand_over(target: Node, value: Node) -> None:
     if Device.several:
         device_of((target, *value.inputs))  # raises where there are two
     with memory.device.lock:
+        before = value.sig
         if (
             value.memory is None
             and not (memory.shared or value.flags & EAGER)
-            and _flush_beside(memory, value)
             and _laid_out_alike(value, target)
+            and _flush_beside(memory, value)
+            # once more where one of its parts was computed
+            and (value.sig == before or _laid_out_alike(value, target))
         ):
             _, launches = prepare(kernel_cache_of(memory.device), value, target)
             for launch in launches:

@@ -27,13 +27,13 @@ STATEMENTS: list[tuple[str, int]] = [
     # elements that are read are overwritten: by way of other memory
     ("u[1:-1] = u[:-2] + u[2:]", 2),
     ("w[:, 1:] = w[:, :-1] + w[:, 1:]", 2),
+    ("t = u[2:] * 2; s = t + u[2:]; u[1:-1] = s - u[1:-1]", 4),  # and what is held of the value for its holders
     # an operand is held during the call: it is computed apart, and read then
     ("u += double(u)", 2),
     ("u[1:-1] += double(u[2:])", 2),
     ("w[1:] -= w[:-1] * 2", 2),
     # what the value was grown from is held
     ("t = u * 2; u[:] = t + 1", 2),
-    ("t = u[2:] * 2; s = t + u[2:]; u[1:-1] = s - u[1:-1]", 3),
     ("t = u * 2; s = t - 1; r = s * s; u[:] = s", 3),
     ("t = v * 2; u[:] = t; s = t + 1", 1),
     # something else reads what is overwritten
