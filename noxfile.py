@@ -4,6 +4,10 @@ Each session has an environment of its own; ``nox --no-venv -s NAME`` takes the 
 What follows ``--`` is handed on: ``nox -s tests -- tests/device/api -k pickles``.
 """
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import nox
 
 nox.options.sessions = ["lint", "types", "docs", "smoke"]
@@ -50,6 +54,68 @@ def tests(session: nox.Session) -> None:
     """All tests, or those named after `--`."""
     install(session, "pocl,test")
     session.run("python", "-m", "pytest", "-n", "2", *session.posargs)
+
+
+_SETUPTOOLS = "setuptools>=77"
+# `optional` in pyproject.toml makes a failed build a warning: so the core is asked for afterwards.
+_BUILD = ("python", "-c", "from setuptools import setup; setup()", "build_ext", "--inplace")
+_ASK = ("python", "-c", "from clarray._engine.speedups import core; assert core, 'the compiled core was not built'")
+
+
+CORE_TESTS = [
+    "tests/device/core/test_speedups.py",
+    "tests/device/core/test_statement_leaks.py",
+    "tests/device/core/test_threads.py",
+    "tests/device/core/test_aliasing.py",
+    "tests/device/core/test_sharing.py",
+    "tests/device/core/test_known_numbers.py",
+    "tests/device/whole/test_statements_machine.py",
+]
+
+
+@nox.session
+def core(session: nox.Session) -> None:
+    """Build the compiled core in its place, after a change or for a checkout that is not installed; run its tests."""
+    install(session, "pocl,test")
+    if session.virtualenv.is_sandboxed:
+        session.install(_SETUPTOOLS)
+    session.run(*_BUILD, "--force", *(f"--build-{part}={session.create_tmp()}" for part in ("temp", "lib")))
+    session.run(*_ASK)
+    session.run("python", "-m", "pytest", "-q", *(session.posargs or CORE_TESTS))
+
+
+@nox.session
+def sanitizers(session: nox.Session) -> None:
+    """The tests of the compiled core under GCC's address and undefined-behaviour sanitizers, in a copy of the checkout.
+
+    On Intel's runtime, unless CLARRAY_DEVICE says otherwise: PoCL is not found with the sanitizers loaded.
+    """
+    install(session, "intel,test")
+    if session.virtualenv.is_sandboxed:
+        session.install(_SETUPTOOLS)
+    copy = Path(session.create_tmp()).resolve() / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    for folder in ("clarray", "templates", "tests"):
+        shutil.copytree(folder, copy / folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(name, copy)
+    flags = "-O1 -fno-omit-frame-pointer -fsanitize=address,undefined"
+    libraries = [
+        subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+        for name in ("libasan.so", "libubsan.so")
+    ]
+    session.chdir(copy)
+    session.run(*_BUILD, "--build-temp", "build", env={"CFLAGS": flags, "CXXFLAGS": flags, "LDFLAGS": flags})
+    checked = {
+        "PYTHONPATH": str(copy),
+        "LD_PRELOAD": ":".join(libraries),
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python keeps what it has until the process ends
+        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+        "PYTHONMALLOC": "malloc",  # so that each object is an allocation of its own
+        "CLARRAY_DEVICE": session.env.get("CLARRAY_DEVICE") or "intel",
+    }
+    session.run(*_ASK, env=checked)
+    session.run("python", "-m", "pytest", "-q", *(session.posargs or CORE_TESTS), env=checked)
 
 
 @nox.session

@@ -40,7 +40,7 @@ bool find_slot(PyObject* kind, Slot& slot) {
 
 template <typename Slots>
 bool find_slots(PyObject* kind, Slots& slots) {
-    static_assert(sizeof(Slots) % sizeof(Slot) == 0);
+    static_assert(sizeof(Slots) % sizeof(Slot) == 0, "nothing but slots");
     Slot* first = reinterpret_cast<Slot*>(&slots);
     for (Slot* slot = first; slot != first + sizeof(Slots) / sizeof(Slot); ++slot)
         if (!find_slot(kind, *slot)) return false;

@@ -1,0 +1,102 @@
+"""Statements, run often, leave nothing behind: neither objects, nor blocks of Python's memory, nor references."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+
+COUNT = int(os.environ.get("STATEMENTS", "1500"))  # of each kind; ten millions have been run
+SLACK = 200  # what is kept weakly, by number rather than for good
+
+FLOAT = np.dtype(np.float32)
+
+
+class Arrays:
+    """What the statements work on."""
+
+    def __init__(self) -> None:
+        self.x, self.y = (clarray.array(np.ones(64, np.float32)).evaluate() for _ in range(2))
+        self.u = clarray.array(np.ones((8, 8))).evaluate()
+        self.i = clarray.array(np.ones(4, np.int8)).evaluate()
+        clarray.synchronize()
+
+
+def in_place(a: Arrays) -> None:
+    a.x += 1
+    a.x -= 1.0
+    a.x *= a.y
+
+
+def pending(a: Arrays) -> None:
+    z = a.x + a.y
+    z += 1
+    z *= a.y
+
+
+def numbers(a: Arrays) -> None:
+    k = a.x[3]
+    k += 1
+    float(k * 2.0 - a.y[1])
+
+
+def held(a: Arrays) -> None:
+    z = a.x + 1
+    a.x[:] = z - 1
+
+
+def of_its_own(a: Arrays) -> None:
+    a.x[:] = a.x * 1.0
+
+
+def stencil(a: Arrays) -> None:
+    a.x[1:-1] = (a.y[1:-1] + a.y[2:] + a.y[:-2]) * 0.25
+
+
+def assignments(a: Arrays) -> None:
+    a.x[3] = 1
+    a.x[4] = a.x[3] * 0.5 + a.y[7] * 0.5
+    a.x[1:-1] = a.y[2:]
+
+
+STATEMENTS: dict[str, Callable[[Arrays], Any]] = {
+    "operators": lambda a: (a.x + a.y, a.x * 1.5, 1 - a.x, a.x < 3, -a.x),
+    "evaluated": lambda a: (a.x + a.y).evaluate(),
+    "strided": lambda a: (a.u.T + a.u[::-1]).evaluate(),
+    "views": lambda a: (a.x[1:-1], a.u[1:, ::2], a.u[3]),
+    "elements": lambda a: (float(a.x[3]), int(a.i[1]), a.u[2, 2]),
+    "a dtype of its own": lambda a: clarray.zeros(3, np.dtype(np.float32, metadata={"a": 1})) + 1,
+    **{f.__name__: f for f in (in_place, pending, numbers, held, of_its_own, stencil, assignments)},
+    "out of bounds": lambda a: a.x[99],
+    "out of range": lambda a: a.i.__setitem__(0, 300),
+    "unlike shapes": lambda a: a.x + a.u,
+    "no number": lambda a: a.x + "a",
+    "no slice": lambda a: a.x["a":],
+}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_nothing_is_left(name: str) -> None:
+    arrays, statement = Arrays(), STATEMENTS[name]
+    watched = [arrays.x, arrays.y, arrays.y._node, arrays.y._node.memory, arrays.y._node.readers, FLOAT, 1, 64, ()]
+
+    def run(count: int) -> np.ndarray:
+        for _ in range(count):
+            with contextlib.suppress(IndexError, OverflowError, ValueError, TypeError):
+                statement(arrays)
+        clarray.synchronize()
+        gc.collect()
+        return np.array([len(gc.get_objects()), sys.getallocatedblocks(), *map(sys.getrefcount, watched)])
+
+    run(500)  # until kernels, launches and tables are there
+    before = run(COUNT)
+    grown = run(COUNT) - before
+    assert (abs(grown) < SLACK).all(), grown.tolist()
