@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -19,6 +20,15 @@ Kind = TypeVar("Kind", bound=type)
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
 
 _INTERFACE = 2  # between these modules and the core; a core of another one is left alone
+
+
+_COPIED = 10  # seconds that copies of the files of one build may be apart
+
+
+def _is_stale(built: Path) -> bool:
+    """Whether a core is older than sources that lie beside it, as in a checkout that has been brought up to date."""
+    since = built.stat().st_mtime + _COPIED
+    return any(source.stat().st_mtime > since for source in built.parent.glob("*.?pp"))
 
 
 def _load() -> Any:
@@ -30,6 +40,9 @@ def _load() -> Any:
         return None
     if found.INTERFACE != _INTERFACE:
         warnings.warn("clarray's compiled core is of another version and is not used: install again", stacklevel=2)
+        return None
+    if _is_stale(Path(str(found.__file__))):
+        warnings.warn("clarray's compiled core is older than its sources and is not used: build it again", stacklevel=2)
         return None
     return found if found.claim() else None
 

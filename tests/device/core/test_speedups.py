@@ -450,6 +450,15 @@ def test_without_the_core_all_is_python() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, env=os.environ | {"CLARRAY_PURE": "1"}, cwd=ROOT)
 
 
+def test_a_core_that_is_older_than_its_sources_is_not_used(tmp_path: Path) -> None:
+    for name, written in (("core.so", 1000), ("core.cpp", 995), ("core.hpp", 1005)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (written, written))
+    assert not speedups._is_stale(tmp_path / "core.so")
+    os.utime(tmp_path / "core.hpp", (2000, 2000))
+    assert speedups._is_stale(tmp_path / "core.so")
+
+
 def test_interfaces_agree() -> None:
     text = (ROOT / "clarray/_engine/speedups/module.cpp").read_text()
     assert f"constexpr int INTERFACE = {speedups._INTERFACE};" in text
