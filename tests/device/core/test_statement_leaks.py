@@ -14,7 +14,7 @@ import pytest
 
 import clarray
 
-COUNT = int(os.environ.get("STATEMENTS", "1500"))  # of each kind; ten millions have been run
+COUNT = int(os.environ.get("STATEMENTS", "1500"))  # of each kind; 100,000 have been run
 SLACK = 200  # what is kept weakly, by number rather than for good
 
 FLOAT = np.dtype(np.float32)
