@@ -55,6 +55,12 @@ long long itemsize_of(PyObject* dtype) {
     return known[Py_NewRef(dtype)] = as_wide(size.get());
 }
 
+void append_shape(std::string& key, PyObject* shape) {
+    const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
+    append(key, ndim);
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis) append(key, as_wide(PyTuple_GET_ITEM(shape, axis)));
+}
+
 // How the elements of an operand lie; strides of axes of one element tell nothing.
 void append_place(std::string& key, PyObject* operand) {
     PyObject *shape = node.shape.of(operand), *strides = node.strides.of(operand);
@@ -144,9 +150,7 @@ void append_target(Operands& found, const Place& target, long long itemsize) {
 // The rest of the key, where loops go over strides: everything that they are made of.
 void append_layout(PyObject* root, Operands& found) {
     PyObject* shape = node.shape.of(root);
-    const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
-    append(found.key, ndim);
-    for (Py_ssize_t axis = 0; axis < ndim; ++axis) append(found.key, as_wide(PyTuple_GET_ITEM(shape, axis)));
+    append_shape(found.key, shape);
     for (size_t i = 0; i < found.distinct; ++i)
         if (node.memory.of(found.nodes[i]) != Py_None) append_place(found.key, found.nodes[i]);
 }
@@ -352,9 +356,10 @@ Outcome look_at_reduced(PyObject* root, PyObject* inputs, Operands& found, long 
     PyObject* shape = node.shape.of(PyTuple_GET_ITEM(node.args.of(root), 0));
     run = run_length(root, found);
     found.key.push_back(run ? 'l' : 'r');
-    if (!run)
-        for (Py_ssize_t axis = 0; axis < PyTuple_GET_SIZE(shape); ++axis)
-            append(found.key, as_wide(PyTuple_GET_ITEM(shape, axis)));
+    if (!run) {
+        append_shape(found.key, shape);
+        append_shape(found.key, node.shape.of(root));  // where reduced axes may have been kept
+    }
     for (size_t i = 0; i < found.distinct; ++i) {
         PyObject* operand = found.nodes[i];
         if (node.memory.of(operand) == Py_None) continue;

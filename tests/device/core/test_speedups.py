@@ -26,6 +26,8 @@ from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.runtime import current_device
 from clarray._engine.speedups import called, references
 
+from ..conftest import policy_in_force
+
 ROOT = Path(__file__).resolve().parents[3]
 needs_core = pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
 FLOAT = np.dtype(np.float32)
@@ -269,6 +271,33 @@ def test_the_common_statements_are_the_cores() -> None:
     # what overlaps is computed apart
     assert [name for name in seen if name != "setitem"] == []
     assert seen.count("setitem") == 1
+
+
+@pytest.mark.parametrize("policy", ["own", "tiny-cpu", "tiny-gpu"])
+def test_reductions_that_look_alike_are_told_apart(policy: str) -> None:
+    """The same axes, kept or not, of the same elements lying otherwise."""
+    host = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    x = clarray.array(host).evaluate()
+    ways = [
+        (lambda a: a),
+        (lambda a: a.T),
+        (lambda a: a[:, ::-1]),
+        (lambda a: a[:1]),
+        (lambda a: a[:, :, :1]),
+        (lambda a: a[0, 0]),
+    ]
+    with policy_in_force(policy):
+        for _ in range(3):
+            for way in ways:
+                for name in ("sum", "max", "mean", "any"):
+                    ndim = way(host).ndim
+                    for axis in (None, 0, -1, tuple(range(ndim)), (0, ndim - 1)[: min(ndim, 2)] if ndim > 1 else 0):
+                        for keepdims in (False, True):
+                            ours = getattr(way(x), name)(axis=axis, keepdims=keepdims).evaluate()
+                            theirs = getattr(way(host), name)(axis=axis, keepdims=keepdims)
+                            assert ours.shape == theirs.shape
+                            assert len(ours.strides) == ours.ndim
+                            np.testing.assert_array_equal(ours, theirs)
 
 
 HELD: dict[str, Any] = {

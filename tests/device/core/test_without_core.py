@@ -24,7 +24,7 @@ FILES = [
 
 @pytest.mark.skipif(speedups.core is None, reason="all tests are of Python alone")
 def test_python_alone_passes_the_tests_of_the_core() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *FILES]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:benchmark", *FILES]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | {"CLARRAY_PURE": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
