@@ -17,6 +17,9 @@ from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
 from clarray._engine.writing import flush_readers
 
+# Whose elements a Python number holds with every bit. Converted from any other a signalling NaN becomes a quiet one.
+_HELD_EXACTLY = "dD"
+
 # What may be written without being looked at: NumPy takes it as one number, whatever the dtype.
 NUMBERS: frozenset[type] = frozenset((bool, int, float, complex, *(dtype.type for dtype in DTYPES)))
 
@@ -38,9 +41,12 @@ def element(node: Node, offset: int) -> Any:
 
 
 def known_element(node: Node, offset: int) -> Node | None:
-    """One element of a leaf's memory as a value of its own, which later writes do not change; None as in `element`."""
+    """One element of a leaf's memory as a value of its own, which later writes do not change.
+
+    None as in `element`, and for a NaN whose bits a Python number would not hold.
+    """
     value = element(node, offset)
-    if value is None:
+    if value is None or (value != value and node.dtype.char not in _HELD_EXACTLY):
         return None
     memory = node.memory
     assert memory is not None

@@ -27,8 +27,10 @@ bool write(char* at, Number number) {
 Ref element_at(const char* at, const Kind& kind) {
     if (kind.letter == 'f') {
         if (kind.itemsize == 8) return Ref::steal(PyFloat_FromDouble(read<double>(at)));
-        if (kind.itemsize == 4) return Ref::steal(PyFloat_FromDouble(double(read<float>(at))));
-        return {};
+        if (kind.itemsize != 4) return {};
+        const float single = read<float>(at);
+        // A signalling NaN would become a quiet one.
+        return std::isnan(single) ? Ref() : Ref::steal(PyFloat_FromDouble(double(single)));
     }
     if (kind.letter == 'b') return Ref::share(*at ? Py_True : Py_False);
     const bool is_signed = kind.letter == 'i';
