@@ -12,6 +12,7 @@ from clarray._core import composing, ufunc_calls
 from clarray._core.creation import as_array, asarray, empty_like
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import array_node, scalar_node, weak_type
+from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import layout_of
@@ -83,10 +84,13 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
-    if condition.__class__ is x.__class__ is y.__class__ is DeviceArray and not Device.several:
+    if condition.__class__ is x.__class__ is y.__class__ is DeviceArray:
         mask, left, right = condition._node, x._node, y._node
         if mask.dtype is _BOOL and left.dtype is right.dtype:
-            return ufunc_calls.evaluate_if_eager(build.nary(select_loop(left.dtype), (mask, left, right)))
+            chosen = build.nary(select_loop(left.dtype), (mask, left, right))
+            if Device.several:
+                device_of(chosen.inputs)  # raises where they are on two
+            return ufunc_calls.evaluate_if_eager(chosen)
     device = ufunc_calls.device_of_operands((condition, x, y))
     dtype = np.result_type(_weak_or_dtype(x), _weak_or_dtype(y))
     mask = _node(bool(condition) if weak_type(condition) else condition, _BOOL, device)

@@ -10,6 +10,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.elements import computed_number
 from clarray._core.ufunc_calls import cast, evaluate_if_eager
 from clarray._core.views import make_view, view_of
+from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import MASKED
 from clarray._engine.expr.view import View
@@ -39,10 +40,9 @@ def _steps_of(dtype: np.dtype, ndims: tuple[int, int]) -> tuple[Any, Any]:
 def vector_product(a: Any, b: Any) -> DeviceArray | None:
     """``a @ b`` of two vectors, or of a vector and a matrix; None where it is not that simple.
 
-    Not simple are operands of two dtypes, empty ones, selections by a mask, and what does not fit; and all of them
-    where there are several devices, which the operands may be on.
+    Not simple are operands of two dtypes, empty ones, selections by a mask, and what does not fit.
     """
-    if a.__class__ is not DeviceArray or b.__class__ is not DeviceArray or Device.several:
+    if a.__class__ is not DeviceArray or b.__class__ is not DeviceArray:
         return None
     left, right = a._node, b._node
     dtype = left.dtype
@@ -57,6 +57,8 @@ def vector_product(a: Any, b: Any) -> DeviceArray | None:
         left = make_view(a, View((shape[0], 1), (view.strides[0], 0), view.offset))._node
     loop, op = _steps.get((dtype, ndims)) or _steps_of(dtype, ndims)
     node = build.reduction(op, (build.binary(loop, left, right),), shape[:-1] if ndims[1] == 1 else right.shape[1:])
+    if Device.several:
+        device_of(node.inputs)  # raises where they are on two
     node = cast(node, dtype)
     return evaluate_if_eager(node if node.shape else computed_number(node))
 

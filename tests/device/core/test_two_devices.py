@@ -261,6 +261,35 @@ def both(x: np.ndarray, y: np.ndarray) -> tuple[Any, Any, Any, Any]:
     )  # type: ignore[return-value]
 
 
+@pytest.fixture
+def second_device_opened() -> None:
+    clarray.array([1.0], device=other_device()).tolist()
+
+
+@pytest.mark.usefixtures("second_device_opened")
+def test_statements_on_one_device_go_the_same_way() -> None:
+    """That a process has opened another device makes none of them wait, or launch more often."""
+    x = clarray.array(np.arange(1, 9, dtype=np.float32))
+    A, positive = clarray.array(np.ones((4, 8), np.float32)), clarray.array(np.arange(8) > 2)
+    statements = [lambda: x + x, lambda: x[2:] @ (x + x)[:-2], lambda: A @ x, lambda: clarray.where(positive, x, x)]
+    alone = [launches(statement, several=False) for statement in statements]
+    assert [launches(statement, several=True) for statement in statements] == alone
+
+
+def launches(statement: Callable[[], Any], several: bool) -> tuple[str, int]:
+    """How a statement's value is held, and what evaluating it launches, as where devices are several or not."""
+    before, Device.several = Device.several, several
+    try:
+        clarray.synchronize()
+        with clarray.profile() as p:
+            made = statement()
+            kind = str(made._node.op)
+            made.evaluate()
+        return kind, p.launches
+    finally:
+        Device.several = before
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_call(name: str) -> None:
     given = both(X, Y)
