@@ -28,13 +28,15 @@ from clarray._engine.expr.node import (
     intern_structure,
 )
 from clarray._engine.expr.view import broadcast_shapes
-from clarray._engine.speedups import accelerated, called_by_core
+from clarray._engine.speedups import accelerated, called_by_core, known_to_core
 
 # A tree heavier than this is evaluated rather than grown: it bounds the kernel's arguments
 # (NVIDIA takes 4 KiB), the compile time, and the memory that pending work keeps alive.
 COST_LIMIT = 32
 
 PRUNE_AT = 64  # readers kept per node before dead ones are dropped
+known_to_core("COST_LIMIT", COST_LIMIT)
+known_to_core("PRUNE_AT", PRUNE_AT)
 
 _map_signatures: dict[tuple[int, ...], int] = {}
 

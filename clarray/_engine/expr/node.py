@@ -310,13 +310,20 @@ known_to_core("CONST", CONST)
 known_to_core("_UNREAD", _UNREAD)
 
 
+_const_signatures: dict[np.dtype, int] = {}
+
+
 @called_by_core
-def constant(value: Any, dtype: np.dtype) -> Node:
-    """A scalar that is passed to the kernel at run time, broadcast to any shape."""
+def constant_signature(dtype: np.dtype) -> int:
+    """The structure of a constant."""
     found = _const_signatures.get(dtype)
     if found is None:
         found = _const_signatures[dtype] = intern_structure(("const", dtype.char))
-    node = Blank()
+    return found
+
+
+def _fill_in(node: Node, value: Any, dtype: np.dtype) -> None:
+    """Make a blank node a constant."""
     node.op = CONST
     node.args = ()
     node.shape = ()
@@ -324,15 +331,18 @@ def constant(value: Any, dtype: np.dtype) -> Node:
     node.size = 1
     node.cost = 1
     node.flags = 0
-    node.sig = found
+    node.sig = constant_signature(dtype)
     node.inputs = ()
-    node.readers = _UNREAD
     node.memory = None
     node.value = value
+
+
+def constant(value: Any, dtype: np.dtype) -> Node:
+    """A scalar that is passed to the kernel at run time, broadcast to any shape."""
+    node = Blank()
+    _fill_in(node, value, dtype)
+    node.readers = _UNREAD
     return node
-
-
-_const_signatures: dict[np.dtype, int] = {}
 
 
 @laid_out
@@ -348,22 +358,9 @@ class Known(Node):
 
 def known(value: Any, dtype: np.dtype, device: Any) -> Node:
     """A constant as the value of an array: whoever needs it in memory has it written there."""
-    found = _const_signatures.get(dtype)
-    if found is None:
-        found = _const_signatures[dtype] = intern_structure(("const", dtype.char))
     node = Known()
-    node.op = CONST
-    node.args = ()
-    node.shape = ()
-    node.dtype = dtype
-    node.size = 1
-    node.cost = 1
-    node.flags = 0
-    node.sig = found
-    node.inputs = ()
+    _fill_in(node, value, dtype)
     node.readers = []
-    node.memory = None
-    node.value = value
     node.device = device
     return node
 

@@ -13,7 +13,7 @@ from clarray._engine.speedups import core
 
 @dataclass(frozen=True, kw_only=True)
 class CoreLaunch:
-    """A launch by structure and layout; `prepare` in speedups/evaluate.cpp reads it.
+    """A launch by structure and layout; speedups/prepared.cpp reads it.
 
     Parameters
     ----------

@@ -21,13 +21,15 @@ import pyopencl as cl
 
 from clarray._engine.runtime import profiling
 from clarray._engine.runtime.limits import available_host_bytes, in_units
-from clarray._engine.speedups import laid_out
+from clarray._engine.speedups import known_to_core, laid_out
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
 
 _SMALLEST = 128  # the alignment too: a vector of 16 doubles, and Intel's threshold for zero-copy
 _FINE = 2048  # up to here every multiple of that is a size
+known_to_core("_SMALLEST", _SMALLEST)
+known_to_core("_FINE", _FINE)
 _HUGE_PAGE = 2 << 20
 _CHECKED = 64 << 20  # blocks from this size on are held against the memory that is left
 _FLAGS = cl.mem_flags.READ_WRITE

@@ -104,8 +104,23 @@ struct Reference {
 };
 Reference* reference_of(const char* name);
 
+// What Python calls as a function and as a method, and asks for a name, a text and a signature: those of its reference.
+// Every type of such objects begins like this.
+struct Twin {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject* reference;
+};
+PyObject* bind_twin(PyObject* self, PyObject* object, PyObject*);
+PyObject* twin_attribute(PyObject* object, PyObject* name);
+int traverse_twin(PyObject* object, visitproc visit, void* arg);
+extern PyMemberDef twin_members[];
+
 inline long as_long(PyObject* number) { return PyLong_AsLong(number); }
 inline long long as_wide(PyObject* number) { return PyLong_AsLongLong(number); }
+
+// A number that a module of Python's has told the core, under the name that it has there.
+inline long long told(const char* name) { return as_wide(reference_of(name)->function); }
 
 // Of a selection not even the shape may be read: that would compute it.
 inline bool is_selection(PyObject* operand) { return as_long(node.flags.of(operand)) & MASKED; }
@@ -126,11 +141,28 @@ PyObject* guarded(const Call& call) {
 // A new node with nothing in its slots.
 inline Ref blank_node() { return Ref::steal(node_type->tp_alloc(node_type, 0)); }
 
+// What is known of a dtype. They are those of clarray's tables, which live for good.
+struct Dtype {
+    char kind;  // the letter, as NumPy has it
+    long long itemsize;
+    PyObject *leaf, *constant;  // interned structures, once they have been asked for
+    PyObject* cast;             // the loop
+};
+Dtype* dtype_of(PyObject* dtype);  // null after an error
+inline bool is_integer(const Dtype& dtype) { return dtype.kind == 'i' || dtype.kind == 'u'; }
+
+// By dtype, borrowed; null after an error.
+PyObject* leaf_signature(PyObject* dtype);
+PyObject* constant_signature(PyObject* dtype);
+PyObject* cast_loop(PyObject* dtype);
+
+// The twins of `constant` and `known` in clarray._engine.expr.node.
+Ref new_constant(PyObject* value, PyObject* dtype);
+Ref known_value(PyObject* value, PyObject* dtype, PyObject* on);
+
 // Growing: the twins of clarray._engine.expr.build.
 Ref grow_unary(PyObject* loop, PyObject* a);
 Ref grow_binary(PyObject* loop, PyObject* a, PyObject* b);
-extern long cost_limit;
-extern long prune_at;
 
 // Evaluation: the twin of clarray._engine.evaluate.evaluate; false after an error.
 bool evaluate_node(PyObject* node);
@@ -143,9 +175,6 @@ bool is_same_shape(PyObject* one, PyObject* other);
 // A function of Python's that is called as `call` is, and hands what that does not know to its reference.
 Ref new_twin(vectorcallfunc call, PyObject* reference);
 PyObject* reference_called(PyObject* twin, PyObject* const* arguments, size_t flags, PyObject* names);
-
-// The interned structure of a constant of a dtype; null after an error.
-PyObject* constant_signature(PyObject* dtype);
 
 bool add_operator_type(PyObject* module);
 bool add_launches_type(PyObject* module);

@@ -5,9 +5,6 @@
 
 namespace clarray {
 
-long cost_limit = 32;
-long prune_at = 64;
-
 namespace {
 
 // Interned structures, by the loop's code and those of its operands. Python's interner gives the numbers; they are held
@@ -70,6 +67,7 @@ struct Operand {
     // Whether it has just been read once more and must be looked after.
     bool is_crowded() const {
         if (!PyList_CheckExact(readers.get())) return false;
+        static const Py_ssize_t prune_at = Py_ssize_t(told("PRUNE_AT"));
         const Py_ssize_t count = PyList_GET_SIZE(readers.get());
         return count > 1 && (node.memory.of(self) == Py_None || count % prune_at == 0);
     }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <climits>
 #include <cstring>
-#include <unordered_map>
 
 namespace clarray {
 
@@ -24,18 +23,18 @@ bool write(char* at, Number number) {
 }
 
 // An element as a Python number; empty, without an error, where it is of a kind that is left to NumPy.
-Ref element_at(const char* at, const Kind& kind) {
-    if (kind.letter == 'f') {
-        if (kind.itemsize == 8) return Ref::steal(PyFloat_FromDouble(read<double>(at)));
-        if (kind.itemsize != 4) return {};
+Ref element_at(const char* at, const Dtype& dtype) {
+    if (dtype.kind == 'f') {
+        if (dtype.itemsize == 8) return Ref::steal(PyFloat_FromDouble(read<double>(at)));
+        if (dtype.itemsize != 4) return {};
         const float single = read<float>(at);
         // A signalling NaN would become a quiet one.
         return std::isnan(single) ? Ref() : Ref::steal(PyFloat_FromDouble(double(single)));
     }
-    if (kind.letter == 'b') return Ref::share(*at ? Py_True : Py_False);
-    const bool is_signed = kind.letter == 'i';
-    if (!is_signed && kind.letter != 'u') return {};
-    switch (kind.itemsize) {
+    if (dtype.kind == 'b') return Ref::share(*at ? Py_True : Py_False);
+    if (!is_integer(dtype)) return {};
+    const bool is_signed = dtype.kind == 'i';
+    switch (dtype.itemsize) {
         case 1: return Ref::steal(PyLong_FromLong(is_signed ? read<int8_t>(at) : read<uint8_t>(at)));
         case 2: return Ref::steal(PyLong_FromLong(is_signed ? read<int16_t>(at) : read<uint16_t>(at)));
         case 4: return Ref::steal(is_signed ? PyLong_FromLong(read<int32_t>(at)) : PyLong_FromUnsignedLong(read<uint32_t>(at)));
@@ -44,10 +43,10 @@ Ref element_at(const char* at, const Kind& kind) {
 }
 
 // Write a Python number as an element; false, with nothing written, where NumPy has to convert it or to refuse it.
-bool put_element(char* at, const Kind& kind, PyObject* value) {
+bool put_element(char* at, const Dtype& dtype, PyObject* value) {
     const bool is_float = PyFloat_CheckExact(value);
     if (!is_float && !PyLong_CheckExact(value)) return false;
-    if (kind.letter == 'f') {
+    if (dtype.kind == 'f') {
         double wide;
         if (is_float) {
             wide = PyFloat_AS_DOUBLE(value);
@@ -57,20 +56,20 @@ bool put_element(char* at, const Kind& kind, PyObject* value) {
             if (overflow || whole > (1LL << 53) || whole < -(1LL << 53)) return false;
             wide = double(whole);
         }
-        if (kind.itemsize == 8) return write(at, wide);
+        if (dtype.itemsize == 8) return write(at, wide);
         const float single = float(wide);
-        if (kind.itemsize != 4 || (std::isinf(single) && !std::isinf(wide))) return false;
+        if (dtype.itemsize != 4 || (std::isinf(single) && !std::isinf(wide))) return false;
         return write(at, single);
     }
-    if (is_float || (kind.letter != 'i' && kind.letter != 'u')) return false;
+    if (is_float || !is_integer(dtype)) return false;
     int overflow = 0;
     const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow) return false;
-    const int bits = int(kind.itemsize * 8);
-    const long long most = kind.letter == 'i' ? LLONG_MAX >> (64 - bits) : bits == 64 ? LLONG_MAX : (1LL << bits) - 1;
-    const long long least = kind.letter == 'i' ? -most - 1 : 0;
+    const int bits = int(dtype.itemsize * 8);
+    const long long most = dtype.kind == 'i' ? LLONG_MAX >> (64 - bits) : bits == 64 ? LLONG_MAX : (1LL << bits) - 1;
+    const long long least = dtype.kind == 'i' ? -most - 1 : 0;
     if (whole < least || whole > most) return false;
-    switch (kind.itemsize) {
+    switch (dtype.itemsize) {
         case 1: return write(at, uint8_t(whole));
         case 2: return write(at, uint16_t(whole));
         case 4: return write(at, uint32_t(whole));
@@ -79,15 +78,15 @@ bool put_element(char* at, const Kind& kind, PyObject* value) {
 }
 
 // Where an element is in host memory; null where the device has memory of its own.
-char* host_address(PyObject* in, long long offset, const Kind& kind) {
+char* host_address(PyObject* in, long long offset, const Dtype& dtype) {
     char* start = static_cast<char*>(PyLong_AsVoidPtr(block.start.of(memory.block.of(in))));
-    return start ? start + offset * kind.itemsize : nullptr;
+    return start ? start + offset * dtype.itemsize : nullptr;
 }
 
 // Note that a leaf looks at its memory, as `_seen` in clarray._core.views does.
 bool note_view(PyObject* leaf) {
     static Reference* const first_view = reference_of("_first_of");
-    constexpr Py_ssize_t FEW = 64;
+    constexpr Py_ssize_t FEW = 64;  // that are appended before Python looks whether there are too many
     PyObject* in = node.memory.of(leaf);
     if (memory.shared.of(in) == Py_True) return true;
     Ref views = memory.views.of(in) == Py_None ? Ref::steal((*first_view)(in)) : Ref::share(memory.views.of(in));
@@ -97,23 +96,31 @@ bool note_view(PyObject* leaf) {
         static Reference* const look_after = reference_of("_look_after");
         if (!Ref::steal((*look_after)(views.get()))) return false;
     }
-    if (memory.shared.of(in) == Py_True)  // by another thread, since
-    {
-        Ref eager = Ref::steal(PyLong_FromLong(as_long(node.flags.of(leaf)) | EAGER));
-        if (!eager) return false;
-        node.flags.put(leaf, eager.release());
-    }
-    return true;
+    if (memory.shared.of(in) != Py_True) return true;
+    // by another thread, since
+    Ref eager = Ref::steal(PyLong_FromLong(as_long(node.flags.of(leaf)) | EAGER));
+    if (eager) node.flags.put(leaf, eager.release());
+    return !PyErr_Occurred();
+}
+
+// What a key names of an array that lies in memory.
+struct Part {
+    Ref leaf, in;
+    Place place;
+};
+
+Outcome part_of(PyObject* of, PyObject* key, Part& found) {
+    if (!has_node(of)) return Outcome::RARE;
+    found.leaf = Ref::share(array.node.of(of));
+    found.in = Ref::share(node.memory.of(found.leaf.get()));
+    return found.in.get() == Py_None ? Outcome::RARE : index_plainly(found.leaf.get(), key, found.place);
 }
 
 Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
-    if (!has_node(of)) return Outcome::RARE;
-    Ref leaf = Ref::share(array.node.of(of));
-    Ref in = Ref::share(node.memory.of(leaf.get()));
-    if (in.get() == Py_None) return Outcome::RARE;
-    Place place;
-    const Outcome known_place = index_plainly(leaf.get(), key, place);
-    if (known_place != Outcome::DONE) return known_place;
+    Part part;
+    const Outcome is_known = part_of(of, key, part);
+    if (is_known != Outcome::DONE) return is_known;
+    const auto& [leaf, in, place] = part;
     if (place.ndim) {
         Ref view = view_leaf(leaf.get(), place);
         if (!view || !note_view(view.get())) return Outcome::FAILED;
@@ -124,11 +131,11 @@ Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
         return Outcome::DONE;
     }
     PyObject* on = memory.device.of(in.get());
-    const Kind* kind = kind_of_elements(node.dtype.of(leaf.get()));
-    if (!kind) return Outcome::FAILED;
-    char* at = host_address(in.get(), place.offset, *kind);
+    const Dtype* dtype = dtype_of(node.dtype.of(leaf.get()));
+    if (!dtype) return Outcome::FAILED;
+    char* at = host_address(in.get(), place.offset, *dtype);
     if (!at || device.pending.of(on) != Py_False || !can_launch(on)) return Outcome::RARE;
-    Ref value = element_at(at, *kind);
+    Ref value = element_at(at, *dtype);
     if (!value) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
     Ref made = known_value(value.get(), node.dtype.of(leaf.get()), on);
     if (made) found = new_array(array_type, made.get());
@@ -137,14 +144,14 @@ Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
 
 Outcome put_one(PyObject* leaf, PyObject* in, const Place& place, PyObject* value) {
     Ref on = Ref::share(memory.device.of(in));
-    const Kind* kind = kind_of_elements(node.dtype.of(leaf));
-    if (!kind) return Outcome::FAILED;
-    char* at = host_address(in, place.offset, *kind);
+    const Dtype* dtype = dtype_of(node.dtype.of(leaf));
+    if (!dtype) return Outcome::FAILED;
+    char* at = host_address(in, place.offset, *dtype);
     if (!at || !can_launch(on.get())) return Outcome::RARE;
     const Held held(device.lock.of(on.get()));  // a launch of another thread's may read its neighbours, and write them back
     if (!held) return Outcome::FAILED;
     if (device.pending.of(on.get()) != Py_False || has_other_readers(in, nullptr)) return Outcome::RARE;
-    return put_element(at, *kind, value) ? Outcome::DONE : Outcome::RARE;
+    return put_element(at, *dtype, value) ? Outcome::DONE : Outcome::RARE;
 }
 
 // Whether an expression has a memory among its inputs.
@@ -159,29 +166,20 @@ bool is_read_by(PyObject* in, PyObject* value) {
 // reference does not tell that the array is the statement's: arguments of a call that a tuple holds have no more, and
 // later versions of Python lend what a variable holds.
 bool become_copy(PyObject* value, PyObject* leaf, const Place& place) {
-    static Reference* const cast_loop = reference_of("cast_loop");
-    static std::unordered_map<PyObject*, PyObject*> casts;  // by dtype, as Python keeps them
-    PyObject* dtype = node.dtype.of(leaf);
-    if (!casts.count(dtype)) {
-        PyObject* cast = (*cast_loop)(dtype);
-        if (!cast) return false;
-        casts[Py_NewRef(dtype)] = cast;
-    }
+    PyObject* cast = cast_loop(node.dtype.of(leaf));
+    if (!cast) return false;
     Ref target = view_leaf(leaf, place);
-    Ref copy = target ? grow_unary(casts[dtype], target.get()) : Ref();
+    Ref copy = target ? grow_unary(cast, target.get()) : Ref();
     if (copy) array.node.set(value, copy.get());
     return bool(copy);
 }
 
 Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     static Reference* const marker = reference_of("CONST");
-    if (!has_node(of)) return Outcome::RARE;
-    Ref leaf = Ref::share(array.node.of(of));
-    Ref in = Ref::share(node.memory.of(leaf.get()));
-    if (in.get() == Py_None) return Outcome::RARE;
-    Place place;
-    const Outcome known_place = index_plainly(leaf.get(), key, place);
-    if (known_place != Outcome::DONE) return known_place;
+    Part part;
+    const Outcome is_known = part_of(of, key, part);
+    if (is_known != Outcome::DONE) return is_known;
+    const auto& [leaf, in, place] = part;
     if (!is_writeable(leaf.get())) return Outcome::RARE;
     if (Py_TYPE(value) != array_type) return place.ndim ? Outcome::RARE : put_one(leaf.get(), in.get(), place, value);
     if (!has_node(value)) return Outcome::RARE;
@@ -201,42 +199,6 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
 }
 
 }  // namespace
-
-const Kind* kind_of_elements(PyObject* dtype) {
-    static std::unordered_map<PyObject*, Kind> known;
-    const auto found = known.find(dtype);
-    if (found != known.end()) return &found->second;
-    Ref letter = Ref::steal(PyObject_GetAttrString(dtype, "kind")), size = Ref::steal(PyObject_GetAttrString(dtype, "itemsize"));
-    const char* text = letter ? PyUnicode_AsUTF8(letter.get()) : nullptr;
-    if (!text || !size) return nullptr;
-    return &(known[Py_NewRef(dtype)] = {text[0], as_wide(size.get())});
-}
-
-// The twin of `known` in clarray._engine.expr.node.
-Ref known_value(PyObject* value, PyObject* dtype, PyObject* on) {
-    static Reference* const marker = reference_of("CONST");
-    static PyObject* const one = PyLong_FromLong(1);
-    static PyObject* const zero = PyLong_FromLong(0);
-    PyObject* signature = constant_signature(dtype);
-    Ref made = signature ? Ref::steal(known_type->tp_alloc(known_type, 0)) : Ref();
-    Ref readers = Ref::steal(PyList_New(0));
-    if (!made || !readers) return {};
-    PyObject* out = made.get();
-    node.op.set(out, marker->function);
-    node.args.set(out, empty_tuple);
-    node.shape.set(out, empty_tuple);
-    node.dtype.set(out, dtype);
-    node.size.set(out, one);
-    node.cost.set(out, one);
-    node.flags.set(out, zero);
-    node.sig.set(out, signature);
-    node.inputs.set(out, empty_tuple);
-    node.readers.put(out, readers.release());
-    node.memory.set(out, Py_None);
-    node.value.set(out, value);
-    known.device.set(out, on);
-    return made;
-}
 
 PyObject* get_item(PyObject* of, PyObject* key) {
     static Reference* const getitem = reference_of("getitem");

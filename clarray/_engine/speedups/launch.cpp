@@ -139,13 +139,13 @@ Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t coun
 
 Ref allocate(const Prepared& p, PyObject* on, long long nbytes) {
     static PyObject* const allocate = PyUnicode_InternFromString("allocate");
-    constexpr long long SMALLEST = 128, FINE = 2048;  // as in clarray._engine.runtime.memory
+    static const long long smallest = told("_SMALLEST"), fine = told("_FINE");
     Ref asked = Ref::steal(PyLong_FromLongLong(nbytes));
-    Ref size = Ref::steal(PyLong_FromLongLong((nbytes + SMALLEST - 1) & -SMALLEST));
+    Ref size = Ref::steal(PyLong_FromLongLong((nbytes + smallest - 1) & -smallest));
     Ref cost = Ref::steal(PyLong_FromLongLong(1 + (nbytes << 6) / p.global_bytes));
     Ref readers = Ref::steal(PyList_New(0));
     if (!asked || !size || !cost || !readers) return {};
-    PyObject* bin = nbytes > 0 && nbytes <= FINE ? PyDict_GetItemWithError(p.bins.get(), size.get()) : nullptr;
+    PyObject* bin = nbytes > 0 && nbytes <= fine ? PyDict_GetItemWithError(p.bins.get(), size.get()) : nullptr;
     if (!bin || !PyList_GET_SIZE(bin))
         return PyErr_Occurred() ? Ref() : Ref::steal(PyObject_CallMethodOneArg(on, allocate, asked.get()));
     const Py_ssize_t last = PyList_GET_SIZE(bin) - 1;
@@ -168,10 +168,9 @@ Ref allocate(const Prepared& p, PyObject* on, long long nbytes) {
     return made;
 }
 
-bool lend_opencl(unsigned long long argument_setter, unsigned long long enqueuer) {
+void lend_opencl(unsigned long long argument_setter, unsigned long long enqueuer) {
     set_argument = reinterpret_cast<SetArgument>(argument_setter);
     enqueue = reinterpret_cast<Enqueue>(enqueuer);
-    return true;
 }
 
 }  // namespace clarray

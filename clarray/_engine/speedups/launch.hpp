@@ -88,9 +88,6 @@ Outcome launch(Prepared& prepared, PyObject* device, const Argument* arguments, 
 // New memory from the pool of a device, as `Pool.allocate` gives it.
 Ref allocate(const Prepared& prepared, PyObject* device, long long nbytes);
 
-// Look for no prepared launches of a device, until some are said to be in use again.
-void forget_launches(PyObject* device);
-
-bool lend_opencl(unsigned long long set_argument, unsigned long long enqueue);
+void lend_opencl(unsigned long long set_argument, unsigned long long enqueue);
 
 }  // namespace clarray

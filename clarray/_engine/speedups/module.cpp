@@ -1,5 +1,5 @@
 // The module: what Python tells the core of its classes and functions, and the twins it gets for them.
-#include "places.hpp"
+#include "operands.hpp"
 
 #include <cstring>
 #include <string>

@@ -6,16 +6,6 @@ namespace clarray {
 
 constexpr Py_ssize_t MOST_AXES = 64;
 
-// What an element is in memory.
-struct Kind {
-    char letter;  // of its dtype's kind
-    long long itemsize;
-};
-const Kind* kind_of_elements(PyObject* dtype);
-
-// The twin of `known` in clarray._engine.expr.node.
-Ref known_value(PyObject* value, PyObject* dtype, PyObject* on);
-
 struct Place {
     Py_ssize_t ndim = 0;
     long long shape[MOST_AXES], strides[MOST_AXES], offset = 0;

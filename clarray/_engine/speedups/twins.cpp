@@ -5,16 +5,6 @@ namespace clarray {
 
 namespace {
 
-struct Twin {
-    PyObject_HEAD
-    vectorcallfunc call;
-    PyObject* reference;
-};
-
-PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
-    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
-}
-
 void drop(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
@@ -23,28 +13,9 @@ void drop(PyObject* object) {
     Py_DECREF(type);
 }
 
-int traverse(PyObject* object, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(object));
-    Py_VISIT(reinterpret_cast<Twin*>(object)->reference);
-    return 0;
-}
-
-PyObject* attribute(PyObject* object, PyObject* name) {
-    PyObject* found = PyObject_GenericGetAttr(object, name);
-    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
-    PyErr_Clear();
-    return PyObject_GetAttr(reinterpret_cast<Twin*>(object)->reference, name);
-}
-
-PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Twin, call), MEMBER_READ_ONLY, nullptr},
-    {"__wrapped__", T_OBJECT_EX, offsetof(Twin, reference), MEMBER_READ_ONLY, "the Python function"},
-    {nullptr, 0, 0, 0, nullptr},
-};
-
 PyType_Slot slots[] = {
-    {Py_tp_dealloc, (void*)drop},         {Py_tp_traverse, (void*)traverse}, {Py_tp_call, (void*)PyVectorcall_Call},
-    {Py_tp_descr_get, (void*)bind},       {Py_tp_getattro, (void*)attribute}, {Py_tp_members, members},
+    {Py_tp_dealloc, (void*)drop},         {Py_tp_traverse, (void*)traverse_twin}, {Py_tp_call, (void*)PyVectorcall_Call},
+    {Py_tp_descr_get, (void*)bind_twin},      {Py_tp_getattro, (void*)twin_attribute}, {Py_tp_members, twin_members},
     {0, nullptr},
 };
 
@@ -60,6 +31,29 @@ PyType_Spec spec = {
 PyTypeObject* type = nullptr;
 
 }  // namespace
+
+PyObject* bind_twin(PyObject* self, PyObject* object, PyObject*) {
+    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
+PyObject* twin_attribute(PyObject* object, PyObject* name) {
+    PyObject* found = PyObject_GenericGetAttr(object, name);
+    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+    PyErr_Clear();
+    return PyObject_GetAttr(reinterpret_cast<Twin*>(object)->reference, name);
+}
+
+int traverse_twin(PyObject* object, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(reinterpret_cast<Twin*>(object)->reference);
+    return 0;
+}
+
+PyMemberDef twin_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Twin, call), MEMBER_READ_ONLY, nullptr},
+    {"__wrapped__", T_OBJECT_EX, offsetof(Twin, reference), MEMBER_READ_ONLY, "the Python function"},
+    {nullptr, 0, 0, 0, nullptr},
+};
 
 Ref new_twin(vectorcallfunc call, PyObject* reference) {
     if (!type) type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));

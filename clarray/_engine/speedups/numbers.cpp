@@ -1,0 +1,79 @@
+// What the core knows of dtypes, and numbers as nodes: the twins of `constant` and `known` in clarray._engine.expr.node.
+#include "core.hpp"
+
+#include <unordered_map>
+
+namespace clarray {
+
+namespace {
+
+// Fill a node in as a constant.
+Ref filled(Ref made, PyObject* value, PyObject* dtype, PyObject* readers) {
+    static Reference* const marker = reference_of("CONST");
+    static PyObject* const one = PyLong_FromLong(1);
+    static PyObject* const zero = PyLong_FromLong(0);
+    PyObject* signature = constant_signature(dtype);
+    if (!made || !signature) return {};
+    PyObject* out = made.get();
+    node.op.set(out, marker->function);
+    node.args.set(out, empty_tuple);
+    node.shape.set(out, empty_tuple);
+    node.dtype.set(out, dtype);
+    node.size.set(out, one);
+    node.cost.set(out, one);
+    node.flags.set(out, zero);
+    node.sig.set(out, signature);
+    node.inputs.set(out, empty_tuple);
+    node.readers.set(out, readers);
+    node.memory.set(out, Py_None);
+    node.value.set(out, value);
+    return made;
+}
+
+}  // namespace
+
+Dtype* dtype_of(PyObject* dtype) {
+    static std::unordered_map<PyObject*, Dtype> all;  // whose places stay
+    const auto found = all.find(dtype);
+    if (found != all.end()) return &found->second;
+    Ref kind = Ref::steal(PyObject_GetAttrString(dtype, "kind")), size = Ref::steal(PyObject_GetAttrString(dtype, "itemsize"));
+    const char* text = kind ? PyUnicode_AsUTF8(kind.get()) : nullptr;
+    if (!text || !size) return nullptr;
+    return &(all[Py_NewRef(dtype)] = {text[0], as_wide(size.get())});
+}
+
+PyObject* leaf_signature(PyObject* dtype) {
+    static Reference* const ask = reference_of("leaf_signature");
+    Dtype* known = dtype_of(dtype);
+    if (known && !known->leaf) known->leaf = (*ask)(dtype);
+    return known ? known->leaf : nullptr;
+}
+
+PyObject* constant_signature(PyObject* dtype) {
+    static Reference* const ask = reference_of("constant_signature");
+    Dtype* known = dtype_of(dtype);
+    if (known && !known->constant) known->constant = (*ask)(dtype);
+    return known ? known->constant : nullptr;
+}
+
+PyObject* cast_loop(PyObject* dtype) {
+    static Reference* const ask = reference_of("cast_loop");
+    Dtype* known = dtype_of(dtype);
+    if (known && !known->cast) known->cast = (*ask)(dtype);
+    return known ? known->cast : nullptr;
+}
+
+Ref new_constant(PyObject* value, PyObject* dtype) {
+    static Reference* const unread = reference_of("_UNREAD");
+    return filled(blank_node(), value, dtype, unread->function);
+}
+
+Ref known_value(PyObject* value, PyObject* dtype, PyObject* on) {
+    Ref readers = Ref::steal(PyList_New(0));
+    if (!readers) return {};
+    Ref made = filled(Ref::steal(known_type->tp_alloc(known_type, 0)), value, dtype, readers.get());
+    if (made) known.device.set(made.get(), on);
+    return made;
+}
+
+}  // namespace clarray

@@ -1,0 +1,70 @@
+// What one kernel reads, and the launches that have been prepared for such operands.
+#pragma once
+#include "places.hpp"
+
+#include <memory>
+#include <string>
+
+namespace clarray {
+
+constexpr size_t MOST_OPERANDS = 40;  // more than a tree of the greatest cost has
+constexpr size_t MOST_ARGUMENTS = 256;
+
+// The operands of one kernel, each once, and the key of its launch.
+struct Operands {
+    Argument arguments[MOST_ARGUMENTS];
+    size_t count = 0;
+    PyObject* nodes[MOST_OPERANDS];
+    size_t distinct = 0;
+    std::string key;
+    PyObject* device = nullptr;
+    bool flat = true;
+    long long nbytes = 0;  // of what a reduction reads
+
+    void add(long long number) { arguments[count++] = {nullptr, number, false}; }
+    void add_buffer(PyObject* of) { arguments[count++] = {memory.handle.of(of), 0, true}; }
+};
+
+// Look at what an expression reads; RARE where something else than memory and constants is among it.
+Outcome look_at(PyObject* root, PyObject* inputs, Operands& found);
+
+// The same of a reduction. `run` is the length of what is reduced, where its launch is for every length, or 0.
+Outcome look_at_reduced(PyObject* root, PyObject* inputs, Operands& found, long long& run);
+
+// End the key of an elementwise launch: into memory of its own, or into a place of a dtype that is there already.
+void end_key(PyObject* root, Operands& found);
+void end_key(PyObject* root, const Place& target, long long itemsize, Operands& found);
+
+// The bytes of an element.
+inline long long itemsize_of(PyObject* operand) { return dtype_of(node.dtype.of(operand))->itemsize; }
+
+// The launch for operands; null where there is none yet.
+std::shared_ptr<Prepared> prepared_for(const Operands& found);
+
+// Keep what Python says of a launch, a CoreLaunch, for operands; RARE where it has none for the core.
+Outcome keep(Ref said, const Operands& found);
+
+// The launch for operands, which `ask` has Python say where there is none yet.
+template <typename Ask>
+Outcome find_launch(const Operands& found, const Ask& ask, std::shared_ptr<Prepared>& launch) {
+    launch = prepared_for(found);
+    if (launch) return Outcome::DONE;
+    const Outcome kept = keep(ask(), found);
+    if (kept != Outcome::DONE) return kept;
+    launch = prepared_for(found);
+    return launch ? Outcome::DONE : Outcome::RARE;
+}
+
+// The length from which on an axis is reduced by launches of its own; 0 where no launch of the device is known yet.
+long long reduced_below(PyObject* device);
+
+// Add to where the inputs begin what Python says that their loops begin at.
+void shift_inputs(const Prepared& p, Operands& found);
+
+// Add what comes after the inputs to the arguments: the output, and what the loops go by.
+void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size);
+
+// Look for no prepared launches of a device, until some are said to be in use again.
+void forget_launches(PyObject* device);
+
+}  // namespace clarray

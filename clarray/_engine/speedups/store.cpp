@@ -1,0 +1,101 @@
+// From an expression to memory that is there already: the twin of `write` in clarray._engine.writing.
+#include "operands.hpp"
+
+namespace clarray {
+
+namespace {
+
+// What a weak reference refers to; empty where that is gone.
+Ref referent_of(PyObject* reference) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject* found = nullptr;
+    PyWeakref_GetRef(reference, &found);
+    return Ref::steal(found);
+#else
+    PyObject* found = PyWeakref_GetObject(reference);
+    return found == Py_None ? Ref() : Ref::share(found);
+#endif
+}
+
+// Whether what is read lies apart from the target, or is the target, element for element.
+bool is_apart(PyObject* operand, PyObject* in, const Place& target, PyObject* dtype) {
+    if (node.memory.of(operand) != in) return true;
+    if (node.dtype.of(operand) == dtype && is_same_place(target, operand)) return true;
+    const long long theirs = itemsize_of(operand), ours = dtype_of(dtype)->itemsize;
+    long long first, last, low, high;
+    target.extent(first, last);
+    place_of(operand).extent(low, high);
+    return (last + 1) * ours <= low * theirs || (high + 1) * theirs <= first * ours;
+}
+
+// Whether a pending node, to which we hold a reference, is part of an expression and of nothing else: nobody holds it, nor
+// anything on the way to it, but the operands' tuples.
+bool is_part_of(PyObject* pending, PyObject* root) {
+    PyObject* args = node.args.of(root);
+    if (Py_REFCNT(args) != 1) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+        PyObject* arg = PyTuple_GET_ITEM(args, i);
+        if (arg == pending) return Py_REFCNT(arg) == 2;
+        if (node.memory.of(arg) == Py_None && Py_REFCNT(arg) == 1 && is_part_of(pending, arg)) return true;
+    }
+    return false;
+}
+
+// Launch what computes a value into a place, with the device's lock held.
+Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands& found) {
+    static Reference* const ask = reference_of("elementwise_for_core");
+    const auto prepare = [&] {
+        Ref offset = Ref::steal(PyLong_FromLongLong(target.offset)), strides = target.stride_tuple();
+        if (!offset || !strides) return Ref();
+        return Ref::steal((*ask)(found.device, root, offset.get(), strides.get(), found.flat ? Py_True : Py_False));
+    };
+    std::shared_ptr<Prepared> p;
+    const Outcome known = find_launch(found, prepare, p);
+    if (known != Outcome::DONE) return known;
+    const long long size = target.size();
+    if (size > p->most_size) return Outcome::RARE;
+    shift_inputs(*p, found);
+    finish_arguments(*p, found, in, target.offset, size);
+    return launch(*p, found.device, found.arguments, found.count, p->vector ? size * p->element_bytes : p->nbytes);
+}
+
+}  // namespace
+
+bool has_other_readers(PyObject* in, PyObject* value) {
+    Ref readers = Ref::share(memory.readers.of(in));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(readers.get()); ++i) {
+        Ref reader = referent_of(PyList_GET_ITEM(readers.get(), i));
+        if (!reader || node.memory.of(reader.get()) != Py_None || reader.get() == value) continue;
+        if (!value || !is_part_of(reader.get(), value)) return true;
+    }
+    return false;
+}
+
+Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
+    Ref in = Ref::share(node.memory.of(leaf));
+    const bool is_leaf = node.memory.of(value) != Py_None;
+    const long flags = as_long(node.flags.of(value));
+    if (!is_leaf && (Py_TYPE(node.op.of(value)) != loop_type || flags & ~READONLY)) return Outcome::RARE;
+    if (flags & EAGER || target.size() == 0 || !target.has_shape(node.shape.of(value))) return Outcome::RARE;
+    Ref inputs = is_leaf ? Ref::steal(PyTuple_Pack(1, value)) : Ref::share(node.inputs.of(value));
+    if (!inputs) return Outcome::FAILED;
+    if (!dtype_of(node.dtype.of(leaf))) return Outcome::FAILED;
+    Operands found;
+    found.device = memory.device.of(in.get());
+    const Outcome seen = look_at(value, inputs.get(), found);
+    if (seen != Outcome::DONE) return seen;
+    const Held held(device.lock.of(found.device));
+    if (!held) return Outcome::FAILED;
+    if (!can_launch(found.device) || memory.shared.of(in.get()) != Py_False || node.memory.of(leaf) != in.get() ||
+        (!is_leaf && (node.inputs.of(value) != inputs.get() || as_long(node.flags.of(value)) & ~READONLY)))
+        return Outcome::RARE;
+    if (is_leaf && node.memory.of(value) == in.get() && is_same_place(target, value)) return Outcome::DONE;
+    for (size_t i = 0; i < found.distinct; ++i)
+        if (!is_apart(found.nodes[i], in.get(), target, node.dtype.of(leaf))) return Outcome::RARE;
+    if (has_other_readers(in.get(), is_leaf ? nullptr : value)) return Outcome::RARE;
+    found.flat = found.flat && target.is_contiguous();
+    end_key(value, target, itemsize_of(leaf), found);
+    return launch_into(value, in.get(), target, found);
+}
+
+}  // namespace clarray
