@@ -19,6 +19,7 @@ from clarray._engine.expr.indexing import index_plainly
 from clarray._engine.expr.node import CONST, Node, leaf
 from clarray._engine.expr.view import View, check_order, memory_order
 from clarray._engine.runtime import find_device, profiling
+from clarray._engine.speedups import accelerated
 from clarray._engine.writing import share_with_host
 
 # Scalars ------------------------------------------------------------------------------------------
@@ -36,6 +37,7 @@ def _read(node: Node) -> Any:
     return memory.device.read_scalar(memory, node.offset * dtype.itemsize, dtype)
 
 
+@accelerated
 def scalar(array: DeviceArray, kind: str) -> Any:
     """The value of a 0-d array as a Python number; NumPy's errors for any other."""
     node = array._node

@@ -15,6 +15,7 @@ from clarray._engine.expr.node import Node, known
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
+from clarray._engine.speedups import accelerated
 from clarray._engine.writing import flush_readers
 
 # Whose elements a Python number holds with every bit. Converted from any other a signalling NaN becomes a quiet one.
@@ -53,6 +54,7 @@ def known_element(node: Node, offset: int) -> Node | None:
     return known(value, node.dtype, memory.device)
 
 
+@accelerated
 def computed_number(node: Node) -> Node:
     """A pending reduction to one element, as the number that it is where the calling thread computes that at once.
 

@@ -129,7 +129,12 @@ def _launch_alone(cache: KernelCache, node: Node, flags: int, memory: Memory) ->
 
 def _place(node: Node, device: Device) -> None:
     """Write a number to memory: the constant `node` becomes a leaf."""
-    memory = device.upload(np.array(node.value, node.dtype))
+    memory = device.allocate(node.dtype.itemsize)
+    elements = None if device.pending else memory.elements(node.dtype)
+    if elements is None:
+        device.write(memory, 0, np.array(node.value, node.dtype))
+    else:
+        elements[0] = node.value
     readers = node.readers
     with graph_lock:
         node.become_leaf(memory, 0, (), True)

@@ -194,6 +194,7 @@ def pass_on(readers: list, memory: Any) -> None:
 # Growing the rest ---------------------------------------------------------------------------------
 
 
+@accelerated
 def nary(loop: Any, args: tuple[Node, ...]) -> Node:
     """Grow ``loop(*args)`` for any number of operands."""
     if len(args) == 1:
@@ -279,6 +280,7 @@ def _stored(args: tuple[Node, ...]) -> tuple[Node, ...]:
     return args
 
 
+@accelerated
 def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
     """Grow a reduction; `op` is a ``Reduction``, `args` its value and, perhaps, its mask."""
     if len(args) == 1:  # the common case, on the path of small arrays

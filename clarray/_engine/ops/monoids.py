@@ -16,7 +16,7 @@ import numpy as np
 from clarray._engine.ops.ctype import compute_type
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.ufuncs import Loop, find_loop
-from clarray._engine.speedups import known_to_core
+from clarray._engine.speedups import laid_out
 
 __all__ = ["CText", "Monoid", "Reduction", "fold_monoid", "scan_monoid", "snippet_monoid", "statistic_monoid"]
 
@@ -125,9 +125,10 @@ class Monoid:
         return 2**52 if exact else 2**23
 
 
+@laid_out
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A monoid over axes: the operation of a reduction node.
+    """A monoid over axes: the operation of a reduction node; `reduction_op` makes one of each.
 
     Parameters
     ----------
@@ -142,22 +143,25 @@ class Reduction:
     axes: tuple[int, ...]
     masked: bool
     code: tuple[Any, ...]
+    out_dtype: np.dtype
 
     @property
     def name(self) -> str:
         return self.monoid.name
 
-    @property
-    def out_dtype(self) -> np.dtype:
-        return self.monoid.out_dtype
 
-
-known_to_core("Reduction", Reduction)
+_reductions: dict[tuple[Any, ...], Reduction] = {}
 
 
 def reduction_op(monoid: Monoid, axes: tuple[int, ...], ndim: int, masked: bool) -> Reduction:
     """Interned-by-value operation; `ndim` distinguishes the same axes in different ranks."""
-    return Reduction(monoid, axes, masked, (monoid.code, axes, ndim, masked))
+    code = (monoid.code, axes, ndim, masked)
+    found = _reductions.get(code)
+    return (
+        found
+        if found is not None
+        else _reductions.setdefault(code, Reduction(monoid, axes, masked, code, monoid.out_dtype))
+    )
 
 
 _codes = count()

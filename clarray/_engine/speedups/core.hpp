@@ -74,6 +74,9 @@ struct NodeSlots {
 struct LoopSlots {
     Slot code{"code"}, out_dtype{"out_dtype"};
 };
+struct ReductionSlots {
+    Slot code{"code"}, out_dtype{"out_dtype"};
+};
 struct KnownSlots {
     Slot device{"device"};
 };
@@ -83,11 +86,13 @@ struct ArraySlots {
 
 extern NodeSlots node;
 extern LoopSlots loop;
+extern ReductionSlots reduction;
 extern ArraySlots array;
 extern KnownSlots known;
 extern PyTypeObject* known_type;  // Known: a constant that an array may be
 extern PyTypeObject* node_type;   // Blank: a node whose slots are filled in place
 extern PyTypeObject* loop_type;
+extern PyTypeObject* reduction_type;
 extern PyTypeObject* array_type;  // DeviceArray
 extern PyObject* empty_tuple;
 
@@ -163,9 +168,12 @@ Ref known_value(PyObject* value, PyObject* dtype, PyObject* on);
 // Growing: the twins of clarray._engine.expr.build.
 Ref grow_unary(PyObject* loop, PyObject* a);
 Ref grow_binary(PyObject* loop, PyObject* a, PyObject* b);
+Ref grow_nary(PyObject* loop, PyObject* args);
+Ref grow_reduction(PyObject* operation, PyObject* a, PyObject* shape);  // of what is no selection
 
 // Evaluation: the twin of clarray._engine.evaluate.evaluate; false after an error.
 bool evaluate_node(PyObject* node);
+bool settle(PyObject* node);  // what may not stay pending
 
 // A new array of a node; `kind` is DeviceArray or a class made from it.
 Ref new_array(PyTypeObject* kind, PyObject* node);

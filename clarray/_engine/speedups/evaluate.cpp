@@ -121,9 +121,8 @@ bool reduces_alone(PyObject* root) {
 
 Outcome evaluate_fast(PyObject* root) {
     if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
-    static Reference* const reduction = reference_of("Reduction");
     PyTypeObject* operation = Py_TYPE(node.op.of(root));
-    const bool reduces = reinterpret_cast<PyObject*>(operation) == reduction->function;
+    const bool reduces = operation == reduction_type;
     const long wanted = reduces ? long(REDUCES) : 0;
     if (!reduces && operation != loop_type) return Outcome::RARE;
     if ((as_long(node.flags.of(root)) & ~READONLY) != wanted || (reduces && !reduces_alone(root))) return Outcome::RARE;
@@ -144,6 +143,12 @@ Outcome evaluate_fast(PyObject* root) {
 }
 
 }  // namespace
+
+bool settle(PyObject* made) {
+    static const long cost_limit = long(told("COST_LIMIT"));
+    const bool may_wait = !(as_long(node.flags.of(made)) & EAGER) && as_long(node.cost.of(made)) <= cost_limit;
+    return may_wait || evaluate_node(made);
+}
 
 bool evaluate_node(PyObject* root) {
     static Reference* const evaluate = reference_of("evaluate");

@@ -1,39 +1,31 @@
-// Growing expressions: the twins of `unary` and `binary` in clarray._engine.expr.build.
-#include "core.hpp"
+// Growing expressions: the twins of `unary`, `binary`, `nary` and `reduction` in clarray._engine.expr.build.
+#include "places.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace clarray {
 
 namespace {
 
-// Interned structures, by the loop's code and those of its operands. Python's interner gives the numbers; they are held
-// for good, as it holds them.
+// Interned structures, by a number of the operation and those of its operands. Python's interner gives the numbers; they
+// are held for good, as it holds them.
 struct Structure {
-    long code, a, b;
-    bool operator==(const Structure& other) const { return code == other.code && a == other.a && b == other.b; }
+    static constexpr Py_ssize_t MOST = 3;  // operands
+    long operation;
+    long operands[MOST] = {-1, -1, -1};
+    bool operator==(const Structure& other) const {
+        return operation == other.operation && std::equal(operands, operands + MOST, other.operands);
+    }
 };
 struct StructureHash {
     size_t operator()(const Structure& s) const {
-        uint64_t mixed = uint64_t(s.code) * 0x9E3779B97F4A7C15u ^ uint64_t(s.a) * 0xC2B2AE3D27D4EB4Fu;
-        return size_t((mixed ^ mixed >> 29) * 0x165667B19E3779F9u + uint64_t(s.b) * 0x27D4EB2F165667C5u);
+        uint64_t mixed = uint64_t(s.operation);
+        for (long number : s.operands) mixed = (mixed ^ mixed >> 29) * 0x9E3779B97F4A7C15u + uint64_t(number) * 0xC2B2AE3D27D4EB4Fu;
+        return size_t(mixed ^ mixed >> 32);
     }
 };
 std::unordered_map<Structure, PyObject*, StructureHash> structures;
-
-constexpr long NONE = -1;  // no second operand
-
-PyObject* structure_of(PyObject* code, PyObject* a, PyObject* b) {
-    const Structure key{as_long(code), as_long(a), b ? as_long(b) : NONE};
-    const auto found = structures.find(key);
-    if (found != structures.end()) return found->second;
-    static Reference* const intern = reference_of("intern_structure");
-    Ref tuple = Ref::steal(b ? PyTuple_Pack(3, code, a, b) : PyTuple_Pack(2, code, a));
-    if (!tuple) return nullptr;
-    PyObject* number = (*intern)(tuple.get());
-    if (number) structures.emplace(key, number);
-    return number;
-}
 
 // What an operand is at one moment: all is read before anything is allocated, since the garbage collector may run other
 // threads, in which it may become memory. Readers first, as whoever changes the rest changes them last.
@@ -77,51 +69,162 @@ struct Operand {
     long cost, flags;
 };
 
-Ref inputs_of(const Operand& a, const Operand* b) {
-    if (!b && PyTuple_GET_SIZE(a.inputs.get())) return Ref::share(a.inputs.get());
-    const Py_ssize_t first = a.input_count();
-    Ref tuple = Ref::steal(PyTuple_New(first + (b ? b->input_count() : 0)));
-    if (!tuple) return {};
-    a.fill_inputs(tuple.get(), 0);
-    if (b) b->fill_inputs(tuple.get(), first);
+// The operands of one operation, in order.
+struct Operands {
+    const Operand* first;
+    Py_ssize_t count;
+    const Operand* begin() const { return first; }
+    const Operand* end() const { return first + count; }
+    const Operand& operator[](Py_ssize_t i) const { return first[i]; }
+};
+
+Ref inputs_of(const Operands& operands) {
+    if (operands.count == 1 && PyTuple_GET_SIZE(operands[0].inputs.get())) return Ref::share(operands[0].inputs.get());
+    Py_ssize_t count = 0, from = 0;
+    for (const Operand& a : operands) count += a.input_count();
+    Ref tuple = Ref::steal(PyTuple_New(count));
+    if (!tuple) return tuple;
+    for (const Operand& a : operands) {
+        a.fill_inputs(tuple.get(), from);
+        from += a.input_count();
+    }
     return tuple;
 }
 
+Ref args_of(const Operands& operands) {
+    Ref tuple = Ref::steal(PyTuple_New(operands.count));
+    for (Py_ssize_t i = 0; tuple && i < operands.count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(operands[i].self));
+    return tuple;
+}
+
+// Whether one of the operands before has the same readers: it is the same node, or looks at the same memory.
+bool is_repeated(const Operands& operands, const Operand& operand) {
+    return std::any_of(operands.begin(), &operand, [&](const Operand& a) { return a.readers.get() == operand.readers.get(); });
+}
+
 // Note that `made` reads its operands, so that a write to their memory evaluates it first.
-bool note_reader(PyObject* made, const Operand& a, const Operand* b) {
+bool note_reader(PyObject* made, const Operands& operands) {
     static Reference* const crowded = reference_of("_crowded");
     static Reference* const grow_again = reference_of("_grow_again");
     Ref reader = Ref::steal(PyWeakref_NewRef(made, nullptr));
-    if (!reader || !a.append_reader(reader.get())) return false;
-    if (b && b->readers.get() != a.readers.get() && !b->append_reader(reader.get())) return false;
-    if (a.has_changed() || (b && b->has_changed())) return bool(Ref::steal((*grow_again)(made)));
-    if (a.is_crowded() && !Ref::steal((*crowded)(a.self))) return false;
-    return !b || b->self == a.self || !b->is_crowded() || bool(Ref::steal((*crowded)(b->self)));
+    if (!reader) return false;
+    for (const Operand& a : operands)
+        if (!is_repeated(operands, a) && !a.append_reader(reader.get())) return false;
+    for (const Operand& a : operands)
+        if (a.has_changed()) return bool(Ref::steal((*grow_again)(made)));
+    for (const Operand& a : operands)
+        if (a.is_crowded() && !is_repeated(operands, a) && !Ref::steal((*crowded)(a.self))) return false;
+    return true;
 }
 
-// A node of one operand or two, with the shape and size of `like`.
-Ref made_of(PyObject* operation, const Operand& a, const Operand* b, const Operand& like) {
-    Ref made = blank_node();
-    Ref args = Ref::steal(b ? PyTuple_Pack(2, a.self, b->self) : PyTuple_Pack(1, a.self));
-    Ref inputs = inputs_of(a, b);
-    PyObject* sig = structure_of(loop.code.of(operation), a.sig.get(), b ? b->sig.get() : nullptr);
-    Ref cost = Ref::steal(PyLong_FromLong(a.cost + (b ? b->cost : 0) + 1));
-    Ref flags = Ref::steal(PyLong_FromLong(a.flags | (b ? b->flags : 0)));
-    Ref readers = Ref::steal(PyList_New(0));
-    if (!made || !args || !inputs || !sig || !cost || !flags || !readers) return {};
+// What an operation gives.
+struct Result {
+    PyObject *structure, *dtype;  // borrowed; null after an error
+    Ref shape, size;
+    long flags = 0;  // besides those of the operands
+};
+
+Ref made_of(PyObject* operation, const Operands& operands, Result result) {
+    long sum = 1, all = result.flags;
+    for (const Operand& a : operands) {
+        sum += a.cost;
+        all |= a.flags;
+    }
+    Ref made = blank_node(), args = args_of(operands), inputs = inputs_of(operands);
+    Ref cost = Ref::steal(PyLong_FromLong(sum)), flags = Ref::steal(PyLong_FromLong(all)), readers = Ref::steal(PyList_New(0));
+    if (!made || !args || !inputs || !cost || !flags || !readers) return {};
+    if (!result.structure || !result.dtype || !result.shape || !result.size) return {};
     PyObject* out = made.get();
     node.op.set(out, operation);
     node.args.put(out, args.release());
-    node.shape.set(out, like.shape.get());
-    node.dtype.set(out, loop.out_dtype.of(operation));
-    node.size.set(out, like.size.get());
+    node.shape.put(out, result.shape.release());
+    node.dtype.set(out, result.dtype);
+    node.size.put(out, result.size.release());
     node.cost.put(out, cost.release());
     node.flags.put(out, flags.release());
-    node.sig.set(out, sig);
+    node.sig.set(out, result.structure);
     node.inputs.put(out, inputs.release());
     node.readers.put(out, readers.release());
     node.memory.set(out, Py_None);
-    return note_reader(out, a, b) ? std::move(made) : Ref();
+    return note_reader(out, operands) ? std::move(made) : Ref();
+}
+
+Structure key_of(long operation, const Operands& operands) {
+    Structure key{operation};
+    for (Py_ssize_t i = 0; i < operands.count; ++i) key.operands[i] = as_long(operands[i].sig.get());
+    return key;
+}
+
+// Have Python intern a structure, a tuple, and keep its number.
+PyObject* keep_structure(const Structure& key, Ref tuple) {
+    static Reference* const intern = reference_of("intern_structure");
+    PyObject* number = tuple ? (*intern)(tuple.get()) : nullptr;
+    if (number) structures.emplace(key, number);
+    return number;
+}
+
+PyObject* structure_of_loop(PyObject* operation, const Operands& operands) {
+    PyObject* code = loop.code.of(operation);
+    const Structure key = key_of(as_long(code), operands);
+    const auto found = structures.find(key);
+    if (found != structures.end()) return found->second;
+    Ref tuple = Ref::steal(PyTuple_New(1 + operands.count));
+    if (!tuple) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), 0, Py_NewRef(code));
+    for (Py_ssize_t i = 0; i < operands.count; ++i) PyTuple_SET_ITEM(tuple.get(), i + 1, Py_NewRef(operands[i].sig.get()));
+    return keep_structure(key, std::move(tuple));
+}
+
+PyObject* structure_of_reduction(PyObject* operation, const Operands& operands) {
+    // by the address, which no code of a loop is: Python makes one object for each reduction, and keeps it
+    const Structure key = key_of(long(reinterpret_cast<intptr_t>(operation)), operands);
+    const auto found = structures.find(key);
+    if (found != structures.end()) return found->second;
+    return keep_structure(key, Ref::steal(Py_BuildValue("(iOO)", -2, reduction.code.of(operation), operands[0].sig.get())));
+}
+
+// The operand whose shape the result has, where all others have it too or no axes.
+const Operand* shaped_like(const Operands& operands) {
+    const Operand* like = operands.begin();
+    for (const Operand& a : operands) {
+        if (PyTuple_GET_SIZE(a.shape.get()) == 0) continue;
+        if (PyTuple_GET_SIZE(like->shape.get()) == 0) like = &a;
+        else if (!is_same_shape(like->shape.get(), a.shape.get())) return nullptr;
+    }
+    return like;
+}
+
+// Broadcast the shapes; false, with no error, where they do not fit.
+bool broadcast(const Operands& operands, Result& result) {
+    if (const Operand* like = shaped_like(operands)) {
+        result.shape = Ref::share(like->shape.get());
+        result.size = Ref::share(like->size.get());
+        return true;
+    }
+    long long extents[MOST_AXES], size = 1;
+    Py_ssize_t ndim = 0;
+    for (const Operand& a : operands) ndim = std::max(ndim, PyTuple_GET_SIZE(a.shape.get()));
+    std::fill(extents, extents + ndim, 1);
+    for (const Operand& a : operands) {
+        const Py_ssize_t own = PyTuple_GET_SIZE(a.shape.get());
+        for (Py_ssize_t axis = 0; axis < own; ++axis) {
+            const long long extent = as_wide(PyTuple_GET_ITEM(a.shape.get(), axis));
+            long long& known = extents[ndim - own + axis];
+            if (known == 1) known = extent;
+            else if (extent != 1 && extent != known) return false;
+        }
+    }
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis) size *= extents[axis];
+    result.shape = tuple_of(extents, ndim);
+    result.size = Ref::steal(PyLong_FromLongLong(size));
+    return true;
+}
+
+// A loop over operands none of which is a selection; empty, with no error, where their shapes do not fit.
+Ref grow_loop(PyObject* operation, const Operands& operands) {
+    Result result{structure_of_loop(operation, operands), loop.out_dtype.of(operation), {}, {}};
+    if (!result.structure || !broadcast(operands, result)) return {};
+    return made_of(operation, operands, std::move(result));
 }
 
 }  // namespace
@@ -141,19 +244,42 @@ bool is_same_shape(PyObject* one, PyObject* other) {
 Ref grow_unary(PyObject* operation, PyObject* operand) {
     static Reference* const unary = reference_of("unary");
     if (Py_TYPE(operation) != loop_type || is_selection(operand)) return Ref::steal((*unary)(operation, operand));
-    const Operand a(operand);
-    return made_of(operation, a, nullptr, a);
+    const Operand all[] = {Operand(operand)};
+    return grow_loop(operation, {all, 1});
 }
 
 Ref grow_binary(PyObject* operation, PyObject* first, PyObject* second) {
     static Reference* const binary = reference_of("binary");
     if (Py_TYPE(operation) == loop_type && !is_selection(first) && !is_selection(second)) {
-        const Operand a(first), b(second);
-        if (PyTuple_GET_SIZE(b.shape.get()) == 0 || is_same_shape(a.shape.get(), b.shape.get()))
-            return made_of(operation, a, &b, a);
-        if (PyTuple_GET_SIZE(a.shape.get()) == 0) return made_of(operation, a, &b, b);
+        const Operand all[] = {Operand(first), Operand(second)};
+        Ref made = grow_loop(operation, {all, 2});
+        if (made || PyErr_Occurred()) return made;
     }
     return Ref::steal((*binary)(operation, first, second));
+}
+
+Ref grow_nary(PyObject* operation, PyObject* args) {
+    static Reference* const nary = reference_of("nary");
+    static_assert(Structure::MOST == 3);
+    if (PyTuple_GET_SIZE(args) == 3 && Py_TYPE(operation) == loop_type) {
+        PyObject *first = PyTuple_GET_ITEM(args, 0), *second = PyTuple_GET_ITEM(args, 1), *third = PyTuple_GET_ITEM(args, 2);
+        if (!is_selection(first) && !is_selection(second) && !is_selection(third)) {
+            const Operand all[] = {Operand(first), Operand(second), Operand(third)};
+            Ref made = grow_loop(operation, {all, 3});
+            if (made || PyErr_Occurred()) return made;
+        }
+    }
+    return Ref::steal((*nary)(operation, args));
+}
+
+Ref grow_reduction(PyObject* operation, PyObject* operand, PyObject* shape) {
+    const Operand all[] = {Operand(operand)};
+    const Operands operands{all, 1};
+    long long size = 1;
+    for (Py_ssize_t axis = 0; axis < PyTuple_GET_SIZE(shape); ++axis) size *= as_wide(PyTuple_GET_ITEM(shape, axis));
+    Ref count = Ref::steal(PyLong_FromLongLong(size));
+    PyObject* structure = structure_of_reduction(operation, operands);
+    return made_of(operation, operands, {structure, reduction.out_dtype.of(operation), Ref::share(shape), std::move(count), REDUCES});
 }
 
 }  // namespace clarray

@@ -9,17 +9,19 @@ namespace clarray {
 
 NodeSlots node;
 LoopSlots loop;
+ReductionSlots reduction;
 ArraySlots array;
 KnownSlots known;
 PyTypeObject* known_type = nullptr;
 PyTypeObject* node_type = nullptr;
 PyTypeObject* loop_type = nullptr;
+PyTypeObject* reduction_type = nullptr;
 PyTypeObject* array_type = nullptr;
 PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 2;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 3;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -60,6 +62,9 @@ PyObject* lay_out(PyObject*, PyObject* const* args, Py_ssize_t count) {
     } else if (!std::strcmp(name, "Loop")) {
         found = find_slots(kind, loop);
         type = &loop_type;
+    } else if (!std::strcmp(name, "Reduction")) {
+        found = find_slots(kind, reduction);
+        type = &reduction_type;
     } else if (!std::strcmp(name, "DeviceArray")) {
         found = find_slots(kind, array);
         type = &array_type;
@@ -113,6 +118,20 @@ PyObject* binary(PyObject* self, PyObject* const* args, size_t flags, PyObject* 
     return guarded([=] { return grow_binary(args[0], args[1], args[2]).release(); });
 }
 
+PyObject* nary(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 2 || names || !PyTuple_CheckExact(args[1])) return reference_called(self, args, flags, names);
+    return guarded([=] { return grow_nary(args[0], args[1]).release(); });
+}
+
+// reduction(operation, (operand,), shape); with a mask it is Python's.
+PyObject* grown_reduction(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    const bool plain = PyVectorcall_NARGS(flags) == 3 && !names && Py_TYPE(args[0]) == reduction_type &&
+                       PyTuple_CheckExact(args[1]) && PyTuple_GET_SIZE(args[1]) == 1 && PyTuple_CheckExact(args[2]) &&
+                       !is_selection(PyTuple_GET_ITEM(args[1], 0));
+    if (!plain) return reference_called(self, args, flags, names);
+    return guarded([=] { return grow_reduction(args[0], PyTuple_GET_ITEM(args[1], 0), args[2]).release(); });
+}
+
 PyObject* evaluate(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
     return guarded([=] { return evaluate_node(args[0]) ? Py_NewRef(args[0]) : nullptr; });
@@ -128,10 +147,26 @@ PyObject* setitem(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     return guarded([=] { return set_item(args[0], args[1], args[2]); });
 }
 
+PyObject* computed(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
+    return guarded([=] { return computed_number(args[0]); });
+}
+
+PyObject* as_scalar(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 2 || names) return reference_called(self, args, flags, names);
+    return guarded([=] { return scalar(args[0], args[1]); });
+}
+
+PyObject* reduced(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    return guarded([=] { return ufunc_reduce(self, args, flags, names); });
+}
+
 constexpr struct {
     const char* name;
     vectorcallfunc call;
-} TWINS[] = {{"unary", unary}, {"binary", binary}, {"evaluate", evaluate}, {"getitem", getitem}, {"setitem", setitem}};
+} TWINS[] = {{"unary", unary},       {"binary", binary},   {"nary", nary},      {"reduction", grown_reduction},
+              {"evaluate", evaluate}, {"getitem", getitem}, {"setitem", setitem}, {"computed_number", computed},
+              {"scalar", as_scalar},  {"ufunc_reduce", reduced}};
 
 // twin(function): what stands for a Python function, by its name; the function becomes its reference.
 PyObject* twin(PyObject*, PyObject* function) {

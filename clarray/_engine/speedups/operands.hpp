@@ -58,6 +58,9 @@ Outcome find_launch(const Operands& found, const Ask& ask, std::shared_ptr<Prepa
 // The length from which on an axis is reduced by launches of its own; 0 where no launch of the device is known yet.
 long long reduced_below(PyObject* device);
 
+// The bytes up to which the calling thread reduces at once; 0 where it does not, or no launch is known yet.
+long long reduced_at_once(PyObject* device);
+
 // Add to where the inputs begin what Python says that their loops begin at.
 void shift_inputs(const Prepared& p, Operands& found);
 

@@ -141,13 +141,6 @@ Outcome fold_known(Operator* self, PyObject* a, PyObject* other, Ref& found) {
     return found ? Outcome::DONE : Outcome::FAILED;
 }
 
-// What may not stay pending is evaluated.
-bool settle(PyObject* made) {
-    static const long cost_limit = long(told("COST_LIMIT"));
-    const bool may_wait = !(as_long(node.flags.of(made)) & EAGER) && as_long(node.cost.of(made)) <= cost_limit;
-    return may_wait || evaluate_node(made);
-}
-
 // ``x op= y``: into the memory of x, or, while it has none, as its new value.
 Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* b) {
     static Reference* const write = reference_of("write");

@@ -5,8 +5,6 @@
 
 namespace clarray {
 
-namespace {
-
 Ref tuple_of(const long long* numbers, Py_ssize_t count) {
     Ref tuple = Ref::steal(PyTuple_New(count));
     for (Py_ssize_t i = 0; tuple && i < count; ++i) {
@@ -16,8 +14,6 @@ Ref tuple_of(const long long* numbers, Py_ssize_t count) {
     }
     return tuple;
 }
-
-}  // namespace
 
 long long Place::size() const {
     long long product = 1;

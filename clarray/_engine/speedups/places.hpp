@@ -6,6 +6,8 @@ namespace clarray {
 
 constexpr Py_ssize_t MOST_AXES = 64;
 
+Ref tuple_of(const long long* numbers, Py_ssize_t count);
+
 struct Place {
     Py_ssize_t ndim = 0;
     long long shape[MOST_AXES], strides[MOST_AXES], offset = 0;
@@ -32,6 +34,16 @@ Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found);
 
 // A leaf that looks at a place in the memory of another.
 Ref view_leaf(PyObject* of, const Place& place);
+
+// An element of a leaf as a value of its own, and a Python number written as one; RARE where either cannot be done at once.
+Outcome known_element(PyObject* leaf, long long offset, Ref& found);
+Outcome put_number(PyObject* leaf, long long offset, PyObject* value);
+
+// The twins of `computed_number` in clarray._core.elements and of `scalar` in clarray._core.conversion.
+PyObject* computed_number(PyObject* node);
+PyObject* scalar(PyObject* array, PyObject* kind);
+
+PyObject* ufunc_reduce(PyObject* self, PyObject* const* given, size_t flags, PyObject* names);
 
 // Compute a value into a place of a leaf's memory. RARE, with nothing done, where that takes more than a launch.
 // A pending value must be nobody else's.

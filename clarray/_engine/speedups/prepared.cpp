@@ -14,7 +14,8 @@ struct Launches {
     PyObject_HEAD
     PyObject* device;  // borrowed: the key under which it is found
     Table* table;
-    long long reduce_below;  // the length from which on an axis is reduced by launches of its own
+    long long reduced_below;    // the length from which on an axis is reduced by launches of its own
+    long long reduced_at_once;  // bytes that the calling thread reduces
 };
 
 std::unordered_map<PyObject*, Launches*> launches_of;
@@ -84,9 +85,10 @@ void drop_launches(PyObject* object) {
     Py_DECREF(type);
 }
 
-PyObject* reduce_below(PyObject* object, PyObject* length) {
-    reinterpret_cast<Launches*>(object)->reduce_below = as_wide(length);
-    return PyErr_Occurred() ? nullptr : Py_NewRef(Py_None);
+PyObject* limit_reductions(PyObject* object, PyObject* args) {
+    Launches* self = reinterpret_cast<Launches*>(object);
+    if (!PyArg_ParseTuple(args, "LL", &self->reduced_below, &self->reduced_at_once)) return nullptr;
+    Py_RETURN_NONE;
 }
 
 // use(): have the launches of this object's device be looked for here.
@@ -98,7 +100,8 @@ PyObject* use_launches(PyObject* object, PyObject*) {
 
 PyMethodDef launches_methods[] = {
     {"use", use_launches, METH_NOARGS, "Have the launches of the device be looked for here."},
-    {"reduce_below", reduce_below, METH_O, "Say from which length on an axis is reduced by launches of its own."},
+    {"limit_reductions", limit_reductions, METH_VARARGS,
+     "Say from which length on an axis is reduced by launches of its own, and what bytes the calling thread reduces."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -134,7 +137,12 @@ Outcome keep(Ref said, const Operands& found) {
 
 long long reduced_below(PyObject* device) {
     const Launches* of = launches_for(device);
-    return of ? of->reduce_below : 0;
+    return of ? of->reduced_below : 0;
+}
+
+long long reduced_at_once(PyObject* device) {
+    const Launches* of = launches_for(device);
+    return of ? of->reduced_at_once : 0;
 }
 
 void forget_launches(PyObject* device) { launches_of.erase(device); }

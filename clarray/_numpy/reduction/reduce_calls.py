@@ -27,9 +27,11 @@ from clarray._engine.ops.monoids import Monoid, Reduction, fold_monoid, reductio
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import find_loop
+from clarray._engine.speedups import accelerated, called_by_core, known_to_core
 from clarray._engine.writing import write
 
 _NO = np._NoValue
+known_to_core("_NoValue", _NO)
 _BOOL = np.dtype(bool)
 
 
@@ -140,9 +142,7 @@ def _fold(ufunc: np.ufunc, dtype: np.dtype, wanted: Any, out_dtype: Any = None) 
     return found
 
 
-_full: dict[tuple[np.ufunc, np.dtype, int], Reduction] = {}  # reductions over all axes
-
-
+@accelerated
 def ufunc_reduce(
     ufunc: np.ufunc,
     array: Any,
@@ -157,21 +157,32 @@ def ufunc_reduce(
     node = operand(array)
     plain = axis is None and where is True and initial is _NO and out is None and keepdims is False
     if plain and dtype is None and not node.flags & MASKED and node.size and node.shape:  # what most calls are
-        op = _full.get((ufunc, node.dtype, len(node.shape))) or _full_reduction(ufunc, node)
+        op = _plain_reduction(ufunc, node, None)
         if op is not None:
             return ufunc_calls.evaluate_if_eager(build.reduction(op, (node,), ()))
     call = _read(ufunc, node, axis, dtype, out, keepdims, initial, where)
     return finished(_grown(call), out)
 
 
-def _full_reduction(ufunc: np.ufunc, node: Node) -> Reduction | None:
-    """The reduction over all axes, kept for the next call; None where NumPy takes them one at a time."""
-    if not _reorderable(ufunc):
+_plain: dict[tuple[np.ufunc, np.dtype, int, int | None], Reduction | None] = {}
+
+
+@called_by_core
+def _plain_reduction(ufunc: np.ufunc, node: Node, axis: int | None) -> Reduction | None:
+    """The reduction of what is not empty over all axes or one that it has; None where it takes more than that."""
+    key = (ufunc, node.dtype, len(node.shape), axis)
+    if key not in _plain:
+        _plain[key] = _new_reduction(ufunc, node, axis)
+    return _plain[key]
+
+
+def _new_reduction(ufunc: np.ufunc, node: Node, axis: int | None) -> Reduction | None:
+    ndim = len(node.shape)
+    if axis is None and not _reorderable(ufunc):  # NumPy takes them one at a time
         return None
-    axes = tuple(range(len(node.shape)))
-    made = reduction_op(_fold(ufunc, node.dtype, None), axes, len(axes), False)
-    _full[(ufunc, node.dtype, len(axes))] = made
-    return made
+    axes = tuple(range(ndim)) if axis is None else (axis % ndim,)
+    monoid = _fold(ufunc, node.dtype, None)
+    return None if _is_narrowed(monoid, node.dtype) else reduction_op(monoid, axes, ndim, False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,8 +275,7 @@ def _grown(call: _Call) -> Node:
             raise ValueError(f"zero-size array to reduction operation {call.ufunc.__name__} which has no identity")
         if empty:
             return full_node(0, monoid.out_dtype, call.shape) if start is None else ufunc_calls.full(start, call.shape)
-    wide = wide_dtype(monoid.in_dtype) != monoid.in_dtype
-    if node.dtype != monoid.in_dtype and (node.dtype.kind == "c" or wide):
+    if _is_narrowed(monoid, node.dtype):
         node = narrowed(node, monoid.in_dtype)
     if not call.axes:
         return _each(call, node)
@@ -293,6 +303,12 @@ def _initial(value: Any, dtype: np.dtype) -> Node:
 def _converted(identity: Any, dtype: np.dtype) -> Node:
     """An identity in the dtype of the result; that of bitwise_and is -1."""
     return scalar_node(identity & np.iinfo(dtype).max, dtype) if dtype.kind == "u" else _initial(identity, dtype)
+
+
+def _is_narrowed(monoid: Monoid, dtype: np.dtype) -> bool:
+    """Whether values of a dtype have to become the monoid's first, not only where they are combined."""
+    wide = wide_dtype(monoid.in_dtype) != monoid.in_dtype
+    return dtype != monoid.in_dtype and (dtype.kind == "c" or wide)
 
 
 def narrowed(node: Node, dtype: np.dtype) -> Node:

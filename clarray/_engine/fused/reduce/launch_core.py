@@ -28,7 +28,8 @@ def reduction_for_core(device: Device, root: Node, run: bool) -> CoreLaunch | No
         One axis is reduced to a number, and the launch shall be for every length below `run_limit`.
     """
     cache = kernel_cache_of(device)
-    use_launches(cache).reduce_below(run_limit(cache.policies.reduce))
+    policy = cache.policies.reduce
+    use_launches(cache).limit_reductions(run_limit(policy), policy.inline_bytes if device.inline is not None else 0)
     strides = result_strides(root)
     found = prepare_reduction(cache, Epilogue(root, root, ()), strides)
     if found.second is not None or found.position is not None:

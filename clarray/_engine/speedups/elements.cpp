@@ -1,0 +1,161 @@
+// Single elements of host memory, read and written at once: the twins of functions of clarray._core.elements, and of those
+// that give a value of no axes as a number.
+#include "operands.hpp"
+
+#include <cmath>
+#include <climits>
+#include <cstring>
+
+namespace clarray {
+
+namespace {
+
+template <typename Number>
+Number read(const char* at) {
+    Number number;
+    std::memcpy(&number, at, sizeof number);
+    return number;
+}
+
+template <typename Number>
+bool write(char* at, Number number) {
+    std::memcpy(at, &number, sizeof number);
+    return true;
+}
+
+// An element as a Python number; empty, without an error, where it is of a kind that is left to NumPy.
+Ref element_at(const char* at, const Dtype& dtype) {
+    if (dtype.kind == 'f') {
+        if (dtype.itemsize == 8) return Ref::steal(PyFloat_FromDouble(read<double>(at)));
+        if (dtype.itemsize != 4) return {};
+        const float single = read<float>(at);
+        // A signalling NaN would become a quiet one.
+        return std::isnan(single) ? Ref() : Ref::steal(PyFloat_FromDouble(double(single)));
+    }
+    if (dtype.kind == 'b') return Ref::share(*at ? Py_True : Py_False);
+    if (!is_integer(dtype)) return {};
+    const bool is_signed = dtype.kind == 'i';
+    switch (dtype.itemsize) {
+        case 1: return Ref::steal(PyLong_FromLong(is_signed ? read<int8_t>(at) : read<uint8_t>(at)));
+        case 2: return Ref::steal(PyLong_FromLong(is_signed ? read<int16_t>(at) : read<uint16_t>(at)));
+        case 4: return Ref::steal(is_signed ? PyLong_FromLong(read<int32_t>(at)) : PyLong_FromUnsignedLong(read<uint32_t>(at)));
+        default: return Ref::steal(is_signed ? PyLong_FromLongLong(read<int64_t>(at)) : PyLong_FromUnsignedLongLong(read<uint64_t>(at)));
+    }
+}
+
+// Write a Python number as an element; false, with nothing written, where NumPy has to convert it or to refuse it.
+bool put_element(char* at, const Dtype& dtype, PyObject* value) {
+    const bool is_float = PyFloat_CheckExact(value);
+    if (!is_float && !PyLong_CheckExact(value)) return false;
+    if (dtype.kind == 'f') {
+        double wide;
+        if (is_float) {
+            wide = PyFloat_AS_DOUBLE(value);
+        } else {
+            int overflow = 0;
+            const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+            if (overflow || whole > (1LL << 53) || whole < -(1LL << 53)) return false;
+            wide = double(whole);
+        }
+        if (dtype.itemsize == 8) return write(at, wide);
+        const float single = float(wide);
+        if (dtype.itemsize != 4 || (std::isinf(single) && !std::isinf(wide))) return false;
+        return write(at, single);
+    }
+    if (is_float || !is_integer(dtype)) return false;
+    int overflow = 0;
+    const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow) return false;
+    const int bits = int(dtype.itemsize * 8);
+    const long long most = dtype.kind == 'i' ? LLONG_MAX >> (64 - bits) : bits == 64 ? LLONG_MAX : (1LL << bits) - 1;
+    const long long least = dtype.kind == 'i' ? -most - 1 : 0;
+    if (whole < least || whole > most) return false;
+    switch (dtype.itemsize) {
+        case 1: return write(at, uint8_t(whole));
+        case 2: return write(at, uint16_t(whole));
+        case 4: return write(at, uint32_t(whole));
+        default: return write(at, uint64_t(whole));
+    }
+}
+
+// Where an element is in host memory; null where the device has memory of its own.
+char* host_address(PyObject* in, long long offset, const Dtype& dtype) {
+    char* start = static_cast<char*>(PyLong_AsVoidPtr(block.start.of(memory.block.of(in))));
+    return start ? start + offset * dtype.itemsize : nullptr;
+}
+
+// Read an element of a leaf; RARE where it cannot be read at once, or not as one of Python's numbers with all its bits.
+Outcome read_element(PyObject* leaf, long long offset, Ref& value) {
+    PyObject *in = node.memory.of(leaf), *on = memory.device.of(in);
+    const Dtype* dtype = dtype_of(node.dtype.of(leaf));
+    if (!dtype) return Outcome::FAILED;
+    const char* at = host_address(in, offset, *dtype);
+    if (!at || device.pending.of(on) != Py_False || !can_launch(on)) return Outcome::RARE;
+    value = element_at(at, *dtype);
+    if (value) return Outcome::DONE;
+    return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+}
+
+// Whether the calling thread would compute a node now: see `computed_number`.
+bool is_computed_at_once(PyObject* root) {
+    PyObject *inputs = node.inputs.of(root), *on = nullptr;
+    long long nbytes = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+        PyObject *input = PyTuple_GET_ITEM(inputs, i), *in = node.memory.of(input);
+        const Dtype* dtype = dtype_of(node.dtype.of(input));
+        if (!dtype) return false;
+        nbytes += as_wide(node.size.of(input)) * dtype->itemsize;
+        if (!on && in != Py_None) on = memory.device.of(in);
+    }
+    return on && device.pending.of(on) == Py_False && can_launch(on) && nbytes <= reduced_at_once(on);
+}
+
+}  // namespace
+
+Outcome known_element(PyObject* leaf, long long offset, Ref& found) {
+    Ref value;
+    const Outcome read = read_element(leaf, offset, value);
+    if (read != Outcome::DONE) return read;
+    found = known_value(value.get(), node.dtype.of(leaf), memory.device.of(node.memory.of(leaf)));
+    return found ? Outcome::DONE : Outcome::FAILED;
+}
+
+Outcome put_number(PyObject* leaf, long long offset, PyObject* value) {
+    Ref in = Ref::share(node.memory.of(leaf)), on = Ref::share(memory.device.of(in.get()));
+    const Dtype* dtype = dtype_of(node.dtype.of(leaf));
+    if (!dtype) return Outcome::FAILED;
+    char* at = host_address(in.get(), offset, *dtype);
+    if (!at || !can_launch(on.get())) return Outcome::RARE;
+    const Held held(device.lock.of(on.get()));  // a launch of another thread's may read its neighbours, and write them back
+    if (!held) return Outcome::FAILED;
+    if (device.pending.of(on.get()) != Py_False || has_other_readers(in.get(), nullptr)) return Outcome::RARE;
+    return put_element(at, *dtype, value) ? Outcome::DONE : Outcome::RARE;
+}
+
+PyObject* computed_number(PyObject* root) {
+    static Reference* const computed = reference_of("computed_number");
+    if (node.memory.of(root) == Py_None && is_computed_at_once(root)) {
+        if (!evaluate_node(root)) return nullptr;
+        Ref found;
+        const Outcome read = known_element(root, as_wide(node.offset.of(root)), found);
+        if (read != Outcome::RARE) return found.release();
+    }
+    return PyErr_Occurred() ? nullptr : (*computed)(root);
+}
+
+PyObject* scalar(PyObject* of, PyObject* kind) {
+    static Reference* const reference = reference_of("scalar");
+    static Reference* const marker = reference_of("CONST");
+    if (Py_TYPE(of) != array_type || !has_node(of)) return (*reference)(of, kind);
+    Ref value = Ref::share(array.node.of(of));
+    if (is_selection(value.get()) || PyTuple_GET_SIZE(node.shape.of(value.get()))) return (*reference)(of, kind);
+    if (node.memory.of(value.get()) == Py_None) {
+        if (node.op.of(value.get()) == marker->function) return Py_NewRef(node.value.of(value.get()));
+        if (!evaluate_node(value.get())) return nullptr;
+    }
+    Ref number;
+    const Outcome read = read_element(value.get(), as_wide(node.offset.of(value.get())), number);
+    return read == Outcome::RARE ? (*reference)(of, kind) : number.release();
+}
+
+}  // namespace clarray

@@ -1,0 +1,85 @@
+// Reductions of arrays by a ufunc: the twin of `ufunc_reduce` in clarray._numpy.reduction.reduce_calls.
+#include "places.hpp"
+
+#include <climits>
+#include <map>
+#include <tuple>
+
+namespace clarray {
+
+namespace {
+
+constexpr size_t MOST_ROWS = 4096;
+constexpr long ALL_AXES = LONG_MIN;
+
+// The reduction by a ufunc of a dtype, a number of axes and an axis, as Python has it; null after an error.
+PyObject* operation_of(PyObject* ufunc, PyObject* of, long axis, PyObject* axis_object) {
+    using Key = std::tuple<PyObject*, PyObject*, Py_ssize_t, long>;
+    static std::map<Key, PyObject*> rows;
+    static Reference* const ask = reference_of("_plain_reduction");
+    const Key key{ufunc, node.dtype.of(of), PyTuple_GET_SIZE(node.shape.of(of)), axis};
+    const auto found = rows.find(key);
+    if (found != rows.end()) return Py_NewRef(found->second);
+    PyObject* operation = (*ask)(ufunc, of, axis_object);
+    if (operation && rows.size() < MOST_ROWS) {
+        Py_INCREF(ufunc);  // so that no other has its address
+        Py_INCREF(node.dtype.of(of));
+        rows.emplace(key, Py_NewRef(operation));
+    }
+    return operation;
+}
+
+// The shape without an axis.
+Ref shape_without(PyObject* shape, long axis) {
+    const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
+    if (axis == ALL_AXES || ndim == 1) return Ref::share(empty_tuple);
+    Ref kept = Ref::steal(PyTuple_New(ndim - 1));
+    for (Py_ssize_t from = 0, to = 0; kept && from < ndim; ++from)
+        if (from != axis) PyTuple_SET_ITEM(kept.get(), to++, Py_NewRef(PyTuple_GET_ITEM(shape, from)));
+    return kept;
+}
+
+// Whether a call says nothing that it would not do without.
+bool is_plain(PyObject* const* given, Py_ssize_t count) {  // dtype, out, keepdims, initial, where
+    static Reference* const no = reference_of("_NoValue");
+    PyObject* const usual[] = {Py_None, Py_None, Py_False, no->function, Py_True};
+    for (Py_ssize_t i = 0; i < count; ++i)
+        if (given[i] != usual[i]) return false;
+    return true;
+}
+
+Outcome reduce_plainly(PyObject* const* given, Py_ssize_t count, Ref& found) {
+    constexpr Py_ssize_t PLACES = 3, MOST = 8;  // ufunc, array and axis; and all
+    if (count < PLACES || count > MOST || Py_TYPE(given[1]) != array_type || !has_node(given[1])) return Outcome::RARE;
+    if (!is_plain(given + PLACES, count - PLACES)) return Outcome::RARE;
+    Ref of = Ref::share(array.node.of(given[1]));
+    if (is_selection(of.get())) return Outcome::RARE;
+    const Py_ssize_t ndim = PyTuple_GET_SIZE(node.shape.of(of.get()));
+    if (!ndim || as_wide(node.size.of(of.get())) == 0) return Outcome::RARE;
+    long axis = ALL_AXES;
+    if (given[2] != Py_None) {
+        if (!PyLong_CheckExact(given[2])) return Outcome::RARE;
+        int overflow = 0;
+        axis = PyLong_AsLongAndOverflow(given[2], &overflow);
+        if (overflow || axis < -ndim || axis >= ndim) return Outcome::RARE;
+        if (axis < 0) axis += ndim;
+    }
+    Ref operation = Ref::steal(operation_of(given[0], of.get(), axis, given[2]));
+    if (!operation) return Outcome::FAILED;
+    if (Py_TYPE(operation.get()) != reduction_type) return Outcome::RARE;
+    Ref shape = shape_without(node.shape.of(of.get()), axis);
+    Ref made = shape ? grow_reduction(operation.get(), of.get(), shape.get()) : Ref();
+    if (!made || !settle(made.get())) return Outcome::FAILED;
+    found = new_array(array_type, made.get());
+    return found ? Outcome::DONE : Outcome::FAILED;
+}
+
+}  // namespace
+
+PyObject* ufunc_reduce(PyObject* self, PyObject* const* given, size_t flags, PyObject* names) {
+    Ref found;
+    const Outcome done = names ? Outcome::RARE : reduce_plainly(given, PyVectorcall_NARGS(flags), found);
+    return done == Outcome::RARE ? reference_called(self, given, flags, names) : found.release();
+}
+
+}  // namespace clarray
