@@ -17,14 +17,18 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._core import conversion
 from clarray._engine import speedups
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import MASKED, Node, Selection, constant, graph_lock
+from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.promotion import resolve
+from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.runtime import current_device
 from clarray._engine.speedups import called, references
+from clarray._numpy.reduction import reduce_calls
 
 from ..conftest import policy_in_force
 
@@ -63,7 +67,7 @@ def described(grow: Any) -> Any:
     """What a call gives: the fields of a node, or the error."""
     try:
         node = grow()
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         return type(error), str(error)
     mine = [getattr(node, name) for name in FIELDS if not (node.flags & MASKED and name in ("shape", "size"))]
     return mine, [n.sig for n in node.args], [n.sig for n in node.inputs], isinstance(node, Selection)
@@ -84,6 +88,68 @@ def test_growing_is_the_same(first: str, second: str) -> None:
             found[-1] += described(partial(unary, negative, made["leaf" if second == "selected" else second]))
     assert build.binary is not references["binary"]
     assert found[0] == found[1]
+
+
+@needs_core
+@pytest.mark.parametrize("third", operands())
+@pytest.mark.parametrize("first", ["leaf", "row", "one", "pending", "selected", "constant"])
+def test_growing_of_three_is_the_same(first: str, third: str) -> None:
+    found = []
+    for nary in (build.nary, references["nary"]):
+        made = operands()
+        args = made[first], made["column"], made[third]
+        found.append(described(partial(nary, select_loop(made[third].dtype), args)))
+    assert build.nary is not references["nary"]
+    assert found[0] == found[1]
+
+
+@needs_core
+@pytest.mark.parametrize("axis", [None, 0, -1])
+@pytest.mark.parametrize("name", operands())
+def test_growing_reductions_is_the_same(name: str, axis: int | None) -> None:
+    found = []
+    for reduction in (build.reduction, references["reduction"]):
+        node = operands()[name]
+        shape = (3,) if node.flags & MASKED else node.shape
+        axes = tuple(range(len(shape))) if axis is None else (axis % max(len(shape), 1),)
+        op = reduction_op(fold_monoid(np.add, node.dtype), axes, len(shape), False)
+        kept = tuple(n for a, n in enumerate(shape) if a not in axes)
+        found.append(described(partial(reduction, op, (node,), kept)))
+    assert build.reduction is not references["reduction"]
+    assert found[0] == found[1]
+
+
+AXES = (None, 0, 1, -1, -2, 2, -3, True, np.int64(1), 1.5, "0", (0,), (), 2**70)
+UFUNCS = (np.add, np.multiply, np.maximum, np.logical_or, np.subtract, np.bitwise_and, np.negative, np.hypot)
+
+
+@needs_core
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int8", "complex64"])
+@pytest.mark.parametrize("ufunc", UFUNCS)
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_reductions_by_ufuncs_are_the_same(ufunc: np.ufunc, dtype: str) -> None:
+    """Whatever the shape and the axis; where a value is said that is the usual one, or another."""
+    assert reduce_calls.ufunc_reduce is not references["ufunc_reduce"]
+    for shape in ((2, 3), (3,), (), (0, 2), (1, 1)):
+        x = clarray.array((np.arange(np.prod(shape)) % 3 - 1).reshape(shape).astype(dtype))
+        for axis in AXES:
+            for rest in ((), (None, None), (None, None, True), ("float64",), (None, None, False, 2)):
+                twin, reference = reduce_calls.ufunc_reduce, references["ufunc_reduce"]
+                calls = [partial(f, ufunc, x, axis, *rest) for f in (twin, reference)]
+                ours, theirs = (described(lambda call=call: call()._node) for call in calls)
+                assert ours == theirs
+
+
+@needs_core
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint64", "bool", "complex64"])
+def test_numbers_are_the_same(dtype: str) -> None:
+    twin, reference = conversion.scalar, references["scalar"]
+    assert twin is not reference
+    for value in (0, 1, 100, *((float("nan"), -0.0) if np.dtype(dtype).kind in "fc" else ())):
+        vector = clarray.array(np.array([1, value]).astype(dtype))
+        for made in (vector[1], vector[1:].reshape(()), vector[1:].max()):
+            ours, theirs = (f(made.copy(), "float") for f in (twin, reference))
+            assert (type(ours), repr(ours)) == (type(theirs), repr(theirs))
 
 
 @needs_core
