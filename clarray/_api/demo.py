@@ -8,7 +8,6 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from clarray._api.settings import synchronize
 from clarray._core.conversion import asnumpy
 from clarray._core.creation import array, asarray, zeros
 from clarray._engine.runtime import devices, use_device
+from clarray._engine.values import dataclass
 from clarray._engine.version import __version__
 
 SAMPLE_ELEMENTS = {"gpu": 1 << 28, "accelerator": 1 << 26, "cpu": 1 << 25}

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
 from clarray._engine.tuning.selection import select
 from clarray._engine.tuning.tuned import Tuned
+from clarray._engine.values import dataclass
 
 __all__ = ["main", "tune"]
 

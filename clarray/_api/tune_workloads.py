@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from clarray._core.creation import array
 from clarray._core.device_array import DeviceArray
+from clarray._engine.values import dataclass
 from clarray.ndimage import convolve
 
 __all__ = ["Workload", "workloads"]

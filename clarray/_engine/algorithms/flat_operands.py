@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.layout import (
     STRIDED,
@@ -19,6 +17,7 @@ from clarray._engine.expr.view import contiguous
 from clarray._engine.launch.kernel_cache import device_of
 from clarray._engine.launch.operands import Operands, operands_of, stride_arguments
 from clarray._engine.tuning import ReducePolicy
+from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
 

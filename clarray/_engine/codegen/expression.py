@@ -7,7 +7,6 @@ equal inputs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from clarray._engine.ops.ctype import Dialect, cast, compute_type
 from clarray._engine.ops.dtypes import Packed, dtype_row, is_exact
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.ufuncs import emit
+from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from mako import exceptions
 
 from clarray._engine.ops.ctype import Dialect
 from clarray._engine.ops.helpers import helpers_in
@@ -44,7 +43,7 @@ def render(name: str, /, **context: Any) -> str:
     try:
         text = template(name).render(**context)
     except Exception as error:
-        where = exceptions.text_error_template().render()
+        where = import_module("mako.exceptions").text_error_template().render()
         raise RuntimeError(f"template {name!r} failed ({error}); it was given {sorted(context)}\n{where}") from error
     return "\n".join(line for line in text.splitlines() if line.strip()) + "\n"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.runtime import Device, Kernel
 from clarray._engine.speedups import core
+from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

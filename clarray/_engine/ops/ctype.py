@@ -6,12 +6,12 @@ repeated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.values import dataclass
 
 __all__ = ["CType", "Dialect", "cast", "compute_type", "convert", "mask", "select"]
 

@@ -11,10 +11,11 @@ Memory and kernels hold a value differently, so each row names both sides:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+
+from clarray._engine.values import dataclass
 
 __all__ = ["DTYPES", "DTypeRow", "Kind", "Packed", "dtype_row", "is_exact", "wide_dtype"]
 

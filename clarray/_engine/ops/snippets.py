@@ -11,7 +11,6 @@ import hashlib
 import keyword
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -22,6 +21,7 @@ from clarray._engine.ops.dtypes import DTYPES, dtype_row
 from clarray._engine.ops.forms import Form, Row
 from clarray._engine.ops.snippet_vectors import vector_lines
 from clarray._engine.ops.ufuncs import Loop, next_code
+from clarray._engine.values import dataclass
 
 __all__ = [
     "INDEX",

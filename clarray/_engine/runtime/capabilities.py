@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import pyopencl as cl
@@ -11,6 +10,7 @@ import pyopencl as cl
 from clarray._engine.runtime import pocl, pocl_binary
 from clarray._engine.runtime.limits import total_host_bytes
 from clarray._engine.runtime.programs import binary_of, compile_source
+from clarray._engine.values import dataclass
 
 _EMPTY = "kernel void probe(void) {}"
 _PLAIN = "kernel void probe(global float *x) { x[0] = exp(x[1]); }"

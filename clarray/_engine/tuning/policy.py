@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from clarray._engine.algorithms.gather.policy import GatherPolicy
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
 from clarray._engine.algorithms.index_map.policy import IndexMapPolicy
@@ -16,6 +14,7 @@ from clarray._engine.algorithms.sort.policy import SortPolicy
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.algorithms.unique.policy import UniquePolicy
 from clarray._engine.fused.compact.policy import CompactPolicy
+from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

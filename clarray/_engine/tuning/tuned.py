@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
+from clarray._engine.values import dataclass
 
 __all__ = ["Tuned"]
 

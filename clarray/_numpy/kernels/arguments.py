@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.snippets import Parameter, Snippet, parse_parameters
 from clarray._engine.runtime import Device
+from clarray._engine.values import dataclass
 
 Types = dict[str, np.dtype]
 Declared = tuple[tuple[str, np.dtype, bool], ...]

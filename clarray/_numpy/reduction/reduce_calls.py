@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.speedups import accelerated, called_by_core, known_to_core
+from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
 _NO = np._NoValue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
@@ -29,6 +28,7 @@ from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, 
 from clarray._engine.launch.operands import COSTLY, Operands, operands_of, place
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
+from clarray._engine.values import dataclass
 from clarray._engine.writing import flush_readers
 
 _INT64 = np.dtype(np.int64)

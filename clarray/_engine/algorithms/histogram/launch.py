@@ -7,7 +7,6 @@ then computed while they are read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +43,7 @@ from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import Operands
 from clarray._engine.runtime import Kernel, Memory
+from clarray._engine.values import dataclass
 
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)

@@ -12,12 +12,12 @@ global    more bins than fit, even in a few passes: one table of counters for al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
+from clarray._engine.values import dataclass
 
 PRIVATE = "private"
 LOCAL = "local"

@@ -7,13 +7,13 @@ a position of the result; see the template for the maps. Axes that lie together,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
 from clarray._engine.algorithms.index_map.policy import IndexMapPolicy
 from clarray._engine.expr.layout import index_type
 from clarray._engine.tuning.policy import ElementwisePolicy
+from clarray._engine.values import dataclass
 
 SAME = "same"
 WRAP = "wrap"

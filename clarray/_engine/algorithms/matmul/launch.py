@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel
 from clarray._engine.runtime.environment import cpu_flags
+from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
 _WIDE = "avx512f" in cpu_flags()

@@ -8,7 +8,6 @@ axis; one that repeats over a batch has stride 0 there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ import numpy as np
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy, Tile
 from clarray._engine.expr.layout import Shape, merge
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
+from clarray._engine.values import dataclass
 
 ALIGNMENT = 16  # bytes a GPU's widest load wants
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from clarray._engine.algorithms.matmul.plan import PackedPlan, PackPlan, Side, TiledPlan
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import Packed, dtype_row
+from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities

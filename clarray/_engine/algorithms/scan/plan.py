@@ -20,7 +20,7 @@ segment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -40,6 +40,7 @@ from clarray._engine.expr.layout import (
     reach,
 )
 from clarray._engine.tuning.policy import ElementwisePolicy
+from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

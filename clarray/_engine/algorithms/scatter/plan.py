@@ -12,11 +12,11 @@ their order, no two work-items write one element, and the result is the same eac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from clarray._engine.expr.layout import Shape, collapse, merge
 from clarray._engine.tuning.policy import ElementwisePolicy, Policies
+from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

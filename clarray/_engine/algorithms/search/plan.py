@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from clarray._engine.tuning.policy import ElementwisePolicy
+from clarray._engine.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

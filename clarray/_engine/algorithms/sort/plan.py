@@ -13,13 +13,13 @@ real part is. That is NumPy's order of complex numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from clarray._engine.algorithms.sort.policy import SortPolicy
 from clarray._engine.ops.dtypes import dtype_row
+from clarray._engine.values import dataclass
 
 __all__ = [
     "GroupPlan",

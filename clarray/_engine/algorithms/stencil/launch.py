@@ -6,7 +6,6 @@ computed while it is read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from clarray._engine.fused.reduce.plan import power_of_two
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.runtime import Kernel, Memory
+from clarray._engine.values import dataclass
 
 Spans = tuple[tuple[int, int], ...]
 

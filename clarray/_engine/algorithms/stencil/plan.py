@@ -11,7 +11,6 @@ x      its columns: `inner` neighbouring elements belong to one position, so tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -21,6 +20,7 @@ import numpy as np
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.expr.layout import Shape
 from clarray._engine.fused.reduce.plan import power_of_two
+from clarray._engine.values import dataclass
 
 LINE, EVEN, ODD, TABLE = "line", "even", "odd", "table"
 LEAST, GREATEST, NETWORK, SELECT = "least", "greatest", "network", "select"

@@ -6,13 +6,13 @@ column need ``items + taps - 1`` values of the tile, not ``items * taps``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from clarray._engine.algorithms.stencil.plan import Frame
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
+from clarray._engine.values import dataclass
 
 VECTOR = 4  # neighbouring elements that a work-item takes from local memory, or stores, at once
 

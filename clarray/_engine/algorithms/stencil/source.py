@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from clarray._engine.expr.node import Node
 from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type
 from clarray._engine.ops.dtypes import dtype_row
 from clarray._engine.ops.ufuncs import emit, find_loop
+from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities

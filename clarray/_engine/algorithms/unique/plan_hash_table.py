@@ -10,11 +10,10 @@ local memory, filled by compare-and-exchange, and one for all that they are merg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from clarray._engine.tuning.policy import Policies, ReducePolicy
+from clarray._engine.values import dataclass
 
 _MULTIPLIERS = {4: 0x9E3779B1, 8: 0x9E3779B97F4A7C15}  # odd, near 2^w / golden ratio: Fibonacci hashing
 

@@ -14,12 +14,12 @@ cache; GPU: a table per work-group in local memory, and one for all that they ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clarray._engine.tuning.policy import Policies, ReducePolicy
+from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan

@@ -11,12 +11,12 @@ keeps, the second writes it behind what the parts before keep.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from clarray._engine.expr.layout import STRIDED, Shape, index_type, merge
 from clarray._engine.fused.compact.policy import CompactPolicy
+from clarray._engine.values import dataclass
 
 WORD = 64  # elements whose flags make one word of the first pass's bits
 ITEMS = 32  # elements of a tile per work-item, at most: as many flags as an int has

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clarray._engine.tuning.policy import ElementwisePolicy
+from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

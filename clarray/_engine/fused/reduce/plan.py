@@ -15,7 +15,6 @@ states go to memory and are combined by a second launch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
@@ -23,6 +22,7 @@ from typing import NamedTuple
 
 from clarray._engine.expr.layout import Shape, merge
 from clarray._engine.tuning.policy import ReducePolicy
+from clarray._engine.values import dataclass
 
 ROWS = "rows"
 COLUMNS = "columns"

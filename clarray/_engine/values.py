@@ -1,0 +1,115 @@
+"""Frozen dataclasses that cost little to define.
+
+`dataclasses.dataclass` compiles seven functions from text for a frozen class, 0.5 ms: nearly half of what importing
+clarray's own modules took. Of these the constructor alone gains by it. The others are written once here, and as quick:
+what makes tuples of the fields, compares and hashes them is C.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["dataclass"]
+
+_set = object.__setattr__
+
+
+def _frozen(cls: type, slots: bool, eq: bool, kw_only: bool) -> type:
+    made: type = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
+    fields = dataclasses.fields(made)
+    names = tuple(field.name for field in fields)
+    methods = {
+        "__init__": _init(made, fields),
+        "__repr__": _repr,
+        "__setattr__": _refuse,
+        "__delattr__": _refuse,
+    }
+    if slots:
+        methods |= {"__getstate__": _state, "__setstate__": _restore}
+    if eq:
+        methods |= _comparing(made, names)
+    for name, method in methods.items():
+        if name not in cls.__dict__ or (name == "__hash__" and cls.__dict__[name] is None):
+            setattr(made, name, method)
+    return made
+
+
+def _init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:
+    names: dict[str, Any] = {"_set": _set}
+    given: dict[bool, list[str]] = {False: [], True: []}
+    lines = ["    pass"]
+    for field in fields:
+        name, factory = field.name, field.default_factory
+        value = name
+        parameter = name
+        if factory is not dataclasses.MISSING:
+            names |= {f"_make_{name}": factory, "_missing": dataclasses.MISSING}
+            parameter = f"{name}=_missing"
+            value = f"_make_{name}() if {name} is _missing else {name}"
+        elif field.default is not dataclasses.MISSING:
+            names[f"_default_{name}"] = field.default
+            parameter = f"{name}=_default_{name}"
+        given[bool(field.kw_only)].append(parameter)
+        lines.append(f"    _set(self, {name!r}, {value})")
+    parameters = ["self", *given[False], *["*"] * bool(given[True]), *given[True]]
+    exec("\n".join([f"def __init__({', '.join(parameters)}):", *lines]), names)
+    made: Callable[..., None] = names["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__module__ = cls.__module__
+    made.__annotations__ = {field.name: field.type for field in fields} | {"return": None}
+    return made
+
+
+def _comparing(cls: type, names: tuple[str, ...]) -> dict[str, Any]:
+    if len(names) > 1:
+        values: Callable[[Any], tuple[Any, ...]] = attrgetter(*names)
+    else:
+
+        def values(self: Any) -> tuple[Any, ...]:
+            return tuple([getattr(self, name) for name in names])
+
+    def equal(self: Any, other: object) -> Any:
+        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def hashed(self: Any) -> int:
+        return hash(values(self))
+
+    return {"__eq__": equal, "__hash__": hashed}
+
+
+def _repr(self: Any) -> str:
+    values = ", ".join(
+        [f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr]
+    )
+    return f"{self.__class__.__qualname__}({values})"
+
+
+def _refuse(self: Any, name: str, value: Any = None) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot change field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+
+def _restore(self: Any, state: list[Any]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=True):
+        _set(self, field.name, value)
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True, kw_only=False):
+        """`dataclasses.dataclass`, quicker to define where it is frozen."""
+
+        def make(cls: type) -> type:
+            if frozen:
+                return _frozen(cls, slots, eq, kw_only)
+            return dataclasses.dataclass(slots=slots, eq=eq, kw_only=kw_only)(cls)
+
+        return make if cls is None else make(cls)
