@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, settings
 # Read by SciPy when it is imported, and wanted by tests/users: it takes arrays of other libraries as they are.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+# Read when clarray is imported: what is tested are the kernels, though few tests would use one often enough.
+os.environ.setdefault("CLARRAY_TIER", "0")
+
 # A first call may build a program, so neither time per example nor slow generation says anything.
 _common = {
     "deadline": None,

@@ -31,8 +31,10 @@ from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compacted
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
-from clarray._engine.fused.reduce.launch import find_epilogue, reduction_launches
+from clarray._engine.fused.reduce.launch import find_epilogue
+from clarray._engine.fused.reduce.launch_first import reduction_passes
 from clarray._engine.fused.reduce.source import Epilogue
+from clarray._engine.launch.first_calls import OnHost
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.runtime import Device, Memory, held_at_fork
@@ -115,7 +117,7 @@ def _launch_alone(cache: KernelCache, node: Node, flags: int, memory: Memory) ->
     """Launch one pass that computes a node into memory; give the strides, and whether they are C-contiguous."""
     if flags & REDUCES:
         strides = result_strides(node)
-        for launch in reduction_launches(cache, Epilogue(node, node, ()), memory, 0, strides):
+        for launch in reduction_passes(cache, Epilogue(node, node, ()), memory, 0, strides):
             launch.run()
         return strides, len(strides) < 2 or is_contiguous(node.shape, strides)
     flat = flat_launch(cache, node, memory, 0)
@@ -205,7 +207,7 @@ def prepare(
     target: Node | None,
     compute: Callable[[Node], Any] = evaluate,
     allocate: Allocate | None = None,
-) -> tuple[Node, list[Launch]]:
+) -> tuple[Node, list[Launch | OnHost]]:
     """Compute what the graph below `node` shares and give the launches that compute it into `target`.
 
     Parameters
@@ -228,9 +230,9 @@ def prepare(
             memory = allocate(node.size * node.dtype.itemsize)
             out = leaf(memory, node.shape, result_strides(node), 0, node.dtype)
         assert out.memory is not None
-        launches = reduction_launches(cache, epilogue, out.memory, out.offset, out.strides)
+        launches: list[Launch | OnHost] = [*reduction_passes(cache, epilogue, out.memory, out.offset, out.strides)]
         if target is not None and out is not target:
-            launches.append(launch_into(cache, out, target)._replace(keep=out))
+            launches.append(launch_into(cache, out, target).keeping(out))
         return target or out, launches
     if target is not None:
         return target, [launch_into(cache, node, target)]
@@ -242,8 +244,8 @@ def prepare(
     return leaf(memory, node.shape, strides, 0, node.dtype), [strided_launch(cache, node, memory, 0, strides)]
 
 
-def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch:
-    """The elementwise launch that computes a node into a leaf."""
+def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | OnHost:
+    """What computes an elementwise node into a leaf."""
     memory = target.memory
     assert memory is not None
     launch = flat_launch(cache, node, memory, target.offset) if target.contiguous else None

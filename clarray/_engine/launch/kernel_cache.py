@@ -42,6 +42,10 @@ class Launch(NamedTuple):
     def run(self) -> None:
         self.kernel.launch(self.groups, self.local, self.args, self.inline, self.nbytes)
 
+    def keeping(self, thing: Any) -> Launch:
+        """The launch, with what must live until then."""
+        return self._replace(keep=thing)
+
 
 class KernelCache:
     """Policies of a device, and everything prepared for it, by structure.
@@ -110,14 +114,19 @@ class KernelCache:
             two algorithms may have equal plans.
         """
         found: Kernel | None = self.rendered.get(key)
-        return found if found is not None else self._keep_rendered(key, self.kernel(_rendered(make, *args)))
+        return found if found is not None else self.keep_rendered(key, self.rendered_kernel(make, *args))
+
+    def rendered_kernel(self, make: Callable[[*Args], Source], *args: *Args) -> Kernel:
+        """The kernel of the source that ``make(*args)`` renders."""
+        return self.kernel(_rendered(make, *args))
 
     def kernels_for(self, key: Hashable, make: Callable[[*Args], Sources], *args: *Args) -> dict[str, Kernel]:
         """The kernels kept under such a key, of the program that ``make(*args)`` renders, by name."""
         found: dict[str, Kernel] | None = self.rendered.get(key)
-        return found if found is not None else self._keep_rendered(key, self.kernels(*_rendered(make, *args)))
+        return found if found is not None else self.keep_rendered(key, self.kernels(*_rendered(make, *args)))
 
-    def _keep_rendered(self, key: Hashable, value: Value) -> Value:
+    def keep_rendered(self, key: Hashable, value: Value) -> Value:
+        """Remember a kernel by what its source depends on."""
         if len(self.rendered) >= KERNEL_LIMIT:
             self.rendered.clear()
         self.rendered[key] = value

@@ -13,8 +13,10 @@ already cast to the loop's input dtypes, so a text may repeat them. Fields a tex
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal
+
+from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
     from clarray._engine.ops.ctype import Dialect
@@ -71,13 +73,17 @@ class Row:
     Kinds are ``b i u e f c`` (``e`` is a packed float); ``u`` falls back to ``i`` and ``e`` to ``f``.
     Operands of unlike kinds are looked up by all letters, such as ``fi``. ``ulp`` bounds the
     error of float32 and float64 results in units in the last place, 0.5 meaning correctly
-    rounded.
+    rounded. ``unlike`` are the kinds for which NumPy's ufunc and the text may differ in bits that neither NumPy nor
+    IEEE 754 promises (which of two zeros is the larger), or in errors; ``host`` computes what the text does, bit for
+    bit, from arrays of real numbers, where NumPy's ufunc does not or there is none.
     """
 
     name: str
     forms: Mapping[str, Form]
     more: Mapping[str, Form] = field(default_factory=dict)
     ulp: float = 0.5
+    unlike: str = ""
+    host: Callable[..., Any] | None = None
 
     def form(self, kinds: str, out_index: int) -> Form | None:
         """The form for operands of these kinds, or None."""

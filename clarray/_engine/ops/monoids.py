@@ -7,7 +7,6 @@ how two combine, what the result is. A row says which algebra reduces a ufunc or
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -17,8 +16,18 @@ from clarray._engine.ops.ctype import compute_type
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.ufuncs import Loop, find_loop
 from clarray._engine.speedups import laid_out
+from clarray._engine.values import dataclass
 
-__all__ = ["CText", "Monoid", "Reduction", "fold_monoid", "scan_monoid", "snippet_monoid", "statistic_monoid"]
+__all__ = [
+    "CHANGES_FIRST",
+    "CText",
+    "Monoid",
+    "Reduction",
+    "fold_monoid",
+    "scan_monoid",
+    "snippet_monoid",
+    "statistic_monoid",
+]
 
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
@@ -236,7 +245,7 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
     )
 
 
-_CHANGES_FIRST = (np.gcd, np.hypot, np.logaddexp, np.logaddexp2)
+CHANGES_FIRST = (np.gcd, np.hypot, np.logaddexp, np.logaddexp2)
 
 
 def widened_monoid(monoid: Monoid) -> Monoid:
@@ -267,7 +276,7 @@ def scan_monoid(monoid: Monoid) -> Monoid:
     if monoid.algebra != "fold" or loop is None:
         return monoid
     folded = monoid.components[0][1]
-    if loop.ufunc not in _CHANGES_FIRST and not (loop.ufunc is np.multiply and folded.kind == "c"):
+    if loop.ufunc not in CHANGES_FIRST and not (loop.ufunc is np.multiply and folded.kind == "c"):
         return monoid
     return _intern(
         ("scan", monoid.code),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,16 @@ _i0s: dict[np.dtype, Loop] = {}
 _builtins: dict[tuple[str, np.dtype], Loop] = {}
 
 
-def make_loop(name: str, form: Form, in_dtypes: tuple[np.dtype, ...], out_dtype: np.dtype) -> Loop:
-    """Make a loop of these dtypes."""
+def make_loop(
+    name: str,
+    form: Form,
+    in_dtypes: tuple[np.dtype, ...],
+    out_dtype: np.dtype,
+    host: Callable[..., Any] | None = None,
+) -> Loop:
+    """Make a loop of these dtypes; `host` as in a `Row`."""
     # no ufunc: nothing above the expression layer resolves these
-    made = Loop(Row(name, {}), np.positive, form, next_code())
+    made = Loop(Row(name, {}, host=host), np.positive, form, next_code())
     made.name = name
     made.in_dtypes = in_dtypes
     made.out_dtype = out_dtype
@@ -37,7 +44,8 @@ def cast_loop(dtype: np.dtype) -> Loop:
     """``x.astype(dtype)``: the operand's conversion to the input dtype is all there is to do."""
     found = _casts.get(dtype)
     if found is None:
-        found = make_loop("astype", Form(lambda loop, args, dialect: args[0], "exact"), (dtype,), dtype)
+        form = Form(lambda loop, args, dialect: args[0], "exact")
+        found = make_loop("astype", form, (dtype,), dtype, lambda x: x)
         _casts[dtype] = found
     return found
 
@@ -50,7 +58,7 @@ def select_loop(dtype: np.dtype) -> Loop:
     """``where(mask, a, b)`` for values of one dtype."""
     found = _selects.get(dtype)
     if found is None:
-        found = make_loop("where", Form(_select, "exact"), (_BOOL, dtype, dtype), dtype)
+        found = make_loop("where", Form(_select, "exact"), (_BOOL, dtype, dtype), dtype, np.where)
         _selects[dtype] = found
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from clarray._engine.ops.forms import Form, Row, exact
 
 __all__ = ["ROWS"]
@@ -25,6 +27,7 @@ ROWS = (
             "f": exact("({0} >= {1}) | ({0} != {0}) ? {0} : {1}"),
             "c": exact("ca_cmaximum_{T}({0}, {1})"),
         },
+        host=lambda a, b: np.where((a >= b) | (a != a), a, b),
     ),
     Row(
         "minimum",
@@ -34,6 +37,7 @@ ROWS = (
             "f": exact("({0} <= {1}) | ({0} != {0}) ? {0} : {1}"),
             "c": exact("ca_cminimum_{T}({0}, {1})"),
         },
+        host=lambda a, b: np.where((a <= b) | (a != a), a, b),
     ),
     Row(
         "fmax",
@@ -43,6 +47,7 @@ ROWS = (
             "f": exact("({0} >= {1}) | ({1} != {1}) ? {0} : {1}"),
             "c": exact("ca_cfmax_{T}({0}, {1})"),
         },
+        host=lambda a, b: np.where((a >= b) | (b != b), a, b),
     ),
     Row(
         "fmin",
@@ -52,6 +57,7 @@ ROWS = (
             "f": exact("({0} <= {1}) | ({1} != {1}) ? {0} : {1}"),
             "c": exact("ca_cfmin_{T}({0}, {1})"),
         },
+        host=lambda a, b: np.where((a <= b) | (b != b), a, b),
     ),
     Row(
         "clip",
@@ -61,6 +67,7 @@ ROWS = (
             "f": exact("ca_clip_{T}({0}, {1}, {2})"),
             "c": exact("ca_cclip_{T}({0}, {1}, {2})"),
         },
+        unlike="f",
     ),
     Row(
         "sign",

@@ -1,6 +1,7 @@
 """Devices, programs, memory and launches: alone imports pyopencl."""
 
 from clarray._engine.runtime.capabilities import Capabilities
+from clarray._engine.runtime.compiling import Compiling, compile_beside
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.discovery import (
     adopt,
@@ -20,6 +21,7 @@ from clarray._engine.runtime.programs import ArgType, Program
 __all__ = [
     "ArgType",
     "Capabilities",
+    "Compiling",
     "Device",
     "DeviceLostError",
     "Kernel",
@@ -27,6 +29,7 @@ __all__ = [
     "Profile",
     "Program",
     "adopt",
+    "compile_beside",
     "current_device",
     "devices",
     "different_devices",

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl, pocl_folder
+from clarray._engine.runtime import compiling, pocl, pocl_folder
 from clarray._engine.runtime.capabilities import KINDS, kind
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
@@ -261,6 +261,7 @@ def _before_fork() -> None:
         _astir |= not (_hold(device.lock, deadline) and _rests(device, deadline)) and device.is_pocl
     for lock in _more_locks:
         _hold(lock, deadline)
+    _astir |= not _hold(compiling.working, deadline)
 
 
 def _hold(lock: Any, deadline: float) -> bool:
@@ -313,6 +314,8 @@ def _keep_still() -> None:
     for device in Device.alive:
         if device.is_pocl and not device.closed and not (_hold(device.lock, deadline) and _rests(device, deadline)):
             pocl_folder.abandon()
+    if not _hold(compiling.working, deadline):  # after an interrupt at the end: else its thread has been waited for
+        pocl_folder.abandon()
 
 
 _surviving: list[cl.Device] = []  # those that work without threads that stayed in the parent

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
@@ -26,6 +28,36 @@ Launched = tuple["Kernel", tuple[int, ...], tuple[int, ...], int]  # groups, loc
 # Saving a binary makes PoCL compile the kernels of the program that have not been launched: only what
 # is used again is saved at once; the rest waits for the end of the process.
 _LAUNCHES_BEFORE_SAVING = 3
+
+
+_SCRATCH_BYTES = 4096  # for what kernels read that have nothing to do
+
+
+def _enqueue_without_gil(
+    commands: cl.CommandQueue, kernel: cl.Kernel, groups: tuple[int, ...], local: tuple[int, ...]
+) -> None:
+    """Launch while other threads run Python: a first launch takes PoCL as long as a build."""
+    enqueue = _opencl_enqueue()
+    if enqueue is None:
+        _enqueue(commands, kernel, groups, local, None, None, True)
+        return
+    sizes = ctypes.c_size_t * len(groups)
+    items = sizes(*[count * items for count, items in zip(groups, local, strict=True)])
+    failed = enqueue(commands.int_ptr, kernel.int_ptr, len(groups), None, items, sizes(*local), 0, None, None)
+    if failed:
+        raise RuntimeError(f"clEnqueueNDRangeKernel failed: {failed}")
+
+
+@cache
+def _opencl_enqueue() -> Any:
+    """The OpenCL library's function; None where the library is not to be found by way of pyopencl."""
+    try:
+        found = ctypes.CDLL(cl._cl.__file__).clEnqueueNDRangeKernel
+    except (AttributeError, OSError):
+        return None
+    pointer, number = ctypes.c_void_p, ctypes.c_uint
+    found.argtypes = (pointer, pointer, number, pointer, pointer, pointer, number, pointer, pointer)
+    return found
 
 
 # How the compiled core is told the type of an argument; it leaves those marked '?' to pyopencl.
@@ -225,6 +257,37 @@ class Kernel:
             else:
                 self._main = bound
         return bound
+
+    def compile_apart(
+        self, groups: tuple[int, ...], local: tuple[int, ...], args: Sequence[Any], inline: bool
+    ) -> Bound:
+        """Compile for one queue, in a thread that holds no lock, by a launch with nothing to do: `compile_beside`."""
+        device = self._device
+        queue = device.inline if inline and device.inline is not None else device.main
+        bound = self._program.bind(self.name, queue, apart=True)
+        nothing = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, _SCRATCH_BYTES)
+        commands = cl.CommandQueue(device.context, queue.device)
+        if device.is_pocl:
+            pocl_folder.require()
+        bound.set_args(*[nothing if arg is None else arg for arg in args])
+        with self._program.on_trial(queue) if bound.stored else nullcontext():
+            _enqueue_without_gil(commands, bound.kernel, groups, local)
+            commands.finish()
+        if device.is_pocl:
+            pocl.after_first_launch(self.name)
+            self._program.save(queue)
+        bound.launches[local] = _LAUNCHES_BEFORE_SAVING
+        bound.seen.add(local)
+        return bound
+
+    def use(self, bound: Bound) -> None:
+        """Use what has been compiled apart, unless it has been compiled here meanwhile."""
+        device = self._device
+        with device.lock:
+            if bound.queue is device.inline:
+                self._inline = self._inline or bound
+            else:
+                self._main = self._main or bound
 
     def _launch_again(self, bound: Bound, groups: tuple[int, ...], local: tuple[int, ...], error: cl.Error) -> None:
         """Retry once with the pool emptied where memory ran out; raise anything else."""

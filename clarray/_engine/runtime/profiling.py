@@ -13,14 +13,19 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
-Kind = Literal["launch", "transfer", "synchronize", "render", "build", "load", "allocate", "host"]
+from clarray._engine.values import dataclass
+
+Kind = Literal["launch", "first call", "transfer", "synchronize", "render", "build", "load", "allocate", "host"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+# functools stands between where a cached property is computed, threading below a thread of ours
+_NOT_THE_USERS = (_PACKAGE, functools.__file__, threading.__file__, "<")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +35,9 @@ class Record:
     Attributes
     ----------
     kind : str
-        'launch', 'transfer', 'synchronize', 'allocate'; 'render': a kernel's source was written, 'build': compiled,
-        'load': its program was read from the cache; 'host': a library's function on the host.
+        'launch', 'transfer', 'synchronize', 'allocate'; 'first call': NumPy has computed in place of a launch, there
+        being no kernel yet; 'render': a kernel's source was written, 'build': compiled, 'load': its program was read
+        from the cache; 'host': a library's function on the host.
     name : str
         The kernel's name, or what was done.
     nbytes : int
@@ -74,6 +80,11 @@ class Profile:
     def launches(self) -> int:
         """Number of kernels launched."""
         return len(self._of("launch"))
+
+    @property
+    def first_calls(self) -> int:
+        """Number of times that NumPy has computed in place of a kernel that was not there yet."""
+        return len(self._of("first call"))
 
     @property
     def transfers(self) -> int:
@@ -127,8 +138,8 @@ class Profile:
 
     @property
     def running(self) -> float:
-        """Seconds from the launches to the ends of the kernels, first launches that compile left out."""
-        return sum(r.seconds for r in self.records if r.kind == "launch" and not r.first)
+        """Seconds from the launches to the ends of the kernels, and of NumPy in their place; not compiling."""
+        return sum(r.seconds for r in self.records if r.kind in ("launch", "first call") and not r.first)
 
     def _seconds(self, *kinds: Kind) -> float:
         return sum(record.seconds for record in self.records if record.kind in kinds)
@@ -147,7 +158,7 @@ class Profile:
         lines.append(
             f"{self.launches} launches, {self.transfers} transfers of {self.bytes:,} bytes, "
             f"{self.synchronisations} synchronisations, {self.builds} builds, "
-            f"{self.allocated_bytes:,} bytes allocated"
+            f"{self.allocated_bytes:,} bytes allocated" + f", {self.first_calls} first calls" * bool(self.first_calls)
         )
         return "\n".join(lines)
 
@@ -192,11 +203,10 @@ def _caller() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         path = frame.f_code.co_filename
-        # functools stands between where a cached property is computed
-        if not path.startswith((_PACKAGE, functools.__file__, "<")):
+        if not path.startswith(_NOT_THE_USERS):
             return f"{os.path.basename(path)}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
-    return "?"
+    return "beside"  # in a thread of ours
 
 
 @contextmanager
@@ -213,7 +223,7 @@ def profile() -> Iterator[Profile]:
     Examples
     --------
     >>> import clarray
-    >>> x = clarray.zeros(4)
+    >>> x = clarray.zeros(10_000)
     >>> with clarray.profile() as p:
     ...     y = (x + 1).evaluate()
     >>> p.launches

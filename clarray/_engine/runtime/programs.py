@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -49,7 +50,7 @@ class Program:
         For each kernel, in the order of its arguments: 'buffer', or a NumPy scalar type's name.
     """
 
-    __slots__ = ("source", "_arg_types", "_built", "_device", "_folder", "_kernels", "_saved_bytes", "_stored")
+    __slots__ = ("source", "_arg_types", "_built", "_device", "_folder", "_kernels", "_lock", "_saved_bytes", "_stored")
 
     def __init__(self, device: Device, source: str, arg_types: Mapping[str, Sequence[ArgType]]) -> None:
         self.source = source
@@ -60,6 +61,7 @@ class Program:
         self._saved_bytes = 0  # a binary on disk that is as long holds all that this one does
         self._stored: set[str] = set()  # queues whose program was made from the binary on disk
         self._folder: str | None = None
+        self._lock = threading.Lock()  # held while it is made; taken after the device's, never before it
 
     def __repr__(self) -> str:
         return f"<program of {', '.join(self._arg_types)} for {self._device}>"
@@ -78,10 +80,17 @@ class Program:
         for kernel in list(self._kernels.values()):
             kernel.unbind()
 
-    def bind(self, name: str, queue: Queue) -> Bound:
-        """Compile, if need be, and give a kernel of one queue, ready for arguments."""
+    def bind(self, name: str, queue: Queue, apart: bool = False) -> Bound:
+        """Compile, if need be, and give a kernel of one queue, ready for arguments.
+
+        Parameters
+        ----------
+        apart : bool
+            The thread is one beside the program's: stderr and the warnings' filters are not its own.
+        """
         keep_in_memory()
-        kernel = cl.Kernel(self._program(queue), name)
+        with self._lock:
+            kernel = cl.Kernel(self._program(queue, apart), name)
         types = self._arg_types[name]
         if kernel.num_args != len(types):
             raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {len(types)}")
@@ -118,16 +127,16 @@ class Program:
         options = " ".join(build_options(queue.device))
         return key_of(self._device.identity, "" if shared else queue.name, options, self.source)
 
-    def _program(self, queue: Queue) -> cl.Program:
+    def _program(self, queue: Queue, apart: bool) -> cl.Program:
         program = self._built.get(queue.name)
         if program is None:
-            program = self._load(queue) or self._from_other_queue(queue) or self._compile(queue)
+            program = self._load(queue, apart) or self._from_other_queue(queue, apart) or self._compile(queue, apart)
             self._built[queue.name] = program
             if not self._device.is_pocl:
                 self.save(queue)
         return program
 
-    def _load(self, queue: Queue) -> cl.Program | None:
+    def _load(self, queue: Queue, apart: bool) -> cl.Program | None:
         """Make the program from the binary on disk; None where there is none that works."""
         cache = self._device.program_cache
         trials_of(cache)  # what has crashed a process is dropped by this
@@ -136,7 +145,7 @@ class Program:
         if binary is None:
             return None
         with self.on_trial(queue):
-            program = self._from_binary(binary, queue)
+            program = self._from_binary(binary, queue, apart)
         if program is None:  # sound bytes, and yet the runtime will not have them: it has changed
             cache.discard(self._key(queue))
         else:
@@ -145,14 +154,14 @@ class Program:
             profiling.record("load", ", ".join(self._arg_types), 0, time.perf_counter() - start)
         return program
 
-    def _from_other_queue(self, queue: Queue) -> cl.Program | None:
+    def _from_other_queue(self, queue: Queue, apart: bool) -> cl.Program | None:
         """Make the program from what was compiled for the other queue, where that is possible."""
         if not (self._built and self._device.compiled.binary_ids):
             return None
         (built,) = self._built.values()
-        return self._from_binary(binary_of(built), queue)
+        return self._from_binary(binary_of(built), queue, apart)
 
-    def _from_binary(self, binary: bytes, queue: Queue) -> cl.Program | None:
+    def _from_binary(self, binary: bytes, queue: Queue, apart: bool) -> cl.Program | None:
         device = self._device
         if not pocl_binary.is_complete(binary):
             return None
@@ -164,31 +173,35 @@ class Program:
             self._folder = self._folder or pocl_folder.new_name()  # one for both queues, which have the same files
             binary = pocl_binary.renamed(binary, self._folder) if self._folder else binary
         try:
-            with quiet_build():
-                program = cl.Program(device.context, [queue.device], [binary])
-                return program.build(devices=[queue.device])
+            return _build(cl.Program(device.context, [queue.device], [binary]), [], queue.device, apart)
         except cl.Error:
             return None
 
-    def _compile(self, queue: Queue) -> cl.Program:
+    def _compile(self, queue: Queue, apart: bool) -> cl.Program:
         start = time.perf_counter()
         device = self._device
+        attribute = device.compiled.function_attribute
         try:
-            program = compile_source(device.context, queue.device, self.source, device.compiled.function_attribute)
+            program = compile_source(device.context, queue.device, self.source, attribute, apart)
         except RuntimeError as error:
-            device.check_alive(error)
+            if not apart:  # whoever holds the device's lock finds it out
+                device.check_alive(error)
             raise
         profiling.record("build", ", ".join(self._arg_types), 0, time.perf_counter() - start)
         return program
 
 
-def compile_source(context: cl.Context, device: cl.Device, source: str, attribute: str = "") -> cl.Program:
+def compile_source(
+    context: cl.Context, device: cl.Device, source: str, attribute: str = "", apart: bool = False
+) -> cl.Program:
     """Compile for one device of a context, without a word.
 
     Parameters
     ----------
     attribute : str
         What the device's compiler needs before every function.
+    apart : bool
+        As of `Program.bind`.
 
     Raises
     ------
@@ -202,18 +215,25 @@ def compile_source(context: cl.Context, device: cl.Device, source: str, attribut
         shorter = pocl_header.with_declarations(source, attribute) if pocl.is_mendable(device) else None
         if shorter is not None:
             with contextlib.suppress(cl.Error):
-                return _built(context, device, shorter[0], [*options, *shorter[1]])
-        return _built(context, device, source, options)
+                return _built(context, device, shorter[0], [*options, *shorter[1]], apart)
+        return _built(context, device, source, options, apart)
     except cl.Error as error:
         numbered = "\n".join(f"{number:4} {line}" for number, line in enumerate(source.splitlines(), 1))
         raise RuntimeError(f"{device.name.strip()} cannot compile this program:\n{error}\n{numbered}") from None
 
 
-def _built(context: cl.Context, device: cl.Device, source: str, options: list[str]) -> cl.Program:
+def _built(context: cl.Context, device: cl.Device, source: str, options: list[str], apart: bool) -> cl.Program:
     # The one-argument form, since pyopencl would keep a second cache beside ours.
-    program = cl.Program(cl._cl._Program(context, source))
-    with quiet_build():
-        return program.build(options, devices=[device])
+    return _build(cl.Program(cl._cl._Program(context, source)), options, device, apart)
+
+
+def _build(program: cl.Program, options: list[str], device: cl.Device, apart: bool) -> cl.Program:
+    if not apart:
+        with quiet_build():
+            return program.build(options, devices=[device])
+    # what pyopencl itself calls, without the warnings that it makes of the compiler's log
+    program._get_prg()._build(options=" ".join([*options, "-w"]).encode(), devices=[device])
+    return program
 
 
 def build_options(device: cl.Device) -> list[str]:

@@ -7,7 +7,7 @@ and arguments are prepared once per combination of shapes and strides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from clarray._engine.expr.layout import (
@@ -26,19 +26,21 @@ from clarray._engine.expr.layout import (
     starts_aligned,
     vector_width,
 )
-from clarray._engine.expr.node import CONST, INDEX, Node
+from clarray._engine.expr.node import CONST, INDEX, Node, leaf
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.elementwise.plan import STAGED_LIMIT, TILE, ElementwisePlan, groups, tile_axis
 from clarray._engine.fused.elementwise.source import elementwise_source
+from clarray._engine.launch.first_calls import Awaited, OnHost, are_used
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, append_scalar, inline_limit, operands_of, place, stride_arguments
 from clarray._engine.runtime import Kernel, Memory
+from clarray._engine.values import dataclass
 
 
 class Flat(NamedTuple):
     """A flat kernel, the bytes it moves per element, and those below which one work-group, and the caller, does all."""
 
-    kernel: Kernel
+    kernel: Kernel | Awaited
     vector: int
     element_bytes: int
     small: int
@@ -49,7 +51,7 @@ class Flat(NamedTuple):
 class Strided:
     """A strided kernel with what follows from shapes and strides."""
 
-    kernel: Kernel
+    kernel: Kernel | Awaited
     shifts: tuple[int, ...]
     out_shift: int
     sizes: tuple[int, ...]
@@ -58,12 +60,21 @@ class Strided:
     inline_bytes: int
 
 
-def flat_launch(cache: KernelCache, root: Node, memory: Memory, offset: int) -> Launch | None:
-    """The launch that computes `root` into memory in C order, from the element `offset` on; None if it is not flat."""
+def flat_launch(cache: KernelCache, root: Node, memory: Memory, offset: int) -> Launch | OnHost | None:
+    """What computes `root` into memory in C order, from the element `offset` on; None if it is not flat."""
     args: list[Any] = []
     found = flat_kernel(cache, root, offset, args)
     if found is None:
         return None
+    kernel = found.kernel
+    if kernel.__class__ is Awaited:
+        target = leaf(memory, root.shape, contiguous(root.shape), offset, root.dtype)
+        if kernel.is_awaited(root, target, root.size):
+            return OnHost(kernel, root, target, partial(_flat_launch, cache, found, root, args, memory, offset))
+    return _flat_launch(cache, found, root, args, memory, offset)
+
+
+def _flat_launch(cache: KernelCache, found: Flat, root: Node, args: list[Any], memory: Memory, offset: int) -> Launch:
     policy = cache.policies.elementwise
     size = root.size
     args.append(memory.buffer)
@@ -71,7 +82,13 @@ def flat_launch(cache: KernelCache, root: Node, memory: Memory, offset: int) -> 
     args.append(size)
     nbytes = size * found.element_bytes
     count = (1,) if nbytes < found.small else (groups(-(-size // found.vector), nbytes, cache.units, policy),)
-    return Launch(found.kernel, count, (policy.work_group,), args, nbytes <= found.inline_bytes, nbytes)
+    return Launch(kernel_of(found, root), count, (policy.work_group,), args, nbytes <= found.inline_bytes, nbytes)
+
+
+def kernel_of(found: Flat | Strided, root: Node) -> Kernel:
+    """The kernel itself."""
+    kernel = found.kernel
+    return kernel.kernel(root) if isinstance(kernel, Awaited) else kernel
 
 
 def flat_kernel(cache: KernelCache, root: Node, offset: int, args: list[Any]) -> Flat | None:
@@ -155,30 +172,65 @@ def _prepare_flat(cache: KernelCache, root: Node, whole: bool, stream: bool) -> 
     )
 
 
-def _kernel(cache: KernelCache, plan: ElementwisePlan, root: Node, operands: Operands) -> Kernel:
+def _kernel(cache: KernelCache, plan: ElementwisePlan, root: Node, operands: Operands) -> Kernel | Awaited:
     key = ("elementwise", root.sig, operands.pattern, plan)
-    return cache.kernel_for(key, elementwise_source, plan, root, operands.nodes, cache.capabilities)
+    found: Kernel | Awaited | None = cache.rendered.get(key)
+    if found is None and are_used(cache.capabilities, root):
+        found = cache.keep_rendered(key, Awaited(partial(_rendered_kernel, cache, plan)))
+    if found is not None:
+        return found
+    return cache.keep_rendered(key, _rendered_kernel(cache, plan, root))
 
 
-def strided_launch(cache: KernelCache, root: Node, memory: Memory, offset: int, strides: Shape) -> Launch:
-    """The launch that computes `root` into memory, from the element `offset` on, whatever the strides."""
+def _rendered_kernel(cache: KernelCache, plan: ElementwisePlan, root: Node) -> Kernel:
+    return cache.rendered_kernel(elementwise_source, plan, root, operands_of(root).nodes, cache.capabilities)
+
+
+def strided_launch(cache: KernelCache, root: Node, memory: Memory, offset: int, strides: Shape) -> Launch | OnHost:
+    """What computes `root` into memory, from the element `offset` on, whatever the strides."""
+    args: list[Any] = []
+    found, nodes = strided_kernel(cache, root, offset, strides, args)
+    kernel = found.kernel
+    if kernel.__class__ is Awaited:
+        target = leaf(memory, root.shape, strides, offset, root.dtype)
+        if kernel.is_awaited(root, target, root.size):
+            launch = partial(_strided_launch, cache, found, nodes, root, args, memory, offset)
+            return OnHost(kernel, root, target, launch)
+    return _strided_launch(cache, found, nodes, root, args, memory, offset)
+
+
+def strided_kernel(
+    cache: KernelCache, root: Node, offset: int, strides: Shape, args: list[Any]
+) -> tuple[Strided, dict[Node, int]]:
+    """The kernel of `strided_launch`, and the distinct inputs, whose arguments are added to `args`."""
     policy = cache.policies.elementwise
     key: list[Any] = [root.sig, root.shape, strides]
-    args: list[Any] = []
     if not policy.explicit:
         key.append(offset * root.dtype.itemsize % ALIGNMENT == 0)
     nodes = place(root.inputs or (root,), key, args, not policy.explicit)
-    found = cache.value_for(tuple(key), prepare_strided, cache, root, offset, strides)
+    return cache.value_for(tuple(key), _prepare_strided, cache, root, offset, strides), nodes
+
+
+def _strided_launch(
+    cache: KernelCache,
+    found: Strided,
+    nodes: dict[Node, int],
+    root: Node,
+    args: list[Any],
+    memory: Memory,
+    offset: int,
+) -> Launch:
     if found.shifts:
         args = Operands(list(nodes)).arguments(found.shifts)
     args.append(memory.buffer)
     args.append(offset + found.out_shift)
     args += found.sizes
     nbytes = found.nbytes
-    return Launch(found.kernel, found.groups, (policy.work_group,), args, nbytes <= found.inline_bytes, nbytes)
+    local = (cache.policies.elementwise.work_group,)
+    return Launch(kernel_of(found, root), found.groups, local, args, nbytes <= found.inline_bytes, nbytes)
 
 
-def prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: Shape) -> Strided:
+def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: Shape) -> Strided:
     """The kernel of `strided_launch`, and what follows from shapes and strides."""
     policy = cache.policies.elementwise
     operands = operands_of(root)
@@ -249,4 +301,4 @@ def _tiles(cache: KernelCache, operands: Operands, shape: Shape, strides: list[S
     return axis, tuple(n in turned[:STAGED_LIMIT] for n in operands.nodes)
 
 
-__all__ = ["INT_LIMIT", "flat_kernel", "flat_launch", "prepare_strided", "strided_launch"]
+__all__ = ["INT_LIMIT", "flat_kernel", "flat_launch", "kernel_of", "strided_kernel", "strided_launch"]

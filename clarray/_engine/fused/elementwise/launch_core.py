@@ -6,8 +6,9 @@ from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
-from clarray._engine.fused.elementwise.launch import flat_kernel, prepare_strided
+from clarray._engine.fused.elementwise.launch import Flat, Strided, flat_kernel, kernel_of, strided_kernel
 from clarray._engine.launch.core_launch import CoreLaunch, use_launches
+from clarray._engine.launch.first_calls import Awaited
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import called_by_core
@@ -43,9 +44,11 @@ def elementwise_for_core(
     if policy.stream_bytes:  # from there on it is another kernel
         most = min(most, (policy.stream_bytes - 1) // itemsize)
     if not flat:
-        made = prepare_strided(cache, root, offset, strides)
+        made, _ = strided_kernel(cache, root, offset, strides, [])
+        if _is_awaited(made):
+            return None
         return CoreLaunch(
-            kernel=made.kernel,
+            kernel=kernel_of(made, root),
             device=device,
             work_group=policy.work_group,
             strides=strides,
@@ -59,10 +62,10 @@ def elementwise_for_core(
             sizes=made.sizes,
         )
     found = flat_kernel(cache, root, offset, [])
-    if found is None or root.size > most:
+    if found is None or root.size > most or _is_awaited(found):
         return None
     return CoreLaunch(
-        kernel=found.kernel,
+        kernel=kernel_of(found, root),
         device=device,
         work_group=policy.work_group,
         strides=strides,
@@ -75,3 +78,8 @@ def elementwise_for_core(
         chunked=policy.chunked,
         chunk_bytes=max(policy.chunk_bytes, 1),
     )
+
+
+def _is_awaited(found: Flat | Strided) -> bool:
+    """Whether the kernel may not be there yet."""
+    return isinstance(found.kernel, Awaited) and not found.kernel.ready

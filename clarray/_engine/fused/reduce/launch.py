@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -39,6 +38,7 @@ from clarray._engine.launch.operands import Operands, append_scalar, inline_limi
 from clarray._engine.ops.monoids import Monoid, Reduction
 from clarray._engine.runtime import Kernel, Memory
 from clarray._engine.tuning import ReducePolicy
+from clarray._engine.values import dataclass
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
@@ -139,13 +139,13 @@ def _run_launch(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: 
     args += (memory.buffer, offset)
     at = len(args)
     args += found.sizes
-    args[at + _PER_PART] = args[at + _EXTENT] = length
+    args[at + PER_PART] = args[at + EXTENT] = length
     nbytes = placed + found.out_bytes
     return Launch(found.first, (found.groups,), (found.work_group,), args, nbytes <= found.inline_bytes, nbytes)
 
 
 _LONGEST = 1 << 20  # of what is reduced without being split, and enters one state of any monoid
-_PER_PART, _EXTENT = LENGTHS = 5, 7  # where `_sizes` has the length of a single axis
+PER_PART, TASKS, EXTENT = 5, 6, 7  # where `_sizes` has the length of a single axis twice, and what there is to do
 
 
 def run_limit(policy: ReducePolicy) -> int:

@@ -6,7 +6,8 @@ from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import is_contiguous
-from clarray._engine.fused.reduce.launch import LENGTHS, prepare_reduction, run_limit
+from clarray._engine.fused.reduce.launch import EXTENT, PER_PART, prepare_reduction, run_limit
+from clarray._engine.fused.reduce.launch_first import awaited_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.core_launch import CoreLaunch, use_launches
 from clarray._engine.launch.kernel_cache import kernel_cache_of
@@ -30,6 +31,9 @@ def reduction_for_core(device: Device, root: Node, run: bool) -> CoreLaunch | No
     cache = kernel_cache_of(device)
     policy = cache.policies.reduce
     use_launches(cache).limit_reductions(run_limit(policy), policy.inline_bytes if device.inline is not None else 0)
+    awaited = awaited_reduction(cache, root)
+    if awaited is not None and not awaited.ready:
+        return None
     strides = result_strides(root)
     found = prepare_reduction(cache, Epilogue(root, root, ()), strides)
     if found.second is not None or found.position is not None:
@@ -47,7 +51,7 @@ def reduction_for_core(device: Device, root: Node, run: bool) -> CoreLaunch | No
         nbytes=found.nbytes,
         shifts=found.shifts,
         sizes=found.sizes,
-        lengths=LENGTHS if run else (),
+        lengths=(PER_PART, EXTENT) if run else (),
         states=tuple([found.outputs * found.parts * d.itemsize for d in found.states]) if split else (),
         counters=cache.counters.handle if split else 0,
     )

@@ -1,0 +1,172 @@
+"""First calls: what NumPy computes in a kernel's place while there is none.
+
+    seldom used            used often                                   compiled, or 50 ms used up
+    NumPy computes    ->   rendered, compiled by a thread beside   ->   the kernel computes
+                           while NumPy goes on
+
+Compiling a kernel takes PoCL 50 to 150 ms, in which NumPy does ten thousand statements on a hundred elements. So the
+small values of a tree whose bits are the same whoever computes it are computed by NumPy, in the arrays' own memory,
+and no kernel is made for what a program does a few times.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clarray._engine.expr.host_value import Undefined, host_array, host_value, is_computed_alike
+from clarray._engine.expr.node import Node
+from clarray._engine.launch.kernel_cache import Launch
+from clarray._engine.runtime import Capabilities, Compiling, Kernel, compile_beside, profiling
+
+__all__ = ["Awaited", "OnHost", "Setting", "are_used", "setting"]
+
+MOST_ELEMENTS = 4096
+
+
+class Setting:
+    """Whether there are first calls by NumPy in this process, and how many, in seconds that NumPy works in all."""
+
+    def __init__(self) -> None:
+        self.on = os.environ.get("CLARRAY_TIER", "1") not in ("", "0")
+        self.compile_after = 0.02  # a kernel that is used so often is compiled
+        self.wait_after = 0.05  # and waited for then
+
+
+setting = Setting()
+
+
+def are_used(capabilities: Capabilities, root: Node) -> bool:
+    """Whether NumPy may compute such a tree in a kernel's place.
+
+    On a device that is a CPU: another one in host memory may divide less exactly, or lack float64.
+    """
+    return setting.on and capabilities.kind == "cpu" and capabilities.host_memory and is_computed_alike(root)
+
+
+class Awaited:
+    """A kernel that is made when it has been used often; NumPy computes small values until it is there.
+
+    Parameters
+    ----------
+    make : callable
+        Renders the kernel, from a tree of its structure; None where the launches know it.
+    """
+
+    __slots__ = ("ready", "seconds", "_make", "_kernel", "_compiling")
+
+    def __init__(self, make: Callable[[Node], Kernel] | None = None) -> None:
+        self.ready = False
+        self.seconds = 0.0  # that NumPy has worked
+        self._make = make
+        self._kernel: Kernel | None = None
+        self._compiling: Compiling | None = None
+
+    def kernel(self, root: Node) -> Kernel:
+        """The kernel, not compiled unless it is ready."""
+        if self._kernel is None:
+            assert self._make is not None
+            self._kernel = self._make(root)
+        return self._kernel
+
+    def is_awaited(self, root: Node, target: Node, size: int) -> bool:
+        """Whether NumPy computes a tree of so many elements into a leaf this time; if not, the kernel does."""
+        if self.ready:
+            return False
+        if self.seconds >= setting.wait_after or (self._compiling is not None and self._compiling.done):
+            self.ready = True
+            return False
+        return size <= MOST_ELEMENTS and _is_in_reach(target) and all(map(_is_in_reach, root.inputs or (root,)))
+
+    def is_asked_for(self) -> bool:
+        """Whether it is time to compile the kernel, which nobody has told yet."""
+        return self.seconds >= setting.compile_after and self._compiling is None
+
+    def compile(self, launches: list[Launch], amount: int) -> None:
+        """Have the kernel compiled by a launch like this one, on other memory and with nothing to do."""
+        if len(launches) != 1:
+            self.ready = True  # compiled at the next one
+            return
+        (launch,) = launches
+        args: list[Any] = []
+        output = 0
+        for arg in launch.args:
+            if not isinstance(arg, int | float | np.generic):
+                output = len(args)
+                args.append(None)
+            else:
+                args.append(0 if args and args[-1] is None else arg)  # where it begins in a buffer
+        args[output + 2 + amount] = 0
+        self._compiling = compile_beside(launch.kernel, launch.groups, launch.local, args, launch.inline)
+
+
+def _is_in_reach(node: Node) -> bool:
+    """Whether an input's elements, if it has any, lie in host memory."""
+    memory = node.memory
+    return memory is None or memory.elements(node.dtype) is not None
+
+
+class OnHost:
+    """In place of a launch: a tree computed by NumPy into a leaf.
+
+    Parameters
+    ----------
+    awaited : Awaited
+        The kernel that would compute it.
+    root, target : Node
+        What is computed into what.
+    launches : callable
+        Gives the launch, or the launches, in whose place this is.
+    amount : int
+        Which argument after the output's says how much there is to do.
+    """
+
+    __slots__ = ("_awaited", "_root", "_target", "_make_launches", "_amount")
+
+    def __init__(
+        self, awaited: Awaited, root: Node, target: Node, launches: Callable[[], Launch | list[Launch]], amount: int = 0
+    ) -> None:
+        self._awaited = awaited
+        self._root = root
+        self._target = target
+        self._make_launches = launches
+        self._amount = amount
+
+    def _launches(self) -> list[Launch]:
+        made = self._make_launches()
+        return [made] if isinstance(made, Launch) else made
+
+    def keeping(self, thing: Any) -> OnHost:
+        """Itself, as of a `Launch`: what is read is kept until then in any case."""
+        return self
+
+    def run(self) -> None:
+        """Compute the values; what is pending has been computed when this returns."""
+        root, target, awaited = self._root, self._target, self._awaited
+        memory = target.memory
+        assert memory is not None
+        device = memory.device
+        with device.lock:
+            start = time.perf_counter()
+            device.finish()
+            with np.errstate(all="ignore"):
+                try:
+                    value = host_value(root)
+                except Undefined:
+                    awaited.ready = True
+                    for launch in self._launches():
+                        launch.run()
+                    return
+                out = host_array(target)
+                assert out is not None
+                np.copyto(out, value)
+            took = time.perf_counter() - start
+            awaited.seconds += took
+            if profiling.state.recorder is not None:
+                profiling.record("first call", getattr(root.op, "name", "copy"), root.size * root.dtype.itemsize, took)
+            if awaited.is_asked_for():
+                awaited.compile(self._launches(), self._amount)
