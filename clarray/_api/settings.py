@@ -7,6 +7,7 @@ from typing import Any
 from clarray._core.host_policy import config
 from clarray._engine import runtime
 from clarray._engine.evaluate import kernel_cache_of
+from clarray._engine.launch.first_calls import setting
 from clarray._engine.launch.kernel_cache import forget
 from clarray._engine.launch.tuned_files import place_of
 from clarray._engine.runtime import current_device, devices, find_device
@@ -64,5 +65,6 @@ def show_config() -> None:
     print(f"  {'program_cache':20} {chosen.program_cache.folder}")
     print(f"  {'memory pool':20} {chosen.pool.reserved:,} bytes, {chosen.pool.free_bytes():,} free")
     print(f"  {'compiled core':20} {'in force' if core is not None else 'not in force: small statements are slower'}")
+    print(f"  {'first calls':20} {'by NumPy, of small exact values on a CPU' if setting.on else 'by kernels'}")
     print(f"  {'host_fallback':20} {config.host_fallback!r}")
     print(f"  {'host_library':20} {config.host_library!r}")

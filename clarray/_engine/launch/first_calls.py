@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from clarray._engine.expr.node import Node
 from clarray._engine.launch.kernel_cache import Launch
 from clarray._engine.runtime import Capabilities, Compiling, Kernel, compile_beside, profiling
 
-__all__ = ["Awaited", "OnHost", "Setting", "are_used", "setting"]
+__all__ = ["Awaited", "OnHost", "Setting", "are_used", "kernels_only", "setting"]
 
 MOST_ELEMENTS = 4096
 
@@ -38,6 +39,16 @@ class Setting:
 
 
 setting = Setting()
+
+
+@contextmanager
+def kernels_only() -> Iterator[None]:
+    """For a block that measures or compares kernels: NumPy computes nothing in their place, in no thread."""
+    before, setting.on = setting.on, False
+    try:
+        yield
+    finally:
+        setting.on = before
 
 
 def are_used(capabilities: Capabilities, root: Node) -> bool:
@@ -75,7 +86,7 @@ class Awaited:
 
     def is_awaited(self, root: Node, target: Node, size: int) -> bool:
         """Whether NumPy computes a tree of so many elements into a leaf this time; if not, the kernel does."""
-        if self.ready:
+        if self.ready or not setting.on:
             return False
         if self.seconds >= setting.wait_after or (self._compiling is not None and self._compiling.done):
             self.ready = True
@@ -128,7 +139,7 @@ class OnHost:
     __slots__ = ("_awaited", "_root", "_target", "_make_launches", "_amount")
 
     def __init__(
-        self, awaited: Awaited, root: Node, target: Node, launches: Callable[[], Launch | list[Launch]], amount: int = 0
+        self, awaited: Awaited, root: Node, target: Node, launches: Callable[[], Any], amount: int = 0
     ) -> None:
         self._awaited = awaited
         self._root = root

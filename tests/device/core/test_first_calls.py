@@ -18,7 +18,7 @@ import pytest
 import clarray
 from clarray import DeviceArray
 from clarray._engine.expr.host_value import Undefined, host_value, is_computed_alike
-from clarray._engine.launch.first_calls import MOST_ELEMENTS, setting
+from clarray._engine.launch.first_calls import MOST_ELEMENTS, kernels_only, setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.host_functions import is_alike, is_cast_alike
 from clarray._engine.ops.ufuncs import supported_ufuncs
@@ -307,6 +307,14 @@ def test_a_kernel_is_waited_for_in_the_end(first_calls: Any) -> None:
     first_calls(wait_after=0.0)
     x = clarray.ones(5, np.int32)
     assert profiled(lambda: (x - 3 * x).evaluate()) == (0, 1)
+
+
+def test_kernels_only(first_calls: Any) -> None:
+    x = clarray.ones(5, np.int32)
+    assert profiled(lambda: (x - 5 * x).evaluate()) == (1, 0)
+    with kernels_only():
+        assert profiled(lambda: (x - 5 * x).evaluate()) == (0, 1)
+    assert profiled(lambda: (x - 5 * x).evaluate()) == (1, 0)
 
 
 def test_threads_wait_for_one_kernel(first_calls: Any) -> None:

@@ -60,21 +60,27 @@ class Strided:
     inline_bytes: int
 
 
-def flat_launch(cache: KernelCache, root: Node, memory: Memory, offset: int) -> Launch | OnHost | None:
-    """What computes `root` into memory in C order, from the element `offset` on; None if it is not flat."""
+def flat_launch(
+    cache: KernelCache, root: Node, memory: Memory, offset: int, awaiting: bool = True
+) -> Launch | OnHost | None:
+    """What computes `root` into memory in C order, from the element `offset` on; None if it is not flat.
+
+    Parameters
+    ----------
+    awaiting : bool
+        NumPy may compute it, if the kernel is not there yet.
+    """
     args: list[Any] = []
     found = flat_kernel(cache, root, offset, args)
     if found is None:
         return None
     kernel = found.kernel
-    if kernel.__class__ is Awaited:
-        target = leaf(memory, root.shape, contiguous(root.shape), offset, root.dtype)
-        if kernel.is_awaited(root, target, root.size):
-            return OnHost(kernel, root, target, partial(_flat_launch, cache, found, root, args, memory, offset))
-    return _flat_launch(cache, found, root, args, memory, offset)
-
-
-def _flat_launch(cache: KernelCache, found: Flat, root: Node, args: list[Any], memory: Memory, offset: int) -> Launch:
+    if isinstance(kernel, Awaited):
+        if awaiting and not kernel.ready:
+            target = leaf(memory, root.shape, contiguous(root.shape), offset, root.dtype)
+            if kernel.is_awaited(root, target, root.size):
+                return OnHost(kernel, root, target, partial(flat_launch, cache, root, memory, offset, False))
+        kernel = kernel.kernel(root)
     policy = cache.policies.elementwise
     size = root.size
     args.append(memory.buffer)
@@ -82,7 +88,7 @@ def _flat_launch(cache: KernelCache, found: Flat, root: Node, args: list[Any], m
     args.append(size)
     nbytes = size * found.element_bytes
     count = (1,) if nbytes < found.small else (groups(-(-size // found.vector), nbytes, cache.units, policy),)
-    return Launch(kernel_of(found, root), count, (policy.work_group,), args, nbytes <= found.inline_bytes, nbytes)
+    return Launch(kernel, count, (policy.work_group,), args, nbytes <= found.inline_bytes, nbytes)
 
 
 def kernel_of(found: Flat | Strided, root: Node) -> Kernel:
@@ -186,17 +192,35 @@ def _rendered_kernel(cache: KernelCache, plan: ElementwisePlan, root: Node) -> K
     return cache.rendered_kernel(elementwise_source, plan, root, operands_of(root).nodes, cache.capabilities)
 
 
-def strided_launch(cache: KernelCache, root: Node, memory: Memory, offset: int, strides: Shape) -> Launch | OnHost:
-    """What computes `root` into memory, from the element `offset` on, whatever the strides."""
+def strided_launch(
+    cache: KernelCache, root: Node, memory: Memory, offset: int, strides: Shape, awaiting: bool = True
+) -> Launch | OnHost:
+    """What computes `root` into memory, from the element `offset` on, whatever the strides.
+
+    Parameters
+    ----------
+    awaiting : bool
+        As of `flat_launch`.
+    """
     args: list[Any] = []
     found, nodes = strided_kernel(cache, root, offset, strides, args)
     kernel = found.kernel
-    if kernel.__class__ is Awaited:
-        target = leaf(memory, root.shape, strides, offset, root.dtype)
-        if kernel.is_awaited(root, target, root.size):
-            launch = partial(_strided_launch, cache, found, nodes, root, args, memory, offset)
-            return OnHost(kernel, root, target, launch)
-    return _strided_launch(cache, found, nodes, root, args, memory, offset)
+    if isinstance(kernel, Awaited):
+        if awaiting and not kernel.ready:
+            target = leaf(memory, root.shape, strides, offset, root.dtype)
+            if kernel.is_awaited(root, target, root.size):
+                return OnHost(
+                    kernel, root, target, partial(strided_launch, cache, root, memory, offset, strides, False)
+                )
+        kernel = kernel.kernel(root)
+    if found.shifts:
+        args = Operands(list(nodes)).arguments(found.shifts)
+    args.append(memory.buffer)
+    args.append(offset + found.out_shift)
+    args += found.sizes
+    nbytes = found.nbytes
+    local = (cache.policies.elementwise.work_group,)
+    return Launch(kernel, found.groups, local, args, nbytes <= found.inline_bytes, nbytes)
 
 
 def strided_kernel(
@@ -209,25 +233,6 @@ def strided_kernel(
         key.append(offset * root.dtype.itemsize % ALIGNMENT == 0)
     nodes = place(root.inputs or (root,), key, args, not policy.explicit)
     return cache.value_for(tuple(key), _prepare_strided, cache, root, offset, strides), nodes
-
-
-def _strided_launch(
-    cache: KernelCache,
-    found: Strided,
-    nodes: dict[Node, int],
-    root: Node,
-    args: list[Any],
-    memory: Memory,
-    offset: int,
-) -> Launch:
-    if found.shifts:
-        args = Operands(list(nodes)).arguments(found.shifts)
-    args.append(memory.buffer)
-    args.append(offset + found.out_shift)
-    args += found.sizes
-    nbytes = found.nbytes
-    local = (cache.policies.elementwise.work_group,)
-    return Launch(kernel_of(found, root), found.groups, local, args, nbytes <= found.inline_bytes, nbytes)
 
 
 def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: Shape) -> Strided:

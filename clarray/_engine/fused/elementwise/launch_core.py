@@ -8,7 +8,7 @@ from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.elementwise.launch import Flat, Strided, flat_kernel, kernel_of, strided_kernel
 from clarray._engine.launch.core_launch import CoreLaunch, use_launches
-from clarray._engine.launch.first_calls import Awaited
+from clarray._engine.launch.first_calls import Awaited, setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import called_by_core
@@ -82,4 +82,4 @@ def elementwise_for_core(
 
 def _is_awaited(found: Flat | Strided) -> bool:
     """Whether the kernel may not be there yet."""
-    return isinstance(found.kernel, Awaited) and not found.kernel.ready
+    return setting.on and isinstance(found.kernel, Awaited) and not found.kernel.ready

@@ -8,7 +8,7 @@ from clarray._engine.expr.node import Node, leaf
 from clarray._engine.expr.view import Shape
 from clarray._engine.fused.reduce.launch import TASKS, reduction_launches
 from clarray._engine.fused.reduce.source import Epilogue
-from clarray._engine.launch.first_calls import Awaited, OnHost, are_used
+from clarray._engine.launch.first_calls import Awaited, OnHost, are_used, setting
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.runtime import Memory
 
@@ -29,6 +29,8 @@ def reduction_passes(
 
 def awaited_reduction(cache: KernelCache, root: Node) -> Awaited | None:
     """What is known of the first calls of a structure; None where there are none."""
+    if not setting.on:
+        return None
     key = ("first calls", root.sig)
     if key in cache.rendered:
         found: Awaited | None = cache.rendered[key]
