@@ -19,7 +19,7 @@ from .values import values
 EXTREMES = re.compile(r"(max|min|imum)\b.*\(")  # of complex NaN any may be the one
 RUNNING = re.compile(r"cum|accumulate")  # NumPy adds one after the other: where terms repeat, so do the errors
 SORTING = re.compile(r"sort|partition|unique|median|quantile|percentile|\b(union|intersect|setxor|setdiff)1d")
-AS_LARGEST = re.compile(r"unwrap\(")  # every element is rounded as its largest operand is, which it goes through
+AS_LARGEST = re.compile(r"unwrap\(|logaddexp2?\(")  # every element is rounded as the largest number it goes through is
 
 Signs = Callable[[tuple[int, ...]], np.ndarray]
 TOOLS = {"np": np, "values": values, "copy": copy, "pickle": pickle, "io": io}

@@ -323,6 +323,14 @@ MEANT = {
         ("float32", [1.1754944e-38, 0, 1, 0], ".view('complex64')"),
         ("v1 = xp.log1p(v0)", "v2 = v1 != 0"),
     ),
+    "float16 that NumPy leaves unsorted": (
+        ("float16", [-1.25, -0.25, 0.5, 1.75, -2] * 1000, ""),
+        ("v1 = xp.sort(v0)", "v2 = xp.median(v0)"),
+    ),
+    "a logarithm of a sum near 1": (
+        ("float64", [-1.0, -2.25, 0.75, 0.5], ""),
+        ("v1 = xp.logaddexp2(v0, xp.asarray(-0.9912) + v0 / 1024)", "v2 = v1 == v1[0]"),
+    ),
     "what a mask leaves out of an output of another dtype": (
         ("float64", [5, 6, 7], ""),
         ("v1 = xp.not_equal(v0, v0[::-1], out=v0, where=v0 <= 2)", "v2 = v0 + 1"),
@@ -338,6 +346,7 @@ def test_what_is_meant_is_passed_over_with_what_follows(case: str, order: str) -
     statements = (Statement(text), Statement("v0 = xp.array(h0)"))
     rounds = {"matmul": "operands", "unwrap": "operands", "corrcoef": "operands", "sign": "complex"}
     rounds |= {"cumprod": "operands", "mean": "operands", "acosh": "result", "log1p": "result", "xp.sqrt": "result"}
+    rounds |= {"logaddexp2": "result"}
     statements += tuple(Statement(line, rounds=next((rounds[n] for n in rounds if n in line), "")) for line in lines)
     assert confirmed(well_defined(Program((), statements, order))) is None
 
@@ -380,6 +389,7 @@ UNDEFINED = {
         "fits(xp.sum(v0, 0), 'u4')",
     ),
     "numbers that rounding made unlike": ("float64", [0.3, 0.1 + 0.2, 1], "xp.unique(v0)", ""),
+    "rows of float16 with NaN": ("float16", [1, np.nan], "xp.unique(v0[:, None], axis=0)", ""),
     "a byte that is no bool": ("uint8", [0, 1, 2], "v0.view('bool')", "are_bools(v0, 'bool')"),
 }
 

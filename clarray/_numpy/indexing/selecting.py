@@ -290,8 +290,8 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
     kind = array.dtype.kind
     if kind == "b" and decimals == 0 and out is None:
         return array.astype(np.rint(np.False_).dtype)
-    if decimals == 0 or (kind in "biu" and decimals > 0):
-        found = ufunc_calls.call(np.rint if kind in "fc" else np.positive, (array,), **kwargs)
+    if decimals == 0 or (kind in "iu" and decimals > 0):
+        found = ufunc_calls.call(np.positive if kind in "iu" else np.rint, (array,), **kwargs)
         if kind not in "iuc" or out is not None:
             return found
         copied: DeviceArray = ufunc_calls.in_order(found._node, "K", layout_of(array._node))
@@ -303,9 +303,10 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
         return made
     scale = float(10 ** abs(decimals))
     first, last = (np.multiply, np.true_divide) if decimals > 0 else (np.true_divide, np.multiply)
+    if out is not None or kind == "b":  # each step is rounded to the dtype of what it is written to
+        made = ufunc_calls.call(first, (array, scale), out=empty_like(array) if out is None else out)
+        return ufunc_calls.call(last, (ufunc_calls.call(np.rint, (made,), out=made), scale), out=made)
     scaled = ufunc_calls.call(np.rint, (ufunc_calls.call(first, (array, scale)),))
-    if out is not None:
-        return ufunc_calls.call(last, (scaled, scale), out=out)
     result = ufunc_calls.cast(ufunc_calls.call(last, (scaled, scale))._node, array.dtype)
     laid_out: DeviceArray = ufunc_calls.in_order(result, "A", layout_of(array._node))
     return laid_out

@@ -19,11 +19,12 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
-from clarray._core.ufunc_calls import cast, full, in_order
+from clarray._core.ufunc_calls import cast, evaluate_if_eager, full, in_order
 from clarray._engine.algorithms.matmul.launch import matmul, worthwhile
 from clarray._engine.evaluate import evaluate, kernel_cache_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node, contiguous_leaf
+from clarray._engine.expr.view import View
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.ufuncs import find_loop
@@ -43,6 +44,7 @@ def contract(
     labels: Labels,
     dtype: np.dtype,
     target: DeviceArray | None = None,
+    like: View | None = None,
 ) -> DeviceArray:
     """Multiply two arrays and sum over the labels that the result lacks.
 
@@ -57,6 +59,8 @@ def contract(
         Of the result: values are converted to it first, and float16 is summed in float32.
     target : DeviceArray, optional
         Where the result may be put, if that is as quick: of its shape and dtype.
+    like : View, optional
+        How an expression's result is to lie in memory; as its operands do if it is not given.
 
     Returns
     -------
@@ -75,7 +79,9 @@ def contract(
         return wrap(full(scalar_node(0, dtype), shape))
     policy = kernel_cache_of(a.device).policies.matmul
     if not summed or not worthwhile(policy, m, n, k, dtype):
-        return _reduced(a, a_labels, b, b_labels, labels, summed, dtype)
+        node = _reduced(a, a_labels, b, b_labels, labels, summed, dtype)
+        found: DeviceArray = evaluate_if_eager(node) if like is None else in_order(node, "K", like)
+        return found
     own = [label for label in labels if label in rows or label in columns]
     if own[-1] in rows:
         a, a_labels, rows, b, b_labels, columns = b, b_labels, columns, a, a_labels, rows
@@ -115,7 +121,7 @@ def _reduced(
     labels: Labels,
     summed: Labels,
     dtype: np.dtype,
-) -> DeviceArray:
+) -> Node:
     order = _order(a_labels if a.size >= b.size else b_labels, labels, summed)
     loop = product_loop(dtype)
     left, right = (_entering(arranged(x, own, order), dtype) for x, own in ((a, a_labels), (b, b_labels)))
@@ -126,16 +132,7 @@ def _reduced(
         op = reduction_op(fold_monoid(ufunc, node.dtype), axes, len(order), False)
         shape = tuple(n for i, n in enumerate(node.shape) if i not in axes)
         node = build.reduction(op, (node,), shape)
-    node = cast(node, dtype)
-    if node.cost > build.COST_LIMIT or node.flags & build.EAGER:
-        evaluate(node)
-    return wrap(node)
-
-
-def in_c_order(made: DeviceArray) -> DeviceArray:
-    """A contraction that is pending as one that lies in C order, whatever its operands lie in."""
-    found: DeviceArray = made if made._node.memory is not None else in_order(made._node, "C")
-    return found
+    return cast(node, dtype)
 
 
 def _entering(array: DeviceArray, dtype: np.dtype) -> Node:

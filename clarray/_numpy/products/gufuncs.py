@@ -12,7 +12,7 @@ import numpy as np
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
-from clarray._core.ufunc_calls import assign, device_of_operands, in_order
+from clarray._core.ufunc_calls import assign, device_of_operands
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View
@@ -112,11 +112,10 @@ def _call(
         b = shapes.squeeze(b, found.b_lone)
     if ufunc.__name__ in _CONJUGATE:
         a = conjugate(a)
-    made = contract(a, found.a_labels, b, found.b_labels, found.labels, dtype, None if keepdims else fits)
+    like = None if keepdims or out is not None else _layout(found, a, b)
+    made = contract(a, found.a_labels, b, found.b_labels, found.labels, dtype, None if keepdims else fits, like)
     if keepdims:
         made = made.reshape(found.shape)
-    elif out is None and made._node.memory is None:
-        made = in_order(made._node, "K", _layout(found, a, b))
     if out is None or made is out:
         return made
     assign(out, made._node)

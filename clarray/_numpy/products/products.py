@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -17,9 +18,10 @@ from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, ev
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import Node
+from clarray._engine.expr.view import Shape, View, contiguous
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._numpy.manipulation import shapes
-from clarray._numpy.products.contraction import conjugate, contract, in_c_order
+from clarray._numpy.products.contraction import conjugate, contract
 from clarray._numpy.products.einsums import einsum, einsum_path
 from clarray._numpy.products.vectors import vector_product
 from clarray._numpy.reduction import reductions
@@ -112,9 +114,14 @@ def _summed(
     a_labels = [-1 if axis == a_axis else next(number) for axis in range(a.ndim)]
     b_labels = [-1 if axis == b_axis else next(number) for axis in range(b.ndim)]
     labels = [label for label in (*a_labels, *b_labels) if label >= 0]
-    shape = tuple(n for x, at in ((a, a_axis), (b, b_axis)) for i, n in enumerate(x.shape) if i != at)
+    shape = (*_without(a.shape, [a_axis]), *_without(b.shape, [b_axis]))
     _check_out(out, shape, dtype, name)
-    return _into(out, in_c_order(contract(a, a_labels, b, b_labels, labels, dtype, out)), name)
+    like = View(shape, contiguous(shape)) if out is None else None
+    return _into(out, contract(a, a_labels, b, b_labels, labels, dtype, out, like), name)
+
+
+def _without(shape: Shape, axes: Sequence[int]) -> Shape:
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
 
 
 def _written(shape: tuple[int, ...]) -> str:
@@ -230,7 +237,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
     a_labels = [-1 - first.index(i) if i in first else next(number) for i in range(left.ndim)]
     b_labels = [-1 - second.index(i) if i in second else next(number) for i in range(right.ndim)]
     labels = [label for label in (*a_labels, *b_labels) if label >= 0]
-    return in_c_order(contract(left, a_labels, right, b_labels, labels, dtype))
+    shape = (*_without(left.shape, first), *_without(right.shape, second))
+    return contract(left, a_labels, right, b_labels, labels, dtype, like=View(shape, contiguous(shape)))
 
 
 def multiply(a: DeviceArray, b: DeviceArray) -> DeviceArray:

@@ -12,7 +12,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.expr.node import Node
 from clarray._numpy.reduction import moments, reductions
-from clarray._numpy.reduction.reduce_calls import axes_of, finished, ufunc_reduce
+from clarray._numpy.reduction.reduce_calls import as_of_copy, axes_of, finished, ufunc_reduce
 
 __all__ = [
     "nanargmax",
@@ -53,6 +53,12 @@ def _counted(a: Any, where: Any) -> Any:
     return good if where is True or where is _NO else good & wrap(ufunc_calls.mask_node(where, array.device))
 
 
+def without_nan(found: DeviceArray, a: Any, axis: Any, out: Any) -> DeviceArray:
+    """A result over `axis` that lies as NumPy's, which replaces NaN in a copy of `a`."""
+    node = a._node if isinstance(a, DeviceArray) else None  # what has been uploaded repeats nothing
+    return found if node is None or not _has_nan(node) else as_of_copy(found, node, axis, out)
+
+
 def nansum(
     a: Any,
     axis: Any = None,
@@ -70,7 +76,8 @@ def nansum(
     >>> float(clarray.nansum([1.0, float("nan"), 2.0]))
     3.0
     """
-    return reductions.sum(replaced(a, 0), axis, dtype, out, keepdims, initial, where)
+    found = reductions.sum(replaced(a, 0), axis, dtype, out, keepdims, initial, where)
+    return without_nan(found, a, axis, out)
 
 
 def nanprod(
@@ -83,7 +90,8 @@ def nanprod(
     where: Any = True,
 ) -> DeviceArray:
     """Product over axes, NaN counting as one; see `clarray.sum`."""
-    return reductions.prod(replaced(a, 1), axis, dtype, out, keepdims, initial, where)
+    found = reductions.prod(replaced(a, 1), axis, dtype, out, keepdims, initial, where)
+    return without_nan(found, a, axis, out)
 
 
 def _warned(found: DeviceArray) -> DeviceArray:
@@ -128,7 +136,8 @@ def nanmean(
 ) -> DeviceArray:
     """Mean over axes of what is not NaN; NaN where there is nothing. Parameters as in `clarray.sum`."""
     _check_inexact(a, dtype, out)
-    return moments.mean(a, _summed_axis(a, axis), dtype, out, keepdims, where=_counted(a, where))
+    found = moments.mean(a, _summed_axis(a, axis), dtype, out, keepdims, where=_counted(a, where))
+    return without_nan(found, a, axis, out)
 
 
 def _summed_axis(a: Any, axis: Any) -> Any:
@@ -164,10 +173,8 @@ def nanvar(
     correction: Any = _NO,
 ) -> DeviceArray:
     """Variance over axes of what is not NaN; see `clarray.var`."""
-    return finished(
-        ufunc_calls.cast(*_variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)),
-        out,
-    )
+    node, result = _variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)
+    return without_nan(finished(ufunc_calls.cast(node, result), out), a, axis, out)
 
 
 def nanstd(
@@ -184,7 +191,7 @@ def nanstd(
 ) -> DeviceArray:
     """Standard deviation over axes of what is not NaN; see `clarray.std`."""
     node, result = _variance(a, axis, dtype, ddof, keepdims, _counted(a, where), mean, correction, out=out)
-    return finished(moments.deviation(node, result, out), out)
+    return without_nan(finished(moments.deviation(node, result, out), out), a, axis, out)
 
 
 def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float) -> DeviceArray:

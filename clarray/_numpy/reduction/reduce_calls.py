@@ -20,7 +20,9 @@ from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axes, strict_axis
 from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import MASKED, Node
-from clarray._engine.expr.view import broadcast_shapes
+from clarray._engine.expr.overlap import reduced_strides
+from clarray._engine.expr.result_layout import view_of as node_view
+from clarray._engine.expr.view import View, broadcast_shapes, memory_order, ordered_strides
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import Monoid, Reduction, fold_monoid, reduction_op
 from clarray._engine.ops.promotion import resolve
@@ -112,6 +114,26 @@ def finished(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
         raise TypeError(f"Cannot cast the result from {node.dtype!r} to {out.dtype!r} with casting rule {casting!r}")
     ufunc_calls.assign(out, node)
     return out
+
+
+def as_of_copy(found: DeviceArray, node: Node, axis: Any, out: Any) -> DeviceArray:
+    """A result that lies as if its operand had been copied first, where repeated elements lie side by side.
+
+    Parameters
+    ----------
+    node : Node
+        The operand.
+    axis : int, tuple of int or None
+        What the result lacks, or has with one element.
+    """
+    if out is not None or len(found.shape) < 2 or node.memory is None or 0 not in node.strides:
+        return found
+    view = node_view(node)
+    copied = View(view.shape, ordered_strides(view.shape, memory_order(view)))
+    shape = found.shape
+    strides = reduced_strides([copied], axes_of(node, axis), shape)
+    laid_out: DeviceArray = ufunc_calls.in_order(found._node, "K", View(shape, strides))
+    return laid_out
 
 
 def full_node(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node:

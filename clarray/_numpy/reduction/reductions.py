@@ -11,6 +11,7 @@ from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.ops.monoids import statistic_monoid
 from clarray._numpy.reduction.reduce_calls import (
+    as_of_copy,
     axes_of,
     check_out,
     finished,
@@ -168,8 +169,10 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Device
         There is no such axis.
     """
     node = operand(a)
-    flag = node if node.dtype == _BOOL else ufunc_calls.cast(node, _BOOL)
-    return ufunc_reduce(np.add, wrap(flag), axis, _INT64, None, keepdims)
+    if node.dtype == _BOOL:
+        return ufunc_reduce(np.add, wrap(node), axis, _INT64, None, keepdims)
+    found = ufunc_reduce(np.add, wrap(ufunc_calls.cast(node, _BOOL)), axis, _INT64, None, keepdims)
+    return as_of_copy(found, node, axis, None)
 
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DeviceArray:

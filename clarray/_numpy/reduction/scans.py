@@ -14,7 +14,7 @@ from clarray._numpy.manipulation.joining import concatenate
 from clarray._numpy.manipulation.shapes import atleast_1d, broadcast_to, ravel
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.accumulations import accumulate, accumulated_dtype
-from clarray._numpy.reduction.nanfunctions import replaced
+from clarray._numpy.reduction.nanfunctions import replaced, without_nan
 
 __all__ = [
     "cumsum",
@@ -137,12 +137,12 @@ def cumulative_prod(
 
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running sum along an axis, NaN counting as zero; see `clarray.cumsum`."""
-    return cumsum(replaced(a, 0), axis, dtype, out)
+    return without_nan(cumsum(replaced(a, 0), axis, dtype, out), a, (), out)
 
 
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running product along an axis, NaN counting as one; see `clarray.cumsum`."""
-    return cumprod(replaced(a, 1), axis, dtype, out)
+    return without_nan(cumprod(replaced(a, 1), axis, dtype, out), a, (), out)
 
 
 def _beside(value: Any, array: DeviceArray, axis: int) -> DeviceArray:

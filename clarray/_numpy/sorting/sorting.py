@@ -133,7 +133,7 @@ def sort(
         return _transposed(sort(_transposed(array), at, kind, order, stable=stable))
     _check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
-        return copy(array, "C")
+        return copy(array, "K")
     return wrap(sort_rows(array._node, at))
 
 

@@ -20,7 +20,7 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms.gather.launch import gather
 from clarray._engine.algorithms.sort.launch import argsort_rows, sort_rows
 from clarray._engine.expr.node import Node, index
-from clarray._engine.expr.view import contiguous
+from clarray._engine.expr.view import View, contiguous, ordered_strides
 from clarray._numpy.indexing import selecting
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.manipulation.joining import stack
@@ -86,12 +86,12 @@ def _merged(a: DeviceArray, axes: tuple[int, ...]) -> DeviceArray:
 
 
 def _sorted(a: DeviceArray, axis: int) -> DeviceArray:
-    """In memory of its own, C-contiguous: results may be windows on it."""
-    return wrap(sort_rows(a._node, axis)) if a.shape[axis] > 1 and a.size else creation.copy(a, "C")
+    """In memory of its own: results may be windows on it."""
+    return wrap(sort_rows(a._node, axis)) if a.shape[axis] > 1 and a.size else creation.copy(a)
 
 
 def _rows(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
-    """Elements at places along an axis of a contiguous array; the places' axes come first.
+    """Elements at places along an axis; the places' axes come first.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def _nanmedian(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
 
 
 def _line_elements(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
-    """Elements at places of each line of a contiguous array: (k, *other axes) of both."""
+    """Elements at places of each line of an array: (k, *other axes) of both."""
     strides = contiguous(a.shape)
     step, others = strides[axis], strides[:axis] + strides[axis + 1 :]
     lines = index(places.shape, (0,) * (places.ndim - len(others)) + others, _INT64)
@@ -344,14 +344,23 @@ def _quantiles(
         return nanfunctions.nanmean(array, axis, out=out, keepdims=keepdims)
     if method not in METHODS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {METHODS.keys()}")
+    by_line = skip and axis is not None
     skip = skip and array.dtype.kind == "f"
+    find = _skipping if skip else _plain
 
     def function(x: DeviceArray, at: int, w: Any) -> DeviceArray:
-        if w is not None:
-            return _weighted(x, q, at, w, skip)
-        return (_skipping if skip else _plain)(x, q, at, method, weak)
+        found = find(x, q, at, method, weak) if w is None else _weighted(x, q, at, w, skip)
+        return _laid_out(found, q.ndim if by_line else 0)
 
     return _reduced(array, axis, out, keepdims, q.ndim, function, wanted)
+
+
+def _laid_out(found: DeviceArray, inner: int) -> DeviceArray:
+    """Quantiles in C order, but the first `inner` axes inside of the others: NumPy finds them line by line."""
+    axes = [*range(inner, found.ndim), *range(inner)]
+    like = View(found.shape, ordered_strides(found.shape, axes))
+    made: DeviceArray = ufunc_calls.in_order(found._node, "K", like)
+    return made
 
 
 def _plain(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) -> DeviceArray:

@@ -42,6 +42,19 @@ def test_round(same: Any, dtype: str, decimals: int) -> None:
     same(lambda xp: xp.round(xp.asarray(values), decimals))
 
 
+def test_round_into_another_dtype(same: Any) -> None:
+    """Each step is rounded to the output's dtype, which bools have none of: see NumPy's errors."""
+    for dtype in ("bool", "int32", "float32"):
+        values = NUMBERS.astype(dtype)
+        for decimals in (-1, 0, 1):
+            same(lambda xp, d=decimals, v=values: xp.round(xp.asarray(v), d))
+            for out in ("float32", "float16", "int32", "bool"):
+                same(
+                    lambda xp, d=decimals, v=values, o=out: xp.round(xp.asarray(v), d, xp.zeros(v.shape, o)),
+                    message=False,
+                )
+
+
 def test_triangles(same: Any) -> None:
     same(lambda xp: [xp.tri(3), xp.tri(3, 5, 1, dtype=np.int8), xp.tri(2, 4, -1)])
     same(lambda xp: [xp.tril(xp.asarray(NUMBERS), k) for k in (-1, 0, 2)])
