@@ -120,6 +120,7 @@ _FOLDS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.greater: operators.gt,
     np.greater_equal: operators.ge,
 }
+_TRUTHS = frozenset((np.logical_and, np.logical_or, np.logical_xor))  # NumPy makes arrays of ints for these
 _single = struct.Struct("f")
 _NORMAL = float(np.finfo(np.float32).tiny)
 # Those that the compiled core folds.
@@ -209,7 +210,7 @@ def binary(
     new = object.__new__
     integers_apart = ufunc is np.power  # negative exponents have to be looked for
     compares = ufunc in _COMPARISONS  # they have an answer for ints that no dtype holds
-    of_int = "fc" if integers_apart else "biufc"
+    of_int = "" if ufunc in _TRUTHS else "fc" if integers_apart else "biufc"
     folds = _FOLDS.get(ufunc)
 
     def find(array: DeviceArray, b: Any) -> tuple[Loop, np.dtype]:

@@ -117,6 +117,8 @@ def _results(
 def _argument(node: Node | None, value: Any, dtype: np.dtype) -> Node:
     """An operand as a loop takes it: constants are converted here, so that no dtype of theirs makes another kernel."""
     if node is None:
+        if dtype.kind == "b" and value.__class__ is int:
+            np.int64(value)  # in which NumPy has a number that it takes the truth of, or raises
         return scalar_node(value, dtype)
     if node.op is CONST and node.dtype != dtype and np.can_cast(node.dtype, dtype):
         return scalar_node(node.dtype.type(node.value), dtype)

@@ -58,6 +58,11 @@ def ascending(edges: Any) -> bool:
     return found.size < 2 or not np.isnan(found).any() or bool(found[0] < found[1])
 
 
+def is_the_hosts(name: str, values: dict[str, Any]) -> bool:
+    """Whether a variable is an array that the host has too, which `asarray` gives as it is."""
+    return any(value is values.get(name) for other, value in values.items() if other[0] == "h")
+
+
 def modulus_overflows(value: Any) -> bool:
     """Whether finite complex numbers have a modulus that their dtype does not hold."""
     with np.errstate(over="ignore"):
@@ -144,10 +149,19 @@ KNOWN: tuple[Row, ...] = (
         ),
     ),
     Row(
-        "insert takes integers; NumPy adds int64 in place to those that are unsigned, and fails",
+        "insert takes integers; NumPy adds int64 in place to those that are unsigned, or the extent, and fails",
         statement=r"insert\(",
         kinds="not raised",
-        theirs=r"UFuncTypeError\(<ufunc 'add'>, 'same_kind'",
+        theirs=r"UFuncTypeError\(<ufunc 'add'>, 'same_kind'|OverflowError\('Python integer \d+ out of bounds for u?int",
+    ),
+    Row(
+        "places of insert that int8 does not hold come out negative where NumPy adds to them in place",
+        statement=r"insert\(",
+        kinds="value",
+        when=lambda difference, statement, values: (
+            any(getattr(values.get(name), "dtype", None) == np.int8 for name in statement.names.reads)
+            and np.size(values[difference.name]) > np.iinfo(np.int8).max
+        ),
     ),
     Row(
         "asarray of an ndarray is the ndarray itself in NumPy, whose shape is set with it; here it is a window on it",
@@ -161,9 +175,18 @@ KNOWN: tuple[Row, ...] = (
         kinds="shares",
         theirs=r"\[True, True\]",
         ours=r"\[False, True\]",
-        when=lambda difference, statement, values: any(
-            values[difference.name] is value for name, value in values.items() if name[0] == "h"
-        ),
+        when=lambda difference, statement, values: is_the_hosts(difference.name, values),
+    ),
+    Row(
+        "asarray of an ndarray is the ndarray itself in NumPy, whose flags are set with it; each window has its own",
+        kinds="writeable",
+        when=lambda difference, statement, values: is_the_hosts(difference.name, values),
+    ),
+    Row(
+        "asarray of an ndarray is the ndarray itself in NumPy: read-only where it has been made so by another name",
+        kinds="not raised",
+        theirs="read-only",
+        when=lambda difference, statement, values: any(is_the_hosts(name, values) for name in statement.changes),
     ),
     Row(
         "NumPy refuses its integer scalars that a dtype does not hold; a 0-d array is converted, as NumPy's own are",

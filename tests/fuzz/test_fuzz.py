@@ -271,6 +271,18 @@ MEANT = {
             "v3 = xp.copy(v1) + 1",
         ),
     ),
+    "an ndarray that is read-only by another name": (
+        ("float32", [1, 2], ""),
+        ("v1 = xp.asarray(h0)", "v2 = xp.asarray(h0)", "v1.setflags(write=False)", "v2[0] = 5"),
+    ),
+    "places of insert that int8 does not hold": (
+        ("int8", [126, 126, 126], ""),
+        ("v1 = xp.insert(xp.arange(127), v0, -1)", "v2 = v1 + 1"),
+    ),
+    "an extent that int8 does not hold": (
+        ("int8", [1, 2], ""),
+        ("v1 = xp.insert(xp.arange(200), v0, -1)",),
+    ),
     "an ndarray without elements": (
         ("float32", [], ""),
         ("v1 = xp.asarray(h0)", "v1.shape = (0, 1)"),

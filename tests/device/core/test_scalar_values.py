@@ -83,6 +83,9 @@ CALLS: dict[str, Call] = {
     "rsub": lambda xp, x, s: s - x,
     "less": lambda xp, x, s: x < s,
     "and": lambda xp, x, s: x & s,
+    "logical_or": lambda xp, x, s: xp.logical_or(x, s),
+    "logical_xor": lambda xp, x, s: xp.logical_xor(s, x),
+    "fmin": lambda xp, x, s: xp.fmin(x, s),
     "in place": lambda xp, x, s: operator.imul(x, s),
 }
 OBJECTS = "2**70"  # where NumPy computes with Python's ints, and bools beside it
