@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,27 @@ def test_a_program_is_kept_by_its_source(device: Device, scale: Any) -> None:
     assert program.kernel("scale") is scale.kernel
     with pytest.raises(KeyError, match="no kernel 'sclae'"):
         program.kernel("sclae")
+
+
+def test_released_programs_live_as_long_as_their_kernels(device: Device, scale: Any) -> None:
+    source = "kernel void fill(global float *x, float by) { x[0] = by; } kernel void none(global float *x) { }"
+    program = device.program(source, {"fill": ("buffer", "float32"), "none": ("buffer",)})
+    held, gone = program.kernel("fill"), weakref.ref(program.kernel("none"))
+    memory = device.allocate(4)
+    held.launch((1,), (1,), (memory.buffer, 1.0))
+    last = weakref.ref(program)
+    device.release_programs()
+    assert not device.sources
+    assert gone() is None
+    held.launch((1,), (1,), (memory.buffer, 2.0))
+    assert device.read_scalar(memory, 0, np.dtype(np.float32)) == 2
+    assert program.kernel("fill") is held
+    assert device.program(source, program._arg_types) is not program
+    assert program in device._released  # to be told when the device is closed
+    del program, held
+    device.recent.clear()
+    assert last() is None
+    np.testing.assert_array_equal(scale(X, 2.0, False), np.float32(2) * X)
 
 
 def test_a_failed_build_shows_log_and_source(device: Device) -> None:

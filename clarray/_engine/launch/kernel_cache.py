@@ -22,6 +22,8 @@ Args = TypeVarTuple("Args")
 _DOUBLE = re.compile(r"\bdouble\d*\b")
 CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are more
 KERNEL_LIMIT = 4096  # kernels kept by what their sources depend on
+PROGRAM_LIMIT = 512  # programs kept, if no more are used by turns: 0.3 MB each with PoCL, up to 3 with Intel's runtime
+AGAIN = 120.0  # seconds: to load as many again takes a tenth of them
 COUNTERS = 1 << 12  # blocks of outputs whose work-groups can be counted at once
 
 
@@ -53,7 +55,8 @@ class KernelCache:
     Two tables, asked one after the other: `prepared` has launches by what they depend on, shapes included;
     `rendered` has kernels by what their sources depend on, which are a plan, the structures of the trees, and
     which of their inputs are the same. A source is rendered, and looked up by its text, where both have nothing:
-    a new shape of a known kernel costs its plan. Each is bounded by itself, so that many shapes cost no kernels.
+    a new shape of a known kernel costs its plan. Each is bounded by itself, so that many shapes cost no kernels;
+    where there are too many programs, whose memory is the runtime's, both are dropped with them.
     """
 
     def __init__(self, device: Device) -> None:
@@ -63,6 +66,8 @@ class KernelCache:
         self.units = self.capabilities.compute_units
         self.prepared: dict[Any, Any] = {}
         self.rendered: dict[Any, Any] = {}
+        self._most_programs = PROGRAM_LIMIT
+        self._let_go: dict[int, float] = {}  # hashes of sources, and when
         keep_templates_in(DiskCache(cache_folder() / "templates"))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -88,6 +93,8 @@ class KernelCache:
                 f"{self.capabilities.name} has no float64: it lacks cl_khr_fp64; convert the "
                 "operands to float32, or use another device"
             )
+        if len(self.device.sources) >= self._most_programs:
+            self._make_room()
         program = self.device.program(text, arg_types)
         return {name: program.kernel(name) for name in arg_types}
 
@@ -131,6 +138,24 @@ class KernelCache:
             self.rendered.clear()
         self.rendered[key] = value
         return value
+
+    def _make_room(self) -> None:
+        """Let go of all programs, and of what holds their kernels.
+
+        What is used again is loaded from the disk, in a tenth of the time that it took to compile; so no launch has to
+        note when which program was used last. Where most of the programs had been let go of a short while ago, they are
+        used by turns, and twice as many are kept.
+        """
+        with self.device.lock:
+            now, kept = time.monotonic(), list(map(hash, list(self.device.sources)))
+            self._let_go = {source: at for source, at in self._let_go.items() if now - at < AGAIN}
+            if 2 * sum(source in self._let_go for source in kept) > len(kept):
+                self._most_programs *= 2
+            elif len(kept) >= self._most_programs:  # nobody has made room meanwhile
+                self._let_go.update(dict.fromkeys(kept, now))
+                self.prepared.clear()
+                self.rendered.clear()
+                self.device.release_programs()
 
     def zeros_for(self, key: Hashable, nbytes: int) -> Memory:
         """Memory kept under a key that is zero between launches: whoever writes to it sees to that."""

@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import KeysView, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, NoReturn
@@ -123,6 +123,7 @@ class Device:
         self._cl_inline = inline
         self._given_context = context
         self._programs: dict[str, Program] = {}
+        self._released: weakref.WeakSet[Program] = weakref.WeakSet()  # whose kernels somebody still holds
         self._kept_forever: list[Any] = []
         self._dropped: list[Any] = []  # until the main queue has finished
         self.program_cache = DiskCache(cache_folder() / "programs")
@@ -188,7 +189,7 @@ class Device:
         raise TypeError("a device cannot be pickled; send its name and use find_device")
 
     def program(self, source: str, arg_types: Mapping[str, Sequence[ArgType]]) -> Program:
-        """Give the program of a source, compiled when first launched and kept from then on.
+        """Give the program of a source, compiled when first launched and kept until `release_programs`.
 
         Parameters
         ----------
@@ -201,6 +202,20 @@ class Device:
             return self._programs[source]
         except KeyError:
             return self._programs.setdefault(source, Program(self, source, arg_types))
+
+    @property
+    def sources(self) -> KeysView[str]:
+        """Of the programs that are kept."""
+        return self._programs.keys()
+
+    def release_programs(self) -> None:
+        """Keep no program any more; each goes with the last of its kernels that somebody holds."""
+        with self.lock:
+            self.finish()
+            for program in self._programs.values():
+                program.release()
+            self._released.update(self._programs.values())
+            self._programs.clear()
 
     def allocate(self, nbytes: int) -> Memory:
         """Take memory from the pool; what it holds is undefined.
@@ -406,7 +421,7 @@ class Device:
     def _close(self, kind: type[RuntimeError], message: str) -> None:
         """Have every use raise; whoever waits for the lock finds no kernel bound, and looks again."""
         self.closed = self.pending = True
-        for program in list(self._programs.values()):
+        for program in [*self._programs.values(), *self._released]:
             program.unbind()
         self.lock = Closed(kind, message)
 

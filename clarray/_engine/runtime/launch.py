@@ -111,7 +111,7 @@ class Bound:
 class Kernel:
     """One kernel of a program; made by `Program.kernel`."""
 
-    __slots__ = ("name", "_device", "_program", "_main", "_inline", "_note")
+    __slots__ = ("name", "_device", "_program", "_main", "_inline", "_note", "__weakref__")
 
     def __init__(self, device: Device, program: Program, name: str) -> None:
         self.name = name

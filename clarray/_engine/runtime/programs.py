@@ -15,7 +15,8 @@ import atexit
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,14 +51,25 @@ class Program:
         For each kernel, in the order of its arguments: 'buffer', or a NumPy scalar type's name.
     """
 
-    __slots__ = ("source", "_arg_types", "_built", "_device", "_folder", "_kernels", "_lock", "_saved_bytes", "_stored")
+    __slots__ = (
+        "source",
+        "_arg_types",
+        "_built",
+        "_device",
+        "_folder",
+        "_kernels",
+        "_lock",
+        "_saved_bytes",
+        "_stored",
+        "__weakref__",
+    )
 
     def __init__(self, device: Device, source: str, arg_types: Mapping[str, Sequence[ArgType]]) -> None:
         self.source = source
         self._device = device
         self._arg_types = {name: tuple(types) for name, types in arg_types.items()}
         self._built: dict[str, cl.Program] = {}
-        self._kernels: dict[str, Kernel] = {}
+        self._kernels: MutableMapping[str, Kernel] = {}
         self._saved_bytes = 0  # a binary on disk that is as long holds all that this one does
         self._stored: set[str] = set()  # queues whose program was made from the binary on disk
         self._folder: str | None = None
@@ -79,6 +91,12 @@ class Program:
         """Have the next launches look whether there still is a device."""
         for kernel in list(self._kernels.values()):
             kernel.unbind()
+
+    def release(self) -> None:
+        """Hold no kernel any more: the program goes with the last one that somebody else holds."""
+        self._kernels = weakref.WeakValueDictionary(self._kernels)
+        for queue in list(self._built):
+            _unsaved.pop((self, queue), None)
 
     def bind(self, name: str, queue: Queue, apart: bool = False) -> Bound:
         """Compile, if need be, and give a kernel of one queue, ready for arguments.
