@@ -12,6 +12,7 @@ from clarray._core.operands import array_node, scalar_node, weak_type
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Node, leaf
+from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View, broadcast_shapes, ordered_strides
 from clarray._engine.ops.promotion import resolve
@@ -108,8 +109,10 @@ def _results(
 ) -> list[Node]:
     constant = _out_of_range(ufunc, inputs, in_dtypes)
     if constant is not None:
-        shape = broadcast_shapes([n.shape for n in nodes if n is not None])
-        return [full(scalar_node(constant, _BOOL), shape)]
+        (array,) = (n for n in nodes if n is not None)
+        shape = array.shape
+        like = View(shape, k_order_strides([layout_of(array)], shape))
+        return [in_order(full(scalar_node(constant, _BOOL), shape), "K", like)._node]
     args = tuple(_argument(n, x, d) for n, x, d in zip(nodes, inputs, in_dtypes, strict=True))
     return [build.nary(find_loop(ufunc, in_dtypes, out_dtypes, number), args) for number in range(ufunc.nout)]
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+
+os.environ.setdefault("CLARRAY_TIER", "0")  # read when clarray is imported: the kernels' programs, unless it is said
 
 from .run import SHRINKING, Job, run_all
 

@@ -246,6 +246,8 @@ MULTIPLYING = re.compile(r"prod\(|multiply\.(reduce|accumulate)\(")
 NUMBERING = re.compile(r"unique_(inverse|all)\(")  # of NaN, each is its own there, in any order
 DISTINCT = re.compile(r"unique|union1d|intersect1d|setxor1d|setdiff1d")
 
+SORTS_INSIDE = re.compile(rf"{SORTING.pattern}|histogram")
+
 NEAR = 16  # units in the last place, within which numbers that were rounded may as well be one
 
 IGNORED: list[str] = []  # patterns of the command's `--ignore`, for the kind and the statement
@@ -257,11 +259,11 @@ def undefined(statement: Statement, error: Exception | None, told: list[str], va
         return True
     if error is not None and any(part in str(error) for part in UNDEFINED_ERRORS) and statement.names.writes:
         return True
-    if statement.rounds == "operands" and any(map(overflown, map(values.get, statement.names.makes))):
+    if statement.rounds == "operands" and any_overflown(statement, values):
         return True
     if DISTINCT.search(statement.text) and distinct_by_chance(statement, values):
         return True
-    if SORTING.search(statement.text) and sorts_half_wrongly(statement, values):
+    if SORTS_INSIDE.search(statement.text) and sorts_half_wrongly(statement, values):
         return True
     if error is None and statement.rounds == "operands" and overflows_on_its_way(statement, values):
         return True
@@ -278,9 +280,19 @@ def undefined(statement: Statement, error: Exception | None, told: list[str], va
     return writes_to_scalar(statement, values) or any(not numeric(values.get(name)) for name in statement.names.makes)
 
 
-def overflown(value: Any) -> bool:
-    """Whether a sum of float16 may have overflown on its way: NumPy's partial sums are float16, clarray's float32."""
-    return isinstance(value, np.ndarray | np.generic) and value.dtype == np.float16 and not np.isfinite(value).all()
+def any_overflown(statement: Statement, values: dict[str, Any]) -> bool:
+    """Whether a sum may have overflown on its way.
+
+    NumPy's partial sums of float16 are float16, clarray's float32; and of what is summed in place all is overwritten
+    that would say whether another order of the terms overflows.
+    """
+    made, written = (map(values.get, names) for names in (statement.names.makes, statement.changes))
+    return any(overflown(value, "e") for value in made) or any(overflown(value, "efdFD") for value in written)
+
+
+def overflown(value: Any, dtypes: str) -> bool:
+    """Whether a float of one of these dtypes, as NumPy's letters, is not finite."""
+    return isinstance(value, np.ndarray | np.generic) and value.dtype.char in dtypes and not np.isfinite(value).all()
 
 
 def distinct_by_chance(statement: Statement, values: dict[str, Any]) -> bool:
@@ -359,7 +371,7 @@ def overflows_on_its_way(statement: Statement, values: dict[str, Any]) -> bool:
             exec(statement.code, names)
         made = [a for a in map(names.get, statement.names.makes) if isinstance(a, np.ndarray | np.generic)]
         floats = [np.abs(a) for a in made if a.dtype.kind in "fc"]
-        if any(np.isinf(a).any() or (multiplies and (a < np.finfo(a.dtype).tiny).any()) for a in floats):
+        if any(not np.isfinite(a).all() or (multiplies and (a < np.finfo(a.dtype).tiny).any()) for a in floats):
             return True
     return False
 

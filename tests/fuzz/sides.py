@@ -17,9 +17,11 @@ from .program import Program, Statement, compiled, is_variable
 from .values import values
 
 EXTREMES = re.compile(r"(max|min|imum)\b.*\(")  # of complex NaN any may be the one
-RUNNING = re.compile(r"cum|accumulate")  # NumPy adds one after the other: where terms repeat, so do the errors
+# NumPy goes on from one to the next: where terms repeat, so do the errors. Only sums it adds by pairs.
+RUNNING = re.compile(r"cum|accumulate|prod\(|multiply\.reduce")
 SORTING = re.compile(r"sort|partition|unique|median|quantile|percentile|\b(union|intersect|setxor|setdiff)1d")
 AS_LARGEST = re.compile(r"unwrap\(|logaddexp2?\(")  # every element is rounded as the largest number it goes through is
+STEPWISE = re.compile(r"logaddexp2?\.reduce")  # the result so far is rounded at every step, whatever its terms are
 
 Signs = Callable[[tuple[int, ...]], np.ndarray]
 TOOLS = {"np": np, "values": values, "copy": copy, "pickle": pickle, "io": io}
@@ -104,6 +106,8 @@ class Moved(Side):
         if error is None and not names.writes:
             self.run_wider(statement)
         largest = self.largest(names.reads) if AS_LARGEST.search(statement.text) else 0.0
+        if STEPWISE.search(statement.text):
+            largest = self.largest(names.makes) * self.most(names.reads) / 40
         if error is None and (rounds != "complex" or self.any_complex(names.reads | names.makes)):
             coarse = self.coarsest(names.reads) if names.writes else 0.0
             for name in names.makes | names.writes:
@@ -155,10 +159,15 @@ class Moved(Side):
         return max((float(np.finfo(d).eps) for d in found), default=0.0)
 
     def largest(self, names: Iterable[str]) -> float:
-        """The largest modulus that a statement reads."""
-        arrays = [self.names[name] for name in names if isinstance(self.names.get(name), np.ndarray)]
+        """The largest modulus among variables."""
+        values = map(self.names.get, names)
+        arrays = [np.asarray(value) for value in values if isinstance(value, np.ndarray | np.generic)]
         finite = [np.abs(a[np.isfinite(a)].astype(np.complex128)) for a in arrays]
         return max((float(a.max()) for a in finite if a.size), default=0.0)
+
+    def most(self, names: Iterable[str]) -> int:
+        """The number of elements of the largest array that a statement reads."""
+        return max((np.size(self.names[name]) for name in names if name in self.names), default=0)
 
     def any_complex(self, names: Iterable[str]) -> bool:
         return any(np.iscomplexobj(self.names.get(name, 0)) for name in names)

@@ -339,6 +339,14 @@ MEANT = {
         ("float16", [-1.25, -0.25, 0.5, 1.75, -2] * 1000, ""),
         ("v1 = xp.sort(v0)", "v2 = xp.median(v0)"),
     ),
+    "a histogram by such a sort": (
+        ("float16", [-1.25, -0.25, 0.5, 1.75, -2] * 1000, ""),
+        ("v1 = xp.histogram(v0, [0, 1, 2, 5])[0]",),
+    ),
+    "a logarithm of many equal terms": (
+        ("int64", [0] * 148_800, ""),
+        ("v1 = xp.logaddexp.reduce(v0)",),
+    ),
     "a logarithm of a sum near 1": (
         ("float64", [-1.0, -2.25, 0.75, 0.5], ""),
         ("v1 = xp.logaddexp2(v0, xp.asarray(-0.9912) + v0 / 1024)", "v2 = v1 == v1[0]"),
@@ -358,7 +366,7 @@ def test_what_is_meant_is_passed_over_with_what_follows(case: str, order: str) -
     statements = (Statement(text), Statement("v0 = xp.array(h0)"))
     rounds = {"matmul": "operands", "unwrap": "operands", "corrcoef": "operands", "sign": "complex"}
     rounds |= {"cumprod": "operands", "mean": "operands", "acosh": "result", "log1p": "result", "xp.sqrt": "result"}
-    rounds |= {"logaddexp2": "result"}
+    rounds |= {"logaddexp2": "result", "logaddexp.reduce": "operands"}
     statements += tuple(Statement(line, rounds=next((rounds[n] for n in rounds if n in line), "")) for line in lines)
     assert confirmed(well_defined(Program((), statements, order))) is None
 
@@ -384,6 +392,8 @@ def test_the_order_of_results_is_compared(monkeypatch: pytest.MonkeyPatch) -> No
 UNDEFINED = {
     "a sum of which a part overflows": ("float64", [1.7e308, 1.7e308, -1.7e308], "xp.cumsum(v0)", ""),
     "a product of which a part overflows": ("float32", [1e30, 1e30, 1e-30, 0.0], "xp.nanprod(v0)", ""),
+    "a complex product of which a part overflows": ("complex64", [1e30 + 1e30j, 1e30, 0, 1], "xp.prod(v0)", ""),
+    "a running sum in place that overflows": ("float16", [6e4, 6e4, -6e4], "xp.cumsum(v0, out=v0)", ""),
     "a product of which a part underflows": ("float32", [1e-45, 0.25, -np.inf], "xp.prod(v0)", ""),
     "which of two complex NaN a set has": ("complex64", [1, np.nan, np.nan, 1], "xp.union1d(v0, v0)", ""),
     "the order of NaN that are each their own": ("float32", [np.nan, 1, np.nan], "xp.unique_inverse(v0)", ""),
@@ -409,7 +419,9 @@ UNDEFINED = {
 @pytest.mark.parametrize("case", UNDEFINED)
 def test_what_is_undefined_is_left_out(case: str) -> None:
     dtype, given, expression, guard = UNDEFINED[case]
-    data = Datum("h0", 0, (2 if dtype == "complex64" else len(given),), dtype, given=tuple(given))
+    if dtype == "complex64":
+        given = np.array(given, dtype).view("f4").tolist() if np.iscomplexobj(given) else given
+    data = Datum("h0", 0, (len(given) // (1 + (dtype == "complex64")),), dtype, given=tuple(given))
     ones = replace(data, given=(1,) * len(given))
     lines = (Statement("v0 = xp.array(h0)"), Statement(f"v1 = {expression}", guard=guard, rounds="operands"))
     assert len(well_defined(Program((data,), lines)).statements) == 1
