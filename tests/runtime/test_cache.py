@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clarray._engine.runtime import Device, Program, environment, programs
+from clarray._engine.runtime import Device, Program, current_device, environment, programs
 from clarray._engine.runtime import cache as caches
 from clarray._engine.runtime import device as devices
 from clarray._engine.runtime.cache import DiskCache, key_of
@@ -137,6 +137,33 @@ def test_what_was_kept_of_one_launch_serves_every_other(fresh: Any, tmp_path: Pa
     again = fresh(OF_ONE_SHAPE.replace("SHAPES", "[(8, 1), (2, 4), (100_000, 1), (50_000, 4), (8, 1)]"))
     assert (kept.stderr, again.stderr) == ("", "")
     assert list((tmp_path / "programs").iterdir())
+
+
+ASKING = """
+import numpy as np
+from clarray._engine.runtime import current_device, programs
+from clarray._engine.runtime.profiling import profile
+asked, binary_of = [], programs.binary_of
+programs.binary_of = lambda program: asked.append(program) or binary_of(program)
+programs._MOST_HELD_OPEN = 2
+with profile() as p:
+    device = current_device()
+    memory = device.upload(np.arange(8, dtype=np.float32))
+    for factor in range(4):
+        source = f"kernel void times(global float *x) {{ x[get_global_id(0)] *= {factor}; }}"
+        kernel = device.program(source, {"times": ("buffer",)}).kernel("times")
+        for _ in range(5):
+            kernel.launch((8,), (1,), (memory.buffer,), True)
+print(p.builds, len(asked))
+"""
+
+
+def test_binaries_are_asked_for_no_more_often_than_they_must(fresh: Any) -> None:
+    """PoCL counts a user of each for good: while a process runs it is asked for a few, and never for what is kept."""
+    first, second = fresh(ASKING), fresh(ASKING)
+    assert (first.stderr, second.stderr) == ("", "")
+    assert first.stdout == ("4 2\n" if current_device().is_pocl else "4 4\n")
+    assert second.stdout == "0 0\n"
 
 
 FULL = """

@@ -29,6 +29,8 @@ Launched = tuple["Kernel", tuple[int, ...], tuple[int, ...], int]  # groups, loc
 # is used again is saved at once; the rest waits for the end of the process.
 _LAUNCHES_BEFORE_SAVING = 3
 
+_COMPILING = 0.01  # seconds of work that tell a first launch that compiled from one that loaded what is on disk
+
 
 _SCRATCH_BYTES = 4096  # for what kernels read that have nothing to do
 
@@ -214,6 +216,7 @@ class Kernel:
         if first and device.is_pocl:
             pocl_folder.require()
         untried = first and bound.stored
+        worked = time.process_time() if untried else 0.0
         with self._program.on_trial(bound.queue) if untried else nullcontext():
             try:
                 _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
@@ -226,15 +229,18 @@ class Kernel:
             compiled = first and device.is_pocl and not bound.stored
             record("launch", self.name, nbytes, time.perf_counter() - start, compiled)
         if local not in bound.seen:
-            self._count(bound, local)
+            self._count(bound, local, untried and time.process_time() - worked < _COMPILING)
         if bound.queue is device.inline:
             device.pending = False
 
-    def _count(self, bound: Bound, local: tuple[int, ...]) -> None:
-        """See to it that what this launch compiled is kept on disk."""
+    def _count(self, bound: Bound, local: tuple[int, ...], loaded: bool) -> None:
+        """See to it that what this launch compiled is kept on disk; not what it has `loaded` from there."""
         launches = bound.launches[local] = bound.launches.get(local, 0) + 1
         if not self._device.is_pocl:
             bound.seen.add(local)
+        elif loaded:
+            bound.seen.add(local)
+            pocl.after_first_launch(self.name)
         elif launches == 1:
             bound.commands.finish()
             pocl.after_first_launch(self.name)
@@ -275,7 +281,8 @@ class Kernel:
             commands.finish()
         if device.is_pocl:
             pocl.after_first_launch(self.name)
-            self._program.save(queue)
+            if not bound.stored:
+                self._program.save(queue)
         bound.launches[local] = _LAUNCHES_BEFORE_SAVING
         bound.seen.add(local)
         return bound

@@ -126,6 +126,15 @@ class Program:
             trials.end(key)
 
     def save(self, queue: Queue) -> None:
+        """Write one queue's binary to the disk cache, now or, of many programs of PoCL's, when the process ends."""
+        if self._device.is_pocl:
+            if _held_open.total >= _MOST_HELD_OPEN:
+                self.save_at_exit(queue)
+                return
+            _held_open.total += len(self._arg_types)
+        self._write(queue)
+
+    def _write(self, queue: Queue) -> None:
         """Write one queue's binary to the disk cache, unless what is there holds as much."""
         _unsaved.pop((self, queue.name), None)
         with contextlib.suppress(OSError):  # there is no room to make it
@@ -150,7 +159,7 @@ class Program:
         if program is None:
             program = self._load(queue, apart) or self._from_other_queue(queue, apart) or self._compile(queue, apart)
             self._built[queue.name] = program
-            if not self._device.is_pocl:
+            if not self._device.is_pocl and queue.name not in self._stored:
                 self.save(queue)
         return program
 
@@ -275,6 +284,20 @@ def binary_of(program: cl.Program) -> bytes:
 _unsaved: dict[tuple[Program, str], Queue] = {}
 
 
+class _HeldOpen:
+    """How many kernels PoCL holds open because their binaries have been asked for."""
+
+    total = 0
+
+
+# PoCL 3 keeps the machine code of 128 kernels open and closes what was launched longest ago for the next one, which it
+# opens in 0.3 ms. Whoever asks for a binary asks twice, its size first; the second time PoCL counts a user, who never
+# leaves, of a variant of each of its kernels. After 126 of them the others had two places, and a loop of three kernels
+# opened one at each launch.
+_MOST_HELD_OPEN = 40
+_held_open = _HeldOpen()
+
+
 @atexit.register
 def _save_the_rest() -> None:
     """Save what was compiled and launched only once or twice, the newest first."""
@@ -282,7 +305,7 @@ def _save_the_rest() -> None:
     while _unsaved and time.perf_counter() < end:
         (program, _), queue = _unsaved.popitem()
         if not program._device.lost:
-            program.save(queue)
+            program._write(queue)
 
 
 after_fork_in_child(_unsaved.clear)  # the parent's: it saves them itself
