@@ -158,6 +158,9 @@ class Selecting(ref):
     __slots__ = ()
 
 
+known_to_core("Selecting", Selecting)
+
+
 class _Gone:
     """What a reader that is dead looks like."""
 
@@ -178,7 +181,7 @@ def _mark_shared(child: Node) -> None:
                 pending.append(node)
 
 
-@called_by_core
+@accelerated
 def pass_on(readers: list, memory: Any) -> None:
     """Let what was grown from a pending node, its readers, read the memory it has become."""
     with graph_lock:
@@ -307,6 +310,7 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
     return _node(op, args, shape, op.out_dtype, flags & ~MASKED, (-2, op.code, *(a.sig for a in args)))
 
 
+@accelerated
 def regrow(node: Node) -> None:
     """Recompute what a pending node keeps of its operands, after some of them became memory."""
     flags = 0

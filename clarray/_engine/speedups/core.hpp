@@ -143,6 +143,18 @@ PyObject* guarded(const Call& call) {
     }
 }
 
+// What a weak reference refers to; empty where that is gone.
+inline Ref referent_of(PyObject* reference) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject* found = nullptr;
+    PyWeakref_GetRef(reference, &found);
+    return Ref::steal(found);
+#else
+    PyObject* found = PyWeakref_GetObject(reference);
+    return found == Py_None ? Ref() : Ref::share(found);
+#endif
+}
+
 // A new node with nothing in its slots.
 inline Ref blank_node() { return Ref::steal(node_type->tp_alloc(node_type, 0)); }
 
@@ -170,6 +182,10 @@ Ref grow_unary(PyObject* loop, PyObject* a);
 Ref grow_binary(PyObject* loop, PyObject* a, PyObject* b);
 Ref grow_nary(PyObject* loop, PyObject* args);
 Ref grow_reduction(PyObject* operation, PyObject* a, PyObject* shape);  // of what is no selection
+
+// The twins of `regrow` and `pass_on` there; false after an error.
+bool regrow(PyObject* node);
+bool pass_on(PyObject* readers, PyObject* memory);
 
 // Evaluation: the twin of clarray._engine.evaluate.evaluate; false after an error.
 bool evaluate_node(PyObject* node);

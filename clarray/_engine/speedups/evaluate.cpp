@@ -23,11 +23,10 @@ Ref contiguous_strides(PyObject* shape) {
 // Let what was grown from a node read the memory that it has become; once more where that is interrupted, since it
 // would go on reading what the node was made of, which may change.
 bool pass_memory_on(PyObject* readers, PyObject* in) {
-    static Reference* const pass_on = reference_of("pass_on");
-    if (Ref::steal((*pass_on)(readers, in))) return true;
+    if (pass_on(readers, in)) return true;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (!Ref::steal((*pass_on)(readers, in))) PyErr_Clear();
+    if (!pass_on(readers, in)) PyErr_Clear();
     PyErr_Restore(type, value, trace);
     return false;
 }
@@ -115,17 +114,21 @@ Outcome reduce(PyObject* root, Operands& found, long long run) {
 bool reduces_alone(PyObject* root) {
     PyObject* args = node.args.of(root);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
-        if (as_long(node.flags.of(PyTuple_GET_ITEM(args, i))) & ~READONLY) return false;
+        if (as_long(node.flags.of(PyTuple_GET_ITEM(args, i))) & (REDUCES | MASKED | EAGER)) return false;
     return true;
 }
 
-Outcome evaluate_fast(PyObject* root) {
-    if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
-    PyTypeObject* operation = Py_TYPE(node.op.of(root));
-    const bool reduces = operation == reduction_type;
-    const long wanted = reduces ? long(REDUCES) : 0;
-    if (!reduces && operation != loop_type) return Outcome::RARE;
-    if ((as_long(node.flags.of(root)) & ~READONLY) != wanted || (reduces && !reduces_alone(root))) return Outcome::RARE;
+// Whether a node is one launch: what is in `ignored` does not speak against it.
+bool is_one_launch(PyObject* root, long ignored) {
+    const long flags = as_long(node.flags.of(root)) & ~(READONLY | ignored);
+    if (Py_TYPE(node.op.of(root)) == reduction_type) return flags == REDUCES && reduces_alone(root);
+    return flags == 0;
+}
+
+// Compute a node whose graph holds nothing that has to be computed before.
+Outcome evaluate_alone(PyObject* root, long ignored) {
+    if (!is_one_launch(root, ignored)) return Outcome::RARE;
+    const bool reduces = Py_TYPE(node.op.of(root)) == reduction_type;
     Ref inputs = Ref::share(node.inputs.of(root));
     Operands found;
     long long run = 0;
@@ -134,12 +137,35 @@ Outcome evaluate_fast(PyObject* root) {
     const Held held(device.lock.of(found.device));
     if (!held) return Outcome::FAILED;
     if (node.memory.of(root) != Py_None) return Outcome::DONE;  // another thread has computed it
-    if (node.inputs.of(root) != inputs.get() || (as_long(node.flags.of(root)) & ~READONLY) != wanted ||
-        as_wide(node.size.of(root)) == 0)
-        return Outcome::RARE;
-    if (reduces) return reduces_alone(root) ? reduce(root, found, run) : Outcome::RARE;
+    if (node.inputs.of(root) != inputs.get() || !is_one_launch(root, ignored) || as_wide(node.size.of(root)) == 0) return Outcome::RARE;
+    if (reduces) return reduce(root, found, run);
     end_key(root, found);
     return compute(root, found);
+}
+
+// The device of the memory that a node reads, which stays as long as the node; null where it reads none.
+PyObject* device_of(PyObject* root) {
+    PyObject* inputs = node.inputs.of(root);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+        PyObject* in = node.memory.of(PyTuple_GET_ITEM(inputs, i));
+        if (in != Py_None) return memory.device.of(in);
+    }
+    return nullptr;
+}
+
+Outcome evaluate_fast(PyObject* root) {
+    if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
+    PyTypeObject* operation = Py_TYPE(node.op.of(root));
+    if (operation != loop_type && operation != reduction_type) return Outcome::RARE;
+    if (is_one_launch(root, 0)) return evaluate_alone(root, 0);
+    PyObject* on = device_of(root);
+    if (!on || as_long(node.flags.of(root)) & (EAGER | MASKED)) return Outcome::RARE;
+    const Held held(device.lock.of(on));
+    if (!held) return Outcome::FAILED;
+    if (node.memory.of(root) != Py_None) return Outcome::DONE;
+    if (!can_launch(on)) return Outcome::RARE;
+    const Outcome shared = compute_shared(root);
+    return shared == Outcome::DONE ? evaluate_alone(root, SHARED) : shared;
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ std::unordered_map<Structure, PyObject*, StructureHash> structures;
 // What an operand is at one moment: all is read before anything is allocated, since the garbage collector may run other
 // threads, in which it may become memory. Readers first, as whoever changes the rest changes them last.
 struct Operand {
+    Operand() = default;
     explicit Operand(PyObject* of)
         : self(of),
           readers(Ref::share(node.readers.of(of))),
@@ -56,6 +57,11 @@ struct Operand {
         return !PyList_CheckExact(readers.get()) || PyList_Append(readers.get(), reader) == 0;
     }
     bool has_changed() const { return node.readers.of(self) != readers.get(); }
+    // Whether it is pending and others read it too.
+    bool is_shared() const {
+        return node.memory.of(self) == Py_None && PyTuple_GET_SIZE(node.args.of(self)) && PyList_CheckExact(readers.get()) &&
+               PyList_GET_SIZE(readers.get()) > 1;
+    }
     // Whether it has just been read once more and must be looked after.
     bool is_crowded() const {
         if (!PyList_CheckExact(readers.get())) return false;
@@ -64,9 +70,9 @@ struct Operand {
         return count > 1 && (node.memory.of(self) == Py_None || count % prune_at == 0);
     }
 
-    PyObject* self;
+    PyObject* self = nullptr;
     Ref readers, inputs, shape, size, sig;
-    long cost, flags;
+    long cost = 0, flags = 0;
 };
 
 // The operands of one operation, in order.
@@ -241,6 +247,34 @@ bool is_same_shape(PyObject* one, PyObject* other) {
     return true;
 }
 
+bool regrow(PyObject* of) {
+    static Reference* const reference = reference_of("regrow");
+    PyObject *operation = node.op.of(of), *args = node.args.of(of);
+    const Py_ssize_t count = PyTuple_GET_SIZE(args);
+    const bool reduces = Py_TYPE(operation) == reduction_type;
+    if (count == 0 || count > (reduces ? 1 : Structure::MOST) || (!reduces && Py_TYPE(operation) != loop_type))
+        return bool(Ref::steal((*reference)(of)));
+    Operand all[Structure::MOST];
+    const Operands operands{all, count};
+    long sum = 1, flags = reduces ? long(REDUCES) : 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        all[i] = Operand(PyTuple_GET_ITEM(args, i));
+        sum += all[i].cost;
+        flags |= all[i].flags | (all[i].is_shared() ? long(SHARED) : 0);
+    }
+    if (reduces) flags &= ~long(MASKED);
+    PyObject* structure = reduces ? structure_of_reduction(operation, operands) : structure_of_loop(operation, operands);
+    Ref inputs = inputs_of(operands), cost = Ref::steal(PyLong_FromLong(sum)), all_flags = Ref::steal(PyLong_FromLong(flags));
+    Ref readers = Ref::steal(PySequence_List(node.readers.of(of)));  // tells whoever is growing from the node
+    if (!structure || !inputs || !cost || !all_flags || !readers) return false;
+    node.sig.set(of, structure);
+    node.inputs.put(of, inputs.release());
+    node.cost.put(of, cost.release());
+    node.flags.put(of, all_flags.release());
+    node.readers.put(of, readers.release());
+    return true;
+}
+
 Ref grow_unary(PyObject* operation, PyObject* operand) {
     static Reference* const unary = reference_of("unary");
     if (Py_TYPE(operation) != loop_type || is_selection(operand)) return Ref::steal((*unary)(operation, operand));
@@ -260,14 +294,14 @@ Ref grow_binary(PyObject* operation, PyObject* first, PyObject* second) {
 
 Ref grow_nary(PyObject* operation, PyObject* args) {
     static Reference* const nary = reference_of("nary");
-    static_assert(Structure::MOST == 3);
-    if (PyTuple_GET_SIZE(args) == 3 && Py_TYPE(operation) == loop_type) {
-        PyObject *first = PyTuple_GET_ITEM(args, 0), *second = PyTuple_GET_ITEM(args, 1), *third = PyTuple_GET_ITEM(args, 2);
-        if (!is_selection(first) && !is_selection(second) && !is_selection(third)) {
-            const Operand all[] = {Operand(first), Operand(second), Operand(third)};
-            Ref made = grow_loop(operation, {all, 3});
-            if (made || PyErr_Occurred()) return made;
-        }
+    const Py_ssize_t count = PyTuple_GET_SIZE(args);
+    bool plain = 0 < count && count <= Structure::MOST && Py_TYPE(operation) == loop_type;
+    for (Py_ssize_t i = 0; plain && i < count; ++i) plain = !is_selection(PyTuple_GET_ITEM(args, i));
+    if (plain) {
+        Operand all[Structure::MOST];
+        for (Py_ssize_t i = 0; i < count; ++i) all[i] = Operand(PyTuple_GET_ITEM(args, i));
+        Ref made = grow_loop(operation, {all, count});
+        if (made || PyErr_Occurred()) return made;
     }
     return Ref::steal((*nary)(operation, args));
 }

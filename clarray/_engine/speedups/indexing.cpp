@@ -59,14 +59,6 @@ Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
     return found ? Outcome::DONE : Outcome::FAILED;
 }
 
-// Whether an expression has a memory among its inputs.
-bool is_read_by(PyObject* in, PyObject* value) {
-    PyObject* inputs = node.inputs.of(value);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i)
-        if (node.memory.of(PyTuple_GET_ITEM(inputs, i)) == in) return true;
-    return false;
-}
-
 // Let an array whose value has been computed over its own operands be a copy of what lies there now. A count of one
 // reference does not tell that the array is the statement's: arguments of a call that a tuple holds have no more, and
 // later versions of Python lend what a variable holds.

@@ -147,6 +147,17 @@ PyObject* setitem(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     return guarded([=] { return set_item(args[0], args[1], args[2]); });
 }
 
+PyObject* passed_on(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 2 || names || !PyList_CheckExact(args[0]) || Py_TYPE(args[1]) != memory_type)
+        return reference_called(self, args, flags, names);
+    return guarded([=] { return pass_on(args[0], args[1]) ? Py_NewRef(Py_None) : nullptr; });
+}
+
+PyObject* regrown(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
+    return guarded([=] { return regrow(args[0]) ? Py_NewRef(Py_None) : nullptr; });
+}
+
 PyObject* computed(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
     return guarded([=] { return computed_number(args[0]); });
@@ -166,7 +177,7 @@ constexpr struct {
     vectorcallfunc call;
 } TWINS[] = {{"unary", unary},       {"binary", binary},   {"nary", nary},      {"reduction", grown_reduction},
               {"evaluate", evaluate}, {"getitem", getitem}, {"setitem", setitem}, {"computed_number", computed},
-              {"scalar", as_scalar},  {"ufunc_reduce", reduced}};
+              {"scalar", as_scalar},  {"ufunc_reduce", reduced},  {"pass_on", passed_on}, {"regrow", regrown}};
 
 // twin(function): what stands for a Python function, by its name; the function becomes its reference.
 PyObject* twin(PyObject*, PyObject* function) {

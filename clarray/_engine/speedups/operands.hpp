@@ -61,6 +61,10 @@ long long reduced_below(PyObject* device);
 // The bytes up to which the calling thread reduces at once; 0 where it does not, or no launch is known yet.
 long long reduced_at_once(PyObject* device);
 
+// Compute what is below a node and has to be memory before that is one launch: reductions, but for one that it only goes
+// on from, and what is read elsewhere too; the lock of the device is held. RARE where selections are among it.
+Outcome compute_shared(PyObject* root);
+
 // Add to where the inputs begin what Python says that their loops begin at.
 void shift_inputs(const Prepared& p, Operands& found);
 

@@ -49,6 +49,9 @@ PyObject* ufunc_reduce(PyObject* self, PyObject* const* given, size_t flags, PyO
 // A pending value must be nobody else's.
 Outcome store(PyObject* leaf, const Place& target, PyObject* value);
 
+// Whether an expression has a memory among its inputs.
+bool is_read_by(PyObject* memory, PyObject* value);
+
 // Whether a pending expression reads a memory, but for one and those that only it is grown from.
 bool has_other_readers(PyObject* memory, PyObject* value);
 

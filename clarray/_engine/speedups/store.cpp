@@ -5,18 +5,6 @@ namespace clarray {
 
 namespace {
 
-// What a weak reference refers to; empty where that is gone.
-Ref referent_of(PyObject* reference) {
-#if PY_VERSION_HEX >= 0x030D0000
-    PyObject* found = nullptr;
-    PyWeakref_GetRef(reference, &found);
-    return Ref::steal(found);
-#else
-    PyObject* found = PyWeakref_GetObject(reference);
-    return found == Py_None ? Ref() : Ref::share(found);
-#endif
-}
-
 // Whether what is read lies apart from the target, or is the target, element for element.
 bool is_apart(PyObject* operand, PyObject* in, const Place& target, PyObject* dtype) {
     if (node.memory.of(operand) != in) return true;
@@ -59,7 +47,25 @@ Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands&
     return launch(*p, found.device, found.arguments, found.count, p->vector ? size * p->element_bytes : p->nbytes);
 }
 
+// Store what overlaps the elements that it overwrites: from memory of its own, which it is computed into first.
+Outcome store_apart(PyObject* leaf, const Place& target, PyObject* value) {
+    Ref apart = Ref::share(value);
+    if (node.memory.of(value) != Py_None) {
+        PyObject* copy = cast_loop(node.dtype.of(value));
+        apart = copy ? grow_unary(copy, value) : Ref();
+    }
+    if (!apart || !evaluate_node(apart.get())) return Outcome::FAILED;
+    return store(leaf, target, apart.get());
+}
+
 }  // namespace
+
+bool is_read_by(PyObject* in, PyObject* value) {
+    PyObject* inputs = node.inputs.of(value);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i)
+        if (node.memory.of(PyTuple_GET_ITEM(inputs, i)) == in) return true;
+    return false;
+}
 
 bool has_other_readers(PyObject* in, PyObject* value) {
     Ref readers = Ref::share(memory.readers.of(in));
@@ -90,9 +96,9 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
         (!is_leaf && (node.inputs.of(value) != inputs.get() || as_long(node.flags.of(value)) & ~READONLY)))
         return Outcome::RARE;
     if (is_leaf && node.memory.of(value) == in.get() && is_same_place(target, value)) return Outcome::DONE;
-    for (size_t i = 0; i < found.distinct; ++i)
-        if (!is_apart(found.nodes[i], in.get(), target, node.dtype.of(leaf))) return Outcome::RARE;
     if (has_other_readers(in.get(), is_leaf ? nullptr : value)) return Outcome::RARE;
+    for (size_t i = 0; i < found.distinct; ++i)
+        if (!is_apart(found.nodes[i], in.get(), target, node.dtype.of(leaf))) return store_apart(leaf, target, value);
     found.flat = found.flat && target.is_contiguous();
     end_key(value, target, itemsize_of(leaf), found);
     return launch_into(value, in.get(), target, found);
