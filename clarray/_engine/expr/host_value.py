@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._engine.expr.node import CONST, Node
-from clarray._engine.ops.host_functions import host_function, host_reduction, is_cast_alike
+from clarray._engine.ops.host_functions import host_function, host_reduction, integer_range, is_cast_alike
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.ufuncs import Loop
 
@@ -83,7 +83,7 @@ def _value(node: Node, known: dict[int, Any]) -> Any:
 def _applied(loop: Loop, args: list[Any]) -> Any:
     for at, dtype in enumerate(loop.in_dtypes):
         if args[at].dtype is not dtype:
-            args[at] = args[at].astype(dtype)
+            args[at] = _converted(args[at], dtype)
     function = host_function(loop)
     assert function is not None
     return function(*args)
@@ -94,11 +94,19 @@ def _reduced(node: Node, value: Any) -> Any:
     ufunc = host_reduction(op.monoid)
     assert ufunc is not None
     dtype = op.monoid.in_dtype
-    values = np.broadcast_to(value.astype(dtype, copy=False), node.args[0].shape)
+    values = np.broadcast_to(_converted(value, dtype), node.args[0].shape)
     found = ufunc.reduce(values, axis=op.axes, dtype=dtype)
     if dtype.kind == "f" and not np.all(found):
         raise Undefined("the sign of a zero")
-    return found.astype(op.out_dtype, copy=False).reshape(node.shape)
+    return _converted(found, op.out_dtype).reshape(node.shape)
+
+
+def _converted(value: Any, dtype: np.dtype) -> Any:
+    if value.dtype.kind == "f" and dtype.kind in "iu":
+        low, high = integer_range(dtype)
+        if not np.all((value >= low) & (value < high)):
+            raise Undefined("the integer of what has none")
+    return value.astype(dtype, copy=False)
 
 
 def _positions(node: Node) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 Integers and bools agree in everything. Of float32 and float64 that holds where a result is rounded correctly or not at
 all, which a row's ``ulp`` says, but for what its ``unlike`` names. Only NaNs are open: which one of two goes into a
-result, and the sign of a new one, no standard says. float16 and complex numbers are left to kernels, and floats that
-become integers, for which C defines nothing beyond the integers' range.
+result, and the sign of a new one, no standard says. So are floats that become integers beyond whose range they are.
+float16 and complex numbers are left to kernels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clarray._engine.ops.dtypes import dtype_row
 from clarray._engine.ops.monoids import CHANGES_FIRST, Monoid
 from clarray._engine.ops.ufuncs import Loop, supported_ufuncs
 
-__all__ = ["host_function", "host_reduction", "is_alike", "is_cast_alike"]
+__all__ = ["host_function", "host_reduction", "integer_range", "is_alike", "is_cast_alike"]
 
 
 def is_alike(dtype: np.dtype) -> bool:
@@ -28,8 +28,15 @@ def is_alike(dtype: np.dtype) -> bool:
 
 
 def is_cast_alike(src: np.dtype, dst: np.dtype) -> bool:
-    """Whether ``astype`` gives the same bits on the host."""
-    return is_alike(src) and is_alike(dst) and not (src.kind == "f" and dst.kind in "iu")
+    """Whether ``astype`` gives the same bits on the host, but for floats beyond the range of integers."""
+    return is_alike(src) and is_alike(dst)
+
+
+@cache
+def integer_range(dtype: np.dtype) -> tuple[float, float]:
+    """The least integer, and the first above the greatest: powers of two, which every float holds."""
+    info = np.iinfo(dtype)
+    return float(info.min), 2.0 ** (info.bits - (info.min < 0))
 
 
 @cache
