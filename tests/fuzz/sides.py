@@ -63,7 +63,8 @@ class Moved(Side):
         self.seed = seed
         self.toss = np.random.default_rng([seed, 1])
         self.upwards = bool(seed % 2)  # a sum's error grows with the sum of moduli: all terms one way
-        self.way = {2: 1, 3: -1}.get(seed, 0)  # of two runs, one up and one down: on both sides of every step
+        # of two runs, one makes all larger and one smaller, both parts of what is complex: on both sides of every step
+        self.way = {2: 1, 3: -1}.get(seed, 0)
         self.running = False
         self.infinite = seed % 4 != 1  # what is not finite, with either sign, is NaN in the other runs
         self.snaps = seed in (4, 5)  # what another way of rounding makes exact, these runs do
@@ -191,16 +192,19 @@ class Moved(Side):
         units = 2 + max(np.sqrt(value.size) / 2, value.size / 40 if self.running else 0) if many else 1.0
         eps = max(float(np.finfo(value.dtype).eps), least)
         steps = self.rng.uniform(1, 4, value.shape) * units
-        if not many and self.way:
+        if self.way:
             steps *= self.way
         elif not (many and self.upwards):
             steps *= self.rng.choice([-1, 1], value.shape)
         with quiet():
             if value.dtype.kind == "c":
-                turn = np.exp(2j * np.pi * self.rng.random(value.shape))
+                turn = np.exp(
+                    2j * np.pi * (0.125 if self.way else self.rng.random(value.shape))
+                )  # or both parts one way
                 shift = np.abs(value) * (steps * eps) * turn
             else:
-                size = np.full_like(value, by) if by else np.abs(value) if many and self.upwards else value
+                upwards = many and self.upwards and not self.way
+                size = np.full_like(value, by) if by else np.abs(value) if upwards else value
                 shift = (size * (steps * eps)).astype(value.dtype)
             limits = np.finfo(value.dtype)
             few = (value != 0) & (np.abs(value) < limits.tiny)  # bits: their unit is no part of the value

@@ -219,9 +219,19 @@ def test_errors_of_equal_terms_add_up_in_a_running_sum() -> None:
     assert abs(found[-1] - math.fsum(oracle.plain.names["v0"])) < SPREADS * spread
 
 
-def test_what_is_rounded_is_moved_to_both_sides_of_a_step() -> None:
-    oracle = ran((("v0 = xp.arange(1., 300) ** 2", ""), ("v1 = xp.sqrt(v0)", "result"), ("v2 = v1 // 1", "")), 4)
+@pytest.mark.parametrize(
+    ("given", "call", "rounds"),
+    [
+        ("xp.arange(1., 300) ** 2", "xp.sqrt(v0)", "result"),
+        ("-xp.arange(1., 300)", "xp.float_power(v0, 2)", "operands"),
+        ("xp.arange(1., 300) * (1 + 1j)", "xp.negative(-v0)", "complex"),
+    ],
+)
+def test_what_is_rounded_is_moved_to_both_sides_of_a_step(given: str, call: str, rounds: str) -> None:
+    oracle = ran(((f"v0 = {given}", ""), (f"v1 = {call}", rounds), ("v2 = xp.floor(v1.real)", "")), 4)
     assert (np.min([side.names["v2"] for side in oracle.moved], 0) < oracle.plain.names["v2"]).all()
+    if rounds == "complex":
+        assert (np.min([np.floor(side.names["v1"].imag) for side in oracle.moved], 0) < oracle.plain.names["v2"]).all()
 
 
 def test_a_shape_that_rounding_decides_is_open_on_the_host_too() -> None:

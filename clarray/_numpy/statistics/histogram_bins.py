@@ -81,6 +81,14 @@ def bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool, histogram: 
     return Edges(_linspace(first, last, count, bin_type), (first, last, count))
 
 
+def spaced_edges(first: Any, last: Any, count: int) -> np.ndarray:
+    """Edges of equal bins along one of several axes, where NumPy only refuses what lies nowhere among them."""
+    edges = np.linspace(first, last, count + 1)
+    if count > 1 and not np.isfinite(edges).all():  # the dtype does not hold the width of the range
+        raise ValueError("invalid entry in coordinates array")
+    return edges
+
+
 @lru_cache(maxsize=64, typed=True)  # NumPy computes in the dtype of the ends
 def _linspace(first: Any, last: Any, count: int, dtype: np.dtype) -> np.ndarray:
     """Edges of equal bins; to be left as they are."""

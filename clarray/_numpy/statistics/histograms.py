@@ -33,6 +33,7 @@ from clarray._numpy.statistics.histogram_bins import (
     on_host,
     outer_edges,
     rank_of,
+    spaced_edges,
 )
 
 __all__ = ["bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
@@ -409,7 +410,7 @@ def _axis_edges(number: int, column: DeviceArray, bins: Any, range: Any) -> np.n
             count = operator.index(bins)
         except TypeError as error:
             raise TypeError(f"`bins[{number}]` must be an integer, when a scalar") from error
-        return np.linspace(first, last, count + 1)
+        return spaced_edges(first, last, count)
     if ndim != 1:
         raise ValueError(f"`bins[{number}]` must be a scalar or 1d array")
     edges = on_host(bins)
