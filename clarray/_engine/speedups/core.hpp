@@ -187,6 +187,9 @@ Ref grow_reduction(PyObject* operation, PyObject* a, PyObject* shape);  // of wh
 bool regrow(PyObject* node);
 bool pass_on(PyObject* readers, PyObject* memory);
 
+// Tell what reads a pending node, that has come to be read by several, to look whether it is computed already.
+bool mark_shared(PyObject* node);
+
 // Evaluation: the twin of clarray._engine.evaluate.evaluate; false after an error.
 bool evaluate_node(PyObject* node);
 bool settle(PyObject* node);  // what may not stay pending

@@ -164,7 +164,7 @@ Outcome evaluate_fast(PyObject* root) {
     if (!held) return Outcome::FAILED;
     if (node.memory.of(root) != Py_None) return Outcome::DONE;
     if (!can_launch(on)) return Outcome::RARE;
-    const Outcome shared = compute_shared(root);
+    const Outcome shared = compute_shared(root, on);
     return shared == Outcome::DONE ? evaluate_alone(root, SHARED) : shared;
 }
 

@@ -27,6 +27,11 @@ struct StructureHash {
 };
 std::unordered_map<Structure, PyObject*, StructureHash> structures;
 
+Py_ssize_t prune_at() {
+    static const Py_ssize_t count = Py_ssize_t(told("PRUNE_AT"));
+    return count;
+}
+
 // What an operand is at one moment: all is read before anything is allocated, since the garbage collector may run other
 // threads, in which it may become memory. Readers first, as whoever changes the rest changes them last.
 struct Operand {
@@ -65,9 +70,9 @@ struct Operand {
     // Whether it has just been read once more and must be looked after.
     bool is_crowded() const {
         if (!PyList_CheckExact(readers.get())) return false;
-        static const Py_ssize_t prune_at = Py_ssize_t(told("PRUNE_AT"));
         const Py_ssize_t count = PyList_GET_SIZE(readers.get());
-        return count > 1 && (node.memory.of(self) == Py_None || count % prune_at == 0);
+        if (count % prune_at() == 0) return count > 1;
+        return count > 1 && node.memory.of(self) == Py_None && PyTuple_GET_SIZE(node.args.of(self));
     }
 
     PyObject* self = nullptr;
@@ -118,8 +123,11 @@ bool note_reader(PyObject* made, const Operands& operands) {
         if (!is_repeated(operands, a) && !a.append_reader(reader.get())) return false;
     for (const Operand& a : operands)
         if (a.has_changed()) return bool(Ref::steal((*grow_again)(made)));
-    for (const Operand& a : operands)
-        if (a.is_crowded() && !is_repeated(operands, a) && !Ref::steal((*crowded)(a.self))) return false;
+    for (const Operand& a : operands) {
+        if (!a.is_crowded() || is_repeated(operands, a)) continue;
+        const bool many = PyList_GET_SIZE(a.readers.get()) % prune_at() == 0;
+        if (many ? !Ref::steal((*crowded)(a.self)) : !mark_shared(a.self)) return false;
+    }
     return true;
 }
 

@@ -1,6 +1,8 @@
 // Reading and writing by plain keys: the twins of `getitem` and `setitem` in clarray._numpy.indexing.subscripts.
 #include "places.hpp"
 
+#include <climits>
+
 namespace clarray {
 
 namespace {
@@ -25,7 +27,17 @@ bool note_view(PyObject* leaf) {
     return !PyErr_Occurred();
 }
 
-// What a key names of an array that lies in memory.
+// Whether a key names a part of a pending value, so that it becomes memory: ints and slices do, and not of what has no axes.
+bool is_computed_for(PyObject* key, PyObject* value) {
+    const auto is_plain = [](PyObject* item) { return PyLong_CheckExact(item) || PySlice_Check(item); };
+    if (is_selection(value) || !PyTuple_GET_SIZE(node.shape.of(value))) return false;
+    if (!PyTuple_CheckExact(key)) return is_plain(key);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
+        if (!is_plain(PyTuple_GET_ITEM(key, i))) return false;
+    return true;
+}
+
+// What a key names of an array, which lies in memory then.
 struct Part {
     Ref leaf, in;
     Place place;
@@ -34,8 +46,12 @@ struct Part {
 Outcome part_of(PyObject* of, PyObject* key, Part& found) {
     if (!has_node(of)) return Outcome::RARE;
     found.leaf = Ref::share(array.node.of(of));
+    if (node.memory.of(found.leaf.get()) == Py_None) {
+        if (!is_computed_for(key, found.leaf.get())) return Outcome::RARE;
+        if (!evaluate_node(found.leaf.get())) return Outcome::FAILED;
+    }
     found.in = Ref::share(node.memory.of(found.leaf.get()));
-    return found.in.get() == Py_None ? Outcome::RARE : index_plainly(found.leaf.get(), key, found.place);
+    return index_plainly(found.leaf.get(), key, found.place);
 }
 
 Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
@@ -71,6 +87,27 @@ bool become_copy(PyObject* value, PyObject* leaf, const Place& place) {
     return bool(copy);
 }
 
+bool is_in_c_order(const Place& place) {
+    long long last = LLONG_MAX;
+    for (Py_ssize_t axis = 0; axis < place.ndim; ++axis) {
+        const long long stride = place.strides[axis];
+        if (stride < 0 || stride > last) return false;
+        if (stride) last = stride;
+    }
+    return true;
+}
+
+// Whether a copy of a place lies in memory as a value computed by itself would.
+bool is_laid_out_alike(PyObject* value, const Place& place) {
+    if (place.ndim < 2) return true;
+    PyObject* inputs = node.inputs.of(value);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+        PyObject* input = PyTuple_GET_ITEM(inputs, i);
+        if (node.memory.of(input) != Py_None && !is_in_c_order(place_of(input))) return false;
+    }
+    return is_in_c_order(place);
+}
+
 Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     static Reference* const marker = reference_of("CONST");
     Part part;
@@ -86,12 +123,13 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
         if (place.ndim || known.device.of(given.get()) != memory.device.of(in.get())) return Outcome::RARE;
         return put_number(leaf.get(), place.offset, node.value.of(given.get()));
     }
-    // what somebody holds besides the statement is for Python, which computes it once
-    const bool pending = node.memory.of(given.get()) == Py_None;
-    if (pending && (Py_REFCNT(value) > 1 || Py_REFCNT(given.get()) > 2)) return Outcome::RARE;
-    const bool reads_target = pending && is_read_by(in.get(), given.get());
+    // Whoever holds the array goes on with a copy of what lies there now, so that it is computed once; what holds the node
+    // itself is for Python.
+    const bool pending = node.memory.of(given.get()) == Py_None, is_held = Py_REFCNT(value) > 1;
+    if (pending && (Py_REFCNT(given.get()) > 2 || (is_held && !is_laid_out_alike(given.get(), place)))) return Outcome::RARE;
+    const bool is_copied = pending && (is_held || is_read_by(in.get(), given.get()));
     const Outcome stored = store(leaf.get(), place, given.get());
-    if (stored != Outcome::DONE || !reads_target) return stored;
+    if (stored != Outcome::DONE || !is_copied || node.memory.of(given.get()) != Py_None) return stored;
     return become_copy(value, leaf.get(), place) ? Outcome::DONE : Outcome::FAILED;
 }
 

@@ -63,7 +63,10 @@ long long reduced_at_once(PyObject* device);
 
 // Compute what is below a node and has to be memory before that is one launch: reductions, but for one that it only goes
 // on from, and what is read elsewhere too; the lock of the device is held. RARE where selections are among it.
-Outcome compute_shared(PyObject* root);
+Outcome compute_shared(PyObject* root, PyObject* device);
+
+// What reads a memory or a node, directly or through others, and is pending: operands before what uses them.
+std::vector<Ref> live_readers(PyObject* readers);
 
 // Add to where the inputs begin what Python says that their loops begin at.
 void shift_inputs(const Prepared& p, Operands& found);

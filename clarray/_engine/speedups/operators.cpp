@@ -148,8 +148,6 @@ Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* 
     if (is_selection(a) || is_selection(b)) return Outcome::RARE;
     if (PyTuple_GET_SIZE(node.shape.of(b)) && !is_same_shape(node.shape.of(a), node.shape.of(b))) return Outcome::RARE;
     if (pending ? array.base.of(mine) != Py_None : !is_writeable(a)) return Outcome::RARE;
-    // the caller holds what stands on the right, so that it is computed apart if it reads what is overwritten
-    if (!pending && node.memory.of(b) == Py_None && is_read_by(node.memory.of(a), b) && !evaluate_node(b)) return Outcome::FAILED;
     Ref made = grow_binary(loop, a, b);
     if (!made) return Outcome::FAILED;
     if (pending) {

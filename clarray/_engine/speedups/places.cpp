@@ -1,7 +1,9 @@
 // Views by plain index arithmetic: the twins of `index_plainly` and `view_leaf`.
 #include "places.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace clarray {
 
@@ -78,13 +80,16 @@ bool is_writeable(PyObject* leaf) {
     if (memory.writeable.of(node.memory.of(leaf)) != Py_True || as_long(node.flags.of(leaf)) & READONLY) return false;
     if (node.contiguous.of(leaf) == Py_True) return true;
     const Place all = place_of(leaf);
-    long long reach = 0;  // of the axes that step less far, where they come after
-    for (Py_ssize_t axis = all.ndim - 1; axis >= 0; --axis) {
+    std::pair<long long, long long> axes[MOST_AXES];  // how far each steps, and reaches
+    Py_ssize_t count = 0;
+    for (Py_ssize_t axis = 0; axis < all.ndim; ++axis) {
         const long long step = std::llabs(all.strides[axis]);
-        if (all.shape[axis] == 1) continue;
-        if (step <= reach) return false;
-        reach += (all.shape[axis] - 1) * step;
+        if (all.shape[axis] != 1) axes[count++] = {step, (all.shape[axis] - 1) * step};
     }
+    std::sort(axes, axes + count);
+    long long reach = 0;  // of the axes that step less far
+    for (Py_ssize_t axis = 0; axis < count; reach += axes[axis++].second)
+        if (axes[axis].first <= reach) return false;
     return true;
 }
 

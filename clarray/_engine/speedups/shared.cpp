@@ -59,8 +59,31 @@ bool is_read_outside(PyObject* of, const std::unordered_set<PyObject*>& inside) 
     return false;
 }
 
-// What reads a memory or a node, directly or through others, and is pending: operands before what uses them.
-Nodes live_readers(PyObject* readers) {
+// Whether what a reduction goes on to is one more launch rather than part of its own, which Python prepares each time: for
+// little, where the calling thread computes it.
+bool is_apart_cheaper(PyObject* root, PyObject* on) {
+    constexpr long long FEW = 4096;  // elements
+    return !is_reduction(root) && as_wide(node.size.of(root)) <= FEW && reduced_at_once(on) > 0;
+}
+
+}  // namespace
+
+Outcome compute_shared(PyObject* root, PyObject* on) {
+    Nodes order;
+    std::unordered_set<PyObject*> inside;
+    if (!visit(root, order, inside)) return Outcome::RARE;
+    PyObject* fused = nullptr;
+    if (!find_fused(root, node.shape.of(root), fused) || is_apart_cheaper(root, on)) fused = nullptr;
+    for (const Ref& each : order) {
+        PyObject* of = each.get();
+        if (of == root || !is_pending(of)) continue;
+        if ((is_reduction(of) && of != fused) || is_read_outside(of, inside))
+            if (!evaluate_node(of)) return Outcome::FAILED;
+    }
+    return Outcome::DONE;
+}
+
+std::vector<Ref> live_readers(PyObject* readers) {
     std::unordered_map<PyObject*, size_t> last;  // where a node was seen last: its own readers come after that
     std::vector<Ref> seen;
     const auto read = [&](PyObject* list, std::unordered_set<PyObject*>& level) {
@@ -86,23 +109,6 @@ Nodes live_readers(PyObject* readers) {
     return order;
 }
 
-}  // namespace
-
-Outcome compute_shared(PyObject* root) {
-    Nodes order;
-    std::unordered_set<PyObject*> inside;
-    if (!visit(root, order, inside)) return Outcome::RARE;
-    PyObject* fused = nullptr;
-    if (!find_fused(root, node.shape.of(root), fused)) fused = nullptr;
-    for (const Ref& each : order) {
-        PyObject* of = each.get();
-        if (of == root || !is_pending(of)) continue;
-        if ((is_reduction(of) && of != fused) || is_read_outside(of, inside))
-            if (!evaluate_node(of)) return Outcome::FAILED;
-    }
-    return Outcome::DONE;
-}
-
 bool pass_on(PyObject* readers, PyObject* in) {
     static Reference* const graph_lock = reference_of("graph_lock");
     const Held held(graph_lock->function);
@@ -121,6 +127,29 @@ bool pass_on(PyObject* readers, PyObject* in) {
             more = true;
             if (!regrow(each.get())) return false;
             kept.push_back(std::move(each));
+        }
+    }
+    return true;
+}
+
+// As `_mark_shared` in clarray._engine.expr.build.
+bool mark_shared(PyObject* of) {
+    static Reference* const graph_lock = reference_of("graph_lock");
+    const Held held(graph_lock->function);
+    if (!held) return false;
+    Nodes level;
+    level.push_back(Ref::share(of));
+    while (!level.empty()) {
+        Ref each = std::move(level.back());
+        level.pop_back();
+        Ref readers = Ref::share(node.readers.of(each.get()));
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(readers.get()); ++i) {
+            Ref reader = referent_of(PyList_GET_ITEM(readers.get(), i));
+            if (!reader || !is_pending(reader.get()) || as_long(node.flags.of(reader.get())) & SHARED) continue;
+            Ref flags = Ref::steal(PyLong_FromLong(as_long(node.flags.of(reader.get())) | SHARED));
+            if (!flags) return false;
+            node.flags.put(reader.get(), flags.release());
+            level.push_back(std::move(reader));
         }
     }
     return true;

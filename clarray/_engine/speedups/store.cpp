@@ -1,6 +1,8 @@
 // From an expression to memory that is there already: the twin of `write` in clarray._engine.writing.
 #include "operands.hpp"
 
+#include <vector>
+
 namespace clarray {
 
 namespace {
@@ -77,26 +79,41 @@ bool has_other_readers(PyObject* in, PyObject* value) {
     return false;
 }
 
+bool flush_readers(PyObject* in, PyObject* value) {
+    while (has_other_readers(in, value)) {
+        std::vector<PyObject*> reading;  // what others hold: no reference is kept here, as holders are counted
+        for (const Ref& each : live_readers(memory.readers.of(in))) reading.push_back(each.get());
+        Ref next;  // the outermost, which computes what else it needs
+        for (auto each = reading.rbegin(); each != reading.rend() && !next; ++each) {
+            Ref reader = Ref::share(*each);
+            const bool part = value && (*each == value || is_part_of(*each, value));
+            if (!part && is_read_by(in, *each)) next = std::move(reader);
+        }
+        if (!next) return true;
+        if (!evaluate_node(next.get())) return false;
+    }
+    return true;
+}
+
 Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
+    if (!dtype_of(node.dtype.of(leaf))) return Outcome::FAILED;
     Ref in = Ref::share(node.memory.of(leaf));
+    PyObject* on = memory.device.of(in.get());
+    const Held held(device.lock.of(on));
+    if (!held) return Outcome::FAILED;
+    if (!can_launch(on) || memory.shared.of(in.get()) != Py_False) return Outcome::RARE;
+    if (!flush_readers(in.get(), node.memory.of(value) == Py_None ? value : nullptr)) return Outcome::FAILED;
     const bool is_leaf = node.memory.of(value) != Py_None;
-    const long flags = as_long(node.flags.of(value));
-    if (!is_leaf && (Py_TYPE(node.op.of(value)) != loop_type || flags & ~READONLY)) return Outcome::RARE;
-    if (flags & EAGER || target.size() == 0 || !target.has_shape(node.shape.of(value))) return Outcome::RARE;
+    const long flags = as_long(node.flags.of(value)) & ~READONLY;
+    if (is_leaf ? flags & EAGER : flags || Py_TYPE(node.op.of(value)) != loop_type) return Outcome::RARE;
+    if (target.size() == 0 || !target.has_shape(node.shape.of(value))) return Outcome::RARE;
+    if (is_leaf && node.memory.of(value) == in.get() && is_same_place(target, value)) return Outcome::DONE;
     Ref inputs = is_leaf ? Ref::steal(PyTuple_Pack(1, value)) : Ref::share(node.inputs.of(value));
     if (!inputs) return Outcome::FAILED;
-    if (!dtype_of(node.dtype.of(leaf))) return Outcome::FAILED;
     Operands found;
-    found.device = memory.device.of(in.get());
+    found.device = on;
     const Outcome seen = look_at(value, inputs.get(), found);
     if (seen != Outcome::DONE) return seen;
-    const Held held(device.lock.of(found.device));
-    if (!held) return Outcome::FAILED;
-    if (!can_launch(found.device) || memory.shared.of(in.get()) != Py_False || node.memory.of(leaf) != in.get() ||
-        (!is_leaf && (node.inputs.of(value) != inputs.get() || as_long(node.flags.of(value)) & ~READONLY)))
-        return Outcome::RARE;
-    if (is_leaf && node.memory.of(value) == in.get() && is_same_place(target, value)) return Outcome::DONE;
-    if (has_other_readers(in.get(), is_leaf ? nullptr : value)) return Outcome::RARE;
     for (size_t i = 0; i < found.distinct; ++i)
         if (!is_apart(found.nodes[i], in.get(), target, node.dtype.of(leaf))) return store_apart(leaf, target, value);
     found.flat = found.flat && target.is_contiguous();
