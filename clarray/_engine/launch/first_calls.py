@@ -2,7 +2,8 @@
 
     seldom used            used often                                   compiled, or 50 ms used up
     NumPy computes    ->   rendered, compiled by a thread beside   ->   the kernel computes
-                           while NumPy goes on
+                           while NumPy goes on; after 1 ms
+                           already where it only is to be loaded
 
 Compiling a kernel takes PoCL 50 to 150 ms, in which NumPy does ten thousand statements on a hundred elements. So the
 small values of a tree whose bits are the same whoever computes it are computed by NumPy, in the arrays' own memory,
@@ -34,6 +35,7 @@ class Setting:
 
     def __init__(self) -> None:
         self.on = os.environ.get("CLARRAY_TIER", "1") not in ("", "0")
+        self.look_after = 0.001  # a kernel that is used so often is loaded, if it is on disk
         self.compile_after = 0.02  # a kernel that is used so often is compiled
         self.wait_after = 0.05  # and waited for then
 
@@ -68,7 +70,7 @@ class Awaited:
         Renders the kernel, from a tree of its structure; None where the launches know it.
     """
 
-    __slots__ = ("ready", "seconds", "_make", "_kernel", "_compiling")
+    __slots__ = ("ready", "seconds", "_make", "_kernel", "_compiling", "_looked")
 
     def __init__(self, make: Callable[[Node], Kernel] | None = None) -> None:
         self.ready = False
@@ -76,6 +78,7 @@ class Awaited:
         self._make = make
         self._kernel: Kernel | None = None
         self._compiling: Compiling | None = None
+        self._looked = False
 
     def kernel(self, root: Node) -> Kernel:
         """The kernel, not compiled unless it is ready."""
@@ -93,12 +96,17 @@ class Awaited:
             return False
         return size <= MOST_ELEMENTS and _is_in_reach(target) and all(map(_is_in_reach, root.inputs or (root,)))
 
-    def is_asked_for(self) -> bool:
-        """Whether it is time to compile the kernel, which nobody has told yet."""
-        return self.seconds >= setting.compile_after and self._compiling is None
+    def is_looked_after(self) -> bool:
+        """Whether it is time to see to the kernel, to which nobody has seen yet."""
+        if self._compiling is not None:
+            return False
+        return self.seconds >= setting.compile_after or (self.seconds >= setting.look_after and not self._looked)
 
-    def compile(self, launches: list[Launch], amount: int) -> None:
-        """Have the kernel compiled by a launch like this one, on other memory and with nothing to do."""
+    def look_after(self, launches: list[Launch], amount: int) -> None:
+        """Have the kernel loaded, or compiled if it is used often: by a launch like this one with nothing to do."""
+        self._looked = True
+        if self.seconds < setting.compile_after and not all(x.kernel.is_stored(x.inline) for x in launches):
+            return
         if len(launches) != 1:
             self.ready = True  # compiled at the next one
             return
@@ -179,5 +187,5 @@ class OnHost:
             awaited.seconds += took
             if profiling.state.recorder is not None:
                 profiling.record("first call", getattr(root.op, "name", "copy"), root.size * root.dtype.itemsize, took)
-            if awaited.is_asked_for():
-                awaited.compile(self._launches(), self._amount)
+            if awaited.is_looked_after():
+                awaited.look_after(self._launches(), self._amount)

@@ -93,6 +93,10 @@ class DiskCache:
             self._pruned = True
             self._prune()
 
+    def has(self, key: str) -> bool:
+        """Whether there is anything under a key, sound or not."""
+        return (self.folder / key).exists()
+
     def discard(self, key: str) -> None:
         """Forget what was stored under a key."""
         _unlink(self.folder / key)

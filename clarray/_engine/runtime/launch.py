@@ -287,6 +287,12 @@ class Kernel:
         bound.seen.add(local)
         return bound
 
+    def is_stored(self, inline: bool) -> bool:
+        """Whether it is on disk for one queue, or there already, so that its first launch does not compile it."""
+        device = self._device
+        queue = device.inline if inline and device.inline is not None else device.main
+        return self._program.is_stored(queue)
+
     def use(self, bound: Bound) -> None:
         """Use what has been compiled apart, unless it has been compiled here meanwhile."""
         device = self._device

@@ -149,6 +149,10 @@ class Program:
         """Save when the process ends, if it has not been done before and time allows."""
         _unsaved[self, queue.name] = queue
 
+    def is_stored(self, queue: Queue) -> bool:
+        """Whether it has been made for a queue, or lies on disk."""
+        return queue.name in self._built or self._device.program_cache.has(self._key(queue))
+
     def _key(self, queue: Queue) -> str:
         shared = bool(self._device.compiled.binary_ids)
         options = " ".join(build_options(queue.device))

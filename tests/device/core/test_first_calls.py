@@ -22,7 +22,7 @@ from clarray._engine.launch.first_calls import MOST_ELEMENTS, kernels_only, sett
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.host_functions import integer_range, is_alike, is_cast_alike
 from clarray._engine.ops.ufuncs import supported_ufuncs
-from clarray._engine.runtime import current_device, programs
+from clarray._engine.runtime import Kernel, current_device, programs
 
 from ..conftest import DTYPES, policy_in_force
 from .test_statement_launches import STATEMENTS, _double, _names
@@ -44,8 +44,9 @@ def first_calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]
     cache = kernel_cache_of(current_device())
     before = cache.prepared, cache.rendered
 
-    def wanted(compile_after: float = 1e9, wait_after: float = 1e9) -> None:
+    def wanted(look_after: float = 1e9, compile_after: float = 1e9, wait_after: float = 1e9) -> None:
         monkeypatch.setattr(setting, "on", True)
+        monkeypatch.setattr(setting, "look_after", look_after)
         monkeypatch.setattr(setting, "compile_after", compile_after)
         monkeypatch.setattr(setting, "wait_after", wait_after)
         cache.prepared, cache.rendered = {}, {}
@@ -307,6 +308,19 @@ def test_what_cannot_be_compiled_raises_at_the_launch(first_calls: Any, monkeypa
 
     with pytest.raises(RuntimeError, match="no such compiler"):
         work()
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_kernel_that_is_kept_is_loaded_soon(kept: bool, first_calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    first_calls(look_after=0.0)
+    monkeypatch.setattr(Kernel, "is_stored", lambda kernel, inline: kept)
+    x = clarray.ones(5, np.int32)
+    for _ in range(300):
+        times = profiled(lambda: (x - 7 * x).evaluate())
+        if times == (0, 1):
+            break
+        time.sleep(0.01 if kept else 0.0)
+    assert times == ((0, 1) if kept else (1, 0))
 
 
 def test_a_kernel_is_waited_for_in_the_end(first_calls: Any) -> None:
