@@ -16,7 +16,7 @@ import numpy as np
 from .program import Program, Statement, compiled, is_variable
 from .values import values
 
-EXTREMES = re.compile(r"(max|min|imum)\b.*\(")  # of complex NaN any may be the one
+EXTREMES = re.compile(r"(max|min|imum)\b.*\(")  # of complex NaN, and of zeros of both signs, any may be the one
 # NumPy goes on from one to the next: where terms repeat, so do the errors. Only sums it adds by pairs.
 RUNNING = re.compile(r"cum|accumulate|prod\(|multiply\.reduce")
 SORTING = re.compile(r"sort|partition|unique|median|quantile|percentile|\b(union|intersect|setxor|setdiff)1d")
@@ -78,7 +78,8 @@ class Moved(Side):
     def run(self, statement: Statement) -> Exception | None:
         names = statement.names
         known = names.reads | names.writes
-        mixed = SORTING.search(statement.text) and any(map(has_both_zeros, map(self.names.get, known)))
+        equal = SORTING.search(statement.text) or EXTREMES.search(statement.text)
+        mixed = equal and any(map(has_both_zeros, map(self.names.get, known)))
         rounds = self.rounding(statement)
         error = self.run_rounding(statement, rounds) if rounds else super().run(statement)
         if error is not None:

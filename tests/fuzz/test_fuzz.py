@@ -180,6 +180,11 @@ OPEN = {
     "steps rounded to float16": ("bool", [0] * 648, [("v1 = xp.logaddexp.reduce(v0)", "operands")]),
     "1 added to what is small": ("complex128", [0.0009, 0.0], [("v1 = xp.log1p(v0)", "result")]),
     "a NaN's sign": ("float32", [0.0], [("v1 = v0 / v0", "result"), ("v2 = xp.signbit(v1)", "complex")]),
+    "which of two zeros is the least": (
+        "float32",
+        [0.0, -0.0],
+        [("v1 = xp.minimum.accumulate(v0)", ""), ("v2 = v1.view('int32')", "")],
+    ),
     "a NaN's payload": ("float16", [0.0], [("v1 = xp.arccosh(v0)", "result"), ("v2 = v1.view('bool')", "")]),
     "a function that overflows float16 on its way": ("float16", [12.54], [("v1 = xp.i0(v0)", "result")]),
     "a few bits of what is subnormal": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import platform
 import sys
 from types import SimpleNamespace
@@ -81,6 +82,16 @@ def test_binaries_are_made_out_to_another_device() -> None:
     assert pocl_binary.binary_id(b"\x7fELF" + bytes(100)) == ""
 
 
+@linux_x86
+def test_pages_of_what_has_been_unloaded_are_left_out() -> None:
+    mapped = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    first = ctypes.addressof(ctypes.c_char.from_buffer(mapped))
+    pages = range(first, first + len(mapped), mmap.PAGESIZE)
+    pocl._touch(pages)
+    mapped.close()
+    pocl._touch(pages)
+
+
 def test_the_identity_names_the_cpu() -> None:
     assert environment.cpu_identity().startswith(platform.machine())
 
@@ -107,7 +118,7 @@ def test_a_source_is_compiled_with_the_declarations_it_needs(pocls: Any) -> None
     assert len(declarations) < 40_000 < 980_000
     assert "float16 __ovld __cnfn exp(float16 x);" in declarations
     assert "cosh" not in declarations
-    programs._built(pocls.context, pocls.cl_device, longer, options)
+    programs._built(pocls.context, pocls.cl_device, longer, options, apart=False)
 
 
 def test_a_name_that_a_macro_makes_is_found_all_the_same(pocls: Any) -> None:

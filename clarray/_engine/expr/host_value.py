@@ -9,6 +9,7 @@ import numpy as np
 from clarray._engine.expr.node import CONST, Node
 from clarray._engine.ops.host_functions import host_function, host_reduction, integer_range, is_cast_alike
 from clarray._engine.ops.monoids import Reduction
+from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.ufuncs import Loop
 
 __all__ = ["Undefined", "host_array", "host_value", "is_computed_alike"]
@@ -27,6 +28,9 @@ def is_computed_alike(root: Node) -> bool:
         if id(node) in seen or node.memory is not None or not node.args:
             continue
         seen.add(id(node))
+        if _is_copy(node):  # of a leaf it has the structure, and the kernel
+            level.extend(node.args)
+            continue
         op = node.op
         if isinstance(op, Loop):
             wanted = op.in_dtypes if host_function(op) is not None else ()
@@ -75,9 +79,17 @@ def _value(node: Node, known: dict[int, Any]) -> Any:
     found = known.get(id(node))
     if found is None:
         args = [_value(arg, known) for arg in node.args]
-        op = node.op
-        found = known[id(node)] = _reduced(node, args[0]) if isinstance(op, Reduction) else _applied(op, args)
+        found = known[id(node)] = args[0] if _is_copy(node) else _computed(node, args)
     return found
+
+
+def _is_copy(node: Node) -> bool:
+    """Whether a node is its operand, repeated perhaps."""
+    return node.op is cast_loop(node.dtype) and node.args[0].dtype == node.dtype
+
+
+def _computed(node: Node, args: list[Any]) -> Any:
+    return _reduced(node, args[0]) if isinstance(node.op, Reduction) else _applied(node.op, args)
 
 
 def _applied(loop: Loop, args: list[Any]) -> Any:

@@ -154,10 +154,20 @@ def _touch_constants() -> set[Path]:
         if found and line not in _known:
             _known.add(line)
             first, last = (int(part, 16) for part in found.groups()[:2])
-            for page in range(first, last, mmap.PAGESIZE):
-                ctypes.string_at(page, 1)
+            _touch(range(first, last, mmap.PAGESIZE))
             files.add(Path(found[3]))
     return files
+
+
+def _touch(pages: range) -> None:
+    """Have pages brought in that another thread's launch may have made PoCL unload meanwhile: it keeps 128 kernels."""
+    memory = os.open("/proc/self/mem", os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            for page in pages:
+                os.pread(memory, 1, page)
+    finally:
+        os.close(memory)
 
 
 def _spare_general_variant(file: Path) -> None:

@@ -215,6 +215,16 @@ def test_first_calls_are_no_launches(first_calls: Any) -> None:
     assert {*x.device._programs} == before
 
 
+@pytest.mark.parametrize("dtype", ["float16", "complex64", "int8"])
+def test_a_copy_and_what_reads_in_its_order_share_a_kernel(dtype: str, first_calls: Any) -> None:
+    host = np.arange(6).reshape(2, 3).astype(dtype)
+    x = clarray.array(host.T.copy()).T
+    copied = clarray.zeros((2, 3), dtype)
+    copied[...] = x
+    np.testing.assert_array_equal(copied.get(), host)
+    np.testing.assert_array_equal(x[x != 2].get(), host[host != 2])
+
+
 def test_what_is_large_inexact_or_undefined_is_launched(first_calls: Any) -> None:
     small, large = clarray.ones(8), clarray.ones(MOST_ELEMENTS + 1)
     assert profiled(lambda: (small * 3).evaluate()) == (1, 0)
