@@ -128,6 +128,24 @@ KNOWN: tuple[Row, ...] = (
         theirs="True",
     ),
     Row(
+        "what is a scalar in NumPy is a 0-d array here, and is written as one: see promise 2",
+        statement=r"repr\(",
+        kinds="value",
+        when=lambda difference, statement, values: any(
+            isinstance(values.get(name), np.generic) for name in statement.names.reads
+        ),
+    ),
+    Row(
+        "an array that has been unpickled has a dtype of its own, which NumPy takes for another, and gives a view",
+        kinds="shares",
+        theirs=r"\[False, True\]",
+        ours=r"\[True, True\]",
+        when=lambda difference, statement, values: any(
+            isinstance(a := values.get(name), np.ndarray) and a.dtype is not np.dtype(a.dtype.char)
+            for name in statement.names.reads
+        ),
+    ),
+    Row(
         "`x[i] -= y` of one element: NumPy has a scalar there, which takes any y, and stores what it made, or fails to",
         statement=r"^v\d+\[[-\d, ]+\] \S+= ",
         kinds="raised",
@@ -191,7 +209,7 @@ KNOWN: tuple[Row, ...] = (
     Row(
         "NumPy refuses its integer scalars that a dtype does not hold; a 0-d array is converted, as NumPy's own are",
         kinds="not raised",
-        theirs=r"OverflowError\('Python integer -?\d+ out of bounds",
+        theirs=r"OverflowError\('Python int(eger -?\d+ out of bounds| too large to convert)",
         when=lambda difference, statement, values: any(
             isinstance(values.get(name), np.integer) for name in statement.names.reads
         ),

@@ -298,6 +298,15 @@ MEANT = {
         ("int8", [1, 2], ""),
         ("v1 = xp.insert(xp.arange(200), v0, -1)",),
     ),
+    "a scalar that its new dtype does not hold": (
+        ("uint64", [2**63 + 1], ".reshape(())"),
+        ("v1 = v0 << 0", "v2 = xp.zeros(3, 'i2')", "v2[...] = v1"),
+    ),
+    "a scalar that is written": (("int8", [0, 3], ""), ("v1 = v0.prod()", "v2 = xp.array_repr(v1)")),
+    "a dtype that has been unpickled": (
+        ("int16", [0], ""),
+        ("v1 = pickle.loads(pickle.dumps(v0))", "v2 = xp.require(v1, 'int16', 'C')"),
+    ),
     "an ndarray without elements": (
         ("float32", [], ""),
         ("v1 = xp.asarray(h0)", "v1.shape = (0, 1)"),

@@ -14,7 +14,7 @@ from clarray._core.composing import applied
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.host_data import device_dtype
-from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, evaluate_if_eager
+from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, in_order
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import Node
@@ -311,7 +311,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
             DeprecationWarning,
         )
     if len(first) == len(second) == 2:
-        found: DeviceArray = evaluate_if_eager(_minor(first, second, 0, 1))
+        found: DeviceArray = in_order(_minor(first, second, 0, 1), "C")
         return found
     shape = (*np.broadcast_shapes(first[0].shape, second[0].shape), 3)
     place = normalize_axis(axisc, len(shape), "axisc")

@@ -59,7 +59,18 @@ def takes_two() -> bool:
     return True
 
 
-@pytest.mark.skipif(not takes_two(), reason="NumPy 2.5 refuses vectors of two elements, and so does clarray")
+needs_two = pytest.mark.skipif(not takes_two(), reason="NumPy 2.5 refuses vectors of two elements, and so does clarray")
+
+
+@needs_two
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_third_elements_lie_in_c_order() -> None:
+    host = np.asfortranarray(np.ones((3, 4, 2), np.float32))
+    found = clarray.cross(clarray.array(host), clarray.array(host) + 1)
+    assert found.strides == np.cross(host, host + 1).strides
+
+
+@needs_two
 @pytest.mark.parametrize(("m", "n"), PAIRS)
 def test_a_third_element_is_zero(m: int, n: int) -> None:
     """As NumPy had it up to 2.4."""
