@@ -98,16 +98,8 @@ Outcome read_element(PyObject* leaf, long long offset, Ref& value) {
 
 // Whether the calling thread would compute a node now: see `computed_number`.
 bool is_computed_at_once(PyObject* root) {
-    PyObject *inputs = node.inputs.of(root), *on = nullptr;
-    long long nbytes = 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
-        PyObject *input = PyTuple_GET_ITEM(inputs, i), *in = node.memory.of(input);
-        const Dtype* dtype = dtype_of(node.dtype.of(input));
-        if (!dtype) return false;
-        nbytes += as_wide(node.size.of(input)) * dtype->itemsize;
-        if (!on && in != Py_None) on = memory.device.of(in);
-    }
-    return on && device.pending.of(on) == Py_False && can_launch(on) && nbytes <= reduced_at_once(on);
+    PyObject* on = device_of(root);
+    return on && device.pending.of(on) == Py_False && can_launch(on) && bytes_read(root) <= reduced_at_once(on);
 }
 
 }  // namespace

@@ -143,16 +143,6 @@ Outcome evaluate_alone(PyObject* root, long ignored) {
     return compute(root, found);
 }
 
-// The device of the memory that a node reads, which stays as long as the node; null where it reads none.
-PyObject* device_of(PyObject* root) {
-    PyObject* inputs = node.inputs.of(root);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
-        PyObject* in = node.memory.of(PyTuple_GET_ITEM(inputs, i));
-        if (in != Py_None) return memory.device.of(in);
-    }
-    return nullptr;
-}
-
 Outcome evaluate_fast(PyObject* root) {
     if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
     PyTypeObject* operation = Py_TYPE(node.op.of(root));

@@ -172,4 +172,23 @@ void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, 
     for (long long number : p.sizes) found.add(number);
 }
 
+PyObject* device_of(PyObject* root) {
+    PyObject* inputs = node.inputs.of(root);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+        PyObject* in = node.memory.of(PyTuple_GET_ITEM(inputs, i));
+        if (in != Py_None) return memory.device.of(in);
+    }
+    return nullptr;
+}
+
+long long bytes_read(PyObject* root) {
+    PyObject* inputs = node.inputs.of(root);
+    long long nbytes = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+        PyObject* input = PyTuple_GET_ITEM(inputs, i);
+        nbytes += as_wide(node.size.of(input)) * itemsize_of(input);
+    }
+    return nbytes;
+}
+
 }  // namespace clarray

@@ -35,8 +35,17 @@ Outcome look_at_reduced(PyObject* root, PyObject* inputs, Operands& found, long 
 void end_key(PyObject* root, Operands& found);
 void end_key(PyObject* root, const Place& target, long long itemsize, Operands& found);
 
-// The bytes of an element.
-inline long long itemsize_of(PyObject* operand) { return dtype_of(node.dtype.of(operand))->itemsize; }
+// The bytes of an element; 0 after an error.
+inline long long itemsize_of(PyObject* operand) {
+    const Dtype* dtype = dtype_of(node.dtype.of(operand));
+    return dtype ? dtype->itemsize : 0;
+}
+
+// The device of the memory that a node reads, which stays as long as the node; null where it reads none.
+PyObject* device_of(PyObject* root);
+
+// The bytes of all that a node reads.
+long long bytes_read(PyObject* root);
 
 // The launch for operands; null where there is none yet.
 std::shared_ptr<Prepared> prepared_for(const Operands& found);

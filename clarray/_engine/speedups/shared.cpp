@@ -60,11 +60,8 @@ bool is_read_outside(PyObject* of, const std::unordered_set<PyObject*>& inside) 
 }
 
 // Whether what a reduction goes on to is one more launch rather than part of its own, which Python prepares each time: for
-// little, where the calling thread computes it.
-bool is_apart_cheaper(PyObject* root, PyObject* on) {
-    constexpr long long FEW = 4096;  // elements
-    return !is_reduction(root) && as_wide(node.size.of(root)) <= FEW && reduced_at_once(on) > 0;
-}
+// little, which the calling thread computes.
+bool is_apart_cheaper(PyObject* root, PyObject* on) { return !is_reduction(root) && bytes_read(root) <= reduced_at_once(on); }
 
 }  // namespace
 
