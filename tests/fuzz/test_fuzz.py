@@ -239,6 +239,13 @@ def test_what_is_rounded_is_moved_to_both_sides_of_a_step(given: str, call: str,
         assert (np.min([np.floor(side.names["v1"].imag) for side in oracle.moved], 0) < oracle.plain.names["v2"]).all()
 
 
+def test_what_moved_numbers_are_equal_to_is_seen() -> None:
+    """That `x` is `x / 100 * 100` depends on its last places, which a result that is moved again never has."""
+    lines = (("v0 = xp.arange(1, 200.) * (1 + 1j)", ""), ("v1 = xp.log(v0) * 1e20", "result"))
+    oracle = ran((*lines, ("v2 = v1.round(-2)", "complex"), ("v3 = v1 == v2", "")), 12)
+    assert any(side.names["v3"].any() for side in oracle.moved)
+
+
 def test_a_shape_that_rounding_decides_is_open_on_the_host_too() -> None:
     found = np.zeros((1, 1))
     with pytest.raises(Undetermined):
