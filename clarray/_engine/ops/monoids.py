@@ -166,11 +166,9 @@ def reduction_op(monoid: Monoid, axes: tuple[int, ...], ndim: int, masked: bool)
     """Interned-by-value operation; `ndim` distinguishes the same axes in different ranks."""
     code = (monoid.code, axes, ndim, masked)
     found = _reductions.get(code)
-    return (
-        found
-        if found is not None
-        else _reductions.setdefault(code, Reduction(monoid, axes, masked, code, monoid.out_dtype))
-    )
+    if found is None:
+        found = _reductions.setdefault(code, Reduction(monoid, axes, masked, code, monoid.out_dtype))
+    return found
 
 
 _codes = count()

@@ -255,21 +255,24 @@ class Kernel:
         bound = self._inline if inline else self._main
         if bound is None:
             self._device.check_open()
-            queue = self._device.inline if inline else self._device.main
-            assert queue is not None
-            bound = self._program.bind(self.name, queue)
+            bound = self._program.bind(self.name, self._queue(inline))
             if inline:
                 self._inline = bound
             else:
                 self._main = bound
         return bound
 
+    def _queue(self, inline: bool) -> Queue:
+        """The queue that such launches go to."""
+        device = self._device
+        return device.inline if inline and device.inline is not None else device.main
+
     def compile_apart(
         self, groups: tuple[int, ...], local: tuple[int, ...], args: Sequence[Any], inline: bool
     ) -> Bound:
         """Compile for one queue, in a thread that holds no lock, by a launch with nothing to do: `compile_beside`."""
         device = self._device
-        queue = device.inline if inline and device.inline is not None else device.main
+        queue = self._queue(inline)
         bound = self._program.bind(self.name, queue, apart=True)
         nothing = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, _SCRATCH_BYTES)
         commands = cl.CommandQueue(device.context, queue.device)
@@ -289,9 +292,7 @@ class Kernel:
 
     def is_stored(self, inline: bool) -> bool:
         """Whether it is on disk for one queue, or there already, so that its first launch does not compile it."""
-        device = self._device
-        queue = device.inline if inline and device.inline is not None else device.main
-        return self._program.is_stored(queue)
+        return self._program.is_stored(self._queue(inline))
 
     def use(self, bound: Bound) -> None:
         """Use what has been compiled apart, unless it has been compiled here meanwhile."""

@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -63,6 +63,8 @@ class Program:
         "_stored",
         "__weakref__",
     )
+
+    _held_open: ClassVar[int] = 0  # kernels of PoCL's, because their binaries have been asked for
 
     def __init__(self, device: Device, source: str, arg_types: Mapping[str, Sequence[ArgType]]) -> None:
         self.source = source
@@ -128,10 +130,10 @@ class Program:
     def save(self, queue: Queue) -> None:
         """Write one queue's binary to the disk cache, now or, of many programs of PoCL's, when the process ends."""
         if self._device.is_pocl:
-            if _held_open.total >= _MOST_HELD_OPEN:
+            if Program._held_open >= _MOST_HELD_OPEN:
                 self.save_at_exit(queue)
                 return
-            _held_open.total += len(self._arg_types)
+            Program._held_open += len(self._arg_types)
         self._write(queue)
 
     def _write(self, queue: Queue) -> None:
@@ -288,18 +290,11 @@ def binary_of(program: cl.Program) -> bytes:
 _unsaved: dict[tuple[Program, str], Queue] = {}
 
 
-class _HeldOpen:
-    """How many kernels PoCL holds open because their binaries have been asked for."""
-
-    total = 0
-
-
 # PoCL 3 keeps the machine code of 128 kernels open and closes what was launched longest ago for the next one, which it
 # opens in 0.3 ms. Whoever asks for a binary asks twice, its size first; the second time PoCL counts a user, who never
 # leaves, of a variant of each of its kernels. After 126 of them the others had two places, and a loop of three kernels
 # opened one at each launch.
 _MOST_HELD_OPEN = 40
-_held_open = _HeldOpen()
 
 
 @atexit.register

@@ -81,7 +81,7 @@ struct Operand {
 };
 
 // The operands of one operation, in order.
-struct Operands {
+struct OperandSpan {
     const Operand* first;
     Py_ssize_t count;
     const Operand* begin() const { return first; }
@@ -89,7 +89,7 @@ struct Operands {
     const Operand& operator[](Py_ssize_t i) const { return first[i]; }
 };
 
-Ref inputs_of(const Operands& operands) {
+Ref inputs_of(const OperandSpan& operands) {
     if (operands.count == 1 && PyTuple_GET_SIZE(operands[0].inputs.get())) return Ref::share(operands[0].inputs.get());
     Py_ssize_t count = 0, from = 0;
     for (const Operand& a : operands) count += a.input_count();
@@ -102,19 +102,19 @@ Ref inputs_of(const Operands& operands) {
     return tuple;
 }
 
-Ref args_of(const Operands& operands) {
+Ref args_of(const OperandSpan& operands) {
     Ref tuple = Ref::steal(PyTuple_New(operands.count));
     for (Py_ssize_t i = 0; tuple && i < operands.count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(operands[i].self));
     return tuple;
 }
 
 // Whether one of the operands before has the same readers: it is the same node, or looks at the same memory.
-bool is_repeated(const Operands& operands, const Operand& operand) {
+bool is_repeated(const OperandSpan& operands, const Operand& operand) {
     return std::any_of(operands.begin(), &operand, [&](const Operand& a) { return a.readers.get() == operand.readers.get(); });
 }
 
 // Note that `made` reads its operands, so that a write to their memory evaluates it first.
-bool note_reader(PyObject* made, const Operands& operands) {
+bool note_reader(PyObject* made, const OperandSpan& operands) {
     static Reference* const crowded = reference_of("_crowded");
     static Reference* const grow_again = reference_of("_grow_again");
     Ref reader = Ref::steal(PyWeakref_NewRef(made, nullptr));
@@ -138,7 +138,7 @@ struct Result {
     long flags = 0;  // besides those of the operands
 };
 
-Ref made_of(PyObject* operation, const Operands& operands, Result result) {
+Ref made_of(PyObject* operation, const OperandSpan& operands, Result result) {
     long sum = 1, all = result.flags;
     for (const Operand& a : operands) {
         sum += a.cost;
@@ -163,7 +163,7 @@ Ref made_of(PyObject* operation, const Operands& operands, Result result) {
     return note_reader(out, operands) ? std::move(made) : Ref();
 }
 
-Structure key_of(long operation, const Operands& operands) {
+Structure key_of(long operation, const OperandSpan& operands) {
     Structure key{operation};
     for (Py_ssize_t i = 0; i < operands.count; ++i) key.operands[i] = as_long(operands[i].sig.get());
     return key;
@@ -177,7 +177,7 @@ PyObject* keep_structure(const Structure& key, Ref tuple) {
     return number;
 }
 
-PyObject* structure_of_loop(PyObject* operation, const Operands& operands) {
+PyObject* structure_of_loop(PyObject* operation, const OperandSpan& operands) {
     PyObject* code = loop.code.of(operation);
     const Structure key = key_of(as_long(code), operands);
     const auto found = structures.find(key);
@@ -189,7 +189,7 @@ PyObject* structure_of_loop(PyObject* operation, const Operands& operands) {
     return keep_structure(key, std::move(tuple));
 }
 
-PyObject* structure_of_reduction(PyObject* operation, const Operands& operands) {
+PyObject* structure_of_reduction(PyObject* operation, const OperandSpan& operands) {
     // by the address, which no code of a loop is: Python makes one object for each reduction, and keeps it
     const Structure key = key_of(long(reinterpret_cast<intptr_t>(operation)), operands);
     const auto found = structures.find(key);
@@ -198,7 +198,7 @@ PyObject* structure_of_reduction(PyObject* operation, const Operands& operands) 
 }
 
 // The operand whose shape the result has, where all others have it too or no axes.
-const Operand* shaped_like(const Operands& operands) {
+const Operand* shaped_like(const OperandSpan& operands) {
     const Operand* like = operands.begin();
     for (const Operand& a : operands) {
         if (PyTuple_GET_SIZE(a.shape.get()) == 0) continue;
@@ -209,7 +209,7 @@ const Operand* shaped_like(const Operands& operands) {
 }
 
 // Broadcast the shapes; false, with no error, where they do not fit.
-bool broadcast(const Operands& operands, Result& result) {
+bool broadcast(const OperandSpan& operands, Result& result) {
     if (const Operand* like = shaped_like(operands)) {
         result.shape = Ref::share(like->shape.get());
         result.size = Ref::share(like->size.get());
@@ -235,7 +235,7 @@ bool broadcast(const Operands& operands, Result& result) {
 }
 
 // A loop over operands none of which is a selection; empty, with no error, where their shapes do not fit.
-Ref grow_loop(PyObject* operation, const Operands& operands) {
+Ref grow_loop(PyObject* operation, const OperandSpan& operands) {
     Result result{structure_of_loop(operation, operands), loop.out_dtype.of(operation), {}, {}};
     if (!result.structure || !broadcast(operands, result)) return {};
     return made_of(operation, operands, std::move(result));
@@ -263,7 +263,7 @@ bool regrow(PyObject* of) {
     if (count == 0 || count > (reduces ? 1 : Structure::MOST) || (!reduces && Py_TYPE(operation) != loop_type))
         return bool(Ref::steal((*reference)(of)));
     Operand all[Structure::MOST];
-    const Operands operands{all, count};
+    const OperandSpan operands{all, count};
     long sum = 1, flags = reduces ? long(REDUCES) : 0;
     for (Py_ssize_t i = 0; i < count; ++i) {
         all[i] = Operand(PyTuple_GET_ITEM(args, i));
@@ -316,7 +316,7 @@ Ref grow_nary(PyObject* operation, PyObject* args) {
 
 Ref grow_reduction(PyObject* operation, PyObject* operand, PyObject* shape) {
     const Operand all[] = {Operand(operand)};
-    const Operands operands{all, 1};
+    const OperandSpan operands{all, 1};
     long long size = 1;
     for (Py_ssize_t axis = 0; axis < PyTuple_GET_SIZE(shape); ++axis) size *= as_wide(PyTuple_GET_ITEM(shape, axis));
     Ref count = Ref::steal(PyLong_FromLongLong(size));

@@ -2,7 +2,6 @@
 // `pass_on`, `regrow` and `live_readers` in clarray._engine.expr.build.
 #include "operands.hpp"
 
-#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
