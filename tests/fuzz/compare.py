@@ -174,3 +174,15 @@ def within(theirs: np.ndarray, ours: np.ndarray, moved: Sequence[np.ndarray], od
     bound = SPREADS * spread + ULPS * unit
     # beside what overflows in a moved run, the value may lie at the dtype's end
     return open_ | (np.abs(ours.astype(wide) - center) <= bound) | ~np.isfinite(spread)
+
+
+def left_open(theirs: Any, ours: Any) -> bool:
+    """Whether there are numbers that are not NumPy's, and need not be: what overflows on one side alone."""
+    if isinstance(theirs, tuple | list):
+        return isinstance(ours, tuple | list) and any(map(left_open, theirs, ours))
+    shape = getattr(ours, "shape", None)
+    if not isinstance(theirs, np.ndarray | np.generic) or theirs.dtype.kind not in "fc" or theirs.shape != shape:
+        return False
+    sides = [np.ascontiguousarray(side) for side in (theirs, clarray.asnumpy(ours))]
+    one, other = (side.view(side.real.dtype) for side in sides)
+    return bool(np.any((np.isnan(one) != np.isnan(other)) | (np.isinf(one) != np.isinf(other))))

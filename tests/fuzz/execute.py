@@ -13,7 +13,7 @@ import numpy as np
 import clarray
 
 from . import known
-from .compare import Difference, Found, Undetermined, compare, compare_hosts, shown
+from .compare import Difference, Found, Undetermined, compare, compare_hosts, left_open, shown
 from .follow import FOLLOWING, following, looks_at_order, order_of, together, written_apart
 from .program import Program, Statement, compiled
 from .sides import Moved, Side, quiet
@@ -22,7 +22,7 @@ LARGEST = 400_000  # elements of a result; a statement that makes more is left o
 # NumPy 2.4 ends the process: np.less(np.zeros(5, "u4"), -2, where=np.ones(5, bool), out=np.zeros(5, bool)).
 ENDS_NUMPY = re.compile(r"\b(less|less_equal|greater|greater_equal|equal|not_equal)\([^=]*\b\d+\b.*where=")
 PRODUCTS = re.compile(  # what makes of n elements more than some n, or takes n * n steps
-    r"outer|kron|meshgrid|ix_|diag|vander|convolve|correlate|cov|corrcoef|inner|tensordot|dot|mat|vec|@|einsum|poly|r_|c_"
+    r"outer|kron|meshgrid|ix_|diag|tri[lu]|vander|convolve|correlate|cov|corrcoef|inner|tensordot|dot|mat|vec|@|einsum|poly|r_|c_"
 )
 RUNS = 2  # of NumPy's with moved values, beside the one as it is
 SHARED_WORK = 2_000  # for NumPy's exact answer whether arrays share memory
@@ -216,6 +216,11 @@ def meant(found: list[Difference], k: int, oracle: Oracle, ours: Side, program: 
     for statement in run:
         if looks_at_order(statement, names, ours.names):
             first |= statement.names.makes
+    first |= {
+        name
+        for name, theirs in oracle.plain.variables().items()
+        if name in ours.names and left_open(theirs, ours.names[name])
+    }
     for difference in found:
         near = together([difference.name], names)
         if any(accepted(difference, s, oracle) for s in run if near & (s.names.makes | s.changes)):

@@ -224,11 +224,6 @@ def _selected(array: DeviceArray, mask: DeviceArray) -> DeviceArray:
     return wrap(select(array._node, mask._node))
 
 
-def _promoted(one: DeviceArray, other: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
-    dtype = np.promote_types(one.dtype, other.dtype)
-    return tuple(x if x.dtype == dtype else x.astype(dtype) for x in (one, other))  # type: ignore[return-value]
-
-
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Sorted values that are in both arrays.
 
@@ -245,26 +240,29 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     -------
     DeviceArray, or tuple of three
         Values; positions in `ar1` and in `ar2`.
+
+    Notes
+    -----
+    What each array has distinct is compared in the common dtype: numbers of one array that are rounded to the same
+    there are found too, as in NumPy.
     """
     one, other = _pair(ar1, ar2)
-    places: list[DeviceArray] = []
-    if not assume_unique and return_indices:
+    if assume_unique:
+        one, other, places = flat(one), flat(other), None
+    elif return_indices:
         (one, first), (other, second) = (unique(x, return_index=True) for x in (one, other))
-        places = [first, second]
-    elif not assume_unique:
-        one, other = unique(one), unique(other)
+        places = first, second
     else:
-        one, other = flat(one), flat(other)
-        if return_indices:
-            places = [argsort(one), argsort(other)]
-        one, other = sort(one), sort(other)
-    one, other = _promoted(one, other)
-    common = _member(one, other, False)
-    values = _selected(one, common)
+        one, other, places = unique(one), unique(other), None
+    both = joining.concatenate((one, other))
     if not return_indices:
-        return values
-    at = _member(other, one, False)
-    return values, _selected(places[0], common), _selected(places[1], at)
+        both = sort(both)
+        return both[:-1][both[1:] == both[:-1]]
+    order = argsort(both, kind="stable")
+    both = both[order]
+    twice = both[1:] == both[:-1]
+    at = order[:-1][twice], order[1:][twice] - one.size
+    return both[:-1][twice], *(at if places is None else (p[i] for p, i in zip(places, at, strict=True)))
 
 
 def union1d(ar1: Any, ar2: Any) -> DeviceArray:
@@ -306,11 +304,10 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> DeviceArray:
     """Sorted values that are in exactly one of two arrays; see `setdiff1d` for the parameters."""
     one, other = _pair(ar1, ar2)
-    if assume_unique:  # NumPy takes the caller at the word: what differs from both its neighbours, sorted
-        ordered = sort(joining.concatenate((flat(one), flat(other))))
-        edge = creation.ones(1, bool, device=ordered.device)
-        new = joining.concatenate((edge, ordered[1:] != ordered[:-1], edge)) if ordered.size else edge
-        return ordered[new[1:] & new[:-1]]
-    one, other = _promoted(unique(one), unique(other))
-    parts = _selected(one, _member(one, other, True)), _selected(other, _member(other, one, True))
-    return sort(joining.concatenate(parts))
+    one, other = (flat(x) if assume_unique else unique(x) for x in (one, other))
+    both = sort(joining.concatenate((one, other)))
+    if not both.size:
+        return both
+    edge = creation.ones(1, bool, device=both.device)
+    new = joining.concatenate((edge, both[1:] != both[:-1], edge))
+    return both[new[1:] & new[:-1]]

@@ -158,6 +158,17 @@ def test_a_range_that_widens_late(same: Same) -> None:
     same(lambda xp: xp.unique(xp.asarray(x), return_counts=True))
 
 
+@pytest.mark.parametrize("unique", [False, True])
+@pytest.mark.parametrize("other", ["float64", "int64", "complex64"])
+def test_values_that_are_one_in_the_common_dtype(same: Same, other: str, unique: bool) -> None:
+    large = np.array([0, 2**63 - 1, 2**63, 2**63 + 2, 2**64 - 2, 2**64 - 1], np.uint64)
+    few = np.array([0, 1, 2**53 + 1], np.int64).astype(other)
+    for pair in ((large, few), (few, large), (large, large[:0].astype(other))):
+        same(lambda xp, p=pair: xp.setxor1d(*map(xp.array, p), assume_unique=unique))
+        for places in (False, True):
+            same(lambda xp, p=pair, r=places: xp.intersect1d(*map(xp.array, p), unique, r))
+
+
 def test_masks_and_halves(same: Same) -> None:
     m = RNG.integers(0, 2, 77).astype(bool)
     same(lambda xp: xp.unique(xp.asarray(m), return_counts=True, return_inverse=True))
