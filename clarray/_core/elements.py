@@ -82,7 +82,7 @@ def put_element(node: Node, offset: int, value: Any) -> bool:
     if elements is None:
         return False
     with device.lock:  # a launch of another thread's may read its neighbours, and write them back
-        if memory.readers:
+        if memory.readers or memory.facts is not None:
             flush_readers(memory)
         if device.pending:
             return False

@@ -12,6 +12,7 @@ import numpy as np
 
 import clarray._engine.fused.elementwise.launch_core
 import clarray._engine.fused.reduce.launch_core  # noqa: F401 - both are known to the compiled core by being imported
+from clarray._engine.expr.bounds import remember
 from clarray._engine.expr.build import Selecting, pass_on
 from clarray._engine.expr.node import (
     COMPRESS,
@@ -190,7 +191,9 @@ def select(value: Node, mask: Node, room: int = 0) -> Node:
 
 def positions(mask: Node) -> Node:
     """Where a mask is set: positions in C order, as int64."""
-    return select(index(mask.shape, contiguous(mask.shape), np.dtype(np.int64)), mask)
+    found = select(index(mask.shape, contiguous(mask.shape), np.dtype(np.int64)), mask)
+    remember(found, 0, max(mask.size - 1, 0), apart=mask.size)
+    return found
 
 
 def finish(node: Node) -> Node:

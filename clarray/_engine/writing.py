@@ -125,6 +125,7 @@ def _in_c_order(node: Node) -> bool:
 
 def _flush_beside(memory: Memory, value: Node) -> bool:
     """`flush_readers` but for `value`; False where another reader needs it."""
+    memory.facts = None
     if memory.readers:
         prune(memory.readers)
         while pending := _pending_beside(memory, value):
@@ -163,8 +164,9 @@ def flush_readers(memory: Memory, but: Node | None = None) -> None:
     """Evaluate every pending expression that reads `memory`, as it is about to be overwritten.
 
     Not `but`, which it is overwritten with, nor those of its parts that nobody else holds. What is held besides becomes
-    memory before `but` is looked at, and is not computed again.
+    memory before `but` is looked at, and is not computed again. Nothing is known of the values there any more.
     """
+    memory.facts = None
     if memory.readers:
         prune(memory.readers)
         while pending := _pending_beside(memory, but):

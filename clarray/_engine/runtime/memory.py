@@ -93,6 +93,8 @@ class Memory:
         For the layer above: weak references of pending expressions that read this memory.
     views : list of weakref, or None
         For the layer above: what looks at this memory, but for what it was made for; dead ones included.
+    facts : dict or None
+        For the layer above: what is known of the values here. Whoever writes to the memory says that nothing is.
     cost : int
         1 for small memory, up to 65 for all of the device's: the weight of keeping it alive.
     """
@@ -106,6 +108,7 @@ class Memory:
         "writeable",
         "readers",
         "views",
+        "facts",
         "cost",
         "_block",
         "_keep",
@@ -121,6 +124,7 @@ class Memory:
         self.writeable = True
         self.readers: list[Any] = []
         self.views: Any = None
+        self.facts: dict[Any, Any] | None = None
         self.cost = cost
         self._block = block
         self._keep: Any = None

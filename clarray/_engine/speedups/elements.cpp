@@ -121,6 +121,7 @@ Outcome put_number(PyObject* leaf, long long offset, PyObject* value) {
     const Held held(device.lock.of(on.get()));  // a launch of another thread's may read its neighbours, and write them back
     if (!held) return Outcome::FAILED;
     if (device.pending.of(on.get()) != Py_False || has_other_readers(in.get(), nullptr)) return Outcome::RARE;
+    forget_facts(in.get());
     return put_element(at, *dtype, value) ? Outcome::DONE : Outcome::RARE;
 }
 

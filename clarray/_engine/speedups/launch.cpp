@@ -162,6 +162,7 @@ Ref allocate(const Prepared& p, PyObject* on, long long nbytes) {
     memory.writeable.set(out, Py_True);
     memory.readers.put(out, readers.release());
     memory.views.set(out, Py_None);
+    memory.facts.set(out, Py_None);
     memory.cost.put(out, cost.release());
     memory.block.put(out, taken.release());
     memory.keep.set(out, Py_None);

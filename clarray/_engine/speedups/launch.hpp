@@ -9,7 +9,8 @@ namespace clarray {
 
 struct MemorySlots {
     Slot buffer{"buffer"}, handle{"handle"}, nbytes{"nbytes"}, device{"device"}, shared{"shared"},
-        writeable{"writeable"}, readers{"readers"}, views{"views"}, cost{"cost"}, block{"_block"}, keep{"_keep"};
+        writeable{"writeable"}, readers{"readers"}, views{"views"}, facts{"facts"}, cost{"cost"},
+        block{"_block"}, keep{"_keep"};
 };
 struct BlockSlots {
     Slot buffer{"buffer"}, handle{"handle"}, size{"size"}, host{"host"}, home{"home"}, start{"start"};
@@ -87,6 +88,11 @@ Outcome launch(Prepared& prepared, PyObject* device, const Argument* arguments, 
 
 // New memory from the pool of a device, as `Pool.allocate` gives it.
 Ref allocate(const Prepared& prepared, PyObject* device, long long nbytes);
+
+// What is known of the values in a memory is not, once they are written; the device's lock is held.
+inline void forget_facts(PyObject* in) {
+    if (memory.facts.of(in) != Py_None) memory.facts.set(in, Py_None);
+}
 
 void lend_opencl(unsigned long long set_argument, unsigned long long enqueue);
 

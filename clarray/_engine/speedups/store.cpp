@@ -80,6 +80,7 @@ bool has_other_readers(PyObject* in, PyObject* value) {
 }
 
 bool flush_readers(PyObject* in, PyObject* value) {
+    forget_facts(in);
     while (has_other_readers(in, value)) {
         std::vector<PyObject*> reading;  // what others hold: no reference is kept here, as holders are counted
         for (const Ref& each : live_readers(memory.readers.of(in))) reading.push_back(each.get());

@@ -15,6 +15,7 @@ from clarray._core.host_data import data_dtype, device_dtype, new_leaf, upload
 from clarray._core.operands import weak_type
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import node as nodes
+from clarray._engine.expr.bounds import remember
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device, use_device
 from clarray._numpy.manipulation.shapes import broadcast_arrays, expand_dims, moveaxis
@@ -86,7 +87,11 @@ def arange(
     long = _long_range(0 if start is None else start, stop, 1 if step is None else step, dtype)
     if long is None:
         given = np.arange(0 if start is None else start, stop, step, dtype=dtype)
-        return wrap(upload(given, data_dtype(given.dtype, on), on))
+        made = upload(given, data_dtype(given.dtype, on), on)
+        if given.size and given.dtype.kind in "iu":
+            low, high = sorted((int(given[0]), int(given[-1])))
+            remember(made, low, high, apart=high + 1 if low >= 0 else None)
+        return wrap(made)
     first, second, size = long
     wanted = device_dtype(first.dtype, on)
     if wanted.kind in "iu":

@@ -274,7 +274,8 @@ def _along_axis(array: DeviceArray, given: DeviceArray, axis: Any) -> IndexSelec
     wide: Any = index_arrays.growing(given).astype(_INT64)
     inside, outside = index_arrays.from_the_start(wide, array.shape[axis], index_arrays.chosen_from)
     numbers = index_arrays.chosen_from(outside, index_arrays.OUTSIDE, inside * steps[axis] + elsewhere)
-    return _everywhere(array, numbers._node, "raise" if prod(shape) else "known")
+    named = _everywhere(array, numbers._node, "raise" if prod(shape) else "known")
+    return named._replace(checked=((given._node, array.shape[axis]),))
 
 
 def _along_shape(shape: Shape, given: Shape, axis: int) -> Shape:

@@ -16,15 +16,17 @@ import numpy as np
 
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.operands import array_node, scalar_node
+from clarray._core.operands import scalar_node
 from clarray._core.views import view_of
 from clarray._engine import evaluate
 from clarray._engine.algorithms.gather.launch import IndexSelection
 from clarray._engine.expr import build
+from clarray._engine.expr.bounds import bounds_of, remember
 from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import EAGER, Node, leaf
 from clarray._engine.expr.view import Shape, View
 from clarray._engine.ops.special import select_loop
+from clarray._engine.runtime import Device
 
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
@@ -71,14 +73,16 @@ def index_selection(array: DeviceArray, key: Any) -> IndexSelection:
     shape = _broadcast(chosen)
     axes = [a for one in chosen for a in one.axes]
     known = all(one.known for one in chosen) or not prod(shape)
+    numbers, checked = _numbers(array, chosen, shape)
     return IndexSelection(
-        _numbers(array, chosen, shape),
+        numbers,
         shape,
         tuple(view.shape[a] for a in axes),
         tuple(view.strides[a] for a in axes),
         rest,
         place,
         "known" if known else "raise",
+        checked,
     )
 
 
@@ -237,15 +241,34 @@ def _broadcast(chosen: list[Chosen]) -> Shape:
 # Numbers ------------------------------------------------------------------------------------------
 
 
-def _numbers(array: DeviceArray, chosen: list[Chosen], shape: Shape) -> Node:
-    """The numbers of the chosen elements; where one of several indices is out of bounds, so are they."""
+def _numbers(array: DeviceArray, chosen: list[Chosen], shape: Shape) -> tuple[Node, tuple[tuple[Node, int], ...]]:
+    """The numbers of the chosen elements; where one of several indices is out of bounds, so are they.
+
+    And of several the arrays, on the device, with the extents of their axes.
+    """
+    device = array.device
     if len(chosen) == 1:
-        return as_array(chosen[0].numbers, array.device)._node
+        return _placed(chosen[0].numbers, device)._node, ()
     if all(isinstance(one.numbers, np.ndarray) for one in chosen) and prod(shape) <= SMALL:
-        return array_node(np.atleast_1d(_combined(chosen, np.where)), array.device)
-    patient = [one._replace(numbers=growing(as_array(one.numbers, array.device))) for one in chosen]
-    found: DeviceArray = _combined(patient, chosen_from)
-    return found._node
+        return _placed(np.atleast_1d(_combined(chosen, np.where)), device)._node, ()
+    placed = [(one, _placed(one.numbers, device)) for one in chosen]
+    with device.lock:
+        bounds = [bounds_of(numbers._node) for _, numbers in placed]
+        found: DeviceArray = _combined([one._replace(numbers=growing(numbers)) for one, numbers in placed], chosen_from)
+        for (_, numbers), known in zip(placed, bounds, strict=True):
+            if known is not None:  # it may have become memory, being grown from more than once
+                remember(numbers._node, *known)
+    return found._node, tuple((numbers._node, one.extent) for one, numbers in placed if not one.known)
+
+
+def _placed(numbers: Given, device: Device) -> DeviceArray:
+    """An index array on the device; a small one of the host's is looked at there, where that saves waiting."""
+    if isinstance(numbers, DeviceArray):
+        return numbers
+    found = as_array(numbers, device)
+    if 0 < numbers.size <= SMALL and not device.capabilities.host_memory:
+        remember(found._node, int(numbers.min()), int(numbers.max()))
+    return found
 
 
 def _combined(chosen: list[Chosen], where: Any) -> Any:

@@ -16,6 +16,7 @@ from clarray._engine.algorithms.gather.launch import gather
 from clarray._engine.algorithms.search.launch import search
 from clarray._engine.algorithms.sort.launch import argsort_rows, sort_pairs, sort_rows
 from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.bounds import bounds_of
 from clarray._engine.expr.node import Node, index
 from clarray._engine.expr.view import contiguous
 from clarray._numpy.manipulation import shapes
@@ -315,7 +316,10 @@ def _checked_sorter(sorter: Any, array: DeviceArray) -> Node:
         raise ValueError("sorter.size must equal a.size")
     wide = places if places.dtype == _INT64 else places.astype(_INT64)
     wide.evaluate()
-    if wide.size and (int(wide.min()) < 0 or int(wide.max()) >= array.size):
+    bounds = bounds_of(wide._node)
+    assert bounds is not None
+    known = bounds[0] >= 0 and bounds[1] < array.size
+    if wide.size and not known and (int(wide.min()) < 0 or int(wide.max()) >= array.size):
         raise ValueError("Sorter index out of range.")
     return wide._node
 

@@ -22,6 +22,7 @@ from clarray._engine.algorithms.unique.launch_bitmap import distinct_by_bitmap
 from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash_table
 from clarray._engine.algorithms.unique.launch_range_table import Table, distinct_by_range_table
 from clarray._engine.evaluate import evaluate, positions, select
+from clarray._engine.expr.bounds import remember
 from clarray._engine.expr.node import Node, contiguous_leaf, index, leaf
 from clarray._engine.expr.view import View
 from clarray._engine.ops.monoids import fold_monoid
@@ -186,6 +187,7 @@ def _inverse(order: Node, begins: DeviceArray, size: int) -> Node:
     target = contiguous_leaf(device.allocate(8 * size), (size,), _INT64)
     where = IndexSelection(order, (size,), (size,), (1,), View((), (), 0), 0)
     scatter_selection(target, where, ranks, once=True)
+    remember(target, 0, size - 1)
     return target
 
 

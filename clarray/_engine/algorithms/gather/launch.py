@@ -20,6 +20,7 @@ from clarray._engine.algorithms.gather.plan import (
 )
 from clarray._engine.algorithms.gather.source import gather_source
 from clarray._engine.evaluate import evaluate, materialize_shared
+from clarray._engine.expr.bounds import are_apart, bounds_of, remember
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure
 from clarray._engine.expr.view import Shape, View
 from clarray._engine.fused.compact.launch import flat
@@ -54,7 +55,11 @@ class IndexSelection(NamedTuple):
     place : int
         Where, among the axes of `rest`, those of the list stand in the result.
     mode : str
-        For numbers out of bounds: ``'raise'``, ``'wrap'``, ``'clip'``; ``'known'``: there are none.
+        For numbers out of bounds: ``'raise'``, ``'wrap'``, ``'clip'``; ``'known'``: there are none; ``'seen'``: as
+        ``'raise'``, but it need not be waited for, since there are none.
+    checked : tuple of tuple of (Node, int)
+        Where the numbers are made of several index arrays: these, and the extents of their axes. The numbers are in
+        bounds where these are.
     """
 
     numbers: Node
@@ -64,6 +69,7 @@ class IndexSelection(NamedTuple):
     rest: View
     place: int
     mode: str = "known"
+    checked: tuple[tuple[Node, int], ...] = ()
 
     @property
     def result_shape(self) -> Shape:
@@ -121,7 +127,7 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
     device = device_of((source, *(named.numbers.inputs or (named.numbers,))))
     shape = named.result_shape
     with device.lock:
-        materialize_shared(named.numbers)
+        named = _judged(named)
         cache = kernel_cache_of(device)
         if target is None:
             memory = device.allocate(prod(shape) * source.dtype.itemsize)
@@ -131,6 +137,7 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
             flush_readers(target.memory)
         if target.size:
             _run(cache, "gather", source, named, target)
+            _note(named)
         else:
             _checked(cache, named)
         _finish(cache, (source, target, *(named.numbers.inputs or (named.numbers,))))
@@ -159,13 +166,13 @@ def scatter_selection(array: Node, named: IndexSelection, value: Node, once: boo
     assert memory is not None
     device = memory.device
     with device.lock:
-        materialize_shared(named.numbers)
+        named = _judged(named)
         cache = kernel_cache_of(device)
         flush_readers(memory)
         if not prod(named.result_shape):
             _checked(cache, named)
             return
-        if once or value.size == 1:
+        if once or value.size == 1 or _are_apart(named):
             _run(cache, "scatter", array, _checked(cache, named), value)
         elif cache.policies.elementwise.chunked:
             _run(cache, "own", array, _checked(cache, named), value)
@@ -175,16 +182,17 @@ def scatter_selection(array: Node, named: IndexSelection, value: Node, once: boo
             _scatter_by_offers(cache, array, named, value)
         else:
             _scatter_by_claims(cache, array, named, value)
+        memory.facts = None  # the numbers may be of this memory, and have been looked at before it was written
         _finish(cache, (array, value, *(named.numbers.inputs or (named.numbers,))))
 
 
 def _rises(cache: KernelCache, named: IndexSelection) -> bool:
     """Whether each number is larger than the one before, as those of masks are: then none repeats.
 
-    Only asked of long lists, first of their beginning.
+    Only asked of long lists, first of their beginning, and once.
     """
     long = cache.policies.gather.long
-    if prod(named.shape) < long:
+    if prod(named.shape) < long or _are_apart(named) is False:
         return False
     for limit in (long, None):
         falls = cache.device.allocate(4)
@@ -192,12 +200,48 @@ def _rises(cache: KernelCache, named: IndexSelection) -> bool:
         _run(cache, "rise", None, _bare(named), None, falls, limit)
         if cache.device.read_scalar(falls, 0, np.dtype(np.int32)):
             return False
+    _note(named, named.bound)
     return True
+
+
+def _judged(named: IndexSelection) -> IndexSelection:
+    """The same, with numbers that may be computed while they are read, and that need no look where it is remembered."""
+    numbers = named.numbers
+    looks = named.mode == "raise" and not all(_is_inside(*one) for one in _looked_at(named))
+    if numbers.memory is None:
+        bounds = bounds_of(numbers)  # what it is made of may not be known later
+        materialize_shared(numbers)
+        if bounds is not None and numbers.memory is not None:
+            remember(numbers, *bounds)
+    return named if looks or named.mode != "raise" else named._replace(mode="seen")
+
+
+def _looked_at(named: IndexSelection) -> tuple[tuple[Node, int], ...]:
+    """Index arrays with the extents of what they name: all numbers are in bounds where these are."""
+    return named.checked or ((named.numbers, named.bound),)
+
+
+def _is_inside(numbers: Node, extent: int) -> bool:
+    """Whether numbers are known to be in bounds of an axis."""
+    bounds = bounds_of(numbers)
+    return bounds is not None and -extent <= bounds[0] and bounds[1] < extent
+
+
+def _note(named: IndexSelection, apart: int | None = None) -> None:
+    """Remember that the numbers are in bounds, as has been seen, and whether they are `apart`."""
+    if named.mode in ("raise", "seen"):
+        for numbers, extent in _looked_at(named):
+            remember(numbers, -extent, extent - 1, None if named.checked else apart)
+
+
+def _are_apart(named: IndexSelection) -> bool | None:
+    """Whether no number repeats; None where that is not known."""
+    return are_apart(named.numbers, named.bound) if named.numbers.shape == named.shape else None
 
 
 def _seen(mode: str) -> str:
     """The mode for numbers that have been seen to be in bounds."""
-    return "reversed" if mode == "raise" else mode
+    return "reversed" if mode in ("raise", "seen") else mode
 
 
 def _fits_notes(cache: KernelCache, named: IndexSelection, itemsize: int) -> bool:
@@ -212,6 +256,7 @@ def _scatter_by_offers(cache: KernelCache, array: Node, named: IndexSelection, v
     notes = cache.device.allocate(8 * named.bound)
     cache.device.fill_zero(notes)
     _run(cache, "offer", None, named, value, notes)
+    _note(named, 0)
     everywhere = index((named.bound,), (1,), _INT64)
     every = named._replace(numbers=everywhere, shape=(named.bound,), mode="known")
     _run(cache, "collect", array, every, None, notes)
@@ -228,6 +273,7 @@ def _scatter_by_claims(cache: KernelCache, array: Node, named: IndexSelection, v
     notes = cache.device.allocate((8 if wide else 4) * named.bound)
     bare = _bare(named)
     _run(cache, "mark", None, bare, None, notes)
+    _note(named, 0)
     bare, named = (x._replace(mode=_seen(x.mode)) for x in (bare, named))
     _run(cache, "claim", None, bare, None, notes)
     _run(cache, "settle", array, named, value, notes)
@@ -244,21 +290,22 @@ def resolved(named: IndexSelection) -> Node:
     inputs = named.numbers.inputs or (named.numbers,)
     device = device_of(inputs)
     with device.lock:
-        materialize_shared(named.numbers)
+        named = _judged(named)
         found = contiguous_leaf(device.allocate(8 * prod(named.shape)), named.shape, _INT64)
         if found.size:
             _run(kernel_cache_of(device), "resolve", None, _bare(named), found)
+            _note(named)
         _finish(kernel_cache_of(device), inputs)
     return found
 
 
 def _checked(cache: KernelCache, named: IndexSelection) -> IndexSelection:
     """The same, after all numbers were seen to be in bounds."""
-    if named.mode != "raise":
-        return named
-    if prod(named.shape):
+    listed = prod(named.shape)
+    if listed and named.mode == "raise":
         _run(cache, "check", None, _bare(named), None)
-    return named._replace(mode="reversed")
+        _note(named)
+    return named._replace(mode=_seen(named.mode))
 
 
 def _bare(named: IndexSelection) -> IndexSelection:
@@ -345,9 +392,12 @@ def _run(
     limit: int | None = None,
 ) -> None:
     policy = cache.policies.elementwise
+    awaited = named.mode == "raise"
+    if named.mode == "seen":  # by the same kernel
+        named = named._replace(mode="raise")
     if policy.chunked:  # a list in several loops costs a CPU a division per number
         named = named._replace(numbers=flat(cache, named.numbers, named.shape))
-    numbers, shape, extents, strides, rest, at, mode = named
+    numbers, shape, extents, strides, rest, at, mode, _ = named
     single = op in ("scatter", "own", "settle") and other is not None and other.size == 1
     moved = [(n, x) for n, x in ((array, rest.offset), (other, 0 if other is None else other.offset)) if n is not None]
     itemsize = moved[0][0].dtype.itemsize if moved else 1
@@ -366,7 +416,7 @@ def _run(
     args.append(found.total if limit is None else min(found.total, limit))
     args += found.sizes
     Launch(found.kernel, (found.groups,), (policy.work_group,), args, found.inline, found.nbytes).run()
-    if error is not None:
+    if awaited and error is not None:
         _raise_if_set(cache, error)
 
 
