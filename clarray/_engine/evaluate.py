@@ -30,7 +30,7 @@ from clarray._engine.expr.node import (
 )
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
-from clarray._engine.fused.compact.launch import compacted
+from clarray._engine.fused.compact.launch import compact, compacted
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.fused.reduce.launch import find_epilogue
 from clarray._engine.fused.reduce.launch_first import reduction_passes
@@ -152,13 +152,12 @@ def _store(node: Selection) -> None:
     materialize_shared(value, mask, consumer=node)
     value, mask = node.args
     eager = node.flags & EAGER
-    found = compacted(kernel_cache_of(device), value, mask)
-    assert found.memory is not None
+    memory, total = compact(kernel_cache_of(device), value, mask)
     readers = node.readers
     with graph_lock:
-        node.become_selected(found)
+        node.become_selected(memory, total)
     if readers:
-        pass_on(readers, found.memory)
+        pass_on(readers, memory)
     if eager:
         device.synchronize()
 

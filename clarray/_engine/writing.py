@@ -17,12 +17,12 @@ from clarray._engine.expr.result_layout import view_of
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Device, Memory
-from clarray._engine.speedups import called_by_core
+from clarray._engine.speedups import accelerated
 
 __all__ = ["flush_readers", "hand_over", "overlaps", "share_with_host", "write"]
 
 
-@called_by_core
+@accelerated
 def write(target: Node, value: Node) -> None:
     """Compute `value`, of the target's dtype and shape, into the memory of the leaf `target`.
 

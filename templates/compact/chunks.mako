@@ -9,6 +9,9 @@
 ##          e       0 0 1 2 2 2 3 3         o[e] = x, from left to right, leaves the kept ones in a row
 ##
 ##        That writes up to 8 elements more than are kept, so the last words of a work-item go one by one.
+##
+## once   One work-item does both, into memory for all elements: each is stored behind those kept before it, and is
+##        overwritten by the next where it is not kept itself.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%def name="words()">
   const long group = get_group_id(0), groups = get_num_groups(0);
@@ -27,6 +30,14 @@
         ${access.load_partial(s, s.base, j, m)}
 % endfor
 </%def>
+## Store those of some neighbours that are kept: all of them, or the first m.
+<%def name="keep_some(m)">
+    const char8 kept = ${keep.call(0)};
+    const ${out.type} x = ${value.call(0)};
+% for l in range(V):
+    ${f'if ({l} < {m}) ' if m else ''}{ ${access.store_element(out, 'k', '0', f'x.s{l}')} k += kept.s${l} & 1; }
+% endfor
+</%def>
 <%def name="bits(flags)" filter="trim">
 ## the lowest bits of eight bytes, side by side
 (((as_ulong(${flags}) & 0x0101010101010101UL) * 0x0102040810204080UL) >> 56)
@@ -35,6 +46,34 @@ ${keep.text}
 % if not same:
 ${value.text}
 % endif
+% if once:
+ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void compact_once(${', '.join(params)}, const long n, __global long *restrict counts, __global ${out.storage} *restrict yp) {
+  ${access.prologue(inputs.operands, inputs.prepare)}
+  long k = 0;
+% if V == 1:
+  for (${I} j = 0; j < n; ++j) {
+${load('j')}
+    if (!(${keep.call(0)} & 1)) continue;
+    const ${out.type} x = ${value.call(0)};
+    ${access.store_element(out, 'k', '0', 'x')}
+    ++k;
+  }
+% else:
+  ${I} j = 0;
+  for (; j + ${V} <= n; j += ${V}) {
+${load('j')}
+    ${keep_some('')}
+  }
+  if (j < n) {
+    const int m = (int)(n - j);
+${load_some('j', 'm')}
+    ${keep_some('m')}
+  }
+% endif
+  counts[0] = k;
+}
+% else:
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void compact_count(${', '.join(params)}, const long n, __global ulong *restrict flags, __global long *restrict counts) {
   ${words()}
@@ -127,3 +166,4 @@ ${load_some('j', 'm')}
 % endif
   }
 }
+% endif

@@ -222,8 +222,7 @@ def _node(op: Any, args: tuple[Node, ...], shape: Shape, dtype: np.dtype, flags:
     for a in args:
         inputs += a.inputs or (a,)
         cost += a.cost
-    kind = Selection if op is COMPRESS else Node
-    node = kind(op, args, shape, dtype, math.prod(shape), cost, flags, intern_structure(key), inputs)
+    node = Node(op, args, shape, dtype, math.prod(shape), cost, flags, intern_structure(key), inputs)
     _register(node)
     for a, readers in zip(args, before, strict=True):
         if a.readers is not readers:
@@ -240,10 +239,25 @@ def broadcast(loop: Any, value: Node, shape: Shape) -> Node:
 
 def compress(value: Node, mask: Node, compute: Callable[[Node], Any]) -> Node:
     """Grow ``value[mask]`` for a boolean mask of value's shape; `compute` makes it memory when it must be."""
-    _stored((value, mask))
-    flags = value.flags | mask.flags | MASKED
-    node = _node(COMPRESS, (value, mask), mask.shape, value.dtype, flags, (-1, value.sig, mask.sig))
+    before = value.readers, mask.readers
+    flags = value.flags | mask.flags
+    if flags & MASKED:
+        _stored((value, mask))
+        return compress(value, mask, compute)
+    node: Node = object.__new__(Selection)  # of no shape and size yet
+    node.op = COMPRESS
+    node.args = (value, mask)
+    node.dtype = value.dtype
+    node.cost = value.cost + mask.cost + 1
+    node.flags = flags | MASKED
+    node.sig = intern_structure((-1, value.sig, mask.sig))
+    node.inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
+    node.memory = None
+    node.readers = []
     node.value = compute
+    _register(node)
+    if value.readers is not before[0] or mask.readers is not before[1]:
+        _grow_again(node)
     return node
 
 

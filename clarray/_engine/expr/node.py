@@ -188,12 +188,11 @@ class Selection(Node):
 
     __slots__ = ()
 
-    def become_selected(self, found: Node) -> None:
-        """Turn into what was found, a leaf of one axis."""
-        assert found.memory is not None
-        _shape_of.__set__(self, found.shape)  # before others may take it for memory
-        _size_of.__set__(self, found.size)
-        self.become_leaf(found.memory, found.offset, found.strides, found.contiguous)
+    def become_selected(self, memory: Memory, count: int) -> None:
+        """Turn into what was found: a leaf of one axis, as many elements at the start of memory."""
+        _shape_of.__set__(self, (count,))  # before others may take it for memory
+        _size_of.__set__(self, count)
+        self.become_leaf(memory, 0, (1,), True)
         self.__class__ = Node  # type: ignore[assignment]
 
     @property

@@ -147,6 +147,20 @@ PyObject* setitem(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     return guarded([=] { return set_item(args[0], args[1], args[2]); });
 }
 
+// write(target, value): the target is a leaf.
+PyObject* written(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    const bool plain = PyVectorcall_NARGS(flags) == 2 && !names && is_node(args[0]) && is_node(args[1]);
+    if (!plain || node.memory.of(args[0]) == Py_None) return reference_called(self, args, flags, names);
+    return guarded([=]() -> PyObject* {
+        switch (store(args[0], place_of(args[0]), args[1])) {
+            case Outcome::DONE: Py_RETURN_NONE;
+            case Outcome::FAILED: return nullptr;
+            case Outcome::RARE: break;
+        }
+        return reference_called(self, args, flags, names);
+    });
+}
+
 PyObject* passed_on(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 2 || names || !PyList_CheckExact(args[0]) || Py_TYPE(args[1]) != memory_type)
         return reference_called(self, args, flags, names);
@@ -177,7 +191,7 @@ constexpr struct {
     vectorcallfunc call;
 } TWINS[] = {{"unary", unary},       {"binary", binary},   {"nary", nary},      {"reduction", grown_reduction},
               {"evaluate", evaluate}, {"getitem", getitem}, {"setitem", setitem}, {"computed_number", computed},
-              {"scalar", as_scalar},  {"ufunc_reduce", reduced},  {"pass_on", passed_on}, {"regrow", regrown}};
+              {"write", written},    {"scalar", as_scalar},  {"ufunc_reduce", reduced},  {"pass_on", passed_on}, {"regrow", regrown}};
 
 // twin(function): what stands for a Python function, by its name; the function becomes its reference.
 PyObject* twin(PyObject*, PyObject* function) {

@@ -31,6 +31,7 @@ from clarray._numpy.indexing import gathering, index_arrays, masking
 __all__ = ["copyto"]
 
 _BOOL = np.dtype(bool)
+_PLAIN = (int, float)
 # What is below overflows in no float dtype.
 _SAFE = 2.0 ** min(row.mantissa for row in DTYPES.values() if row.kind == "f")
 
@@ -55,6 +56,12 @@ def getitem(array: DeviceArray, key: Any) -> DeviceArray:
 
 def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
     """Any other key, and any array."""
+    if key.__class__ is DeviceArray:
+        whole = _whole_mask(array, key._node)
+        if whole is not None:
+            return masking.selected(array, whole)
+        if _names_rows(array, key._node):
+            return gathering.pick(array, key)
     plain = _with_numbers(key)
     if plain is not None:
         return getitem(array, plain)
@@ -74,6 +81,19 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
     if mask.shape != array.shape:
         return masking.rows_where(array, mask)
     return masking.selected(array, mask)
+
+
+def _whole_mask(array: DeviceArray, key: Node) -> Node | None:
+    """A key as a mask of the array's shape, of at least one axis; None where it is none, or its shape is not known."""
+    node = array._node
+    if key.dtype is not _BOOL or (key.flags | node.flags) & MASKED or not key.shape or key.shape != node.shape:
+        return None
+    return key
+
+
+def _names_rows(array: DeviceArray, key: Node) -> bool:
+    """Whether a key is an index array of at least one axis, and the array has an axis for it."""
+    return key.dtype.kind in "iu" and not (key.flags | array._node.flags) & MASKED and bool(key.shape and array.shape)
 
 
 def _with_numbers(key: Any) -> Any:
@@ -169,20 +189,34 @@ def _one_device(*nodes: Node) -> bool:
 
 
 def _filled(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node | None:
-    """A Python number repeated over a shape; None where NumPy has something to say about its conversion."""
+    """A Python number repeated over a shape; None as of `_number`."""
+    number = _number(value, dtype)
+    return None if number is None else ufunc_calls.full(number, shape)
+
+
+def _number(value: Any, dtype: np.dtype) -> Node | None:
+    """A Python number as a constant; None where NumPy has something to say about its conversion."""
     kind = value.__class__
     if dtype.kind == "f":
         fits = kind is float or kind is int
         fits = fits and (-_SAFE < value < _SAFE or (kind is float and dtype.itemsize == 8))
     else:
         fits = kind is int and dtype.kind in "iu"
-    if not fits:
-        return None
-    return ufunc_calls.full(scalar_node(value, dtype), shape)
+    return scalar_node(value, dtype) if fits else None
 
 
 def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
     """Any other key, any other value, and any array."""
+    if key.__class__ is DeviceArray and (value.__class__ is DeviceArray or value.__class__ in _PLAIN):
+        whole = _whole_mask(array, key._node)
+        if whole is not None or _names_rows(array, key._node):
+            view_of(array)
+            array.check_writeable()
+            if whole is not None:
+                _store_masked(array, whole, value)
+            else:
+                gathering.put_at(array, key, _value_node(value, array.dtype, array))
+            return
     plain = _with_numbers(key)
     if plain is not None:
         setitem(array, plain, value)
@@ -235,6 +269,9 @@ def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
     """Make a node of what is assigned; NumPy converts host scalars and lists."""
     if isinstance(value, DeviceArray):
         return value._node
+    number = _number(value, dtype)
+    if number is not None:
+        return number
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biufc":
         return array_node(np.asarray(value), target.device)  # of a masked array its elements, as NumPy writes them
     host = np.asarray(value) if isinstance(value, np.ndarray) else np.array(value, dtype)
@@ -272,12 +309,11 @@ def _store_all(array: DeviceArray, mask: bool, value: Any) -> None:
 
 def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
     rest = array.shape[len(mask.shape) :]
-    node = value._node if isinstance(value, DeviceArray) else _value_node(value, array.dtype, array)
+    node = _value_node(value, array.dtype, array)
     parts = None if rest else build.selected(node)
     if parts is not None and parts[1] is mask:
         node = parts[0]  # `a[m] += 1`: each selected element has its own value in place
-    else:
-        node = _value_node(wrap(node), array.dtype, array)
+    elif node.op is not CONST or mask.shape != array.shape:
         if not rest:
             _check_values(node)
         if mask.shape != array.shape[: len(mask.shape)] or not gathering.fits(node.shape, rest):

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray._engine.expr.layout import INT_LIMIT, aligned
+from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, aligned
 from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf
-from clarray._engine.expr.view import Shape, broadcast_shapes
+from clarray._engine.expr.view import Shape, broadcast_shapes, contiguous
 from clarray._engine.fused.compact.plan import WORD, CompactPlan, compact_plan, flat_step, parts
 from clarray._engine.fused.compact.source import compact_source, places
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
-from clarray._engine.launch.kernel_cache import KernelCache, Launch
-from clarray._engine.launch.operands import Operands, operands_of, stride_arguments
+from clarray._engine.launch.kernel_cache import KernelCache
+from clarray._engine.launch.operands import append_scalar, operands_of, place, stride_arguments
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 
@@ -22,63 +22,110 @@ _INT64 = np.dtype(np.int64)
 
 
 def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Node:
-    """The elements of `value` where `mask` is set, in C order, as a leaf of one axis.
+    """The elements of `value` where `mask` is set, in C order, as a leaf of one axis; see `compact`."""
+    memory, total = compact(cache, value, mask, room)
+    return contiguous_leaf(memory, (total,), value.dtype)
 
-    Pending ones are computed while they are read. The result's memory has place for `room` elements
-    after its own. Its size has been waited for, its elements have not.
+
+def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple[Memory, int]:
+    """The elements of `value` where `mask` is set, in C order, in new memory, and their number.
+
+    Pending ones are computed while they are read. The memory has place for `room` elements
+    after them. The number has been waited for, the elements have not.
     """
-    shape = mask.shape
+    if not (value.size and mask.size):
+        return cache.device.allocate(room * value.dtype.itemsize), 0
+    policy = cache.policies.compact
+    shape, n = mask.shape, mask.size
     if value.shape != shape:
         shape = broadcast_shapes((value.shape, shape))
-    n = prod(shape)
-    if n == 0:
-        return contiguous_leaf(cache.device.allocate(room * value.dtype.itemsize), (0,), value.dtype)
-    value, mask = (flat(cache, node, shape) for node in (value, mask))
-    operands = operands_of(value, mask)
-    steps = [_step(x, shape) or 0 for x in operands.nodes if x.op is not CONST]
-    accesses = operands.accesses(steps)
-    policy = cache.policies.compact
-    nbytes = operands.nbytes
-    args = [*operands.arguments(), *stride_arguments(accesses, [(s,) for s in steps]), n]
-    furthest = max([n, *(n * abs(s) for s in steps)])
-    whole = operands.are_aligned
-    for once in (True, False) if _may_look_back(cache) else (False,):
-        key = (
-            "compact",
-            value.sig,
-            mask.sig,
-            operands.pattern,
-            accesses,
-            furthest < INT_LIMIT,
-            whole,
-            once,
-            policy,
-        )
-        plan, kernels = cache.value_for(key, _prepare, cache, value, mask, operands, accesses, furthest, whole, once)
-        run = _one_pass if once else _two_passes
-        found = run(cache, kernels, plan, list(args), nbytes, n, value.dtype, room)
-        if found is not None:
+        n = prod(shape)
+    few = policy.chunked and n * value.dtype.itemsize <= policy.small_bytes
+    for once in (True, False) if few or _may_look_back(cache) else (False,):
+        key: list[Any] = ["compact", value.sig, mask.sig, once]
+        args: list[Any] = []
+        inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
+        if not _place_flat(inputs, shape, n, key, args, not policy.chunked):
+            key, args = [*key[:4], shape], []
+            place(inputs, key, args, not policy.chunked)
+        found = cache.value_for(tuple(key), _prepare, cache, value, mask, shape, once)
+        if found is None:
+            return compact(cache, flat(cache, value, shape), flat(cache, mask, shape), room)
+        args += found.steps
+        args.append(n)
+        nbytes = found.nbytes + n * found.element_bytes
+        made = (_few if few else _one_pass if once else _two_passes)(cache, found, args, nbytes, value.dtype, room)
+        if made is not None:
             break
-    assert found is not None
-    return found
+    assert made is not None
+    return made
 
 
-def _prepare(
-    cache: KernelCache,
-    value: Node,
-    mask: Node,
-    operands: Operands,
-    accesses: tuple[str, ...],
-    furthest: int,
-    whole: bool,
-    once: bool,
-) -> tuple[CompactPlan, dict[str, Kernel]]:
+def _place_flat(
+    inputs: tuple[Node, ...], shape: Shape, n: int, key: list[Any], args: list[Any], alignment: bool
+) -> bool:
+    """As `place` where all inputs are contiguous, or one element: nothing depends on the shape then. Else False."""
+    seen: dict[Node, int] = {}
+    loose = False
+    for node in inputs:
+        number = seen.get(node)
+        if number is not None:
+            key.append(number)
+            continue
+        seen[node] = len(seen)
+        memory = node.memory
+        if memory is not None:
+            if node.shape == shape and node.contiguous:
+                key.append("u")
+                loose = loose or (alignment and node.offset * node.dtype.itemsize % ALIGNMENT != 0)
+            elif node.size == 1:
+                key.append("z")
+            else:
+                return False
+            args.append(memory.buffer)
+            args.append(node.offset)
+        elif node.op is CONST:
+            key.append("c")
+            append_scalar(args, node)
+        elif n > 1 and node.shape == shape and node.strides == contiguous(shape):
+            key.append("p")
+            args.append(node.offset)
+        else:
+            return False
+    key.append((n < INT_LIMIT, loose))
+    return True
+
+
+class _Prepared(NamedTuple):
+    """The kernels of a compaction; `steps` are the arguments between the inputs and the number of elements."""
+
+    plan: CompactPlan
+    kernels: dict[str, Kernel]
+    steps: tuple[int, ...]
+    element_bytes: int  # that are read of each element, of what has as many
+    nbytes: int  # and of the rest
+
+
+def _prepare(cache: KernelCache, value: Node, mask: Node, shape: Shape, once: bool) -> _Prepared | None:
+    """Plan a compaction; None where an operand does not go through memory in even steps."""
+    operands = operands_of(value, mask)
+    known = [_step(x, shape) for x in operands.nodes if x.op is not CONST]
+    steps = [s for s in known if s is not None]
+    if len(steps) < len(known):
+        return None
+    n = prod(shape)
+    accesses = operands.accesses(steps)
+    furthest = max([n, *(n * abs(s) for s in steps)])
     loaded = [x.dtype for x in operands.nodes if x.memory is not None]
     computed = [value.dtype, *operands.dtypes(value, mask)]
     positional = value.op is INDEX
+    whole = operands.are_aligned
     plan = compact_plan(accesses, loaded, computed, furthest, whole, once, positional, cache.policies.compact)
     key = ("compact", value.sig, mask.sig, operands.pattern, plan)
-    return plan, cache.kernels_for(key, compact_source, plan, value, mask, operands.nodes, cache.capabilities)
+    kernels = cache.kernels_for(key, compact_source, plan, value, mask, operands.nodes, cache.capabilities)
+    each = sum(x.dtype.itemsize for x in operands.nodes if x.memory is not None and x.size == n)
+    rest = operands.nbytes - each * n
+    return _Prepared(plan, kernels, tuple(stride_arguments(accesses, [(s,) for s in steps])), each, rest)
 
 
 _FAILED = "compact: looking back failed"
@@ -114,35 +161,37 @@ def _may_look_back(cache: KernelCache) -> bool:
     return bool(policy.look_back) and not policy.chunked and _FAILED not in cache.prepared
 
 
+def _few(
+    cache: KernelCache, found: _Prepared, args: list[Any], nbytes: int, dtype: np.dtype, room: int
+) -> tuple[Memory, int]:
+    """Let one work-item do all, into memory for all elements."""
+    device, policy = cache.device, found.plan.policy
+    n = args[-1]
+    memory = device.allocate((n + room) * dtype.itemsize)
+    counts = cache.zeros_for("compact: count", 8)
+    args.append(counts.buffer)
+    args.append(memory.buffer)
+    moved = nbytes + n * dtype.itemsize
+    found.kernels["compact_once"].launch((1,), (1,), args, moved <= policy.inline_bytes, moved)
+    return memory, device.read_number(counts, 0, _INT64)
+
+
 def _one_pass(
-    cache: KernelCache,
-    kernels: Any,
-    plan: CompactPlan,
-    args: list[Any],
-    nbytes: int,
-    n: int,
-    dtype: np.dtype,
-    room: int,
-) -> Node | None:
+    cache: KernelCache, found: _Prepared, args: list[Any], nbytes: int, dtype: np.dtype, room: int
+) -> tuple[Memory, int] | None:
     """Write into memory for all elements, and give back what was too much; None where it failed."""
-    device, policy = cache.device, plan.policy
+    device, policy = cache.device, found.plan.policy
+    n = args[-1]
     try:
         memory = device.allocate((n + room) * dtype.itemsize)
     except MemoryError:
         return None
-    tiles = -(-n // plan.tile)
+    tiles = -(-n // found.plan.tile)
     published = _published(cache, tiles)
     args += [tiles, published.epoch, published.memory.buffer, memory.buffer]
     moved = nbytes + memory.nbytes
-    Launch(
-        kernels["compact_once"],
-        (tiles,),
-        (policy.work_group,),
-        args,
-        moved <= policy.inline_bytes,
-        moved,
-        (memory, published.memory),
-    ).run()
+    kernel = found.kernels["compact_once"]
+    kernel.launch((tiles,), (policy.work_group,), args, moved <= policy.inline_bytes, moved)
     head = np.empty(3, np.uint64)
     device.read(published.memory, 0, head)
     if head[2]:
@@ -150,31 +199,24 @@ def _one_pass(
         cache.prepared.pop(_PUBLISHED, None)
         return None
     total = int(head[1])
-    found = contiguous_leaf(memory, (total,), dtype)
     policy = cache.policies.compact
     if total * dtype.itemsize * policy.sparse >= memory.nbytes or memory.nbytes <= policy.small_bytes:
-        return found
+        return memory, total
     packed = device.allocate((total + room) * dtype.itemsize)
     if total:
-        launch = flat_launch(cache, found, packed, 0)
+        launch = flat_launch(cache, contiguous_leaf(memory, (total,), dtype), packed, 0)
         assert launch is not None
         launch.run()
-    return contiguous_leaf(packed, (total,), dtype)
+    return packed, total
 
 
 def _two_passes(
-    cache: KernelCache,
-    kernels: Any,
-    plan: CompactPlan,
-    args: list[Any],
-    nbytes: int,
-    n: int,
-    dtype: np.dtype,
-    room: int,
-) -> Node | None:
+    cache: KernelCache, found: _Prepared, args: list[Any], nbytes: int, dtype: np.dtype, room: int
+) -> tuple[Memory, int]:
     """Count, wait for the number, write."""
-    device, policy = cache.device, plan.policy
-    groups = parts(n, nbytes + n, cache.units, plan)
+    device, policy = cache.device, found.plan.policy
+    n = args[-1]
+    groups = parts(n, nbytes + n, cache.units, found.plan)
     inline = nbytes + n <= policy.inline_bytes
     counts = device.allocate(8 * groups)
     flags = device.allocate(8 * -(-n // WORD)) if policy.chunked else None
@@ -182,22 +224,20 @@ def _two_passes(
     if flags is not None:
         args.append(flags.buffer)
     args.append(counts.buffer)
-    Launch(kernels["compact_count"], (groups,), local, args, inline, nbytes).run()
+    found.kernels["compact_count"].launch((groups,), local, args, inline, nbytes)
     if groups == 1:
         total: int = device.read_number(counts, 0, _INT64)
     else:
         host = np.empty(groups, np.int64)
         device.read(counts, 0, host)
         total = int(host.sum())
-    out = contiguous_leaf(device.allocate((total + room) * dtype.itemsize), (total,), dtype)
+    memory = device.allocate((total + room) * dtype.itemsize)
     if total:
-        assert out.memory is not None
         if policy.chunked:
             args.append(cache.value_for("compact places", _places, cache).buffer)
-        args.append(out.memory.buffer)
-        moved = nbytes + total * dtype.itemsize
-        Launch(kernels["compact_write"], (groups,), local, args, inline, moved, (flags, counts)).run()
-    return out
+        args.append(memory.buffer)
+        found.kernels["compact_write"].launch((groups,), local, args, inline, nbytes + total * dtype.itemsize)
+    return memory, total
 
 
 def _places(cache: KernelCache) -> Memory:
@@ -234,4 +274,4 @@ def flat(cache: KernelCache, root: Node, shape: Shape) -> Node:
     return packed
 
 
-__all__ = ["compacted", "flat"]
+__all__ = ["compact", "compacted", "flat"]

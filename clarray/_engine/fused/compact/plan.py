@@ -1,7 +1,8 @@
 """The plan of a compaction: which elements a mask selects, one after the other in C order.
 
 Two passes, each over the same contiguous parts of the elements: the first counts what each part
-keeps, the second writes it behind what the parts before keep.
+keeps, the second writes it behind what the parts before keep. Or one: where work-groups look back, and where
+there is one part only.
 
     elements   | part 0    | part 1    | part 2    |        1: counts  2  3  1
     kept         x   x       x x     x     x
@@ -42,7 +43,7 @@ class CompactPlan:
     loads : int
         Loads per work-item and tile.
     once : bool
-        Whether every element is read once, and the work-groups look back.
+        Whether every element is read once: the work-groups look back, or, of chunks, there is one part.
     positional : bool
         Whether the values are the positions themselves (tiles only).
     policy : CompactPolicy
@@ -92,7 +93,7 @@ def compact_plan(
     furthest : int
         The largest position inside an operand.
     once : bool
-        Whether the work-groups may look back.
+        Whether the work-groups may look back, or there is one part.
     positional : bool
         Whether the values are positions.
     """
@@ -106,7 +107,7 @@ def compact_plan(
             index=index,
             aligned=False,
             loads=1,
-            once=False,
+            once=once,
             positional=False,
             policy=policy,
         )

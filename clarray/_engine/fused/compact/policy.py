@@ -96,6 +96,6 @@ GPU = CompactPolicy(
 NVIDIA = replace(GPU, loads=8, local_bytes=1 << 15, look_back="ptx", window=2, pause=2500, ticket=False)
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
-TINY_CPU = replace(CPU, groups_per_unit=3, inline_bytes=0, chunk_bytes=16)
+TINY_CPU = replace(CPU, groups_per_unit=3, inline_bytes=0, chunk_bytes=16, small_bytes=0)
 TINY_GPU = replace(GPU, work_group=8, groups_per_unit=2, loads=2, vector_bytes=8, chunk_bytes=16)
 TINY_FENCED = replace(TINY_GPU, look_back="volatile")

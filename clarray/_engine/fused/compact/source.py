@@ -74,10 +74,10 @@ def compact_source(
         origin=origin,
         stride=stride,
     )
-    if plan.policy.chunked:
+    if plan.once:
+        table = {"compact_once": ["buffer"] * 2 if plan.policy.chunked else ["int64", "uint64", "buffer", "buffer"]}
+    elif plan.policy.chunked:
         table = {"compact_count": ["buffer"] * 2, "compact_write": ["buffer"] * 4}
-    elif plan.once:
-        table = {"compact_once": ["int64", "uint64", "buffer", "buffer"]}
     else:
         table = {"compact_count": ["buffer"], "compact_write": ["buffer"] * 2}
     text = source(body, dialect, capabilities.function_attribute)
