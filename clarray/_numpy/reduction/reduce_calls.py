@@ -19,7 +19,7 @@ from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axes, strict_axis
 from clarray._engine.expr.indexing import index
-from clarray._engine.expr.node import MASKED, Node
+from clarray._engine.expr.node import Node
 from clarray._engine.expr.overlap import reduced_strides
 from clarray._engine.expr.result_layout import view_of as node_view
 from clarray._engine.expr.view import View, broadcast_shapes, memory_order, ordered_strides
@@ -178,33 +178,36 @@ def ufunc_reduce(
     """``ufunc.reduce`` with NumPy's keywords and rules."""
     node = operand(array)
     plain = axis is None and where is True and initial is _NO and out is None and keepdims is False
-    if plain and dtype is None and not node.flags & MASKED and node.size and node.shape:  # what most calls are
-        op = _plain_reduction(ufunc, node, None)
-        if op is not None:
-            return ufunc_calls.evaluate_if_eager(build.reduction(op, (node,), ()))
+    if plain and dtype is None:  # what most calls are
+        chosen = build.selected(node)
+        first = node if chosen is None else chosen[0]
+        if first.size and first.shape and (chosen is None or ufunc.identity is not None):
+            op = _plain_reduction(ufunc, first, None, chosen is not None)
+            if op is not None:
+                return ufunc_calls.evaluate_if_eager(build.reduction(op, chosen or (node,), ()))
     call = _read(ufunc, node, axis, dtype, out, keepdims, initial, where)
     return finished(_grown(call), out)
 
 
-_plain: dict[tuple[np.ufunc, np.dtype, int, int | None], Reduction | None] = {}
+_plain: dict[tuple[np.ufunc, np.dtype, int, int | None, bool], Reduction | None] = {}
 
 
 @called_by_core
-def _plain_reduction(ufunc: np.ufunc, node: Node, axis: int | None) -> Reduction | None:
+def _plain_reduction(ufunc: np.ufunc, node: Node, axis: int | None, masked: bool = False) -> Reduction | None:
     """The reduction of what is not empty over all axes or one that it has; None where it takes more than that."""
-    key = (ufunc, node.dtype, len(node.shape), axis)
+    key = (ufunc, node.dtype, len(node.shape), axis, masked)
     if key not in _plain:
-        _plain[key] = _new_reduction(ufunc, node, axis)
+        _plain[key] = _new_reduction(ufunc, node, axis, masked)
     return _plain[key]
 
 
-def _new_reduction(ufunc: np.ufunc, node: Node, axis: int | None) -> Reduction | None:
+def _new_reduction(ufunc: np.ufunc, node: Node, axis: int | None, masked: bool) -> Reduction | None:
     ndim = len(node.shape)
     if axis is None and not _reorderable(ufunc):  # NumPy takes them one at a time
         return None
     axes = tuple(range(ndim)) if axis is None else (axis % ndim,)
     monoid = _fold(ufunc, node.dtype, None)
-    return None if _is_narrowed(monoid, node.dtype) else reduction_op(monoid, axes, ndim, False)
+    return None if _is_narrowed(monoid, node.dtype) else reduction_op(monoid, axes, ndim, masked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
