@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import ufunc_calls
+from clarray._core import small_calls, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_writeable, wrap
 from clarray._core.elements import NUMBERS, known_element, put_element
 from clarray._core.operands import array_node, scalar_node
@@ -73,6 +73,9 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
             # NumPy gives a scalar: a value, which later writes do not change
             return ufunc_calls.evaluate_if_eager(ufunc_calls.own_value(part._node))
         return part
+    few = small_calls.picked(array, key)
+    if few is not small_calls.ELSEWHERE:
+        return few
     mask = _mask_of(array, key)
     if mask is None:
         return gathering.pick(array, key)
@@ -229,6 +232,8 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
         if not found.shape and not _has_ellipsis(key):
             _check_element(value, array.dtype)
         _store(make_view(array, found), value)
+        return
+    if small_calls.put(array, key, value):
         return
     if isinstance(value, np.generic):
         value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set
