@@ -1,8 +1,8 @@
 """Which functions leave their small calls to NumPy, and when: see `clarray._core.small_calls`.
 
 A function belongs here if its result is new and has the same bits whoever computes it: it moves, orders, compares,
-counts or finds elements, or computes with integers. What is pending until it is needed, as most arithmetic is, does not:
-it becomes part of another's kernel.
+counts or finds elements, or computes with integers. What is pending until it is needed, as most arithmetic is, does
+not: it becomes part of another's kernel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.small_calls import Rule, small_call
+from clarray._core.small_calls import Rule, small_call, small_write
 
 __all__ = ["FUNCTIONS", "METHODS", "as_method", "serve"]
 
@@ -80,23 +80,20 @@ def _filled(a: Any, v: Any) -> int:
 
 # The functions ---------------------------------------------------------------------------------------
 
-_FOUND = {  # and counted, and compared
-    name: Rule(numpys, "any")
-    for name, numpys in {
-        "argmax": np.ndarray.argmax,
-        "argmin": np.ndarray.argmin,
-        "argsort": np.ndarray.argsort,
-        "argpartition": np.ndarray.argpartition,
-        "nonzero": np.ndarray.nonzero,
-        "flatnonzero": np.flatnonzero,
-        "argwhere": np.argwhere,
-        "count_nonzero": np.count_nonzero,
-        "searchsorted": np.ndarray.searchsorted,
-        "digitize": np.digitize,
-        "lexsort": np.lexsort,
-        "array_equal": np.array_equal,
-        "isin": np.isin,
-    }.items()
+_FINDING: dict[str, Any] = {  # and counting, and comparing
+    "argmax": np.ndarray.argmax,
+    "argmin": np.ndarray.argmin,
+    "argsort": np.ndarray.argsort,
+    "argpartition": np.ndarray.argpartition,
+    "nonzero": np.ndarray.nonzero,
+    "flatnonzero": np.flatnonzero,
+    "argwhere": np.argwhere,
+    "count_nonzero": np.count_nonzero,
+    "searchsorted": np.ndarray.searchsorted,
+    "digitize": np.digitize,
+    "lexsort": np.lexsort,
+    "array_equal": np.array_equal,
+    "isin": np.isin,
 }
 
 _MOVED = {
@@ -117,25 +114,18 @@ _MOVED = {
     "hstack": Rule(np.hstack, "joined"),
     "dstack": Rule(np.dstack, "joined"),
     "column_stack": Rule(np.column_stack, "joined"),
-    "append": Rule(np.append, "joined"),
+    "append": Rule(np.append, "joined", joined=2),
     "block": Rule(np.block, "joined"),
 }
 
-_ORDERED = {
-    name: Rule(numpys, "joined")
-    for name, numpys in {
-        "sort": np.sort,
-        "partition": np.partition,
-        "unique": np.unique,
-        "union1d": np.union1d,
-        "intersect1d": np.intersect1d,
-        "setdiff1d": np.setdiff1d,
-        "setxor1d": np.setxor1d,
-    }.items()
+_ORDERING: dict[str, Any] = {
+    "sort": np.sort,
+    "partition": np.partition,
+    "unique": np.unique,
 }
 
 _COMPUTED = {
-    "bincount": Rule(np.bincount, "integers", _counted, ("weights",)),
+    "bincount": Rule(np.bincount, "integers", _counted, refused=("weights",)),
     "cumsum": Rule(np.ndarray.cumsum, "integers"),
     "cumprod": Rule(np.ndarray.cumprod, "integers"),
     "convolve": Rule(np.convolve, "integers", _all_pairs),
@@ -148,15 +138,41 @@ _COMPUTED = {
     "allclose": Rule(np.allclose, "alike"),
 }
 
-FUNCTIONS: dict[str, Rule] = {**_FOUND, **_MOVED, **_ORDERED, **_COMPUTED}
+FUNCTIONS: dict[str, Rule] = {
+    **{name: Rule(numpys, "any") for name, numpys in _FINDING.items()},
+    **{name: Rule(numpys, "joined") for name, numpys in _ORDERING.items()},
+    **{f.__name__: Rule(f, "joined", joined=2) for f in (np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d)},
+    **_MOVED,
+    **_COMPUTED,
+}
 
-# Where a method's parameters are others than the function's.
-METHODS: dict[str, Rule] = {"compress": Rule(np.ndarray.compress, "any")}
+# Methods; those of them that are functions too have their parameters.
+METHODS: dict[str, Rule] = {
+    **{name: FUNCTIONS[name] for name in ("argmax", "argmin", "argsort", "argpartition", "nonzero", "searchsorted")},
+    **{name: FUNCTIONS[name] for name in ("take", "repeat", "cumsum", "cumprod", "dot")},
+    "compress": Rule(np.ndarray.compress, "any"),
+}
+
+# What writes to its first operand, and which operands are written there.
+WRITES: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "put": (np.put, (2,)),
+    "place": (np.place, (2,)),
+    "putmask": (np.putmask, (2,)),
+    "fill_diagonal": (np.fill_diagonal, (1,)),
+    "put_along_axis": (np.put_along_axis, (2,)),
+}
+WRITING_METHODS: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "put": WRITES["put"],
+    "sort": (np.ndarray.sort, ()),
+    "partition": (np.ndarray.partition, ()),
+}
 
 
 def as_method(name: str, function: Any) -> Any:
-    """A method of arrays, which leaves its small calls to NumPy if the table has it."""
-    rule = METHODS.get(name) or FUNCTIONS.get(name)
+    """A method of arrays, which leaves its small calls to NumPy if a table has it."""
+    if name in WRITING_METHODS:
+        return small_write(function, *WRITING_METHODS[name])
+    rule = METHODS.get(name)
     return function if rule is None else small_call(function, rule)
 
 
@@ -164,4 +180,6 @@ def serve(namespace: ModuleType) -> None:
     """Have the functions of clarray, the `namespace`, leave their small calls to NumPy."""
     for name, rule in FUNCTIONS.items():
         setattr(namespace, name, small_call(getattr(namespace, name), rule))
+    for name, (numpys, values) in WRITES.items():
+        setattr(namespace, name, small_write(getattr(namespace, name), numpys, values))
     namespace.concat = namespace.concatenate  # type: ignore[attr-defined]

@@ -6,10 +6,11 @@
                                       v
                                clarray's own roll, by kernels
 
-A launch costs PoCL more than NumPy takes for thousands of elements, and what comes before it, a plan and the keys of its
-kernels, ten times as much. So whatever gives the same bits whoever computes it, as it moves, orders, compares, counts
-or finds elements, or computes with integers, is NumPy's own as long as it is small. Which of the two computes follows
-from the call, the shapes and the dtypes alone. `clarray._api.small_functions` says which functions there are.
+A launch costs PoCL more than NumPy takes for thousands of elements, and what comes before it, a plan and the keys of
+its kernels, ten times as much. So whatever gives the same bits whoever computes it, as it moves, orders, compares,
+counts or finds elements, or computes with integers, is NumPy's own as long as it is small. Which of the two computes
+follows from the call, the shapes and the dtypes alone (and, where a result's size is data, from that).
+`clarray._api.small_functions` says which functions there are.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, is_writeable, wrap
-from clarray._core.host_data import upload
-from clarray._engine.evaluate import evaluate
+from clarray._core.host_data import host_view, new_leaf
+from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.host_value import host_array
-from clarray._engine.expr.node import CONST, MASKED, Node, known, result_leaf
+from clarray._engine.expr.node import MASKED, Node, contiguous_leaf, known
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.host_functions import is_cast_alike
 from clarray._engine.runtime import Device, profiling
 from clarray._engine.writing import flush_readers
 
-__all__ = ["ELSEWHERE", "MOST", "Rule", "picked", "put", "serves", "small_call"]
+__all__ = ["ELSEWHERE", "MOST", "Rule", "picked", "put", "serves", "small_call", "small_write"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -50,6 +51,7 @@ class _Elsewhere:
 ELSEWHERE: Any = _Elsewhere()
 
 _AS_THEY_ARE = frozenset((bool, int, float, complex, str, type(None), slice, type(Ellipsis)))
+_SEQUENCES = (list, tuple)
 _SCALARS = frozenset(dtype.type for dtype in DTYPES)
 _TYPES_OF = {bool: np.dtype(bool), int: np.dtype(int), float: np.dtype(float), complex: np.dtype(complex)}
 
@@ -68,6 +70,8 @@ class Rule(NamedTuple):
     room : callable, optional
         How many elements the result, or what is computed on the way, has, from NumPy's operands: where that may be far
         more than they have.
+    joined : int
+        How many operands, the first ones, are joined; what else there is, axes and the like, has no say in the dtype.
     refused : tuple of str
         Parameters that kernels see to, if one is given.
     """
@@ -75,6 +79,7 @@ class Rule(NamedTuple):
     numpys: Callable[..., Any]
     dtypes: str
     room: Callable[..., int] | None = None
+    joined: int = 1
     refused: tuple[str, ...] = ("out", "dtype", "casting", "like", "device")
 
 
@@ -86,7 +91,7 @@ def serves(device: Device) -> bool:
 
 def small_call(ours: Function, rule: Rule) -> Function:
     """A function that leaves its small calls to NumPy."""
-    code = ours.__code__  # type: ignore[attr-defined]
+    code = ours.__code__
     names = code.co_varnames[: code.co_argcount]
     by_position = min([names.index(name) for name in rule.refused if name in names], default=len(names))
     if code.co_flags & 4:  # *args
@@ -102,33 +107,72 @@ def small_call(ours: Function, rule: Rule) -> Function:
     return update_wrapper(call, ours)  # type: ignore[return-value]
 
 
+def small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, ...] = ()) -> Function:
+    """A function that writes to its first operand, and leaves that to NumPy where it is small.
+
+    Parameters
+    ----------
+    ours : callable
+    numpys : callable
+        What does the same to an ndarray.
+    values : tuple of int
+        Which of the operands are written, so that they may have to be converted.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if setting.on and not kwargs and len(args) > 1 - (not values) and args[0].__class__ is DeviceArray:
+            target = args[0]
+            if is_writeable(target) and serves(device := _device_of(target._node)):
+                with device.lock:
+                    if _written(target, numpys, args, values):
+                        return None
+        return ours(*args, **kwargs)
+
+    return update_wrapper(call, ours)  # type: ignore[return-value]
+
+
+def _written(target: DeviceArray, numpys: Callable[..., Any], args: tuple[Any, ...], values: tuple[int, ...]) -> bool:
+    node = target._node
+    taker = Taker(node.memory.device if node.memory is not None else _device_of(node))
+    given = taker.each(args)
+    if given is None or not all(_is_kept(given[at], node.dtype) for at in values if at < len(given)):
+        return False
+    try:
+        overwrite(node, numpys, *given)
+    except Exception:
+        return False
+    return True
+
+
+def _is_kept(value: Any, dtype: np.dtype) -> bool:
+    """Whether what is written, as NumPy takes it, becomes the same bits whoever converts it."""
+    kind = value.__class__
+    if kind in (bool, int):
+        return True
+    if kind is float:
+        return dtype.kind in "fc"
+    if kind is not np.ndarray and kind not in _SCALARS:
+        return False
+    given: np.dtype = value.dtype
+    return given == dtype or (given.kind in "biu" and is_cast_alike(given, dtype))
+
+
 def _tried(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What NumPy computes; ELSEWHERE where it does not."""
-    for one in args:
-        while one.__class__ in (list, tuple) and one:
-            one = one[0]
-        if one.__class__ is DeviceArray:
-            break
-    else:
+    device = _served(args)
+    if device is None or (kwargs and not kwargs.keys().isdisjoint(rule.refused)):
         return ELSEWHERE
-    device = _device_of(one._node)
-    if not serves(device):
-        return ELSEWHERE
-    if kwargs:
-        for name in kwargs:
-            if name in rule.refused:
-                return ELSEWHERE
-    taker = Taker(device, rule.dtypes == "joined")
+    taker = Taker(device, rule.joined if rule.dtypes == "joined" else 0)
     with device.lock:
-        given = taker.each(args)
+        given = taker.each((*args, *kwargs.values()) if kwargs else args)
         if given is None or not _fit(rule.dtypes, taker):
             return ELSEWHERE
-        named = kwargs
+        named = {}
         if kwargs:
-            values = taker.each(kwargs.values())
-            if values is None:
-                return ELSEWHERE
-            named = dict(zip(kwargs, values, strict=True))
+            named = dict(zip(kwargs, given[len(args) :], strict=True))
+            del given[len(args) :]
+        if device.pending:
+            device.finish()
         try:
             if rule.room is not None and rule.room(*given, **named) > MOST:
                 return ELSEWHERE
@@ -137,13 +181,20 @@ def _tried(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return ELSEWHERE
 
 
+def _served(args: tuple[Any, ...]) -> Device | None:
+    """The device of the first array among operands, if there are small calls on it."""
+    for one in args:
+        while one.__class__ in _SEQUENCES and one:
+            one = one[0]
+        if one.__class__ is DeviceArray:
+            device = _device_of(one._node)
+            return device if serves(device) else None
+    return None
+
+
 def _device_of(node: Node) -> Device:
-    """The device of a node."""
-    while node.memory is None:
-        if node.op is CONST:
-            return node.device  # type: ignore[attr-defined,no-any-return]
-        node = node.inputs[0] if node.inputs else node.args[0]
-    return node.memory.device
+    memory = node.memory
+    return device_of(node.inputs or (node,)) if memory is None else memory.device
 
 
 def _fit(wanted: str, taker: Taker) -> bool:
@@ -158,8 +209,6 @@ def _fit(wanted: str, taker: Taker) -> bool:
 
 def _computed(device: Device, function: Callable[..., Any], given: Any, named: dict[str, Any]) -> Any:
     """Call a function of NumPy's on arrays that nothing writes to meanwhile; its result on the device."""
-    if device.pending:
-        device.finish()
     if profiling.state.recorder is None:
         return made(function(*given, **named), device)
     start = time.perf_counter()
@@ -173,16 +222,16 @@ class Taker:
 
     __slots__ = ("device", "left", "dtypes", "integers", "strong")
 
-    def __init__(self, device: Device, strong: bool = False) -> None:
+    def __init__(self, device: Device, strong: int = 0) -> None:
         self.device = device
         self.left = MOST
         self.dtypes: set[np.dtype] = set()
         self.integers = True  # and bools
-        self.strong = strong  # Python's numbers are arrays too
+        self.strong = strong  # Python's numbers are arrays too, among so many operands
 
-    def each(self, values: Any) -> list[Any] | None:
+    def each(self, values: Any, joined: bool = False) -> list[Any] | None:
         """Several operands; None where there is one that only clarray can take."""
-        found = []
+        found: list[Any] = []
         for value in values:
             kind = value.__class__
             if kind is DeviceArray:
@@ -190,26 +239,31 @@ class Taker:
                 if value is None:
                     return None
             elif kind in _AS_THEY_ARE:
-                if kind is float or kind is complex:
-                    self.integers = False
-                if self.strong and kind in _TYPES_OF:
-                    self.dtypes.add(_TYPES_OF[kind])
-            elif kind is list or kind is tuple:
+                if kind in _TYPES_OF:
+                    self._looks_at(kind, joined or len(found) < self.strong)
+            elif kind in _SEQUENCES:
                 self.left -= len(value)
-                if self.left < 0:
+                inner = self.each(value, joined or len(found) < self.strong) if self.left >= 0 else None
+                if inner is None:
                     return None
-                value = self.each(value)
-                if value is None:
-                    return None
-                if kind is tuple:
-                    value = tuple(value)
-            elif (kind is np.ndarray or kind in _SCALARS) and value.dtype in DTYPES:
-                if not self._counts(value.dtype, value.size):
-                    return None
-            else:
+                value = kind(inner)
+            elif not self._counts_host(kind, value):
                 return None
             found.append(value)
         return found
+
+    def _looks_at(self, kind: type, strong: bool) -> None:
+        """See what dtype a number of Python's is of."""
+        if kind is float or kind is complex:
+            self.integers = False
+        if strong:
+            self.dtypes.add(_TYPES_OF[kind])
+
+    def _counts_host(self, kind: type, value: Any) -> bool:
+        """Whether this is an ndarray, or a number of NumPy's, that may be taken as well."""
+        if kind is not np.ndarray and kind not in _SCALARS:
+            return False
+        return value.dtype in DTYPES and self._counts(value.dtype, value.size)
 
     def window(self, node: Node) -> np.ndarray | None:
         """A node's elements where they are, evaluated; None where that is too much."""
@@ -265,15 +319,14 @@ def made(value: Any, device: Device) -> Any:
 def _array(value: np.ndarray, device: Device) -> DeviceArray:
     dtype = DTYPES[value.dtype].dtype
     if not value.flags.c_contiguous:
-        return wrap(upload(value, dtype, device))
+        node = new_leaf(device, value.shape, dtype, "K", host_view(value))
+        np.copyto(host_array(node), value)  # type: ignore[arg-type]
+        return wrap(node)
     memory = device.pool.allocate(value.nbytes)
     elements = memory.elements(dtype)
     assert elements is not None
-    size = value.size
-    elements[:size] = value if value.ndim == 1 else value.reshape(-1)
-    node = result_leaf(memory, value)
-    node.dtype = dtype
-    return wrap(node)
+    elements[: value.size] = value.reshape(-1)
+    return wrap(contiguous_leaf(memory, value.shape, dtype))
 
 
 # Reading and writing by arrays ----------------------------------------------------------------------
@@ -294,7 +347,10 @@ def picked(array: DeviceArray, key: Any) -> Any:
         source = taker.window(array._node)
         if source is None:
             return ELSEWHERE
+        if device.pending:
+            device.finish()
         try:
+            taken = _with_arrays(taken)
             if _named(source, taken) > MOST:
                 return ELSEWHERE
             return _computed(device, np.ndarray.__getitem__, (source, taken), {})
@@ -320,7 +376,10 @@ def put(array: DeviceArray, key: Any, value: Any) -> bool:
         target = taker.window(array._node)
         if target is None:
             return False
+        if device.pending:
+            device.finish()
         try:
+            taken = _with_arrays(taken)
             if _named(target, taken) > MOST:
                 return False
             overwrite(array._node, np.ndarray.__setitem__, target, taken, given)
@@ -345,17 +404,18 @@ def overwrite(node: Node, function: Callable[..., Any], target: np.ndarray, *arg
 
 
 def _key(taker: Taker, key: Any) -> Any:
-    """A key as NumPy takes it, with arrays for lists; None where it is clarray's to understand."""
+    """A key as NumPy takes it; None where it is clarray's to understand."""
     items = taker.each(key if key.__class__ is tuple else (key,))
     if items is None:
         return None
-    for at, item in enumerate(items):
-        if item.__class__ is list:
-            numbers = np.array(item) if item else np.array(item, np.intp)
-            if numbers.dtype.kind not in "biu":
-                return None
-            items[at] = numbers
     return tuple(items) if key.__class__ is tuple else items[0]
+
+
+def _with_arrays(key: Any) -> Any:
+    """The same key with arrays for its lists."""
+    if key.__class__ is tuple:
+        return tuple([_with_arrays(item) for item in key])
+    return key if key.__class__ is not list else np.array(key) if key else np.array(key, np.intp)
 
 
 def _named(source: np.ndarray, key: Any) -> int:
@@ -380,14 +440,6 @@ def _named(source: np.ndarray, key: Any) -> int:
 
 def _assigned(taker: Taker, value: Any, dtype: np.dtype) -> Any:
     """What is assigned, as NumPy takes it; None where it may be converted to other bits than kernels would."""
-    kind = value.__class__
-    if kind in (bool, int):
-        return value
-    if kind is float:
-        return value if dtype.kind in "fc" else None
-    if kind is DeviceArray:
-        node = value._node
-        if node.dtype != dtype and not (node.dtype.kind in "biu" and is_cast_alike(node.dtype, dtype)):
-            return None
-        return taker.window(node)
-    return None
+    if value.__class__ is DeviceArray:
+        value = taker.window(value._node)
+    return value if _is_kept(value, dtype) else None
