@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.small_calls import Rule, small_call, small_write
+from clarray._core.small_calls import MOST_ORDERED, Rule, small_call, small_write
 
 __all__ = ["FUNCTIONS", "METHODS", "as_method", "serve"]
 
@@ -83,15 +83,12 @@ def _filled(a: Any, v: Any) -> int:
 _FINDING: dict[str, Any] = {  # and counting, and comparing
     "argmax": np.ndarray.argmax,
     "argmin": np.ndarray.argmin,
-    "argsort": np.ndarray.argsort,
-    "argpartition": np.ndarray.argpartition,
     "nonzero": np.ndarray.nonzero,
     "flatnonzero": np.flatnonzero,
     "argwhere": np.argwhere,
     "count_nonzero": np.count_nonzero,
     "searchsorted": np.ndarray.searchsorted,
     "digitize": np.digitize,
-    "lexsort": np.lexsort,
     "array_equal": np.array_equal,
     "isin": np.isin,
 }
@@ -118,10 +115,14 @@ _MOVED = {
     "block": Rule(np.block, "joined"),
 }
 
-_ORDERING: dict[str, Any] = {
-    "sort": np.sort,
-    "partition": np.partition,
-    "unique": np.unique,
+_ORDERED = {
+    "sort": Rule(np.sort, "any", most=MOST_ORDERED),
+    "partition": Rule(np.partition, "any", most=MOST_ORDERED),
+    "argsort": Rule(np.ndarray.argsort, "any", most=MOST_ORDERED),
+    "argpartition": Rule(np.ndarray.argpartition, "any", most=MOST_ORDERED),
+    "lexsort": Rule(np.lexsort, "any", most=MOST_ORDERED),
+    "unique": Rule(np.unique, "any"),
+    **{f.__name__: Rule(f, "joined", joined=2) for f in (np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d)},
 }
 
 _COMPUTED = {
@@ -140,8 +141,7 @@ _COMPUTED = {
 
 FUNCTIONS: dict[str, Rule] = {
     **{name: Rule(numpys, "any") for name, numpys in _FINDING.items()},
-    **{name: Rule(numpys, "joined") for name, numpys in _ORDERING.items()},
-    **{f.__name__: Rule(f, "joined", joined=2) for f in (np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d)},
+    **_ORDERED,
     **_MOVED,
     **_COMPUTED,
 }
@@ -161,10 +161,10 @@ WRITES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "fill_diagonal": (np.fill_diagonal, (1,)),
     "put_along_axis": (np.put_along_axis, (2,)),
 }
-WRITING_METHODS: dict[str, tuple[Any, tuple[int, ...]]] = {
+WRITING_METHODS: dict[str, tuple[Any, ...]] = {
     "put": WRITES["put"],
-    "sort": (np.ndarray.sort, ()),
-    "partition": (np.ndarray.partition, ()),
+    "sort": (np.ndarray.sort, (), MOST_ORDERED),
+    "partition": (np.ndarray.partition, (), MOST_ORDERED),
 }
 
 

@@ -33,12 +33,17 @@ from clarray._engine.ops.host_functions import is_cast_alike
 from clarray._engine.runtime import Device, profiling
 from clarray._engine.writing import flush_readers
 
-__all__ = ["ELSEWHERE", "MOST", "Rule", "picked", "put", "serves", "small_call", "small_write"]
+__all__ = ["ELSEWHERE", "MOST", "MOST_ORDERED", "Rule", "picked", "put", "serves", "small_call", "small_write"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Elements, operands and result together, up to which NumPy computes. docs/tuning.rst has the measurements.
-MOST = 1 << 14
+# Elements, operands and result together, up to which NumPy computes; docs/tuning.rst has the measurements. NumPy's time
+# grows with them, a kernel's hardly: 16,384 float32 elements by NumPy and by PoCL's kernels, in us, concatenate 13 and
+# 50, take 25 and 33, put 26 and 131, isin 57 and 321. Ordered they are even at 4,096 (sort 37 and 40, argsort 71 and
+# 78), selected by a mask at 8,192 (44 and 41 at 16,384).
+MOST = 1 << 15
+MOST_MASKED = 1 << 14
+MOST_ORDERED = 1 << 12
 
 
 class _Elsewhere:
@@ -72,6 +77,8 @@ class Rule(NamedTuple):
         more than they have.
     joined : int
         How many operands, the first ones, are joined; what else there is, axes and the like, has no say in the dtype.
+    most : int
+        Elements up to which a call is NumPy's.
     refused : tuple of str
         Parameters that kernels see to, if one is given.
     """
@@ -80,6 +87,7 @@ class Rule(NamedTuple):
     dtypes: str
     room: Callable[..., int] | None = None
     joined: int = 1
+    most: int = MOST
     refused: tuple[str, ...] = ("out", "dtype", "casting", "like", "device")
 
 
@@ -107,7 +115,7 @@ def small_call(ours: Function, rule: Rule) -> Function:
     return update_wrapper(call, ours)  # type: ignore[return-value]
 
 
-def small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, ...] = ()) -> Function:
+def small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, ...] = (), most: int = MOST) -> Function:
     """A function that writes to its first operand, and leaves that to NumPy where it is small.
 
     Parameters
@@ -117,6 +125,8 @@ def small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, .
         What does the same to an ndarray.
     values : tuple of int
         Which of the operands are written, so that they may have to be converted.
+    most : int
+        Elements up to which a call is NumPy's.
     """
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -124,16 +134,18 @@ def small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, .
             target = args[0]
             if is_writeable(target) and serves(device := _device_of(target._node)):
                 with device.lock:
-                    if _written(target, numpys, args, values):
+                    if _written(target, numpys, args, values, most):
                         return None
         return ours(*args, **kwargs)
 
     return update_wrapper(call, ours)  # type: ignore[return-value]
 
 
-def _written(target: DeviceArray, numpys: Callable[..., Any], args: tuple[Any, ...], values: tuple[int, ...]) -> bool:
+def _written(
+    target: DeviceArray, numpys: Callable[..., Any], args: tuple[Any, ...], values: tuple[int, ...], most: int
+) -> bool:
     node = target._node
-    taker = Taker(node.memory.device if node.memory is not None else _device_of(node))
+    taker = Taker(_device_of(node), most)
     given = taker.each(args)
     if given is None or not all(_is_kept(given[at], node.dtype) for at in values if at < len(given)):
         return False
@@ -162,7 +174,7 @@ def _tried(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     device = _served(args)
     if device is None or (kwargs and not kwargs.keys().isdisjoint(rule.refused)):
         return ELSEWHERE
-    taker = Taker(device, rule.joined if rule.dtypes == "joined" else 0)
+    taker = Taker(device, rule.most, rule.joined if rule.dtypes == "joined" else 0)
     with device.lock:
         given = taker.each((*args, *kwargs.values()) if kwargs else args)
         if given is None or not _fit(rule.dtypes, taker):
@@ -174,7 +186,7 @@ def _tried(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if device.pending:
             device.finish()
         try:
-            if rule.room is not None and rule.room(*given, **named) > MOST:
+            if rule.room is not None and rule.room(*given, **named) > rule.most:
                 return ELSEWHERE
             return _computed(device, rule.numpys, given, named)
         except Exception:  # clarray's own function says what is wrong, or can do it
@@ -222,9 +234,9 @@ class Taker:
 
     __slots__ = ("device", "left", "dtypes", "integers", "strong")
 
-    def __init__(self, device: Device, strong: int = 0) -> None:
+    def __init__(self, device: Device, most: int = MOST, strong: int = 0) -> None:
         self.device = device
-        self.left = MOST
+        self.left = most
         self.dtypes: set[np.dtype] = set()
         self.integers = True  # and bools
         self.strong = strong  # Python's numbers are arrays too, among so many operands
@@ -351,7 +363,7 @@ def picked(array: DeviceArray, key: Any) -> Any:
             device.finish()
         try:
             taken = _with_arrays(taken)
-            if _named(source, taken) > MOST:
+            if not _is_few(taker, source, taken):
                 return ELSEWHERE
             return _computed(device, np.ndarray.__getitem__, (source, taken), {})
         except Exception:
@@ -380,7 +392,7 @@ def put(array: DeviceArray, key: Any, value: Any) -> bool:
             device.finish()
         try:
             taken = _with_arrays(taken)
-            if _named(target, taken) > MOST:
+            if not _is_few(taker, target, taken):
                 return False
             overwrite(array._node, np.ndarray.__setitem__, target, taken, given)
         except Exception:
@@ -418,8 +430,8 @@ def _with_arrays(key: Any) -> Any:
     return key if key.__class__ is not list else np.array(key) if key else np.array(key, np.intp)
 
 
-def _named(source: np.ndarray, key: Any) -> int:
-    """How many elements a key may name, at most."""
+def _is_few(taker: Taker, source: np.ndarray, key: Any) -> bool:
+    """Whether what a key names, and what has to be looked at for that, is few enough."""
     items = key if key.__class__ is tuple else (key,)
     named = 1
     arrays = [item for item in items if item.__class__ is np.ndarray]
@@ -429,13 +441,12 @@ def _named(source: np.ndarray, key: Any) -> int:
             named *= array.size
     else:
         named = np.broadcast(*arrays).size
-    found = len(items) - len(arrays)
-    axes = sum([mask.ndim for mask in masks]) + len(arrays) - len(masks)
-    if not found:  # arrays alone: what follows is there once for each
-        for extent in source.shape[axes:]:
+    if len(items) > len(arrays):
+        named *= source.size
+    else:  # arrays alone: what follows is there once for each
+        for extent in source.shape[len(arrays) - len(masks) + sum([mask.ndim for mask in masks]) :]:
             named *= extent
-        return named
-    return named * (source.size if axes else 1)
+    return named <= (MOST_MASKED if masks else MOST) and (not masks or MOST - taker.left <= MOST_MASKED)
 
 
 def _assigned(taker: Taker, value: Any, dtype: np.dtype) -> Any:
