@@ -404,8 +404,7 @@ def overwrite(node: Node, function: Callable[..., Any], target: np.ndarray, *arg
     """Let NumPy write to a leaf's memory; the device's lock is held."""
     memory = node.memory
     assert memory is not None
-    if memory.readers:
-        flush_readers(memory)
+    flush_readers(memory)
     device = memory.device
     if device.pending:
         device.finish()

@@ -58,10 +58,11 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
     """Any other key, and any array."""
     if key.__class__ is DeviceArray:
         whole = _whole_mask(array, key._node)
-        if whole is not None:
-            return masking.selected(array, whole)
-        if _names_rows(array, key._node):
-            return gathering.pick(array, key)
+        if whole is not None or _names_rows(array, key._node):
+            few = small_calls.picked(array, key)
+            if few is not small_calls.ELSEWHERE:
+                return few
+            return gathering.pick(array, key) if whole is None else masking.selected(array, whole)
     plain = _with_numbers(key)
     if plain is not None:
         return getitem(array, plain)
@@ -213,6 +214,8 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
     if key.__class__ is DeviceArray and (value.__class__ is DeviceArray or value.__class__ in _PLAIN):
         whole = _whole_mask(array, key._node)
         if whole is not None or _names_rows(array, key._node):
+            if small_calls.put(array, key, value):
+                return
             view_of(array)
             array.check_writeable()
             if whole is not None:
