@@ -355,10 +355,11 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
         if kind is self.__class__:
             b = other._node
             key = b.dtype
-            fits = not (a.flags | b.flags) & MASKED and (not b.shape or b.shape == a.shape)
+            masked = (a.flags | b.flags) & MASKED
+            fits = build.selected_alike(a, b) if masked else not b.shape or b.shape == a.shape
         else:
             key = kind
-            fits = (kind is float or kind is int) and not a.flags & MASKED
+            fits = kind is float or kind is int
         if not fits or (a.memory is not None and not is_writeable(self)):
             return _in_place(ufunc, self, other)
         try:

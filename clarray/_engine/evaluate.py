@@ -23,10 +23,10 @@ from clarray._engine.expr.node import (
     SHARED,
     Node,
     Selection,
+    contiguous_leaf,
     graph_lock,
     index,
     leaf,
-    result_leaf,
 )
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
@@ -241,7 +241,7 @@ def prepare(
     memory = allocate(node.size * node.dtype.itemsize)
     launch = flat_launch(cache, node, memory, 0)
     if launch is not None:
-        return result_leaf(memory, node), [launch]
+        return contiguous_leaf(memory, node.shape, node.dtype), [launch]
     strides = result_strides(node)
     return leaf(memory, node.shape, strides, 0, node.dtype), [strided_launch(cache, node, memory, 0, strides)]
 
@@ -255,7 +255,7 @@ def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | OnHost
 
 
 def _new(allocate: Allocate, node: Node) -> Node:
-    return result_leaf(allocate(node.size * node.dtype.itemsize), node)
+    return contiguous_leaf(allocate(node.size * node.dtype.itemsize), node.shape, node.dtype)
 
 
 def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:

@@ -151,6 +151,13 @@ HELPER ${t} ca_shr_${t}(${t} x, ${t} n) {
 % endif
 }
 </%def>
+<%def name="place(t)">
+/* base + step * x, x counted from the end where it is negative; the least number where x is not below n, or base is it. */
+HELPER ${t} ca_place_${t}(${t} x, ${t} n, ${t} step, ${t} base) {
+  const ${t} k = x < ${t.lit(0)} ? x + n : x;
+  return (base < ${t.lit(0)}) | (k < ${t.lit(0)}) | (k >= n) ? (${t})(LONG_MIN) : base + k * step;
+}
+</%def>
 <%def name="gcd(t)">
 % if t.width > 1:
 ${lanes.by_lane("gcd", t, 2)}

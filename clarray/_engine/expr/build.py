@@ -16,6 +16,7 @@ import numpy as np
 
 from clarray._engine.expr.node import (
     COMPRESS,
+    CONST,
     EAGER,
     MASKED,
     REDUCES,
@@ -267,6 +268,31 @@ def selected(node: Node) -> tuple[Node, Node] | None:
     return (args[0], args[1]) if node.flags & MASKED and args else None
 
 
+def selected_alike(one: Node, other: Node) -> bool:
+    """Whether two nodes are pending selections by masks that are one."""
+    mine, theirs = selected(one), selected(other)
+    return mine is not None and theirs is not None and is_same_value(mine[1], theirs[1])
+
+
+def is_same_value(one: Node, other: Node) -> bool:
+    """Whether two nodes have the same value because they are computed alike from the same; only what is pending is."""
+    if one is other:
+        return True
+    if one.sig != other.sig or one.memory is not None or other.memory is not None or not one.args:
+        return False
+    return all(map(_is_same_input, one.inputs, other.inputs)) and one.shape == other.shape
+
+
+def _is_same_input(one: Node, other: Node) -> bool:
+    if one is other:
+        return True
+    if one.op is CONST:
+        return other.op is CONST and repr(one.value) == repr(other.value)
+    if one.memory is not other.memory or one.op is not other.op:
+        return False
+    return one.offset == other.offset and one.shape == other.shape and one.strides == other.strides
+
+
 def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
     """Push an elementwise operation below the compression: f(x[m], c) is f(x, c)[m].
 
@@ -277,7 +303,7 @@ def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
     for a in args:
         parts = selected(a)
         if parts is not None:
-            if mask is not None and parts[1] is not mask:
+            if mask is not None and not is_same_value(parts[1], mask):
                 return nary(loop, _stored(args))
             mask, compute = parts[1], a.value
             inner.append(parts[0])
@@ -372,6 +398,7 @@ __all__ = [
     "binary",
     "broadcast",
     "compress",
+    "is_same_value",
     "live_readers",
     "nary",
     "pass_on",
@@ -379,5 +406,6 @@ __all__ = [
     "reduction",
     "regrow",
     "selected",
+    "selected_alike",
     "unary",
 ]

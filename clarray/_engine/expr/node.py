@@ -266,20 +266,15 @@ def view_leaf(of: Node, shape: Shape, strides: Shape, offset: int) -> Node:
 
 def contiguous_leaf(memory: Memory, shape: Shape, dtype: np.dtype) -> Node:
     """A C-contiguous leaf at the start of memory."""
-    return leaf(memory, shape, contiguous_strides(shape), 0, dtype)
-
-
-def result_leaf(memory: Memory, node: Node) -> Node:
-    """A C-contiguous leaf for a node's result, in memory that nobody else has."""
     made = Blank()
     made.op = None
     made.args = ()
-    made.shape = shape = node.shape
-    made.dtype = node.dtype
-    made.size = node.size
+    made.shape = shape
+    made.dtype = dtype
+    made.size = math.prod(shape)
     made.cost = memory.cost
-    made.flags = 0
-    made.sig = leaf_signature(node.dtype)
+    made.flags = EAGER if memory.shared else 0
+    made.sig = leaf_signature(dtype)
     made.inputs = ()
     made.readers = memory.readers
     made.memory = memory

@@ -12,9 +12,20 @@ from clarray._engine.ops.forms import Form, Row, exact, value
 from clarray._engine.ops.ufuncs import Loop, next_code
 from clarray._engine.speedups import called_by_core
 
-__all__ = ["builtin_loop", "cast_loop", "compose_loop", "i0_loop", "make_loop", "part_loop", "select_loop"]
+__all__ = [
+    "builtin_loop",
+    "cast_loop",
+    "compose_loop",
+    "i0_loop",
+    "make_loop",
+    "part_loop",
+    "place_loop",
+    "select_loop",
+]
 
+OUTSIDE = np.int64(-(2**63))  # the place of what names none
 _BOOL = np.dtype(bool)
+_INT64 = np.dtype(np.int64)
 _casts: dict[np.dtype, Loop] = {}
 _selects: dict[np.dtype, Loop] = {}
 _parts: dict[tuple[np.dtype, int], Loop] = {}
@@ -61,6 +72,16 @@ def select_loop(dtype: np.dtype) -> Loop:
         found = make_loop("where", Form(_select, "exact"), (_BOOL, dtype, dtype), dtype, np.where)
         _selects[dtype] = found
     return found
+
+
+def _place(x: Any, extent: Any, step: Any, base: Any) -> Any:
+    k = np.where(x < 0, x + extent, x)
+    return np.where((base < 0) | (k < 0) | (k >= extent), OUTSIDE, base + k * step)
+
+
+# ``place(x, extent, step, base)``: ``base + step * x``, negative x counted from the end; OUTSIDE where x is out of
+# bounds, or the base is it already.
+place_loop = make_loop("place", exact("ca_place_{T}({0}, {1}, {2}, {3})"), (_INT64,) * 4, _INT64, _place)
 
 
 def part_loop(dtype: np.dtype, number: int) -> Loop:

@@ -181,7 +181,7 @@ Ref known_value(PyObject* value, PyObject* dtype, PyObject* on);
 Ref grow_unary(PyObject* loop, PyObject* a);
 Ref grow_binary(PyObject* loop, PyObject* a, PyObject* b);
 Ref grow_nary(PyObject* loop, PyObject* args);
-Ref grow_reduction(PyObject* operation, PyObject* a, PyObject* shape);  // of what is no selection
+Ref grow_reduction(PyObject* operation, PyObject* a, PyObject* shape, PyObject* mask = nullptr);  // of what is no selection
 
 // The twins of `regrow` and `pass_on` there; false after an error.
 bool regrow(PyObject* node);

@@ -11,9 +11,9 @@ namespace {
 // Interned structures, by a number of the operation and those of its operands. Python's interner gives the numbers; they
 // are held for good, as it holds them.
 struct Structure {
-    static constexpr Py_ssize_t MOST = 3;  // operands
+    static constexpr Py_ssize_t MOST = 4;  // operands
     long operation;
-    long operands[MOST] = {-1, -1, -1};
+    long operands[MOST] = {-1, -1, -1, -1};
     bool operator==(const Structure& other) const {
         return operation == other.operation && std::equal(operands, operands + MOST, other.operands);
     }
@@ -194,7 +194,9 @@ PyObject* structure_of_reduction(PyObject* operation, const OperandSpan& operand
     const Structure key = key_of(long(reinterpret_cast<intptr_t>(operation)), operands);
     const auto found = structures.find(key);
     if (found != structures.end()) return found->second;
-    return keep_structure(key, Ref::steal(Py_BuildValue("(iOO)", -2, reduction.code.of(operation), operands[0].sig.get())));
+    PyObject *code = reduction.code.of(operation), *first = operands[0].sig.get();
+    return keep_structure(key, Ref::steal(operands.count == 1 ? Py_BuildValue("(iOO)", -2, code, first)
+                                                              : Py_BuildValue("(iOOO)", -2, code, first, operands[1].sig.get())));
 }
 
 // The operand whose shape the result has, where all others have it too or no axes.
@@ -314,9 +316,10 @@ Ref grow_nary(PyObject* operation, PyObject* args) {
     return Ref::steal((*nary)(operation, args));
 }
 
-Ref grow_reduction(PyObject* operation, PyObject* operand, PyObject* shape) {
-    const Operand all[] = {Operand(operand)};
-    const OperandSpan operands{all, 1};
+Ref grow_reduction(PyObject* operation, PyObject* operand, PyObject* shape, PyObject* mask) {
+    Operand all[] = {Operand(operand), Operand()};
+    if (mask) all[1] = Operand(mask);
+    const OperandSpan operands{all, mask ? 2 : 1};
     long long size = 1;
     for (Py_ssize_t axis = 0; axis < PyTuple_GET_SIZE(shape); ++axis) size *= as_wide(PyTuple_GET_ITEM(shape, axis));
     Ref count = Ref::steal(PyLong_FromLongLong(size));

@@ -123,13 +123,18 @@ PyObject* nary(PyObject* self, PyObject* const* args, size_t flags, PyObject* na
     return guarded([=] { return grow_nary(args[0], args[1]).release(); });
 }
 
-// reduction(operation, (operand,), shape); with a mask it is Python's.
+// reduction(operation, (operand,) or (operand, mask), shape)
 PyObject* grown_reduction(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    const bool plain = PyVectorcall_NARGS(flags) == 3 && !names && Py_TYPE(args[0]) == reduction_type &&
-                       PyTuple_CheckExact(args[1]) && PyTuple_GET_SIZE(args[1]) == 1 && PyTuple_CheckExact(args[2]) &&
-                       !is_selection(PyTuple_GET_ITEM(args[1], 0));
+    bool plain = PyVectorcall_NARGS(flags) == 3 && !names && Py_TYPE(args[0]) == reduction_type &&
+                 PyTuple_CheckExact(args[1]) && PyTuple_CheckExact(args[2]);
+    const Py_ssize_t count = plain ? PyTuple_GET_SIZE(args[1]) : 0;
+    plain = count == 1 || count == 2;
+    for (Py_ssize_t i = 0; plain && i < count; ++i) plain = !is_selection(PyTuple_GET_ITEM(args[1], i));
     if (!plain) return reference_called(self, args, flags, names);
-    return guarded([=] { return grow_reduction(args[0], PyTuple_GET_ITEM(args[1], 0), args[2]).release(); });
+    return guarded([=] {
+        PyObject* mask = count == 2 ? PyTuple_GET_ITEM(args[1], 1) : nullptr;
+        return grow_reduction(args[0], PyTuple_GET_ITEM(args[1], 0), args[2], mask).release();
+    });
 }
 
 PyObject* evaluate(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {

@@ -37,7 +37,6 @@ def pick(array: DeviceArray, key: Any) -> DeviceArray:
     IndexError
         An index is out of bounds, there are too many, or they cannot be broadcast together.
     """
-    view_of(array)
     try:
         return wrap(gather_selection(array._node, index_arrays.index_selection(array, key)))
     except OutOfBounds:
@@ -54,10 +53,9 @@ def put_at(array: DeviceArray, key: Any, value: Node) -> None:
     ValueError
         The value cannot be broadcast to the elements named.
     """
-    view_of(array)
-    leaf = array._node
     named = index_arrays.index_selection(array, key)
-    stored = own_leaf(fitted(value, named.result_shape), leaf, named.result_shape)
+    leaf, shape = array._node, named.result_shape
+    stored = own_leaf(fitted(value, shape), leaf, shape)
     try:
         scatter_selection(leaf, _apart_from(named, leaf), stored)
     except OutOfBounds:
@@ -80,6 +78,8 @@ def _everywhere(array: DeviceArray, numbers: Node, mode: str) -> IndexSelection:
 def fitted(value: Node, shape: Shape) -> Node:
     """The value without surplus leading axes of one element; it must fit the shape."""
     have = value.shape
+    if have == shape:
+        return value
     extra = max(0, len(have) - len(shape))
     if not fits(have, shape):
         texts = (str(s).replace(" ", "") for s in (have, shape))
@@ -126,8 +126,10 @@ def _apart_from(named: IndexSelection, target: Node) -> IndexSelection:
     assert memory is not None
     if numbers.memory is not None and (numbers.memory is memory or (numbers.memory.shared and memory.shared)):
         return named._replace(numbers=ufunc_calls.ascontiguous(numbers))
-    if any(x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared) for x in numbers.inputs):
-        evaluate(numbers)
+    for x in numbers.inputs:
+        if x.memory is memory or (x.memory is not None and x.memory.shared and memory.shared):
+            evaluate(numbers)
+            break
     return named
 
 
@@ -270,11 +272,9 @@ def _along_axis(array: DeviceArray, given: DeviceArray, axis: Any) -> IndexSelec
     steps = contiguous(array.shape)
     here = tuple(0 if a == axis or n == 1 else s for a, (n, s) in enumerate(zip(array.shape, steps, strict=True)))
     shape = _along_shape(array.shape, given.shape, axis)
-    elsewhere = wrap(nodes.index(shape, here, _INT64))
-    wide: Any = index_arrays.growing(given).astype(_INT64)
-    inside, outside = index_arrays.from_the_start(wide, array.shape[axis], index_arrays.chosen_from)
-    numbers = index_arrays.chosen_from(outside, index_arrays.OUTSIDE, inside * steps[axis] + elsewhere)
-    named = _everywhere(array, numbers._node, "raise" if prod(shape) else "known")
+    elsewhere = nodes.index(shape, here, _INT64)
+    numbers = index_arrays.placed_along(index_arrays.growing(given)._node, array.shape[axis], steps[axis], elsewhere)
+    named = _everywhere(array, numbers, "raise" if prod(shape) else "known")
     return named._replace(checked=((given._node, array.shape[axis]),))
 
 

@@ -21,16 +21,16 @@ from clarray._core.views import view_of
 from clarray._engine import evaluate
 from clarray._engine.algorithms.gather.launch import IndexSelection
 from clarray._engine.expr import build
-from clarray._engine.expr.bounds import bounds_of, remember
+from clarray._engine.expr.bounds import remember
 from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import EAGER, Node, leaf
-from clarray._engine.expr.view import Shape, View
-from clarray._engine.ops.special import select_loop
+from clarray._engine.expr.view import Shape, View, contiguous
+from clarray._engine.ops.special import place_loop
 from clarray._engine.runtime import Device
 
 _BOOL = np.dtype(bool)
 _INT64 = np.dtype(np.int64)
-OUTSIDE = np.int64(-(2**63))  # stays out of bounds, whatever length is added
+_WHOLE = slice(None)
 SMALL = 1 << 12  # index arrays so small are combined on the host, where they come from there
 _INVALID = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
@@ -69,7 +69,7 @@ def index_selection(array: DeviceArray, key: Any) -> IndexSelection:
     found = _of_one_axis(view, key)
     if found is not None:
         return found
-    chosen, rest, place = _taken_apart(array, key)
+    chosen, rest, place = _of_arrays(view, key) or _taken_apart(array, key)
     shape = _broadcast(chosen)
     axes = [a for one in chosen for a in one.axes]
     known = all(one.known for one in chosen) or not prod(shape)
@@ -93,17 +93,39 @@ def _of_one_axis(view: View, key: Any) -> IndexSelection | None:
         if len(key) != 2 or type(key[0]) is not int or view.ndim < 2:
             return None
         numbers = key[1]
-    if numbers.__class__ is not DeviceArray or numbers.dtype.kind not in "iu" or not numbers.ndim or not view.shape:
+    if numbers.__class__ is not DeviceArray or numbers._node.dtype.kind not in "iu" or not view.shape:
+        return None
+    node = numbers._node
+    if not node.shape:
         return None
     if numbers is not key:
         window = index(view, key[:1])
         assert window is not None
         view = window
     shape, strides, offset = view
-    mode = "raise" if numbers.size else "known"
-    return IndexSelection(
-        numbers._node, numbers.shape, shape[:1], strides[:1], View(shape[1:], strides[1:], offset), 0, mode
-    )
+    mode = "raise" if node.size else "known"
+    return IndexSelection(node, node.shape, shape[:1], strides[:1], View(shape[1:], strides[1:], offset), 0, mode)
+
+
+def _of_arrays(view: View, key: Any) -> Layout | None:
+    """A key of integer arrays on the device and whole slices, taken apart; None for any other."""
+    if type(key) is not tuple or len(key) > view.ndim:
+        return None
+    chosen: list[Chosen] = []
+    kept: list[int] = []
+    for axis, item in enumerate(key):
+        if item.__class__ is DeviceArray and item._node.dtype.kind in "iu" and item._node.shape:
+            chosen.append(Chosen(item, (axis,), view.shape[axis], False))
+        elif type(item) is slice and item == _WHOLE:
+            kept.append(axis)
+        else:
+            return None
+    if not chosen:
+        return None
+    kept += range(len(key), view.ndim)
+    first, last = chosen[0].axes[0], chosen[-1].axes[0]
+    rest = View(tuple(view.shape[a] for a in kept), tuple(view.strides[a] for a in kept), view.offset)
+    return Layout(chosen, rest, first if last - first < len(chosen) else 0)
 
 
 def out_of_bounds(array: DeviceArray, key: Any) -> NoReturn:
@@ -228,6 +250,8 @@ def _as_integers(item: Given, array: DeviceArray, axis: int) -> Chosen:
 
 def _broadcast(chosen: list[Chosen]) -> Shape:
     shapes = [one.numbers.shape for one in chosen]
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -250,15 +274,23 @@ def _numbers(array: DeviceArray, chosen: list[Chosen], shape: Shape) -> tuple[No
     if len(chosen) == 1:
         return _placed(chosen[0].numbers, device)._node, ()
     if all(isinstance(one.numbers, np.ndarray) for one in chosen) and prod(shape) <= SMALL:
-        return _placed(np.atleast_1d(_combined(chosen, np.where)), device)._node, ()
-    placed = [(one, _placed(one.numbers, device)) for one in chosen]
-    with device.lock:
-        bounds = [bounds_of(numbers._node) for _, numbers in placed]
-        found: DeviceArray = _combined([one._replace(numbers=growing(numbers)) for one, numbers in placed], chosen_from)
-        for (_, numbers), known in zip(placed, bounds, strict=True):
-            if known is not None:  # it may have become memory, being grown from more than once
-                remember(numbers._node, *known)
-    return found._node, tuple((numbers._node, one.extent) for one, numbers in placed if not one.known)
+        return _placed(np.atleast_1d(_combined(chosen)), device)._node, ()
+    found = scalar_node(0, _INT64)
+    given = [_placed(one.numbers, device) for one in chosen]
+    for one, numbers, step in zip(chosen, given, _steps(chosen), strict=True):
+        found = placed_along(growing(numbers)._node, one.extent, step, found)
+    checked = [(numbers._node, one.extent) for one, numbers in zip(chosen, given, strict=True) if not one.known]
+    return found, tuple(checked)
+
+
+def _steps(chosen: list[Chosen]) -> Shape:
+    """Elements from one to the next along what each index array stands for, counted in C order."""
+    return contiguous(tuple(one.extent for one in chosen))
+
+
+def placed_along(numbers: Node, extent: int, step: int, base: Node) -> Node:
+    """Places ``base + step * number``; OUTSIDE for numbers out of bounds, as from a base that is."""
+    return build.nary(place_loop, (numbers, scalar_node(extent, _INT64), scalar_node(step, _INT64), base))
 
 
 def _placed(numbers: Given, device: Device) -> DeviceArray:
@@ -271,22 +303,14 @@ def _placed(numbers: Given, device: Device) -> DeviceArray:
     return found
 
 
-def _combined(chosen: list[Chosen], where: Any) -> Any:
-    number: Any = None
-    wrong: Any = None
-    for one in chosen:
-        wide: Any = one.numbers.astype(_INT64)
-        if not one.known:
-            wide, outside = from_the_start(wide, one.extent, where)
-            wrong = outside if wrong is None else wrong | outside
-        number = wide if number is None else number * one.extent + wide
-    return number if wrong is None else where(wrong, OUTSIDE, number)
-
-
-def from_the_start(wide: Any, extent: int, where: Any) -> tuple[Any, Any]:
-    """Indices counted from the start, and which of them are out of bounds."""
-    wide = where(wide < 0, wide + extent, wide)
-    return wide, (wide < 0) | (wide >= extent)
+def _combined(chosen: list[Chosen]) -> np.ndarray:
+    """The numbers of index arrays of the host's, as `placed_along` has them."""
+    place = place_loop.row.host
+    assert place is not None
+    found: Any = 0
+    for one, step in zip(chosen, _steps(chosen), strict=True):
+        found = place(np.asarray(one.numbers, _INT64), one.extent, step, found)
+    return np.asarray(found)
 
 
 def growing(array: DeviceArray) -> DeviceArray:
@@ -300,12 +324,6 @@ def growing(array: DeviceArray) -> DeviceArray:
     same = leaf(node.memory, node.shape, node.strides, node.offset, node.dtype)
     same.flags &= ~EAGER
     return wrap(same)
-
-
-def chosen_from(mask: DeviceArray, x: Any, y: DeviceArray) -> DeviceArray:
-    """``where(mask, x, y)`` of int64."""
-    first = x._node if isinstance(x, DeviceArray) else scalar_node(x, _INT64)
-    return wrap(build.nary(select_loop(_INT64), (mask._node, first, y._node)))
 
 
 def check_inside(one: Given, axis: int, extent: int) -> None:

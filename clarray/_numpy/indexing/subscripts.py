@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import small_calls, ufunc_calls
+from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, is_writeable, wrap
 from clarray._core.elements import NUMBERS, known_element, put_element
 from clarray._core.operands import array_node, scalar_node
@@ -23,6 +23,7 @@ from clarray._engine.expr.indexing import index, index_plainly, is_basic
 from clarray._engine.expr.node import CONST, MASKED, Node, view_leaf
 from clarray._engine.expr.view import View
 from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.ops.special import select_loop
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import accelerated
 from clarray._engine.writing import hand_over, write
@@ -58,11 +59,10 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
     """Any other key, and any array."""
     if key.__class__ is DeviceArray:
         whole = _whole_mask(array, key._node)
-        if whole is not None or _names_rows(array, key._node):
-            few = small_calls.picked(array, key)
-            if few is not small_calls.ELSEWHERE:
-                return few
-            return gathering.pick(array, key) if whole is None else masking.selected(array, whole)
+        if whole is not None:
+            return masking.selected(array, whole)
+        if _names_rows(array, key._node):
+            return gathering.pick(array, key)
     plain = _with_numbers(key)
     if plain is not None:
         return getitem(array, plain)
@@ -74,9 +74,6 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
             # NumPy gives a scalar: a value, which later writes do not change
             return ufunc_calls.evaluate_if_eager(ufunc_calls.own_value(part._node))
         return part
-    few = small_calls.picked(array, key)
-    if few is not small_calls.ELSEWHERE:
-        return few
     mask = _mask_of(array, key)
     if mask is None:
         return gathering.pick(array, key)
@@ -214,8 +211,6 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
     if key.__class__ is DeviceArray and (value.__class__ is DeviceArray or value.__class__ in _PLAIN):
         whole = _whole_mask(array, key._node)
         if whole is not None or _names_rows(array, key._node):
-            if small_calls.put(array, key, value):
-                return
             view_of(array)
             array.check_writeable()
             if whole is not None:
@@ -235,8 +230,6 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
         if not found.shape and not _has_ellipsis(key):
             _check_element(value, array.dtype)
         _store(make_view(array, found), value)
-        return
-    if small_calls.put(array, key, value):
         return
     if isinstance(value, np.generic):
         value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set
@@ -319,9 +312,11 @@ def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
     rest = array.shape[len(mask.shape) :]
     node = _value_node(value, array.dtype, array)
     parts = None if rest else build.selected(node)
-    if parts is not None and parts[1] is mask:
-        node = parts[0]  # `a[m] += 1`: each selected element has its own value in place
-    elif node.op is not CONST or mask.shape != array.shape:
+    if parts is not None and build.is_same_value(parts[1], mask):
+        del node, parts  # nobody shall hold them while they are computed
+        _store_selected(array, mask, value)
+        return
+    if node.op is not CONST or mask.shape != array.shape:
         if not rest:
             _check_values(node)
         if mask.shape != array.shape[: len(mask.shape)] or not gathering.fits(node.shape, rest):
@@ -332,6 +327,34 @@ def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
         wide = wrap(evaluate(mask))
         mask = wide.reshape(wide.shape + (1,) * len(rest))._node
     ufunc_calls.assign(array, node, mask)
+
+
+def _store_selected(array: DeviceArray, mask: Node, value: DeviceArray) -> None:
+    """``array[mask] = value`` for an array of what the same mask selects: each element has its own value in place.
+
+    A value that has been grown from what is overwritten, as in ``array[mask] += 1``, is afterwards a selection of what
+    lies there then. So it is not computed before.
+    """
+    leaf, chosen = array._node, value._node
+    inner, compute = chosen.args[0], chosen.value
+    if (
+        inner.dtype is not leaf.dtype
+        or mask.shape != leaf.shape
+        or not any(x.memory is leaf.memory for x in chosen.inputs)
+    ):
+        ufunc_calls.assign(array, inner, mask)
+        return
+    if mask.memory is None and any(x.memory is leaf.memory for x in mask.inputs):
+        evaluate(mask)  # what it was grown from is overwritten
+    made = build.nary(select_loop(leaf.dtype), (mask, inner, leaf))
+    value._node = leaf  # for the moment
+    del inner, chosen
+    try:
+        write(leaf, made)
+    except BaseException:
+        value._node = build.compress(made.args[1], mask, compute)
+        raise
+    value._node = build.compress(leaf, mask, compute)
 
 
 def _check_values(values: Node) -> None:

@@ -240,3 +240,124 @@ def test_rows_take_what_was_selected(same: Any) -> None:
         return a, b
 
     same(body)
+
+
+# Written where they were selected -------------------------------------------------------------------
+
+START = np.arange(7, dtype=np.float32)
+M = np.array([True, False, True, True, False, False, True])
+
+
+def add(x: Any, m: Any, y: Any) -> Any:
+    x[m] += 1
+    return x
+
+
+def add_selected(x: Any, m: Any, y: Any) -> Any:
+    x[m] += y[m]
+    return x
+
+
+def add_of_another_mask(x: Any, m: Any, y: Any) -> Any:
+    x[m] += y[~m][[0, 1, 2, 0]]
+    return x
+
+
+def copy_compared(x: Any, m: Any, y: Any) -> Any:
+    x[x > 2] = y[x > 2]
+    return x
+
+
+def add_compared(x: Any, m: Any, y: Any) -> Any:
+    x[x > 2] += 10
+    x[x > 5] -= 3
+    return x
+
+
+def other_constants(x: Any, m: Any, y: Any) -> Any:
+    x[x > 2.0] = y[y < 4.0]
+    return x
+
+
+def kept(x: Any, m: Any, y: Any) -> Any:
+    s = x[m]
+    s += 1
+    t = s * 2
+    x[m] = s
+    x[0] = 50
+    u = s + 0
+    x[...] = 9
+    return s, t, u, x
+
+
+def kept_of_compared(x: Any, m: Any, y: Any) -> Any:
+    mask = x > 2
+    s = x[mask] * 3
+    x[mask] = s
+    t = s - 1
+    x[3] = -1
+    return s, t, mask, x
+
+
+def overlapping(x: Any, m: Any, y: Any) -> Any:
+    s = x[:-1][m[1:]]
+    x[1:][m[1:]] = s
+    return s, x
+
+
+def of_another_dtype(x: Any, m: Any, y: Any) -> Any:
+    s = x[m] * np.float64(1.1)
+    x[m] = s
+    return s.astype(np.float32), x
+
+
+def in_place_of_two(x: Any, m: Any, y: Any) -> Any:
+    s = x[x > 1]
+    s += y[x > 1]
+    s *= 2
+    return s, x
+
+
+def integers(x: Any, m: Any, y: Any) -> Any:
+    i = x.astype(np.int16)
+    i[m] += 3
+    i[i > 4] //= 2
+    return i
+
+
+def error(x: Any, m: Any, y: Any) -> Any:
+    i = x.astype(np.int16)
+    i[m] += 0.5
+    return i
+
+
+WRITTEN = [
+    add,
+    add_selected,
+    add_of_another_mask,
+    copy_compared,
+    add_compared,
+    other_constants,
+    kept,
+    kept_of_compared,
+    overlapping,
+    of_another_dtype,
+    in_place_of_two,
+    integers,
+    error,
+]
+
+
+@pytest.mark.parametrize("body", WRITTEN)
+def test_selections_written_where_they_were_selected(body: Any, same: Any) -> None:
+    same(lambda xp: body(xp.array(START), xp.array(M), xp.array(START[::-1].copy())))
+
+
+@pytest.mark.parametrize(("body", "launches"), [(add, 1), (add_selected, 1), (copy_compared, 2)])
+def test_they_are_not_computed_before(body: Any, launches: int) -> None:
+    """One pass, and where the mask was grown from what is overwritten, one for that."""
+    x, m, y = clarray.array(START), clarray.array(M), clarray.array(START)
+    body(x, m, y)
+    with clarray.profile() as seen:
+        body(x, m, y)
+    assert seen.launches + seen.first_calls == launches

@@ -25,7 +25,7 @@ from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, inter
 from clarray._engine.expr.view import Shape, View
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.launch.kernel_cache import KernelCache, device_of, kernel_cache_of
 from clarray._engine.launch.operands import COSTLY, Operands, operands_of, place
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
@@ -124,10 +124,11 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
     OutOfBounds
         With the mode ``'raise'``; waits for the answer.
     """
-    device = device_of((source, *(named.numbers.inputs or (named.numbers,))))
+    numbers = named.numbers
+    device = device_of((source, *(numbers.inputs or (numbers,))))
     shape = named.result_shape
     with device.lock:
-        named = _judged(named)
+        mode = _judged(named)
         cache = kernel_cache_of(device)
         if target is None:
             memory = device.allocate(prod(shape) * source.dtype.itemsize)
@@ -136,11 +137,11 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
             assert target.memory is not None
             flush_readers(target.memory)
         if target.size:
-            _run(cache, "gather", source, named, target)
-            _note(named)
+            _run(cache, "gather", source, named, target, mode)
+            _note(named, mode)
         else:
-            _checked(cache, named)
-        _finish(cache, (source, target, *(named.numbers.inputs or (named.numbers,))))
+            _checked(cache, named, mode)
+        _finish(cache, source, target, *(numbers.inputs or (numbers,)))
     return target
 
 
@@ -166,27 +167,27 @@ def scatter_selection(array: Node, named: IndexSelection, value: Node, once: boo
     assert memory is not None
     device = memory.device
     with device.lock:
-        named = _judged(named)
+        mode = _judged(named)
         cache = kernel_cache_of(device)
         flush_readers(memory)
         if not prod(named.result_shape):
-            _checked(cache, named)
+            _checked(cache, named, mode)
             return
         if once or value.size == 1 or _are_apart(named):
-            _run(cache, "scatter", array, _checked(cache, named), value)
+            _run(cache, "scatter", array, named, value, _checked(cache, named, mode))
         elif cache.policies.elementwise.chunked:
-            _run(cache, "own", array, _checked(cache, named), value)
-        elif _rises(cache, named):
-            _run(cache, "scatter", array, named._replace(mode=_seen(named.mode)), value)
+            _run(cache, "own", array, named, value, _checked(cache, named, mode))
+        elif _rises(cache, named, mode):
+            _run(cache, "scatter", array, named, value, _seen(mode))
         elif _fits_notes(cache, named, value.dtype.itemsize):
-            _scatter_by_offers(cache, array, named, value)
+            _scatter_by_offers(cache, array, named, value, mode)
         else:
-            _scatter_by_claims(cache, array, named, value)
+            _scatter_by_claims(cache, array, named, value, mode)
         memory.facts = None  # the numbers may be of this memory, and have been looked at before it was written
-        _finish(cache, (array, value, *(named.numbers.inputs or (named.numbers,))))
+        _finish(cache, array, value, *(named.numbers.inputs or (named.numbers,)))
 
 
-def _rises(cache: KernelCache, named: IndexSelection) -> bool:
+def _rises(cache: KernelCache, named: IndexSelection, mode: str) -> bool:
     """Whether each number is larger than the one before, as those of masks are: then none repeats.
 
     Only asked of long lists, first of their beginning, and once.
@@ -197,23 +198,28 @@ def _rises(cache: KernelCache, named: IndexSelection) -> bool:
     for limit in (long, None):
         falls = cache.device.allocate(4)
         cache.device.fill_zero(falls)
-        _run(cache, "rise", None, _bare(named), None, falls, limit)
+        _run(cache, "rise", None, _bare(named), None, mode, falls, limit)
         if cache.device.read_scalar(falls, 0, np.dtype(np.int32)):
             return False
-    _note(named, named.bound)
+    _note(named, mode, named.bound)
     return True
 
 
-def _judged(named: IndexSelection) -> IndexSelection:
-    """The same, with numbers that may be computed while they are read, and that need no look where it is remembered."""
-    numbers = named.numbers
-    looks = named.mode == "raise" and not all(_is_inside(*one) for one in _looked_at(named))
-    if numbers.memory is None:
+def _judged(named: IndexSelection) -> str:
+    """The mode for numbers that may be computed while they are read: ``'seen'`` for those known to be in bounds."""
+    numbers, mode = named.numbers, named.mode
+    if mode == "raise":
+        for one, extent in _looked_at(named):
+            if not _is_inside(one, extent):
+                break
+        else:
+            mode = "seen"
+    if numbers.memory is None and (numbers.flags or numbers.readers):
         bounds = bounds_of(numbers)  # what it is made of may not be known later
         materialize_shared(numbers)
         if bounds is not None and numbers.memory is not None:
             remember(numbers, *bounds)
-    return named if looks or named.mode != "raise" else named._replace(mode="seen")
+    return mode
 
 
 def _looked_at(named: IndexSelection) -> tuple[tuple[Node, int], ...]:
@@ -227,9 +233,9 @@ def _is_inside(numbers: Node, extent: int) -> bool:
     return bounds is not None and -extent <= bounds[0] and bounds[1] < extent
 
 
-def _note(named: IndexSelection, apart: int | None = None) -> None:
-    """Remember that the numbers are in bounds, as has been seen, and whether they are `apart`."""
-    if named.mode in ("raise", "seen"):
+def _note(named: IndexSelection, mode: str, apart: int | None = None) -> None:
+    """Remember that numbers are in bounds, which has been seen with this mode, and whether they are `apart`."""
+    if mode == "raise" or (mode == "seen" and apart is not None):
         for numbers, extent in _looked_at(named):
             remember(numbers, -extent, extent - 1, None if named.checked else apart)
 
@@ -251,18 +257,18 @@ def _fits_notes(cache: KernelCache, named: IndexSelection, itemsize: int) -> boo
     return small and cache.capabilities.int64_atomics and named.bound <= cache.policies.gather.spread * listed
 
 
-def _scatter_by_offers(cache: KernelCache, array: Node, named: IndexSelection, value: Node) -> None:
+def _scatter_by_offers(cache: KernelCache, array: Node, named: IndexSelection, value: Node, mode: str) -> None:
     """Let every element that is written keep the offer of the largest position in the list."""
     notes = cache.device.allocate(8 * named.bound)
     cache.device.fill_zero(notes)
-    _run(cache, "offer", None, named, value, notes)
-    _note(named, 0)
+    _run(cache, "offer", None, named, value, mode, notes)
+    _note(named, mode, 0)
     everywhere = index((named.bound,), (1,), _INT64)
-    every = named._replace(numbers=everywhere, shape=(named.bound,), mode="known")
-    _run(cache, "collect", array, every, None, notes)
+    every = named._replace(numbers=everywhere, shape=(named.bound,))
+    _run(cache, "collect", array, every, None, "known", notes)
 
 
-def _scatter_by_claims(cache: KernelCache, array: Node, named: IndexSelection, value: Node) -> None:
+def _scatter_by_claims(cache: KernelCache, array: Node, named: IndexSelection, value: Node, mode: str) -> None:
     """Let every element that is written be claimed by the largest position in the list."""
     wide = prod(named.shape) > MOST
     if wide and not cache.capabilities.int64_atomics:
@@ -272,11 +278,11 @@ def _scatter_by_claims(cache: KernelCache, array: Node, named: IndexSelection, v
         )
     notes = cache.device.allocate((8 if wide else 4) * named.bound)
     bare = _bare(named)
-    _run(cache, "mark", None, bare, None, notes)
-    _note(named, 0)
-    bare, named = (x._replace(mode=_seen(x.mode)) for x in (bare, named))
-    _run(cache, "claim", None, bare, None, notes)
-    _run(cache, "settle", array, named, value, notes)
+    _run(cache, "mark", None, bare, None, mode, notes)
+    _note(named, mode, 0)
+    mode = _seen(mode)
+    _run(cache, "claim", None, bare, None, mode, notes)
+    _run(cache, "settle", array, named, value, mode, notes)
 
 
 def resolved(named: IndexSelection) -> Node:
@@ -290,22 +296,22 @@ def resolved(named: IndexSelection) -> Node:
     inputs = named.numbers.inputs or (named.numbers,)
     device = device_of(inputs)
     with device.lock:
-        named = _judged(named)
+        mode = _judged(named)
         found = contiguous_leaf(device.allocate(8 * prod(named.shape)), named.shape, _INT64)
         if found.size:
-            _run(kernel_cache_of(device), "resolve", None, _bare(named), found)
-            _note(named)
-        _finish(kernel_cache_of(device), inputs)
+            _run(kernel_cache_of(device), "resolve", None, _bare(named), found, mode)
+            _note(named, mode)
+        _finish(kernel_cache_of(device), *inputs)
     return found
 
 
-def _checked(cache: KernelCache, named: IndexSelection) -> IndexSelection:
-    """The same, after all numbers were seen to be in bounds."""
+def _checked(cache: KernelCache, named: IndexSelection, mode: str) -> str:
+    """The mode for the numbers, after all were seen to be in bounds."""
     listed = prod(named.shape)
-    if listed and named.mode == "raise":
-        _run(cache, "check", None, _bare(named), None)
-        _note(named)
-    return named._replace(mode=_seen(named.mode))
+    if listed and mode == "raise":
+        _run(cache, "check", None, _bare(named), None, mode)
+        _note(named, mode)
+    return _seen(mode)
 
 
 def _bare(named: IndexSelection) -> IndexSelection:
@@ -313,9 +319,11 @@ def _bare(named: IndexSelection) -> IndexSelection:
     return named._replace(rest=View((), (), 0), place=0)
 
 
-def _finish(cache: KernelCache, nodes: tuple[Node, ...]) -> None:
-    if any(n.flags & EAGER or (n.memory is not None and n.memory.shared) for n in nodes):
-        cache.device.synchronize()
+def _finish(cache: KernelCache, *nodes: Node) -> None:
+    for n in nodes:
+        if n.flags & EAGER or (n.memory is not None and n.memory.shared):
+            cache.device.synchronize()
+            return
 
 
 def _space(named: IndexSelection, operands: Operands) -> GatherSpace:
@@ -337,6 +345,8 @@ class _Prepared:
     kernel : Kernel
     words : int
         Elements that are moved as one word.
+    bound : int
+        Below which numbers are.
     total : int
         Units of work.
     sizes : tuple of int
@@ -347,6 +357,7 @@ class _Prepared:
 
     kernel: Kernel
     words: int
+    bound: int
     total: int
     sizes: tuple[int, ...]
     groups: int
@@ -355,17 +366,24 @@ class _Prepared:
 
 
 def _prepare(
-    cache: KernelCache, op: str, named: IndexSelection, itemsize: int, starts: list[int], single: bool
+    cache: KernelCache,
+    op: str,
+    mode: str,
+    named: IndexSelection,
+    numbers: Node,
+    itemsize: int,
+    starts: list[int],
+    single: bool,
 ) -> _Prepared:
     """Plan a launch that moves elements between arrays, `starts` of them, or from one into all places (`single`)."""
     policy = cache.policies.elementwise
-    numbers = _as_int64(named.numbers)
+    numbers = _as_int64(numbers)
     operands = operands_of(numbers)
     space = _space(named, operands)
     joins = len(starts) == 2 and not single and not policy.chunked  # a CPU's compiler makes vectors of a row's loop
     words = widening(space, itemsize, starts) if joins else 1
     space = widened(space, words)
-    plan = gather_plan(op, named.mode, operands.kinds(), space, itemsize * words, single, cache.policies)
+    plan = gather_plan(op, mode, operands.kinds(), space, itemsize * words, single, cache.policies)
     total, *rest = sizes(space, plan)
     nbytes = operands.nbytes + len(starts) * space.size * itemsize * words
     units = work(space, plan) if policy.chunked else -(-work(space, plan) // plan.vector)
@@ -374,6 +392,7 @@ def _prepare(
     return _Prepared(
         kernel=cache.kernel_for(key, gather_source, plan, numbers, operands.nodes, cache.capabilities),
         words=words,
+        bound=named.bound,
         total=total,
         sizes=tuple(rest),
         groups=min(groups(units, nbytes, cache.units, policy), most),
@@ -388,34 +407,41 @@ def _run(
     array: Node | None,
     named: IndexSelection,
     other: Node | None,
+    mode: str,
     notes: Memory | None = None,
     limit: int | None = None,
 ) -> None:
     policy = cache.policies.elementwise
-    awaited = named.mode == "raise"
-    if named.mode == "seen":  # by the same kernel
-        named = named._replace(mode="raise")
+    numbers, shape, extents, strides, rest, at, _, _ = named
     if policy.chunked:  # a list in several loops costs a CPU a division per number
-        named = named._replace(numbers=flat(cache, named.numbers, named.shape))
-    numbers, shape, extents, strides, rest, at, mode, _ = named
+        numbers = flat(cache, numbers, shape)
+    awaited = mode == "raise"
+    if mode == "seen":  # by the same kernel
+        mode = "raise"
     single = op in ("scatter", "own", "settle") and other is not None and other.size == 1
     moved = [(n, x) for n, x in ((array, rest.offset), (other, 0 if other is None else other.offset)) if n is not None]
     itemsize = moved[0][0].dtype.itemsize if moved else 1
+    starts = [x for _, x in moved]
     key: list[Any] = ["gather", op, mode, single, itemsize, shape, extents, strides, rest.shape, rest.strides, at]
-    key += [x % WORD for _, x in moved]
+    key += [x % WORD for x in starts]
     key.append(numbers.sig)
     args: list[Any] = []
     place(numbers.inputs or (numbers,), key, args, False)
-    found = cache.value_for(tuple(key), _prepare, cache, op, named, itemsize, [x for _, x in moved], single)
-    error = cache.zeros_for("gather error", 4) if mode == "raise" else None
-    args += [error.buffer] if error is not None else []
-    args += [named.bound] if mode != "known" or op == "own" else []
-    args += [notes.buffer] if notes is not None else []
+    found = cache.value_for(tuple(key), _prepare, cache, op, mode, named, numbers, itemsize, starts, single)
+    error = None
+    if mode == "raise":
+        error = cache.zeros_for("gather error", 4)
+        args.append(error.buffer)
+    if mode != "known" or op == "own":
+        args.append(found.bound)
+    if notes is not None:
+        args.append(notes.buffer)
     for node, start in moved:
-        args += [node.memory.buffer, start // found.words]  # type: ignore[union-attr]
+        args.append(node.memory.buffer)  # type: ignore[union-attr]
+        args.append(start // found.words)
     args.append(found.total if limit is None else min(found.total, limit))
     args += found.sizes
-    Launch(found.kernel, (found.groups,), (policy.work_group,), args, found.inline, found.nbytes).run()
+    found.kernel.launch((found.groups,), (policy.work_group,), args, found.inline, found.nbytes)
     if awaited and error is not None:
         _raise_if_set(cache, error)
 
