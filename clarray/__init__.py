@@ -23,6 +23,7 @@ from clarray._api.protocols import _rebuild as _rebuild
 from clarray._api.settings import reset as reset
 from clarray._api.settings import show_config as show_config
 from clarray._api.settings import synchronize as synchronize
+from clarray._api.small_functions import serve as _serve_small_calls
 from clarray._core.conversion import asnumpy as asnumpy
 from clarray._core.creation import *  # noqa: F403
 from clarray._core.device_array import DeviceArray as DeviceArray
@@ -75,6 +76,7 @@ from clarray.lib.polynomial_object import *  # noqa: F403
 from clarray.lib.polynomials import *  # noqa: F403
 
 device = _use_device
+_serve_small_calls(_sys.modules[__name__])
 _attach_namespace(_sys.modules[__name__])
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from clarray._api import dlpack, protocols
 from clarray._api.explain import explain
 from clarray._api.operators import binary, binary_any, in_place, matmul, matmul_in_place, power, short_calls, unary
+from clarray._api.small_functions import as_method
 from clarray._core import construction, conversion, creation, layout_flags, printing, reinterpreting
 from clarray._core.device_array import DeviceArray, seen_as
 from clarray._engine.expr.view import check_order
@@ -388,7 +389,8 @@ _PROPERTIES: dict[str, tuple[Any, Any, str]] = {
 
 def attached() -> dict[str, Any]:
     """What `DeviceArray` has beside its own: functions, and properties."""
-    found: dict[str, Any] = {**_operators(), **_METHODS}
+    found: dict[str, Any] = _operators()
+    found |= {name: as_method(name, function) for name, function in _METHODS.items()}
     for name, (read, write, text) in _PROPERTIES.items():
         found[name] = property(read, write, doc=text)
     return found

@@ -17,11 +17,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from typing import Literal
+from typing import Literal, get_args
 
 from clarray._engine.values import dataclass
 
-Kind = Literal["launch", "first call", "transfer", "synchronize", "render", "build", "load", "allocate", "host"]
+Running = Literal["launch", "first call", "small call"]
+Kind = Literal[Running, "transfer", "synchronize", "render", "build", "load", "allocate", "host"]
+_RUNNING = get_args(Running)
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 # functools stands between where a cached property is computed, threading below a thread of ours
@@ -36,8 +38,9 @@ class Record:
     ----------
     kind : str
         'launch', 'transfer', 'synchronize', 'allocate'; 'first call': NumPy has computed in place of a launch, there
-        being no kernel yet; 'render': a kernel's source was written, 'build': compiled, 'load': its program was read
-        from the cache; 'host': a library's function on the host.
+        being no kernel yet; 'small call': it has computed a function of small arrays where they lie; 'render': a
+        kernel's source was written, 'build': compiled, 'load': its program was read from the cache; 'host': a library's
+        function on the host.
     name : str
         The kernel's name, or what was done.
     nbytes : int
@@ -85,6 +88,11 @@ class Profile:
     def first_calls(self) -> int:
         """Number of times that NumPy has computed in place of a kernel that was not there yet."""
         return len(self._of("first call"))
+
+    @property
+    def small_calls(self) -> int:
+        """Number of functions of small arrays that NumPy has computed where they lie."""
+        return len(self._of("small call"))
 
     @property
     def transfers(self) -> int:
@@ -139,7 +147,7 @@ class Profile:
     @property
     def running(self) -> float:
         """Seconds from the launches to the ends of the kernels, and of NumPy in their place; not compiling."""
-        return sum(r.seconds for r in self.records if r.kind in ("launch", "first call") and not r.first)
+        return sum(r.seconds for r in self.records if r.kind in _RUNNING and not r.first)
 
     def _seconds(self, *kinds: Kind) -> float:
         return sum(record.seconds for record in self.records if record.kind in kinds)
@@ -158,7 +166,9 @@ class Profile:
         lines.append(
             f"{self.launches} launches, {self.transfers} transfers of {self.bytes:,} bytes, "
             f"{self.synchronisations} synchronisations, {self.builds} builds, "
-            f"{self.allocated_bytes:,} bytes allocated" + f", {self.first_calls} first calls" * bool(self.first_calls)
+            f"{self.allocated_bytes:,} bytes allocated"
+            + f", {self.first_calls} first calls" * bool(self.first_calls)
+            + f", {self.small_calls} small calls" * bool(self.small_calls)
         )
         return "\n".join(lines)
 

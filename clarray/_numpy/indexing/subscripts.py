@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import ufunc_calls
+from clarray._core import small_calls, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_writeable, wrap
 from clarray._core.elements import NUMBERS, known_element, put_element
 from clarray._core.operands import array_node, scalar_node
@@ -59,10 +59,11 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
     """Any other key, and any array."""
     if key.__class__ is DeviceArray:
         whole = _whole_mask(array, key._node)
-        if whole is not None:
-            return masking.selected(array, whole)
-        if _names_rows(array, key._node):
-            return gathering.pick(array, key)
+        if whole is not None or _names_rows(array, key._node):
+            few = small_calls.picked(array, key)
+            if few is not small_calls.ELSEWHERE:
+                return few
+            return gathering.pick(array, key) if whole is None else masking.selected(array, whole)
     plain = _with_numbers(key)
     if plain is not None:
         return getitem(array, plain)
@@ -74,6 +75,9 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
             # NumPy gives a scalar: a value, which later writes do not change
             return ufunc_calls.evaluate_if_eager(ufunc_calls.own_value(part._node))
         return part
+    few = small_calls.picked(array, key)
+    if few is not small_calls.ELSEWHERE:
+        return few
     mask = _mask_of(array, key)
     if mask is None:
         return gathering.pick(array, key)
@@ -211,6 +215,8 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
     if key.__class__ is DeviceArray and (value.__class__ is DeviceArray or value.__class__ in _PLAIN):
         whole = _whole_mask(array, key._node)
         if whole is not None or _names_rows(array, key._node):
+            if small_calls.put(array, key, value):
+                return
             view_of(array)
             array.check_writeable()
             if whole is not None:
@@ -230,6 +236,8 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
         if not found.shape and not _has_ellipsis(key):
             _check_element(value, array.dtype)
         _store(make_view(array, found), value)
+        return
+    if small_calls.put(array, key, value):
         return
     if isinstance(value, np.generic):
         value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set

@@ -1,0 +1,185 @@
+"""Which functions leave their small calls to NumPy, and when: see `clarray._core.small_calls`.
+
+A function belongs here if its result is new and has the same bits whoever computes it: it moves, orders, compares,
+counts or finds elements, or computes with integers. What is pending until it is needed, as most arithmetic is, does
+not: it becomes part of another's kernel.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from clarray._core.small_calls import MOST_ORDERED, Rule, small_call, small_write
+
+__all__ = ["FUNCTIONS", "METHODS", "as_method", "serve"]
+
+
+# How many elements a result has, at most -----------------------------------------------------------
+
+
+def _most(nested: Any) -> int:
+    """The largest of integers, however they are nested."""
+    return int(np.max(np.abs(nested))) if np.size(nested) else 0
+
+
+def _taken(a: Any, indices: Any, axis: Any = None, **_: Any) -> int:
+    array = np.asarray(a)
+    named = np.size(indices)
+    return named if axis is None or not array.size else named * array.size // array.shape[axis]
+
+
+def _along(arr: Any, indices: Any, axis: Any = -1) -> int:
+    return np.broadcast(np.empty(0 if axis is None else np.shape(arr)[:0]), indices).size * max(1, np.size(arr))
+
+
+def _repeated(a: Any, repeats: Any, axis: Any = None) -> int:
+    return np.size(a) * _most(repeats)
+
+
+def _tiled(A: Any, reps: Any) -> int:  # noqa: N803 - NumPy's name
+    return np.size(A) * (prod(np.ravel(reps).tolist()) if np.ndim(reps) else reps)
+
+
+def _padded(array: Any, pad_width: Any, mode: Any = "constant", **_: Any) -> int:
+    if type(pad_width) is dict:
+        pad_width = list(pad_width.values())
+    around = 2 * _most(pad_width)
+    return prod(extent + around for extent in np.shape(array))
+
+
+def _resized(a: Any, new_shape: Any) -> int:
+    return prod(new_shape) if type(new_shape) is tuple else _most(new_shape)
+
+
+def _squared(v: Any, k: int = 0) -> int:
+    if np.ndim(v) != 1:
+        raise ValueError("the diagonal of a matrix is a view")
+    return (np.size(v) + abs(k)) ** 2
+
+
+def _counted(x: Any, /, weights: Any = None, minlength: Any = 0) -> int:
+    return int(max(np.max(x, initial=0), minlength))
+
+
+def _all_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
+    return np.size(a) * np.size(b)
+
+
+def _multiplied(a: Any, b: Any) -> int:
+    """Products that are added up in ``dot``."""
+    return np.size(a) * (np.size(b) // np.shape(b)[-min(2, np.ndim(b))] if np.ndim(b) else 1)
+
+
+def _filled(a: Any, v: Any) -> int:
+    return np.size(v) and np.size(a)
+
+
+# The functions ---------------------------------------------------------------------------------------
+
+_FINDING: dict[str, Any] = {  # and counting, and comparing
+    "argmax": np.ndarray.argmax,
+    "argmin": np.ndarray.argmin,
+    "nonzero": np.ndarray.nonzero,
+    "flatnonzero": np.flatnonzero,
+    "argwhere": np.argwhere,
+    "count_nonzero": np.count_nonzero,
+    "searchsorted": np.ndarray.searchsorted,
+    "digitize": np.digitize,
+    "array_equal": np.array_equal,
+    "isin": np.isin,
+}
+
+_MOVED = {
+    "take": Rule(np.ndarray.take, "any", _taken),
+    "compress": Rule(np.compress, "any"),
+    "extract": Rule(np.extract, "any"),
+    "delete": Rule(np.delete, "any"),
+    "repeat": Rule(np.ndarray.repeat, "any", _repeated),
+    "tile": Rule(np.tile, "any", _tiled),
+    "roll": Rule(np.roll, "any"),
+    "resize": Rule(np.resize, "any", _resized),
+    "diag": Rule(np.diag, "any", _squared),
+    "diagflat": Rule(np.diagflat, "any", _squared),
+    "insert": Rule(np.insert, "one"),
+    "concatenate": Rule(np.concatenate, "joined"),
+    "stack": Rule(np.stack, "joined"),
+    "vstack": Rule(np.vstack, "joined"),
+    "hstack": Rule(np.hstack, "joined"),
+    "dstack": Rule(np.dstack, "joined"),
+    "column_stack": Rule(np.column_stack, "joined"),
+    "append": Rule(np.append, "joined", joined=2),
+    "block": Rule(np.block, "joined"),
+}
+
+_ORDERED = {
+    "sort": Rule(np.sort, "any", most=MOST_ORDERED),
+    "partition": Rule(np.partition, "any", most=MOST_ORDERED),
+    "argsort": Rule(np.ndarray.argsort, "any", most=MOST_ORDERED),
+    "argpartition": Rule(np.ndarray.argpartition, "any", most=MOST_ORDERED),
+    "lexsort": Rule(np.lexsort, "any", most=MOST_ORDERED),
+    "unique": Rule(np.unique, "any"),
+    **{f.__name__: Rule(f, "joined", joined=2) for f in (np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d)},
+}
+
+_COMPUTED = {
+    "bincount": Rule(np.bincount, "integers", _counted, refused=("weights",)),
+    "cumsum": Rule(np.ndarray.cumsum, "integers"),
+    "cumprod": Rule(np.ndarray.cumprod, "integers"),
+    "convolve": Rule(np.convolve, "integers", _all_pairs),
+    "correlate": Rule(np.correlate, "integers", _all_pairs),
+    "dot": Rule(np.dot, "integers", _multiplied),
+    "inner": Rule(np.inner, "integers", _all_pairs),
+    "vdot": Rule(np.vdot, "integers"),
+    "outer": Rule(np.outer, "integers", _all_pairs),
+    "kron": Rule(np.kron, "integers", _all_pairs),
+    "allclose": Rule(np.allclose, "alike"),
+}
+
+FUNCTIONS: dict[str, Rule] = {
+    **{name: Rule(numpys, "any") for name, numpys in _FINDING.items()},
+    **_ORDERED,
+    **_MOVED,
+    **_COMPUTED,
+}
+
+# Methods; those of them that are functions too have their parameters.
+METHODS: dict[str, Rule] = {
+    **{name: FUNCTIONS[name] for name in ("argmax", "argmin", "argsort", "argpartition", "nonzero", "searchsorted")},
+    **{name: FUNCTIONS[name] for name in ("take", "repeat", "cumsum", "cumprod", "dot")},
+    "compress": Rule(np.ndarray.compress, "any"),
+}
+
+# What writes to its first operand, and which operands are written there.
+WRITES: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "put": (np.put, (2,)),
+    "place": (np.place, (2,)),
+    "putmask": (np.putmask, (2,)),
+    "fill_diagonal": (np.fill_diagonal, (1,)),
+    "put_along_axis": (np.put_along_axis, (2,)),
+}
+WRITING_METHODS: dict[str, tuple[Any, ...]] = {
+    "put": WRITES["put"],
+    "sort": (np.ndarray.sort, (), MOST_ORDERED),
+    "partition": (np.ndarray.partition, (), MOST_ORDERED),
+}
+
+
+def as_method(name: str, function: Any) -> Any:
+    """A method of arrays, which leaves its small calls to NumPy if a table has it."""
+    if name in WRITING_METHODS:
+        return small_write(function, *WRITING_METHODS[name])
+    rule = METHODS.get(name)
+    return function if rule is None else small_call(function, rule)
+
+
+def serve(namespace: ModuleType) -> None:
+    """Have the functions of clarray, the `namespace`, leave their small calls to NumPy."""
+    for name, rule in FUNCTIONS.items():
+        setattr(namespace, name, small_call(getattr(namespace, name), rule))
+    for name, (numpys, values) in WRITES.items():
+        setattr(namespace, name, small_write(getattr(namespace, name), numpys, values))
+    namespace.concat = namespace.concatenate  # type: ignore[attr-defined]
