@@ -23,17 +23,14 @@ __all__ = ["FUNCTIONS", "METHODS", "as_method", "serve"]
 
 def _most(nested: Any) -> int:
     """The largest of integers, however they are nested."""
+    if nested.__class__ is int:
+        return abs(nested)
     return int(np.max(np.abs(nested))) if np.size(nested) else 0
 
 
 def _taken(a: Any, indices: Any, axis: Any = None, **_: Any) -> int:
-    array = np.asarray(a)
-    named = np.size(indices)
-    return named if axis is None or not array.size else named * array.size // array.shape[axis]
-
-
-def _along(arr: Any, indices: Any, axis: Any = -1) -> int:
-    return np.broadcast(np.empty(0 if axis is None else np.shape(arr)[:0]), indices).size * max(1, np.size(arr))
+    named = 1 if indices.__class__ is int else np.size(indices)
+    return named if axis is None or not np.size(a) else named * (np.size(a) // np.shape(a)[axis])
 
 
 def _repeated(a: Any, repeats: Any, axis: Any = None) -> int:
@@ -41,10 +38,12 @@ def _repeated(a: Any, repeats: Any, axis: Any = None) -> int:
 
 
 def _tiled(A: Any, reps: Any) -> int:  # noqa: N803 - NumPy's name
-    return np.size(A) * (prod(np.ravel(reps).tolist()) if np.ndim(reps) else reps)
+    return np.size(A) * (reps if reps.__class__ is int else prod(np.ravel(reps).tolist()))
 
 
-def _padded(array: Any, pad_width: Any, mode: Any = "constant", **_: Any) -> int:
+def _padded(array: Any, pad_width: Any, mode: Any = "constant", **others: Any) -> int:
+    if mode not in ("constant", "edge", "wrap", "reflect", "symmetric") or others.get("reflect_type", "even") != "even":
+        raise ValueError("a mode that computes")
     if type(pad_width) is dict:
         pad_width = list(pad_width.values())
     around = 2 * _most(pad_width)
@@ -74,10 +73,6 @@ def _multiplied(a: Any, b: Any) -> int:
     return np.size(a) * (np.size(b) // np.shape(b)[-min(2, np.ndim(b))] if np.ndim(b) else 1)
 
 
-def _filled(a: Any, v: Any) -> int:
-    return np.size(v) and np.size(a)
-
-
 # The functions ---------------------------------------------------------------------------------------
 
 _FINDING: dict[str, Any] = {  # and counting, and comparing
@@ -102,6 +97,7 @@ _MOVED = {
     "tile": Rule(np.tile, "any", _tiled),
     "roll": Rule(np.roll, "any"),
     "resize": Rule(np.resize, "any", _resized),
+    "pad": Rule(np.pad, "one", _padded),
     "diag": Rule(np.diag, "any", _squared),
     "diagflat": Rule(np.diagflat, "any", _squared),
     "insert": Rule(np.insert, "one"),

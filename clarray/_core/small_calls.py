@@ -31,6 +31,7 @@ from clarray._engine.launch.first_calls import setting
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.host_functions import is_cast_alike
 from clarray._engine.runtime import Device, profiling
+from clarray._engine.speedups import accelerated
 from clarray._engine.writing import flush_readers
 
 __all__ = ["ELSEWHERE", "MOST", "MOST_ORDERED", "Rule", "picked", "put", "serves", "small_call", "small_write"]
@@ -216,7 +217,8 @@ def _fit(wanted: str, taker: Taker) -> bool:
         return taker.integers
     if wanted == "alike":
         return all(is_cast_alike(dtype, dtype) for dtype in taker.dtypes)
-    return len(taker.dtypes) < 2 or taker.integers
+    # of floats one dtype, and of integers no number that would lose its fraction among them
+    return taker.integers or (len(taker.dtypes) == 1 and next(iter(taker.dtypes)).kind in "fc")
 
 
 def _computed(device: Device, function: Callable[..., Any], given: Any, named: dict[str, Any]) -> Any:
@@ -279,9 +281,7 @@ class Taker:
 
     def window(self, node: Node) -> np.ndarray | None:
         """A node's elements where they are, evaluated; None where that is too much."""
-        if node.memory is None and node.flags & MASKED:
-            return None
-        if not self._counts(node.dtype, node.size):
+        if (node.memory is None and node.flags & MASKED) or not self._counts(node.dtype, node.size):
             return None
         if Device.several and _device_of(node) is not self.device:
             return None
@@ -289,12 +289,14 @@ class Taker:
 
     def _counts(self, dtype: np.dtype, size: int) -> bool:
         self.left -= size
-        self.dtypes.add(dtype)
-        if dtype.kind not in "biu":
-            self.integers = False
+        if dtype not in self.dtypes:
+            self.dtypes.add(dtype)
+            if dtype.kind not in "biu":
+                self.integers = False
         return self.left >= 0
 
 
+@accelerated
 def window(node: Node) -> np.ndarray | None:
     """A node's elements where they are, evaluated; None if that is not host memory. The device has to be waited for."""
     memory = node.memory
@@ -330,10 +332,16 @@ def made(value: Any, device: Device) -> Any:
 
 def _array(value: np.ndarray, device: Device) -> DeviceArray:
     dtype = DTYPES[value.dtype].dtype
-    if not value.flags.c_contiguous:
-        node = new_leaf(device, value.shape, dtype, "K", host_view(value))
-        np.copyto(host_array(node), value)  # type: ignore[arg-type]
-        return wrap(node)
+    if value.flags.c_contiguous:
+        return host_copy(value, dtype, device)
+    node = new_leaf(device, value.shape, dtype, "K", host_view(value))
+    np.copyto(host_array(node), value)  # type: ignore[arg-type]
+    return wrap(node)
+
+
+@accelerated
+def host_copy(value: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray:
+    """A new array of the elements of a C-contiguous ndarray, whose dtype this is; the device has been waited for."""
     memory = device.pool.allocate(value.nbytes)
     elements = memory.elements(dtype)
     assert elements is not None

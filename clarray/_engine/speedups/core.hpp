@@ -164,6 +164,7 @@ struct Dtype {
     long long itemsize;
     PyObject *leaf, *constant;  // interned structures, once they have been asked for
     PyObject* cast;             // the loop
+    PyObject* letter;           // ``dtype.char``
 };
 Dtype* dtype_of(PyObject* dtype);  // null after an error
 inline bool is_integer(const Dtype& dtype) { return dtype.kind == 'i' || dtype.kind == 'u'; }

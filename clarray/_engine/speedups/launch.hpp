@@ -13,7 +13,7 @@ struct MemorySlots {
         block{"_block"}, keep{"_keep"};
 };
 struct BlockSlots {
-    Slot buffer{"buffer"}, handle{"handle"}, size{"size"}, host{"host"}, home{"home"}, start{"start"};
+    Slot buffer{"buffer"}, handle{"handle"}, size{"size"}, host{"host"}, home{"home"}, typed{"typed"}, start{"start"};
 };
 struct KernelSlots {
     Slot main{"_main"}, in_line{"_inline"}, note{"_note"};

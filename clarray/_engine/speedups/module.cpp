@@ -21,7 +21,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 4;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 5;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -191,12 +191,31 @@ PyObject* reduced(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     return guarded([=] { return ufunc_reduce(self, args, flags, names); });
 }
 
+PyObject* seen_on_host(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
+    return guarded([=] {
+        Ref found;
+        const Outcome seen = host_window(args[0], found);
+        return seen == Outcome::RARE ? reference_called(self, args, flags, names) : found.release();
+    });
+}
+
+PyObject* copied_from_host(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 3 || names) return reference_called(self, args, flags, names);
+    return guarded([=] {
+        Ref found;
+        const Outcome copied = host_copy(args[0], args[1], args[2], found);
+        return copied == Outcome::RARE ? reference_called(self, args, flags, names) : found.release();
+    });
+}
+
 constexpr struct {
     const char* name;
     vectorcallfunc call;
 } TWINS[] = {{"unary", unary},       {"binary", binary},   {"nary", nary},      {"reduction", grown_reduction},
               {"evaluate", evaluate}, {"getitem", getitem}, {"setitem", setitem}, {"computed_number", computed},
-              {"write", written},    {"scalar", as_scalar},  {"ufunc_reduce", reduced},  {"pass_on", passed_on}, {"regrow", regrown}};
+              {"write", written},    {"scalar", as_scalar},  {"ufunc_reduce", reduced},  {"pass_on", passed_on}, {"regrow", regrown},
+              {"window", seen_on_host}, {"host_copy", copied_from_host}};
 
 // twin(function): what stands for a Python function, by its name; the function becomes its reference.
 PyObject* twin(PyObject*, PyObject* function) {

@@ -62,6 +62,12 @@ CALLS: dict[str, list[str]] = {
     "tile": ["xp.tile(x, 2)", "xp.tile(v, (2, 3))"],
     "roll": ["xp.roll(x, 1)", "xp.roll(x, (1, -2), (0, 1))"],
     "resize": ["xp.resize(x, (3, 5))", "xp.resize(v, 20)"],
+    "pad": [
+        "xp.pad(v, 2)",
+        "xp.pad(x, ((1, 0), (2, 1)), 'edge')",
+        "xp.pad(v, 1, 'reflect')",
+        "xp.pad(v, 2, constant_values=3)",
+    ],
     "diag": ["xp.diag(v)", "xp.diag(v, -1)", "xp.diag(x)"],
     "diagflat": ["xp.diagflat(v, 1)"],
     "insert": ["xp.insert(v, 1, v[0])", "xp.insert(x, 0, 1, axis=1)"],
@@ -231,7 +237,15 @@ def test_small_calls_are_no_launches(name: str) -> None:
 
 
 LARGE = [
-    *("xp.tile(v, 100000)", "xp.repeat(v, 90000)", "xp.resize(v, (300, 300))", "xp.diag(w)", "xp.outer(w, w)"),
+    *(
+        "xp.tile(v, 100000)",
+        "xp.pad(v, 90000)",
+        "xp.pad(w[None], 50)",
+        "xp.repeat(v, 90000)",
+        "xp.resize(v, (300, 300))",
+        "xp.diag(w)",
+        "xp.outer(w, w)",
+    ),
     *("xp.take(v, xp.zeros(40000, int))", "xp.bincount(v * 100000)", "xp.sort(xp.arange(5000))"),
     *(
         "v[xp.zeros((300, 300), int)]",
@@ -255,7 +269,13 @@ def test_what_is_large_is_left_to_kernels(text: str) -> None:
     [
         *("xp.cumsum(f)", "xp.convolve(f, f)", "xp.dot(f, f)", "xp.outer(f, i)", "xp.concatenate([f, d])"),
         *("xp.append(f, 1.5)", "xp.sort(f.view(Sub))", "xp.bincount(i, weights=f)", "xp.cumsum(i, dtype='f4')"),
-        *("xp.concatenate([f, f], out=d[:8])", "xp.take(f, [1], out=f[:1])", "xp.concatenate([[1], [2]])"),
+        *(
+            "xp.pad(f, 1, 'mean')",
+            "xp.insert(i, 0, 1.5)",
+            "xp.concatenate([f, f], out=d[:8])",
+            "xp.take(f, [1], out=f[:1])",
+            "xp.concatenate([[1], [2]])",
+        ),
         *("xp.dot(i, 2.5)", "xp.allclose(f + 1j, f)", "xp.unique(f.astype('f2') + f)[:0] if 0 else xp.allclose(h, h)"),
     ],
 )
