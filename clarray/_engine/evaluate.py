@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import clarray._engine.fused.elementwise.launch_core
-import clarray._engine.fused.reduce.launch_core  # noqa: F401 - both are known to the compiled core by being imported
+import clarray._engine.fused.reduce.launch_core
+import clarray._engine.launch.recorded  # noqa: F401 - all are known to the compiled core by being imported
 from clarray._engine.expr.bounds import remember
 from clarray._engine.expr.build import Selecting, pass_on
 from clarray._engine.expr.node import (

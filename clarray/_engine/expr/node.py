@@ -301,6 +301,8 @@ COMPRESS = Marker("compress")
 
 _UNREAD: Any = deque(maxlen=0)  # takes readers and keeps none: nothing overwrites a constant
 known_to_core("CONST", CONST)
+known_to_core("INDEX", INDEX)
+known_to_core("dtype", np.dtype)
 known_to_core("_UNREAD", _UNREAD)
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar, TypeVarTuple
+from weakref import WeakValueDictionary
 
 from clarray._engine.codegen.render import Source
 from clarray._engine.expr.node import Known, Node
@@ -14,6 +15,7 @@ from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices, profiling
 from clarray._engine.runtime.cache import DiskCache, cache_folder
+from clarray._engine.runtime.recording import spoil
 from clarray._engine.speedups import core
 from clarray._engine.tuning import Policies, select
 
@@ -68,6 +70,7 @@ class KernelCache:
         self.rendered: dict[Any, Any] = {}
         self._most_programs = PROGRAM_LIMIT
         self._let_go: dict[int, float] = {}  # hashes of sources, and when
+        self.kept: WeakValueDictionary[int, Memory] = WeakValueDictionary()  # zeros, by the identity of the buffer
         keep_templates_in(DiskCache(cache_folder() / "templates"))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -162,8 +165,10 @@ class KernelCache:
         return self.value_for(key, self._zeros, nbytes)
 
     def _zeros(self, nbytes: int) -> Memory:
+        spoil()
         memory = self.device.allocate(nbytes)
         self.device.fill_zero(memory)
+        self.kept[id(memory.buffer)] = memory
         return memory
 
     def keep(self, key: Hashable, value: Value) -> Value:

@@ -42,6 +42,7 @@ from clarray._engine.runtime.errors import (
 from clarray._engine.runtime.launch import Launched
 from clarray._engine.runtime.memory import Memory, Pool
 from clarray._engine.runtime.programs import ArgType, Program
+from clarray._engine.runtime.recording import Recording, spoil
 from clarray._engine.speedups import laid_out
 
 _REMEMBERED = 12  # launches
@@ -275,6 +276,7 @@ class Device:
     def _copy(self, name: str, copy: transfer.Copy, memory: Memory, byte_offset: int, array: np.ndarray) -> None:
         if memory.device is not self:
             raise different_devices(self, memory.device)
+        spoil()
         data = transfer.bytes_of(array)
         if byte_offset < 0 or byte_offset + data.size > memory.nbytes:
             raise ValueError(f"bytes {byte_offset} to {byte_offset + data.size} lie outside {memory!r}")
@@ -303,6 +305,19 @@ class Device:
 
     def read_scalar(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
         """Read one element, as a NumPy scalar; the fast way to a full reduction's result."""
+        if profiling.state.recording is not None:
+            return self._read_recorded(profiling.state.recording, memory, byte_offset, dtype)
+        return self._read_scalar(memory, byte_offset, dtype)
+
+    def _read_recorded(self, recording: Recording, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
+        spoiled = recording.spoiled  # on the way to the element host memory is looked at
+        value = self._read_scalar(memory, byte_offset, dtype)
+        if recording.is_ours:
+            recording.spoiled = spoiled
+            recording.read(memory, byte_offset, dtype, value)
+        return value
+
+    def _read_scalar(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
         if not self.pending and profiling.state.recorder is None:
             host = memory._block.host
             if host is not None:  # nothing to wait for, so nothing to lock
@@ -320,7 +335,7 @@ class Device:
 
     def read_number(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
         """Read one element, as a Python number."""
-        if not self.pending and profiling.state.recorder is None:
+        if not self.pending and profiling.state.recorder is None and profiling.state.recording is None:
             host = memory._block.host
             if host is not None:  # nothing to wait for, so nothing to lock
                 return np.ndarray((), dtype, host, byte_offset).item()
@@ -334,6 +349,8 @@ class Device:
 
     def synchronize(self) -> None:
         """Wait until everything launched has finished."""
+        if profiling.state.recording is not None:
+            profiling.state.recording.waited()
         with self.lock:
             if self.pending:
                 start = time.perf_counter()

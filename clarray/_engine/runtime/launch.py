@@ -167,6 +167,8 @@ class Kernel:
         with device.lock:
             if device.several:
                 self._check_owner(args)
+            if state.recording is not None:
+                state.recording.launched(self, groups, local, args, inline, nbytes)
             self._note((self, groups, local, nbytes))
             try:
                 if inline and device.inline is not None:

@@ -21,6 +21,7 @@ import pyopencl as cl
 
 from clarray._engine.runtime import profiling
 from clarray._engine.runtime.limits import available_host_bytes, in_units
+from clarray._engine.runtime.recording import spoil
 from clarray._engine.speedups import known_to_core, laid_out
 
 if TYPE_CHECKING:
@@ -135,7 +136,10 @@ class Memory:
 
         Call `Device.synchronize` first. The array keeps this memory from being reused.
         """
-        return None if self._block.host is None else np.asarray(self)
+        if self._block.host is None:
+            return None
+        spoil()
+        return np.asarray(self)
 
     @property
     def bytes(self) -> np.ndarray:
@@ -143,6 +147,7 @@ class Memory:
         host = self._block.host
         if host is None:
             raise RuntimeError(f"{self.device} does not work in host memory")
+        spoil()
         return host
 
     def elements(self, dtype: np.dtype) -> np.ndarray | None:
@@ -152,6 +157,8 @@ class Memory:
         if found is None and block.host is not None:
             whole = block.host[: block.host.size // dtype.itemsize * dtype.itemsize]
             found = block.typed[dtype.char] = whole.view(dtype)
+        if found is not None and profiling.state.recording is not None:
+            spoil()
         return found
 
     @property
@@ -307,7 +314,10 @@ class Pool:
             block = self._create(size, nbytes)
         if profiling.state.recorder is not None:
             profiling.record("allocate", "memory", nbytes, 0.0)
-        return Memory(self._device, block, nbytes, 1 + (nbytes << 6) // self._global_bytes)
+        memory = Memory(self._device, block, nbytes, 1 + (nbytes << 6) // self._global_bytes)
+        if profiling.state.recording is not None:
+            profiling.state.recording.allocated(memory)
+        return memory
 
     def empty(self) -> None:
         """Give all free blocks back to the system."""

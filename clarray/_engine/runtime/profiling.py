@@ -17,9 +17,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from clarray._engine.values import dataclass
+
+if TYPE_CHECKING:
+    from clarray._engine.runtime.recording import Recording
 
 Running = Literal["launch", "first call", "small call"]
 Kind = Literal[Running, "transfer", "synchronize", "render", "build", "load", "allocate", "host"]
@@ -190,12 +193,13 @@ class Profile:
 
 
 class _State:
-    """The recorder in use; one slot, looked at by every launch."""
+    """What every launch looks at: the profile in use, and the recording under way (`clarray._engine.runtime.recording`)."""
 
-    __slots__ = ("recorder",)
+    __slots__ = ("recorder", "recording")
 
     def __init__(self) -> None:
         self.recorder: Profile | None = None
+        self.recording: Recording | None = None
 
 
 state = _State()

@@ -63,6 +63,25 @@ def accelerated(function: Function) -> Function:
     return twin
 
 
+def recorded(function: Function) -> Function:
+    """Give what stands for a function whose calls with like operands make the same launches; itself without a core.
+
+    The core then makes the launches again, see `clarray._engine.runtime.recording`. It finds out by itself which calls
+    these are; a function for which it is never so only loses the time for looking.
+    """
+    return function if core is None else _standing_for(function, False)
+
+
+def recorded_writes(function: Function) -> Function:
+    """The same of a function that only writes what it is given, so that it may be called twice in place of once."""
+    return function if core is None else _standing_for(function, True)
+
+
+def _standing_for(function: Function, repeatable: bool) -> Function:
+    found: Function = core.Recorded(function, repeatable)
+    return found
+
+
 def called_by_core(function: Function) -> Function:
     """Tell the core of a function that it hands the rare cases to."""
     called[function.__name__] = function

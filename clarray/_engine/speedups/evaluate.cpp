@@ -1,5 +1,5 @@
 // From a pending expression to memory: the twin of `evaluate` in clarray._engine.evaluate.
-#include "operands.hpp"
+#include "replays.hpp"
 
 #include <algorithm>
 
@@ -31,13 +31,14 @@ bool pass_memory_on(PyObject* readers, PyObject* in) {
     return false;
 }
 
+}  // namespace
+
 // As `Node.become_leaf`, and passing the memory on to what was grown from the node meanwhile.
-bool become_leaf(PyObject* of, PyObject* in, const Prepared& p) {
+bool become_leaf(PyObject* of, PyObject* in, PyObject* strides, bool contiguous) {
     static Reference* const graph_lock = reference_of("graph_lock");
     static PyObject* const zero = PyLong_FromLong(0);
     PyObject* signature = leaf_signature(node.dtype.of(of));
-    Ref strides = p.vector ? contiguous_strides(node.shape.of(of)) : Ref::share(p.out_strides.get());
-    if (!signature || !strides) return false;
+    if (!signature) return false;
     Ref args, inputs;  // dropped last: that runs Python
     Ref readers;
     {
@@ -47,8 +48,8 @@ bool become_leaf(PyObject* of, PyObject* in, const Prepared& p) {
         args = Ref::share(node.args.of(of));
         inputs = Ref::share(node.inputs.of(of));
         node.offset.set(of, zero);
-        node.strides.put(of, strides.release());
-        node.contiguous.set(of, p.out_contiguous ? Py_True : Py_False);
+        node.strides.set(of, strides);
+        node.contiguous.set(of, contiguous ? Py_True : Py_False);
         node.memory.set(of, in);
         node.op.set(of, Py_None);
         node.args.set(of, empty_tuple);
@@ -59,6 +60,13 @@ bool become_leaf(PyObject* of, PyObject* in, const Prepared& p) {
         node.readers.set(of, memory.readers.of(in));
     }
     return PyList_GET_SIZE(readers.get()) == 0 || pass_memory_on(readers.get(), in);
+}
+
+namespace {
+
+bool become_leaf(PyObject* of, PyObject* in, const Prepared& p) {
+    Ref strides = p.vector ? contiguous_strides(node.shape.of(of)) : Ref::share(p.out_strides.get());
+    return strides && clarray::become_leaf(of, in, strides.get(), p.out_contiguous);
 }
 
 // Compute an elementwise node with the device's lock held.
@@ -89,9 +97,14 @@ Outcome reduce(PyObject* root, Operands& found, long long run) {
     static Reference* const ask = reference_of("reduction_for_core");
     if (!can_launch(found.device)) return Outcome::RARE;
     const auto prepare = [&] { return Ref::steal((*ask)(found.device, root, run ? Py_True : Py_False)); };
-    std::shared_ptr<Prepared> p;
-    const Outcome known = find_launch(found, prepare, p);
-    if (known != Outcome::DONE) return known;
+    std::shared_ptr<Prepared> p = prepared_for(found);
+    if (!p) {  // what takes more than one launch is replayed
+        bool is_recorded;
+        const Outcome replayed = replay_evaluation(root, is_recorded);
+        if (is_recorded || replayed == Outcome::FAILED) return replayed;
+        const Outcome known = find_launch(found, prepare, p);
+        if (known != Outcome::DONE) return known;
+    }
     const long long out_bytes = as_wide(node.size.of(root)) * itemsize_of(root);
     Ref in = allocate(*p, found.device, out_bytes);
     if (!in) return Outcome::FAILED;
@@ -143,19 +156,33 @@ Outcome evaluate_alone(PyObject* root, long ignored) {
     return compute(root, found);
 }
 
+// Compute a node by the launches that Python has computed another like it by; the lock of the device is held.
+Outcome evaluate_recorded(PyObject* root) {
+    bool known;
+    const Outcome done = replay_evaluation(root, known);
+    return done == Outcome::RARE ? record_evaluation(root) : done;
+}
+
 Outcome evaluate_fast(PyObject* root) {
     if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
     PyTypeObject* operation = Py_TYPE(node.op.of(root));
     if (operation != loop_type && operation != reduction_type) return Outcome::RARE;
-    if (is_one_launch(root, 0)) return evaluate_alone(root, 0);
+    if (is_one_launch(root, 0)) {
+        const Outcome done = evaluate_alone(root, 0);
+        if (done != Outcome::RARE) return done;
+    }
     PyObject* on = device_of(root);
-    if (!on || as_long(node.flags.of(root)) & (EAGER | MASKED)) return Outcome::RARE;
+    if (!on || as_long(node.flags.of(root)) & MASKED) return Outcome::RARE;
     const Held held(device.lock.of(on));
     if (!held) return Outcome::FAILED;
     if (node.memory.of(root) != Py_None) return Outcome::DONE;
     if (!can_launch(on)) return Outcome::RARE;
-    const Outcome shared = compute_shared(root, on);
-    return shared == Outcome::DONE ? evaluate_alone(root, SHARED) : shared;
+    if (!is_one_launch(root, EAGER)) {
+        const Outcome shared = compute_shared(root, on);
+        const Outcome done = shared == Outcome::DONE ? evaluate_alone(root, SHARED) : shared;
+        if (done != Outcome::RARE || shared != Outcome::DONE) return done;
+    }
+    return evaluate_recorded(root);
 }
 
 }  // namespace

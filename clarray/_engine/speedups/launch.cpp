@@ -95,57 +95,63 @@ Held::~Held() {
 }
 
 bool can_launch(PyObject* on) {
-    return set_argument && device.closed.of(on) == Py_False && recorder.recorder.of(profiling_state) == Py_None;
+    return set_argument && device.closed.of(on) == Py_False && recorder.recorder.of(profiling_state) == Py_None &&
+           recorder.recording.of(profiling_state) == Py_None;
 }
 
-Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t count, long long nbytes) {
-    const bool in_line = p.has_inline && nbytes <= p.inline_bytes;
-    PyObject* use = (in_line ? kernel.in_line : kernel.main).of(p.kernel.get());
+Outcome enqueue_run(const Run& run, PyObject* on, const Argument* arguments, size_t count) {
+    PyObject* use = (run.in_line ? kernel.in_line : kernel.main).of(run.kernel);
     if (use == Py_None) return Outcome::RARE;
-    PyObject*& seen = in_line ? p.seen_inline : p.seen_main;
-    if (seen != use) {
-        const int known = PySet_Contains(bound.seen.of(use), p.local.get());
+    if (*run.seen != use) {
+        const int known = PySet_Contains(bound.seen.of(use), run.local);
         if (known <= 0) return known ? Outcome::FAILED : Outcome::RARE;
-        seen = use;
+        *run.seen = use;
     }
     Ref alive = Ref::share(use);
     PyObject* codes = bound.codes.of(use);
     if (size_t(PyBytes_GET_SIZE(codes)) != count) return Outcome::RARE;
-    size_t groups = size_t(group_count(p, arguments[count - 1].number, nbytes)), items = size_t(p.work_group);
-    if (in_line && device.pending.of(on) == Py_True) {
+    if (run.in_line && device.pending.of(on) == Py_True) {
         static PyObject* const finish = PyUnicode_InternFromString("finish");
         if (!Ref::steal(PyObject_CallMethodNoArgs(on, finish))) return Outcome::FAILED;
     }
-    if (!p.noted || p.noted_groups != groups || p.noted_bytes != nbytes) {
-        p.noted = Ref::steal(Py_BuildValue("(O(n)OL)", p.kernel.get(), Py_ssize_t(groups), p.local.get(), nbytes));
-        p.noted_groups = groups;
-        p.noted_bytes = nbytes;
-    }
     // for the error that tells of a lost device
-    if (!p.noted || !Ref::steal(PyObject_CallOneArg(kernel.note.of(p.kernel.get()), p.noted.get()))) return Outcome::FAILED;
+    if (!Ref::steal(PyObject_CallOneArg(kernel.note.of(run.kernel), run.noted))) return Outcome::FAILED;
     void* to = pointer_of(bound.handle.of(use));
     const char* letters = PyBytes_AS_STRING(codes);
     for (size_t place = 0; place < count; ++place)
         if (!set_one(to, uint32_t(place), letters[place], arguments[place])) return Outcome::RARE;
-    if (!in_line) device.pending.set(on, Py_True);
+    if (!run.in_line) device.pending.set(on, Py_True);
     void* queue = pointer_of(bound.queue_handle.of(use));
-    const size_t global = groups * items;
     int32_t status;
     Py_BEGIN_ALLOW_THREADS
-    status = enqueue(queue, to, 1, nullptr, &global, &items, 0, nullptr, nullptr);
+    status = enqueue(queue, to, run.dimensions, nullptr, run.global, run.items, 0, nullptr, nullptr);
     Py_END_ALLOW_THREADS
     return status == 0 ? Outcome::DONE : Outcome::RARE;  // Python launches again, and says what is wrong
 }
 
-Ref allocate(const Prepared& p, PyObject* on, long long nbytes) {
+Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t count, long long nbytes) {
+    const size_t groups = size_t(group_count(p, arguments[count - 1].number, nbytes)), items = size_t(p.work_group);
+    if (!p.noted || p.noted_groups != groups || p.noted_bytes != nbytes) {
+        p.noted = Ref::steal(Py_BuildValue("(O(n)OL)", p.kernel.get(), Py_ssize_t(groups), p.local.get(), nbytes));
+        if (!p.noted) return Outcome::FAILED;
+        p.noted_groups = groups;
+        p.noted_bytes = nbytes;
+    }
+    const bool in_line = p.has_inline && nbytes <= p.inline_bytes;
+    const size_t global = groups * items;
+    PyObject** const seen = in_line ? &p.seen_inline : &p.seen_main;
+    return enqueue_run({p.kernel.get(), p.local.get(), in_line, seen, p.noted.get(), 1, &global, &items}, on, arguments, count);
+}
+
+Ref allocate(PyObject* bins, long long global_bytes, PyObject* on, long long nbytes) {
     static PyObject* const allocate = PyUnicode_InternFromString("allocate");
     static const long long smallest = told("_SMALLEST"), fine = told("_FINE");
     Ref asked = Ref::steal(PyLong_FromLongLong(nbytes));
     Ref size = Ref::steal(PyLong_FromLongLong((nbytes + smallest - 1) & -smallest));
-    Ref cost = Ref::steal(PyLong_FromLongLong(1 + (nbytes << 6) / p.global_bytes));
+    Ref cost = Ref::steal(PyLong_FromLongLong(1 + (nbytes << 6) / global_bytes));
     Ref readers = Ref::steal(PyList_New(0));
     if (!asked || !size || !cost || !readers) return {};
-    PyObject* bin = nbytes > 0 && nbytes <= fine ? PyDict_GetItemWithError(p.bins.get(), size.get()) : nullptr;
+    PyObject* bin = nbytes > 0 && nbytes <= fine ? PyDict_GetItemWithError(bins, size.get()) : nullptr;
     if (!bin || !PyList_GET_SIZE(bin))
         return PyErr_Occurred() ? Ref() : Ref::steal(PyObject_CallMethodOneArg(on, allocate, asked.get()));
     const Py_ssize_t last = PyList_GET_SIZE(bin) - 1;

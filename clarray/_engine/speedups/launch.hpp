@@ -25,7 +25,7 @@ struct DeviceSlots {
     Slot lock{"lock"}, pending{"pending"}, closed{"closed"};
 };
 struct RecorderSlots {
-    Slot recorder{"recorder"};
+    Slot recorder{"recorder"}, recording{"recording"};
 };
 extern MemorySlots memory;
 extern BlockSlots block;
@@ -81,13 +81,29 @@ private:
     Ref lock_;
 };
 
-// Whether launches are the core's: a profile, and a device that is closed, are for Python.
+// Whether launches are the core's: a profile, a recording, and a device that is closed, are for Python.
 bool can_launch(PyObject* device);
 
 Outcome launch(Prepared& prepared, PyObject* device, const Argument* arguments, size_t count, long long nbytes);
 
+constexpr uint32_t MOST_DIMENSIONS = 3;
+
+// One run of a kernel, but for its arguments.
+struct Run {
+    PyObject *kernel, *local;
+    bool in_line;
+    PyObject** seen;  // the bound kernel that has been launched often enough; compared, not used
+    PyObject* noted;  // as `Device.recent` has it
+    uint32_t dimensions;
+    const size_t *global, *items;
+};
+Outcome enqueue_run(const Run& run, PyObject* device, const Argument* arguments, size_t count);
+
 // New memory from the pool of a device, as `Pool.allocate` gives it.
-Ref allocate(const Prepared& prepared, PyObject* device, long long nbytes);
+Ref allocate(PyObject* bins, long long global_bytes, PyObject* device, long long nbytes);
+inline Ref allocate(const Prepared& prepared, PyObject* device, long long nbytes) {
+    return allocate(prepared.bins.get(), prepared.global_bytes, device, nbytes);
+}
 
 // What is known of the values in a memory is not, once they are written; the device's lock is held.
 inline void forget_facts(PyObject* in) {

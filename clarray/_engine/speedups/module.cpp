@@ -1,5 +1,5 @@
 // The module: what Python tells the core of its classes and functions, and the twins it gets for them.
-#include "operands.hpp"
+#include "replays.hpp"
 
 #include <cstring>
 #include <string>
@@ -279,7 +279,8 @@ PyMODINIT_FUNC PyInit__speedups() {
     using namespace clarray;
     Ref module = Ref::steal(PyModule_Create(&definition));
     empty_tuple = PyTuple_New(0);
-    if (!module || !empty_tuple || !add_operator_type(module.get()) || !add_launches_type(module.get())) return nullptr;
+    if (!module || !empty_tuple || !add_operator_type(module.get()) || !add_launches_type(module.get()) || !add_recorded_type(module.get()))
+        return nullptr;
     if (PyModule_AddIntConstant(module.get(), "INTERFACE", INTERFACE)) return nullptr;
     return module.release();
 }

@@ -83,6 +83,9 @@ void shift_inputs(const Prepared& p, Operands& found);
 // Add what comes after the inputs to the arguments: the output, and what the loops go by.
 void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size);
 
+// Make a node a leaf of memory of its own, and have what was grown from it read that; false after an error.
+bool become_leaf(PyObject* of, PyObject* memory, PyObject* strides, bool contiguous);
+
 // Look for no prepared launches of a device, until some are said to be in use again.
 void forget_launches(PyObject* device);
 

@@ -1,5 +1,5 @@
 // Launches as Python has prepared them, by the key of their operands.
-#include "operands.hpp"
+#include "replays.hpp"
 
 #include <unordered_map>
 
@@ -14,6 +14,7 @@ struct Launches {
     PyObject_HEAD
     PyObject* device;  // borrowed: the key under which it is found
     Table* table;
+    Replays* replays;
     long long reduced_below;    // the length from which on an axis is reduced by launches of its own
     long long reduced_at_once;  // bytes that the calling thread reduces
 };
@@ -73,6 +74,7 @@ PyObject* new_launches(PyTypeObject* type, PyObject* args, PyObject*) {
     if (!self) return nullptr;
     self->device = device;
     self->table = new Table();
+    self->replays = new_replays();
     return reinterpret_cast<PyObject*>(self);
 }
 
@@ -81,6 +83,7 @@ void drop_launches(PyObject* object) {
     PyTypeObject* type = Py_TYPE(object);
     if (launches_for(self->device) == self) launches_of.erase(self->device);
     delete self->table;
+    drop_replays(self->replays);
     type->tp_free(object);
     Py_DECREF(type);
 }
@@ -143,6 +146,11 @@ long long reduced_below(PyObject* device) {
 long long reduced_at_once(PyObject* device) {
     const Launches* of = launches_for(device);
     return of ? of->reduced_at_once : 0;
+}
+
+Replays* replays_of(PyObject* device) {
+    const Launches* of = launches_for(device);
+    return of ? of->replays : nullptr;
 }
 
 void forget_launches(PyObject* device) { launches_of.erase(device); }

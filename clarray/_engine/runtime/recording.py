@@ -1,0 +1,123 @@
+"""Recordings: the launches that a call makes, noted so that they can be made again without the call.
+
+    call, seen before -> Recording <- Pool.allocate: which memory it takes
+                             |     <- Kernel.launch: which kernels it gives it to
+                             |     <- Device.read_scalar: what it goes by
+                             v
+                   the compiled core's replays, see speedups/recorded.cpp
+
+Only what follows from the structure of a call's operands is the same at the next call. So whatever else it looks at, the
+elements of host memory above all, spoils a recording; what it reads through the device is noted, and compared.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from clarray._engine.runtime.profiling import state
+
+if TYPE_CHECKING:
+    from clarray._engine.runtime.launch import Kernel
+    from clarray._engine.runtime.memory import Memory
+
+MOST_STEPS = 24  # of a recording: a call that takes more does not notice what Python costs
+
+# How an argument of a launch is told; a number stands for itself.
+INPUT, TEMPORARY, KEPT, NUMBER = "i", "t", "k", "n"
+
+
+class Recording:
+    """What one thread does while it is `state.recording`.
+
+    Parameters
+    ----------
+    inputs : sequence of Memory
+        Of the operands; all that is read or written besides is taken meanwhile, or kept for good.
+    kept : mapping of int to Memory
+        What the device keeps, by the identity of its buffer.
+
+    Attributes
+    ----------
+    temporaries : list of int
+        Bytes of the memory taken.
+    steps : list of tuple
+        Launches: kernel, groups, local, kinds of the arguments, arguments, inline, bytes. Reads: kind, number, byte
+        offset, dtype, value. Waits: nothing.
+    """
+
+    def __init__(self, inputs: Sequence[Memory], kept: Mapping[int, Memory]) -> None:
+        self.temporaries: list[int] = []
+        self.steps: list[tuple[Any, ...]] = []
+        self.spoiled = False
+        self._kept = kept
+        self._thread = threading.get_ident()
+        self._places: dict[int, tuple[str, int]] = {id(m.buffer): (INPUT, k) for k, m in enumerate(inputs)}
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the calling thread is the one that is recorded."""
+        return self._thread == threading.get_ident()
+
+    def place(self, memory: Memory) -> int:
+        """The number of a temporary; -1 for any other memory."""
+        kind, number = self._places.get(id(memory.buffer), (KEPT, 0))
+        return number if kind == TEMPORARY else -1
+
+    def allocated(self, memory: Memory) -> None:
+        if self.is_ours:
+            # the last one to have a block is the one that has it: an earlier one has been dropped
+            self._places[id(memory.buffer)] = TEMPORARY, len(self.temporaries)
+            self.temporaries.append(memory.nbytes)
+
+    def launched(
+        self,
+        kernel: Kernel,
+        groups: tuple[int, ...],
+        local: tuple[int, ...],
+        args: Sequence[Any],
+        inline: bool,
+        nbytes: int,
+    ) -> None:
+        if not self.is_ours or self.spoiled:
+            return
+        kinds, told = [], []
+        for arg in args:
+            if isinstance(arg, cl.Buffer):
+                kind, known = self._places.get(id(arg)) or (KEPT, self._kept.get(id(arg)))
+                self.spoiled |= known is None
+                kinds.append(kind)
+                told.append(known)
+            else:
+                self.spoiled |= not isinstance(arg, int | float | np.number)
+                kinds.append(NUMBER)
+                told.append(arg.item() if isinstance(arg, np.number) and arg.dtype.char in "fdbBhHiIlLqQ" else arg)
+        self._note((kernel, groups, local, "".join(kinds), tuple(told), inline, nbytes))
+
+    def read(self, memory: Memory, byte_offset: int, dtype: np.dtype, value: Any) -> None:
+        if self.is_ours:
+            kind, known = self._places.get(id(memory.buffer)) or (KEPT, self._kept.get(id(memory.buffer)))
+            self.spoiled |= known is None or dtype.kind not in "biu"
+            self._note((kind, known, byte_offset, dtype, value))
+
+    def waited(self) -> None:
+        if self.is_ours:
+            self._note(())
+
+    def _note(self, step: tuple[Any, ...]) -> None:
+        self.spoiled |= len(self.steps) >= MOST_STEPS
+        if not self.spoiled:
+            self.steps.append(step)
+
+
+def spoil() -> None:
+    """Note that the calling thread looks at what a recording does not hold."""
+    recording = state.recording
+    if recording is not None and recording.is_ours:
+        recording.spoiled = True
+
+

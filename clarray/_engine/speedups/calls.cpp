@@ -1,0 +1,200 @@
+// The key of a call: all that Python goes by before it looks at elements.
+#include "replays.hpp"
+
+#include <cstring>
+
+namespace clarray {
+
+namespace {
+
+constexpr size_t MOST_INPUTS = 64;
+constexpr Py_ssize_t MOST_VALUES = 64;  // of a list or tuple
+constexpr int MOST_DEPTH = 4;
+
+bool has_live_reader(PyObject* readers) {
+    if (!PyList_CheckExact(readers)) return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(readers); ++i)
+        if (referent_of(PyList_GET_ITEM(readers, i))) return true;
+    return false;
+}
+
+bool is_dtype(PyObject* object) {
+    static Reference* const kind = reference_of("dtype");
+    return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(kind->function));
+}
+
+}  // namespace
+
+template <typename Number>
+void Call::append(Number number) {
+    key.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+void Call::add_pointer(PyObject* of) { append(of); }
+
+void Call::add_axes(PyObject* numbers) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(numbers);
+    key.push_back(char(count));
+    for (Py_ssize_t axis = 0; axis < count; ++axis) append(as_wide(PyTuple_GET_ITEM(numbers, axis)));
+}
+
+bool Call::is_at(PyObject* on) {
+    if (device && device != on) return false;
+    device = on;
+    return true;
+}
+
+bool Call::is_aliased() const {
+    for (size_t i = 0; i < memories.size(); ++i)
+        if (leaves_[i] > 1 || memory.shared.of(memories[i].get()) == Py_True) return true;
+    return false;
+}
+
+bool Call::is_read_by_others() const {
+    for (const Ref& each : memories)
+        if (has_live_reader(memory.readers.of(each.get()))) return true;
+    return false;
+}
+
+bool Call::add_number(PyObject* value) {
+    if (PyFloat_CheckExact(value)) {
+        key.push_back('f');
+        append(PyFloat_AS_DOUBLE(value));
+        return true;
+    }
+    if (PyBool_Check(value)) {
+        key.push_back(value == Py_True ? 'T' : 'F');
+        return true;
+    }
+    if (!PyLong_CheckExact(value)) return false;
+    int overflow = 0;
+    key.push_back('i');
+    append(PyLong_AsLongLongAndOverflow(value, &overflow));
+    return !overflow;
+}
+
+bool Call::add_input(PyObject* input) {
+    static Reference* const constant = reference_of("CONST");
+    static Reference* const position = reference_of("INDEX");
+    for (size_t number = 0; number < nodes_.size(); ++number) {
+        if (nodes_[number] != input) continue;
+        key.push_back('r');
+        append(number);
+        return true;
+    }
+    if (nodes_.size() == MOST_INPUTS) return false;
+    nodes_.push_back(input);
+    append(as_long(node.sig.of(input)));
+    PyObject* in = node.memory.of(input);
+    if (in == Py_None) {
+        PyObject* operation = node.op.of(input);
+        if (operation == constant->function) {
+            key.push_back('c');
+            if (Py_TYPE(input) == known_type && !is_at(known.device.of(input))) return false;
+            return add_number(node.value.of(input));
+        }
+        if (operation != position->function) return false;
+        key.push_back('x');
+    } else {
+        if (!is_at(memory.device.of(in))) return false;
+        size_t number = 0;
+        while (number < memories.size() && memories[number].get() != in) ++number;
+        if (number == memories.size()) {
+            memories.push_back(Ref::share(in));
+            leaves_.push_back(0);
+        }
+        ++leaves_[number];
+        key.push_back('m');
+        append(number);
+        append(as_long(node.flags.of(input)));
+        key.push_back(memory.shared.of(in) == Py_True ? 's' : 'o');
+        key.push_back(memory.writeable.of(in) == Py_True ? 'w' : 'r');
+    }
+    add_axes(node.shape.of(input));
+    add_axes(node.strides.of(input));
+    append(as_wide(node.offset.of(input)));
+    return true;
+}
+
+// The shapes of a tree, which do not all follow from those of its inputs; false where something else than operations on
+// elements, and a reduction, is in it.
+bool Call::add_shapes(PyObject* pending) {
+    PyObject* args = node.args.of(pending);
+    if (node.memory.of(pending) != Py_None || !PyTuple_GET_SIZE(args)) return true;
+    if (as_long(node.flags.of(pending)) & MASKED) return false;
+    PyTypeObject* kind = Py_TYPE(node.op.of(pending));
+    if ((kind != loop_type && kind != reduction_type) || key.size() > 4096) return false;
+    add_axes(node.shape.of(pending));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+        if (!add_shapes(PyTuple_GET_ITEM(args, i))) return false;
+    return true;
+}
+
+bool Call::add_root(PyObject* root) {
+    key.push_back('p');
+    append(as_long(node.sig.of(root)));
+    if (!add_shapes(root)) return false;
+    PyObject* inputs = node.inputs.of(root);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i)
+        if (!add_input(PyTuple_GET_ITEM(inputs, i))) return false;
+    return true;
+}
+
+bool Call::add_operand(PyObject* operand) {
+    if (node.memory.of(operand) != Py_None || !PyTuple_GET_SIZE(node.args.of(operand))) return add_input(operand);
+    // a pending one that nobody else wants computed
+    if (as_long(node.flags.of(operand)) & ~long(EAGER) || has_live_reader(node.readers.of(operand))) return false;
+    for (PyObject* seen : nodes_)
+        if (seen == operand) return false;
+    return add_root(operand);
+}
+
+bool Call::add_sequence(PyObject* values, char kind) {
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(values);
+    if (count > MOST_VALUES || depth_ == MOST_DEPTH) return false;
+    key.push_back(kind);
+    append(count);
+    ++depth_;
+    for (Py_ssize_t i = 0; i < count; ++i)
+        if (!add(PySequence_Fast_GET_ITEM(values, i))) return false;
+    --depth_;
+    return true;
+}
+
+bool Call::add(PyObject* value) {
+    PyTypeObject* kind = Py_TYPE(value);
+    if (kind == array_type) {
+        if (!has_node(value)) return false;
+        arrays.push_back(value);
+        return add_operand(array.node.of(value));
+    }
+    if (value == Py_None || value == Py_Ellipsis) {
+        key.push_back(value == Py_None ? 'N' : 'E');
+        return true;
+    }
+    if (PyTuple_CheckExact(value)) return add_sequence(value, '(');
+    if (PyList_CheckExact(value)) return add_sequence(value, '[');
+    if (PyUnicode_CheckExact(value)) {
+        Py_ssize_t size;
+        const char* text = PyUnicode_AsUTF8AndSize(value, &size);
+        if (!text) return false;
+        key.push_back('"');
+        append(size);
+        key.append(text, size_t(size));
+        return true;
+    }
+    if (PySlice_Check(value)) {
+        const auto* slice = reinterpret_cast<PySliceObject*>(value);
+        key.push_back(':');
+        return add(slice->start) && add(slice->stop) && add(slice->step);
+    }
+    if (PyType_Check(value) || is_dtype(value)) {
+        key.push_back('t');
+        append(value);
+        named.push_back(Ref::share(value));
+        return true;
+    }
+    return add_number(value);
+}
+
+}  // namespace clarray

@@ -1,0 +1,71 @@
+// Calls whose launches Python has recorded, by what their operands are: the core makes the same launches again.
+#pragma once
+#include "operands.hpp"
+
+namespace clarray {
+
+// The operands of a call, and the key by which its replay is found: everything that Python goes by, but for the elements.
+class Call {
+public:
+    // A value that is given; false where no replay is for such, perhaps with an error.
+    bool add(PyObject* value);
+    // A pending node that is to be computed.
+    bool add_root(PyObject* root);
+    void add_pointer(PyObject* of);  // of an object that lives for good, or as long as what holds the key
+
+    std::string key;
+    PyObject* device = nullptr;      // borrowed: that of the memories
+    std::vector<Ref> memories;       // each once
+    std::vector<PyObject*> arrays;   // the arrays, in the order in which they are given; borrowed
+    std::vector<Ref> named;          // what the key tells by its address
+    bool is_read_by_others() const;  // whether a pending expression reads one of the memories
+    bool is_aliased() const;         // whether an element may be that of two operands
+
+private:
+    bool add_sequence(PyObject* values, char kind);
+    bool add_number(PyObject* value);
+    bool add_operand(PyObject* operand);
+    bool add_input(PyObject* input);
+    bool add_shapes(PyObject* pending);
+    bool is_at(PyObject* on);
+    void add_axes(PyObject* numbers);
+    template <typename Number>
+    void append(Number number);
+
+    std::vector<PyObject*> nodes_;  // each input once
+    std::vector<size_t> leaves_;    // how many of them lie in each memory
+    int depth_ = 0;
+};
+
+// Do a call as it was done before; RARE where Python has to. The lock of the device is held.
+Outcome replay(Call& call, Ref& result);
+
+// Whether a call computes what is pending of its operands, so that this is done before.
+bool settles(const Call& call);
+
+// A call of Python's that is not replayed: counted, and recorded if it has been seen before.
+struct Recordable {
+    PyObject* function;
+    PyObject* const* args;
+    size_t flags;
+    PyObject* names;
+    bool repeatable;  // whether doing it once more changes nothing, though it writes
+    bool (*describe)(Call& call, const Recordable& of, PyObject* self);
+    PyObject* self;
+};
+Ref record(Call& call, const Recordable& of);
+
+// Compute a pending node as it was computed before, or have Python compute it; the lock of its device is held. `known`
+// is whether it was done as before. Nothing below the node has to be computed first.
+Outcome replay_evaluation(PyObject* root, bool& known);
+Outcome record_evaluation(PyObject* root);
+
+// What replays are kept with, and dropped with: the launches of a device.
+struct Replays;
+Replays* replays_of(PyObject* device);  // null where none are prepared
+Replays* new_replays();
+void drop_replays(Replays* dropped);
+
+bool add_recorded_type(PyObject* module);
+
+}  // namespace clarray
