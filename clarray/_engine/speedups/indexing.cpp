@@ -5,9 +5,6 @@
 
 namespace clarray {
 
-namespace {
-
-// Note that a leaf looks at its memory, as `_seen` in clarray._core.views does.
 bool note_view(PyObject* leaf) {
     static Reference* const first_view = reference_of("_first_of");
     constexpr Py_ssize_t FEW = 64;  // that are appended before Python looks whether there are too many
@@ -26,6 +23,8 @@ bool note_view(PyObject* leaf) {
     if (eager) node.flags.put(leaf, eager.release());
     return !PyErr_Occurred();
 }
+
+namespace {
 
 // Whether a key names a part of a pending value, so that it becomes memory: ints and slices do, and not of what has no axes.
 bool is_computed_for(PyObject* key, PyObject* value) {

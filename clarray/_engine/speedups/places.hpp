@@ -32,6 +32,9 @@ bool is_writeable(PyObject* leaf);
 // Take the place of a key of ints and slices; RARE for any other, and where it is out of bounds.
 Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found);
 
+// Note that a leaf looks at its memory, as `_seen` in clarray._core.views does; false after an error.
+bool note_view(PyObject* leaf);
+
 // A leaf that looks at a place in the memory of another.
 Ref view_leaf(PyObject* of, const Place& place);
 

@@ -37,6 +37,7 @@ struct Made {
     size_t number;
     Ref shape, strides, dtype, size, offset, signature, value;
     bool contiguous = true;
+    std::shared_ptr<Made> base;  // of a new array, what it looks at
 };
 
 struct Replay {
@@ -156,7 +157,12 @@ Ref made_of(const Made& made, const Call& call, const Temporaries& taken) {
     if (made.kind == 'v') return Ref::share(made.value.get());
     if (made.kind == 'g') return Ref::share(call.arrays[made.number]);
     Ref leaf = new_leaf(made, taken[made.number].get());
-    return leaf ? new_array(array_type, leaf.get()) : Ref();
+    Ref found = leaf ? new_array(array_type, leaf.get()) : Ref();
+    if (!found || !made.base) return found;
+    Ref base = made_of(*made.base, call, taken);
+    if (!base || !note_view(leaf.get())) return {};
+    array.base.set(found.get(), base.get());
+    return found;
 }
 
 Ref result_of(const Replay& replay, const Call& call, const Temporaries& taken) {
@@ -242,16 +248,7 @@ void find_lives(Replay& replay) {
     }
 }
 
-// Which temporary a leaf has all for itself; false for any other.
-bool read_leaf(PyObject* recording, PyObject* leaf, Made& made) {
-    static PyObject* const place = PyUnicode_InternFromString("place");
-    PyObject* in = node.memory.of(leaf);
-    if (in == Py_None || as_long(node.flags.of(leaf)) || memory.views.of(in) != Py_None) return false;
-    Ref number = Ref::steal(PyObject_CallMethodOneArg(recording, place, in));
-    const long long found = number ? as_wide(number.get()) : -1;
-    if (found < 0) return false;
-    made.kind = 't';
-    made.number = size_t(found);
+void fill_leaf(PyObject* leaf, Made& made) {
     made.shape = Ref::share(node.shape.of(leaf));
     made.strides = Ref::share(node.strides.of(leaf));
     made.dtype = Ref::share(node.dtype.of(leaf));
@@ -259,6 +256,29 @@ bool read_leaf(PyObject* recording, PyObject* leaf, Made& made) {
     made.offset = Ref::share(node.offset.of(leaf));
     made.signature = Ref::share(node.sig.of(leaf));
     made.contiguous = node.contiguous.of(leaf) == Py_True;
+}
+
+// Whether something else looks at a memory than a leaf.
+bool is_seen_by_others(PyObject* in, PyObject* leaf) {
+    Ref views = Ref::share(memory.views.of(in));
+    for (Py_ssize_t i = 0; views.get() != Py_None && i < PyList_GET_SIZE(views.get()); ++i) {
+        Ref view = referent_of(PyList_GET_ITEM(views.get(), i));
+        if (view && view.get() != leaf) return true;
+    }
+    return false;
+}
+
+// Which temporary a leaf has all for itself; false for any other.
+bool read_leaf(PyObject* recording, PyObject* leaf, Made& made) {
+    static PyObject* const place = PyUnicode_InternFromString("place");
+    PyObject* in = node.memory.of(leaf);
+    if (in == Py_None || as_long(node.flags.of(leaf)) || memory.shared.of(in) == Py_True || is_seen_by_others(in, leaf)) return false;
+    Ref number = Ref::steal(PyObject_CallMethodOneArg(recording, place, in));
+    const long long found = number ? as_wide(number.get()) : -1;
+    if (found < 0) return false;
+    made.kind = 't';
+    made.number = size_t(found);
+    fill_leaf(leaf, made);
     return true;
 }
 
@@ -269,8 +289,20 @@ bool read_made(PyObject* recording, PyObject* object, const Call& call, Made& ma
         made.number = i;
         return true;
     }
-    if (Py_TYPE(object) == array_type)
-        return has_node(object) && array.base.of(object) == Py_None && read_leaf(recording, array.node.of(object), made);
+    if (Py_TYPE(object) == array_type) {
+        if (!has_node(object) || !read_leaf(recording, array.node.of(object), made)) return false;
+        PyObject* base = array.base.of(object);
+        if (base == Py_None) return true;
+        // of the same memory, and nobody else's
+        if (Py_TYPE(base) != array_type || Py_REFCNT(base) > 1 || array.base.of(base) != Py_None) return false;
+        PyObject* seen = array.node.of(base);
+        if (node.memory.of(seen) != node.memory.of(array.node.of(object))) return false;
+        made.base = std::make_shared<Made>();
+        made.base->kind = 't';
+        made.base->number = made.number;
+        fill_leaf(seen, *made.base);
+        return !as_long(node.flags.of(seen));
+    }
     made.kind = 'v';
     made.value = Ref::share(object);
     return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object);
