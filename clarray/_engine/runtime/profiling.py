@@ -193,7 +193,7 @@ class Profile:
 
 
 class _State:
-    """What every launch looks at: the profile in use, and the recording under way (`clarray._engine.runtime.recording`)."""
+    """What every launch looks at: the profile in use, and the recording under way."""
 
     __slots__ = ("recorder", "recording")
 

@@ -6,14 +6,14 @@
                              v
                    the compiled core's replays, see speedups/recorded.cpp
 
-Only what follows from the structure of a call's operands is the same at the next call. So whatever else it looks at, the
-elements of host memory above all, spoils a recording; what it reads through the device is noted, and compared.
+Only what follows from the structure of a call's operands is the same at the next call. So whatever else it looks at,
+the elements of host memory above all, spoils a recording; what it reads through the device is noted, and compared.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,7 +87,7 @@ class Recording:
             return
         kinds, told = [], []
         for arg in args:
-            if isinstance(arg, cl.Buffer):
+            if arg.__class__ is cl.Buffer:
                 kind, known = self._places.get(id(arg)) or (KEPT, self._kept.get(id(arg)))
                 self.spoiled |= known is None
                 kinds.append(kind)
@@ -119,5 +119,3 @@ def spoil() -> None:
     recording = state.recording
     if recording is not None and recording.is_ours:
         recording.spoiled = True
-
-
