@@ -13,7 +13,7 @@ import numpy as np
 
 from clarray._api.protocols import array_ufunc
 from clarray._core import ufunc_calls
-from clarray._core.device_array import is_writeable, wrap
+from clarray._core.device_array import DeviceArray, is_writeable, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import LARGE, RANGES, Manner, NotNumbers, manner_of, scalar_node, scalar_value
 from clarray._engine.evaluate import evaluate
@@ -28,7 +28,6 @@ from clarray._numpy.products import gufuncs
 from clarray._numpy.products.vectors import vector_product
 
 if TYPE_CHECKING:
-    from clarray._core.device_array import DeviceArray
     from clarray._engine.runtime import Memory
 
 __all__ = ["binary", "binary_any", "in_place", "matmul", "matmul_in_place", "power", "short_calls", "unary"]
@@ -387,7 +386,11 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
 def matmul(self: DeviceArray, other: Any) -> Any:
     """``x @ y``: of a vector and a vector or a matrix by the short way."""
     short = vector_product(self, other)
-    return _operate(np.matmul, (self, other), other) if short is None else short
+    if short is not None:
+        return short
+    if other.__class__ is self.__class__ is DeviceArray:
+        return gufuncs.product(self, other)
+    return _operate(np.matmul, (self, other), other)
 
 
 def matmul_in_place(self: DeviceArray, other: Any) -> Any:

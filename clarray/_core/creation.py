@@ -13,6 +13,7 @@ from clarray._core.operands import NO_MASKS
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import View, as_shape, check_order
 from clarray._engine.runtime import Device, current_device, different_devices, find_device
+from clarray._engine.speedups import recorded
 
 __all__ = [
     "array",
@@ -152,18 +153,21 @@ def asanyarray(
     return _make(a, dtype, order, device, copy, True)
 
 
+@recorded
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
     """Make a C-contiguous array of at least one axis, sharing memory where possible; parameters as in `asarray`."""
     made = _make(a, dtype, "C", None, None)
     return made if made.ndim else made.reshape((1,))
 
 
+@recorded
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
     """Make a Fortran-contiguous array of at least one axis; parameters as in `ascontiguousarray`."""
     made = _make(a, dtype, "F", None, None)
     return made if made.ndim else made.reshape((1,))
 
 
+@recorded
 def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     """Copy any array-like to a new array.
 

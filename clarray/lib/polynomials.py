@@ -16,6 +16,7 @@ from clarray._core.ufunc_calls import device_of_operands
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
+from clarray._engine.speedups import recorded
 from clarray._numpy.creation.sequences import arange, eye
 from clarray._numpy.manipulation import joining
 from clarray._numpy.manipulation.shapes import atleast_1d, broadcast_to
@@ -128,6 +129,7 @@ def _each(p: Any) -> list[Node] | np.ndarray:
     return [one._node for one in p] if isinstance(p, DeviceArray) else np.asarray(p)
 
 
+@recorded
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> DeviceArray:  # noqa: N803 - NumPy's name
     """The Vandermonde matrix: the powers of each element, one row per element.
 

@@ -135,7 +135,7 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
 }  // namespace
 
 PyObject* get_item(PyObject* of, PyObject* key) {
-    static Reference* const getitem = reference_of("getitem");
+    static Reference* const getitem = reference_of("recorded_getitem");
     if (PyObject_TypeCheck(of, array_type)) {
         Ref found;
         const Outcome outcome = get_plainly(of, key, found);
@@ -146,7 +146,7 @@ PyObject* get_item(PyObject* of, PyObject* key) {
 }
 
 PyObject* set_item(PyObject* of, PyObject* key, PyObject* value) {
-    static Reference* const setitem = reference_of("setitem");
+    static Reference* const setitem = reference_of("recorded_setitem");
     if (PyObject_TypeCheck(of, array_type)) {
         const Outcome outcome = put_plainly(of, key, value);
         if (outcome == Outcome::DONE) Py_RETURN_NONE;

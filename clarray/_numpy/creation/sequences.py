@@ -18,6 +18,7 @@ from clarray._engine.expr import node as nodes
 from clarray._engine.expr.bounds import remember
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device, use_device
+from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation.shapes import broadcast_arrays, expand_dims, moveaxis
 
 __all__ = ["arange", "eye", "geomspace", "identity", "linspace", "logspace", "meshgrid"]
@@ -393,6 +394,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> DeviceArray:
 # Coordinates --------------------------------------------------------------------------------------
 
 
+@recorded
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[DeviceArray, ...]:
     """Make coordinate matrices of coordinate vectors.
 

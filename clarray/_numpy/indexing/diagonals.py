@@ -14,6 +14,7 @@ from clarray._core.creation import asarray, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.view import contiguous
+from clarray._engine.speedups import recorded_writes
 from clarray._numpy.indexing import gathering
 from clarray._numpy.indexing.selecting import where
 from clarray._numpy.manipulation.shapes import broadcast_to, diagonal, ravel
@@ -71,6 +72,7 @@ def diagflat(v: Any, k: int = 0) -> DeviceArray:
     return diag(ravel(v), k)
 
 
+@recorded_writes
 def fill_diagonal(a: DeviceArray, val: Any, wrap: bool = False) -> None:
     """Write to the elements whose indices are all the same.
 

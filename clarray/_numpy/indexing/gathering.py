@@ -18,6 +18,7 @@ from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import line_axis, normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, View, contiguous
+from clarray._engine.speedups import recorded, recorded_writes
 from clarray._numpy.indexing import index_arrays
 
 __all__ = ["put", "put_along_axis", "take", "take_along_axis"]
@@ -161,6 +162,7 @@ def check_mode(mode: Any) -> str:
         return "raise"
 
 
+@recorded
 def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take elements, or slices along an axis, by their positions.
 
@@ -297,6 +299,7 @@ def _out_of_bounds_along(array: DeviceArray, given: DeviceArray, axis: Any) -> N
     raise AssertionError("an index out of bounds was not found again")
 
 
+@recorded
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
     """Take along an axis, for each position of the other axes, the elements at indices of its own.
 
@@ -326,6 +329,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
         _out_of_bounds_along(array, given, axis)
 
 
+@recorded_writes
 def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> None:
     """Write along an axis, for each position of the other axes, at indices of its own.
 
@@ -358,6 +362,7 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
         _out_of_bounds_along(arr, given, axis)
 
 
+@recorded_writes
 def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values at positions that count all elements in C order.
 

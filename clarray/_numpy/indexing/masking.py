@@ -18,6 +18,7 @@ from clarray._engine.expr import build
 from clarray._engine.expr.axes import line_axis, normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, View, contiguous
+from clarray._engine.speedups import recorded_writes
 from clarray._numpy.indexing.gathering import check_out, cycled, delivered, fitted, own_leaf
 
 __all__ = [
@@ -266,6 +267,7 @@ def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
     scatter_selection(leaf, named, stored, once=True)
 
 
+@recorded_writes
 def putmask(a: DeviceArray, mask: Any, values: Any) -> None:
     """Write to each element where a mask is set the value at its own position.
 

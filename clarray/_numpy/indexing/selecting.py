@@ -19,6 +19,7 @@ from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import clip_ufunc
 from clarray._engine.runtime import Device
+from clarray._engine.speedups import recorded
 from clarray._numpy.indexing.gathering import check_is_array, check_mode
 from clarray._numpy.indexing.masking import nonzero
 
@@ -143,6 +144,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
 _MOST_CHOICES = 63
 
 
+@recorded
 def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take each element from the choice that an array of numbers names there.
 

@@ -25,7 +25,7 @@ from clarray._engine.expr.view import View
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.special import select_loop
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import accelerated
+from clarray._engine.speedups import accelerated, core, known_to_core, recorded, recorded_writes, references
 from clarray._engine.writing import hand_over, write
 from clarray._numpy.indexing import gathering, index_arrays, masking
 
@@ -374,6 +374,13 @@ def _check_values(values: Node) -> None:
         )
 
 
+# What the core goes on with where it does not read or write by itself.
+if core is not None:
+    known_to_core("recorded_getitem", recorded(references["getitem"]))
+    known_to_core("recorded_setitem", recorded_writes(references["setitem"]))
+
+
+@recorded_writes
 def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Write an array's elements to another's, or to those that a mask selects.
 

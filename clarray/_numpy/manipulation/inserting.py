@@ -11,6 +11,7 @@ from clarray._core import ufunc_calls
 from clarray._core.creation import array, as_array, empty
 from clarray._core.device_array import DeviceArray
 from clarray._engine.expr.axes import normalize_axes, normalize_axis
+from clarray._engine.speedups import recorded
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing.gathering import take
 from clarray._numpy.indexing.subscripts import copyto
@@ -22,6 +23,7 @@ __all__ = ["insert", "trim_zeros"]
 FEW = 64  # slices inserted that leave parts large enough for a launch each
 
 
+@recorded
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> DeviceArray:
     """Insert values before given positions along an axis.
 

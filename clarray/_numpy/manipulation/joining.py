@@ -20,6 +20,7 @@ from clarray._engine.expr.overlap import joined_strides
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View, contiguous
 from clarray._engine.runtime import Device
+from clarray._engine.speedups import recorded
 from clarray._numpy.indexing.gathering import check_is_array
 from clarray._numpy.indexing.subscripts import copyto
 from clarray._numpy.manipulation.shapes import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, reshape
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 
+@recorded
 def concatenate(
     arrays: Sequence[Any],
     /,
@@ -190,6 +192,7 @@ def _to_stack(arrays: Any, *others: Any) -> list[DeviceArray]:
     return _on_one_device(list(arrays), *others)
 
 
+@recorded
 def stack(
     arrays: Sequence[Any],
     axis: int = 0,
@@ -231,6 +234,7 @@ def _rows(result: Any) -> list[DeviceArray]:
     return list(result) if isinstance(result, tuple) else [result]
 
 
+@recorded
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
     """Join arrays along axis 0; 1-d arrays become rows.
 
@@ -261,6 +265,7 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
     return concatenate(_rows(atleast_2d(*_to_stack(tup))), 0, dtype=dtype, casting=casting)
 
 
+@recorded
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind") -> DeviceArray:
     """Join arrays along axis 1 (axis 0 of 1-d arrays).
 
@@ -287,16 +292,19 @@ def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Any = "same_kind")
     return concatenate(parts, axis, dtype=dtype, casting=casting)
 
 
+@recorded
 def dstack(tup: Sequence[Any]) -> DeviceArray:
     """Join arrays along axis 2."""
     return concatenate(_rows(atleast_3d(*_to_stack(tup))), 2)
 
 
+@recorded
 def column_stack(tup: Sequence[Any]) -> DeviceArray:
     """Join arrays along axis 1; 1-d arrays become columns."""
     return concatenate([p if p.ndim > 1 else reshape(p, (-1, 1)) for p in _to_stack(tup)], 1)
 
 
+@recorded
 def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
     """Join two arrays along an axis, or flattened.
 
@@ -328,6 +336,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> DeviceArray:
 Placed = list[tuple[DeviceArray, tuple[int, ...]]]  # arrays, and where in the result they begin
 
 
+@recorded
 def block(arrays: Any) -> DeviceArray:
     """Put an array together from nested lists of blocks.
 

@@ -12,6 +12,7 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
 from clarray._engine.algorithms.index_map.plan import CONSTANT, EDGE, REFLECT, SAME, SYMMETRIC, WRAP
 from clarray._engine.expr import node as nodes
+from clarray._engine.speedups import recorded
 from clarray._numpy.indexing.selecting import round, where
 from clarray._numpy.manipulation.index_maps import Map, remapped
 from clarray._numpy.manipulation.shapes import flip, moveaxis
@@ -42,6 +43,7 @@ _ALLOWED: dict[str, tuple[str, ...]] = {
 }
 
 
+@recorded
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> DeviceArray:
     """Surround an array with a border.
 

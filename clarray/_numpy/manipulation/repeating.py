@@ -14,6 +14,7 @@ from clarray._core.views import view_of
 from clarray._engine.algorithms.index_map.plan import WRAP
 from clarray._engine.expr.axes import line_axis
 from clarray._engine.expr.view import View, as_shape
+from clarray._engine.speedups import recorded
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing.gathering import take
 from clarray._numpy.manipulation.index_maps import Map, remapped, repeated
@@ -23,6 +24,7 @@ from clarray._numpy.sorting.sorting import searchsorted
 __all__ = ["repeat", "resize", "roll", "tile"]
 
 
+@recorded
 def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     """Shift elements along axes, those pushed out coming in at the other end; one pass for all axes.
 
@@ -66,6 +68,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     return remapped(array, [Map(n, WRAP, by) for n, by in zip(array.shape, total, strict=True)], "K")
 
 
+@recorded
 def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     """Repeat an array as a whole along each axis.
 
@@ -107,6 +110,7 @@ def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     return found.reshape(tuple(t * n for t, n in pairs))
 
 
+@recorded
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
     """Repeat each element, or each slice along an axis.
 
@@ -167,6 +171,7 @@ def _numbers(counts: Any, device: Any) -> DeviceArray:
     return searchsorted(ends, arange(int(ends[-1]) if counts.size else 0, device=device), "right")
 
 
+@recorded
 def resize(a: Any, new_shape: Any) -> DeviceArray:
     """Make an array of a new shape from the elements in C order, beginning again where they do not suffice.
 

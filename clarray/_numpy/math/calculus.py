@@ -16,6 +16,7 @@ from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, cast, device_of_operands, evaluate_if_eager
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import Node
+from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation.shapes import imag, real, reshape
 from clarray._numpy.reduction import scans
 
@@ -123,6 +124,7 @@ def _correction(jump: Node, period: Any, discont: Any, whole: bool) -> Node:
 # Gradient -----------------------------------------------------------------------------------------
 
 
+@recorded
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Slopes along each axis: central differences inside, one-sided ones at both ends.
 

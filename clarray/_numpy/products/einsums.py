@@ -14,6 +14,7 @@ from clarray._core.ufunc_calls import assign, cast, device_of_operands
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import View
 from clarray._engine.ops.dtypes import wide_dtype
+from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation import shapes as manipulation
 from clarray._numpy.products.contraction import contract
 from clarray._numpy.reduction.reduce_calls import ufunc_reduce
@@ -23,6 +24,7 @@ __all__ = ["einsum", "einsum_path"]
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
+@recorded
 def einsum(
     *operands: Any,
     out: DeviceArray | None = None,

@@ -17,6 +17,7 @@ from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View
 from clarray._engine.ops.promotion import resolve
+from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import conjugate, contract
 from clarray._numpy.products.vectors import vector_product
@@ -69,6 +70,29 @@ def call(
         short = vector_product(*inputs)
         if short is not None:
             return short
+        if casting == "same_kind" and inputs[0].__class__ is inputs[1].__class__ is DeviceArray:
+            return product(*inputs)
+    signature = signature if signature is not None else sig
+    return _checked_call(ufunc, inputs, out, axes, axis, keepdims, dtype, signature, casting)
+
+
+@recorded
+def product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
+    """``a @ b`` of arrays that `vector_product` does not multiply."""
+    return _checked_call(np.matmul, (a, b))
+
+
+def _checked_call(
+    ufunc: np.ufunc,
+    inputs: tuple[Any, ...],
+    out: Any = None,
+    axes: Any = None,
+    axis: Any = None,
+    keepdims: bool = False,
+    dtype: Any = None,
+    signature: Any = None,
+    casting: str = "same_kind",
+) -> DeviceArray:
     given_out = inputs[2:]
     if len(given_out) == 1 and out is None:
         out = given_out[0]
@@ -82,7 +106,6 @@ def call(
     device = device_of_operands((*inputs, out))
     a, b = as_array(inputs[0], device), as_array(inputs[1], device)
     given = {"out": out, "axes": axes, "axis": axis, "keepdims": keepdims}
-    signature = signature if signature is not None else sig
     found = resolve(ufunc, (a.dtype, b.dtype), dtype, signature, casting)
     result = device_dtype(found[1][0], device)
     try:

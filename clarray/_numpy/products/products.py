@@ -20,6 +20,7 @@ from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, View, contiguous
 from clarray._engine.ops.ufuncs import find_loop
+from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import conjugate, contract
 from clarray._numpy.products.einsums import einsum, einsum_path
@@ -59,6 +60,7 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype, name: str) -> 
     out.check_writeable("output array is read-only")
 
 
+@recorded
 def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """Sum of products over the last axis of `a` and the last but one of `b` (its only one, if it is 1-d).
 
@@ -128,6 +130,7 @@ def _written(shape: tuple[int, ...]) -> str:
     return str(shape).replace(" ", "")
 
 
+@recorded
 def vdot(a: Any, b: Any, /) -> DeviceArray:
     """Sum of the products of all elements, those of `a` conjugated, in one fused pass.
 
@@ -154,6 +157,7 @@ def vdot(a: Any, b: Any, /) -> DeviceArray:
     return contract(conjugate(left), (0,), right, (0,), (), dtype)
 
 
+@recorded
 def inner(a: Any, b: Any, /) -> DeviceArray:
     """Sum of products over the last axes of both operands; see `dot` for the rest.
 
@@ -197,6 +201,7 @@ def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     return made
 
 
+@recorded
 def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
     """Sum of products over several axes of each operand.
 
@@ -247,6 +252,7 @@ def multiply(a: DeviceArray, b: DeviceArray) -> DeviceArray:
     return made
 
 
+@recorded
 def kron(a: Any, b: Any) -> DeviceArray:
     """Kronecker product: blocks of `b`, each scaled by an element of `a`.
 
@@ -274,6 +280,7 @@ def kron(a: Any, b: Any) -> DeviceArray:
     return scaled.reshape(tuple(m * n for m, n in zip(left.shape, right.shape, strict=True)))
 
 
+@recorded
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> DeviceArray:
     """Cross product of vectors of three elements: the vector that is perpendicular to both.
 

@@ -28,6 +28,7 @@ from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.monoids import Monoid, fold_monoid
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop
+from clarray._engine.speedups import recorded
 from clarray._numpy.indexing.index_arrays import index_selection, out_of_bounds
 
 _INT64 = np.dtype(np.int64)
@@ -109,6 +110,7 @@ def _raise_negative(negative: DeviceArray) -> None:
 # accumulate ---------------------------------------------------------------------------------------
 
 
+@recorded
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running result of a binary ufunc along an axis; see `numpy.ufunc.accumulate`.
 
@@ -156,6 +158,7 @@ def accumulated_dtype(ufunc: np.ufunc, array: DeviceArray, dtype: Any = None) ->
 # reduceat -----------------------------------------------------------------------------------------
 
 
+@recorded
 def reduceat(
     ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> DeviceArray:
@@ -238,6 +241,7 @@ def _later_in_segment(positions: Any, extent: int) -> np.ndarray:
 # at -----------------------------------------------------------------------------------------------
 
 
+@recorded
 def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
     """Apply a ufunc in place to elements, once for each time an index names them.
 

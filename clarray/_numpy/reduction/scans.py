@@ -10,6 +10,7 @@ import numpy as np
 from clarray._core.creation import as_array, empty, empty_like
 from clarray._core.device_array import DeviceArray
 from clarray._engine.expr.axes import normalize_axis, strict_axis
+from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation.joining import concatenate
 from clarray._numpy.manipulation.shapes import atleast_1d, broadcast_to, ravel
 from clarray._numpy.reduction import reductions
@@ -40,6 +41,7 @@ def _running(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Device
     return accumulate(ufunc, array, axis or 0, dtype, out)
 
 
+@recorded
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running sum along an axis; see `numpy.cumsum`.
 
@@ -76,6 +78,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Devi
     return _running(np.add, a, axis, dtype, out)
 
 
+@recorded
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running product along an axis; see `clarray.cumsum`."""
     return _running(np.multiply, a, axis, dtype, out)
@@ -101,6 +104,7 @@ def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, includ
     return found
 
 
+@recorded
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> DeviceArray:
@@ -128,6 +132,7 @@ def cumulative_sum(
     return _cumulative(np.add, x, axis, dtype, out, include_initial)
 
 
+@recorded
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> DeviceArray:
@@ -135,11 +140,13 @@ def cumulative_prod(
     return _cumulative(np.multiply, x, axis, dtype, out, include_initial)
 
 
+@recorded
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running sum along an axis, NaN counting as zero; see `clarray.cumsum`."""
     return without_nan(cumsum(replaced(a, 0), axis, dtype, out), a, (), out)
 
 
+@recorded
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running product along an axis, NaN counting as one; see `clarray.cumsum`."""
     return without_nan(cumprod(replaced(a, 1), axis, dtype, out), a, (), out)
@@ -245,6 +252,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     return result
 
 
+@recorded
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The area under a curve by the trapezoidal rule; see `numpy.trapezoid`.
 

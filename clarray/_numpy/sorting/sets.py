@@ -14,6 +14,7 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms.search.launch import search
 from clarray._engine.algorithms.sort.launch import sort_rows
 from clarray._engine.evaluate import select
+from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation import joining, shapes
 from clarray._numpy.sorting.sorting import argsort, flat, sort
 from clarray._numpy.sorting.uniques import Unique, of_slices, of_values
@@ -157,6 +158,7 @@ def _pair(one: Any, other: Any) -> tuple[DeviceArray, DeviceArray]:
     return as_array(one, device), as_array(other, device)
 
 
+@recorded
 def isin(
     element: Any,
     test_elements: Any,

@@ -19,6 +19,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.bounds import bounds_of
 from clarray._engine.expr.node import Node, index
 from clarray._engine.expr.view import contiguous
+from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation import shapes
 
 _INT64 = np.dtype(np.int64)
@@ -81,6 +82,7 @@ def _transposed(array: DeviceArray) -> DeviceArray:
     return ufunc_calls.call(np.negative if array.dtype.kind in "fc" else np.invert, (array,))
 
 
+@recorded
 def sort(
     a: Any,
     axis: int | None = -1,
@@ -138,6 +140,7 @@ def sort(
     return wrap(sort_rows(array._node, at))
 
 
+@recorded
 def sort_in_place(
     array: DeviceArray,
     axis: int = -1,
@@ -171,6 +174,7 @@ def _replace(array: DeviceArray, result: DeviceArray) -> None:
         ufunc_calls.assign(array, result._node)
 
 
+@recorded
 def argsort(
     a: Any,
     axis: int | None = -1,
@@ -205,6 +209,7 @@ def argsort(
     return wrap(argsort_rows(array._node, at))
 
 
+@recorded
 def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
     """Positions that sort by several keys, the last one first.
 
@@ -324,6 +329,7 @@ def _checked_sorter(sorter: Any, array: DeviceArray) -> Node:
     return wide._node
 
 
+@recorded
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> DeviceArray:
     """Places where elements would be inserted to keep an array sorted.
 
@@ -365,6 +371,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
     return wrap(search(array._node, needles._node, wanted, places))
 
 
+@recorded
 def sort_complex(a: Any) -> DeviceArray:
     """Sort along the last axis; the result is complex, as NumPy chooses it."""
     found = sort(a)
