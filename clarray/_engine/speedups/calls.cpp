@@ -142,8 +142,8 @@ bool Call::add_root(PyObject* root) {
 
 bool Call::add_operand(PyObject* operand) {
     if (node.memory.of(operand) != Py_None || !PyTuple_GET_SIZE(node.args.of(operand))) return add_input(operand);
-    // a pending one that nobody else wants computed
-    if (as_long(node.flags.of(operand)) & ~long(EAGER) || has_live_reader(node.readers.of(operand))) return false;
+    if (as_long(node.flags.of(operand)) & ~long(EAGER)) return false;
+    if (has_live_reader(node.readers.of(operand))) is_shared = true;
     for (PyObject* seen : nodes_)
         if (seen == operand) return false;
     return add_root(operand);

@@ -184,6 +184,10 @@ Ref grow_binary(PyObject* loop, PyObject* a, PyObject* b);
 Ref grow_nary(PyObject* loop, PyObject* args);
 Ref grow_reduction(PyObject* operation, PyObject* a, PyObject* shape, PyObject* mask = nullptr);  // of what is no selection
 
+// A pending node as Python has grown it from operands that were like these, at most so many.
+Ref grow_alike(PyObject* operation, PyObject* const* operands, Py_ssize_t count, PyObject* signature, PyObject* dtype, PyObject* shape, PyObject* size);
+constexpr Py_ssize_t MOST_GROWN = 4;
+
 // The twins of `regrow` and `pass_on` there; false after an error.
 bool regrow(PyObject* node);
 bool pass_on(PyObject* readers, PyObject* memory);

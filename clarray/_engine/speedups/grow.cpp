@@ -11,7 +11,7 @@ namespace {
 // Interned structures, by a number of the operation and those of its operands. Python's interner gives the numbers; they
 // are held for good, as it holds them.
 struct Structure {
-    static constexpr Py_ssize_t MOST = 4;  // operands
+    static constexpr Py_ssize_t MOST = MOST_GROWN;  // operands
     long operation;
     long operands[MOST] = {-1, -1, -1, -1};
     bool operator==(const Structure& other) const {
@@ -314,6 +314,13 @@ Ref grow_nary(PyObject* operation, PyObject* args) {
         if (made || PyErr_Occurred()) return made;
     }
     return Ref::steal((*nary)(operation, args));
+}
+
+Ref grow_alike(PyObject* operation, PyObject* const* operands, Py_ssize_t count, PyObject* signature, PyObject* dtype, PyObject* shape, PyObject* size) {
+    Operand all[MOST_GROWN];
+    for (Py_ssize_t i = 0; i < count; ++i) all[i] = Operand(operands[i]);
+    const long flags = Py_TYPE(operation) == reduction_type ? long(REDUCES) : 0;
+    return made_of(operation, {all, count}, {signature, dtype, Ref::share(shape), Ref::share(size), flags});
 }
 
 Ref grow_reduction(PyObject* operation, PyObject* operand, PyObject* shape, PyObject* mask) {

@@ -31,7 +31,7 @@ struct Step {
     std::vector<size_t> takes, drops;    // temporaries first and last used here
 };
 
-// What the call gives: a new array, one that it was given, or something that never changes.
+// What the call gives: 't' a new array, 'g' one that it was given, 'p' a pending one, 'v' something that never changes.
 struct Made {
     char kind;
     size_t number;
@@ -40,8 +40,19 @@ struct Made {
     std::shared_ptr<Made> base;  // of a new array, what it looks at
 };
 
+// A node that a pending result is grown from, or that result: 'o' an operand, 'm' a leaf of an operand's memory, 't' of
+// memory taken, 'c' a constant, 'x' an index, 'p' an operation on those before it.
+struct Grown {
+    char kind;
+    size_t number = 0;
+    std::vector<size_t> args;
+    Ref operation, value, flags;
+    Made leaf;
+};
+
 struct Replay {
-    Ref bins, named;
+    Ref bins;
+    std::vector<Grown> grown;
     long long global_bytes = 0;
     std::vector<long long> temporaries;
     std::vector<Step> steps;
@@ -128,11 +139,12 @@ Outcome run(Replay& replay, const Call& call, Temporaries& taken) {
     }
     for (const Made& made : replay.made)
         if (made.kind == 't' && !taken[made.number] && !take(made.number)) return Outcome::FAILED;
+    for (const Grown& grown : replay.grown)
+        if (grown.kind == 't' && !taken[grown.number] && !take(grown.number)) return Outcome::FAILED;
     return Outcome::DONE;
 }
 
-Ref new_leaf(const Made& made, PyObject* in) {
-    static PyObject* const zero = PyLong_FromLong(0);
+Ref new_leaf(const Made& made, PyObject* in, PyObject* flags) {
     Ref leaf = blank_node();
     PyObject* out = leaf.get();
     if (!out) return leaf;
@@ -142,7 +154,7 @@ Ref new_leaf(const Made& made, PyObject* in) {
     node.dtype.set(out, made.dtype.get());
     node.size.set(out, made.size.get());
     node.cost.set(out, memory.cost.of(in));
-    node.flags.set(out, zero);
+    node.flags.set(out, flags);
     node.sig.set(out, made.signature.get());
     node.inputs.set(out, empty_tuple);
     node.readers.set(out, memory.readers.of(in));
@@ -153,25 +165,81 @@ Ref new_leaf(const Made& made, PyObject* in) {
     return leaf;
 }
 
-Ref made_of(const Made& made, const Call& call, const Temporaries& taken) {
+// An index like another one.
+Ref new_index(const Grown& like) {
+    static Reference* const position = reference_of("INDEX");
+    static PyObject* const one = PyLong_FromLong(1);
+    static PyObject* const zero = PyLong_FromLong(0);
+    Ref made = blank_node(), readers = Ref::steal(PyList_New(0));
+    PyObject* out = made.get();
+    if (!out || !readers) return {};
+    node.op.set(out, position->function);
+    node.args.set(out, empty_tuple);
+    node.shape.set(out, like.leaf.shape.get());
+    node.dtype.set(out, like.leaf.dtype.get());
+    node.size.set(out, like.leaf.size.get());
+    node.cost.set(out, one);
+    node.flags.set(out, zero);
+    node.sig.set(out, like.leaf.signature.get());
+    node.inputs.set(out, empty_tuple);
+    node.readers.put(out, readers.release());
+    node.memory.set(out, Py_None);
+    node.offset.set(out, like.leaf.offset.get());
+    node.strides.set(out, like.leaf.strides.get());
+    return made;
+}
+
+Ref grow_one(const Grown& grown, const Call& call, const Temporaries& taken, const std::vector<Ref>& nodes) {
+    switch (grown.kind) {
+        case 'o': return Ref::share(array.node.of(call.arrays[grown.number]));
+        case 't': return new_leaf(grown.leaf, taken[grown.number].get(), grown.flags.get());
+        case 'c': return new_constant(grown.value.get(), grown.leaf.dtype.get());
+        case 'x': return new_index(grown);
+        case 'm': {
+            Ref leaf = new_leaf(grown.leaf, call.memories[grown.number].get(), grown.flags.get());
+            return leaf && note_view(leaf.get()) ? std::move(leaf) : Ref();
+        }
+        default: break;
+    }
+    PyObject* operands[MOST_GROWN];
+    for (size_t i = 0; i < grown.args.size(); ++i) operands[i] = nodes[grown.args[i]].get();
+    const Made& like = grown.leaf;
+    return grow_alike(grown.operation.get(), operands, Py_ssize_t(grown.args.size()), like.signature.get(), like.dtype.get(),
+                      like.shape.get(), like.size.get());
+}
+
+// Grow the expressions of pending results; false after an error.
+bool grow_all(const Replay& replay, const Call& call, const Temporaries& taken, std::vector<Ref>& nodes) {
+    for (const Grown& each : replay.grown) {
+        nodes.push_back(grow_one(each, call, taken, nodes));
+        if (!nodes.back()) return false;
+    }
+    return true;
+}
+
+Ref made_of(const Made& made, const Call& call, const Temporaries& taken, const std::vector<Ref>& nodes) {
+    static PyObject* const zero = PyLong_FromLong(0);
     if (made.kind == 'v') return Ref::share(made.value.get());
     if (made.kind == 'g') return Ref::share(call.arrays[made.number]);
-    Ref leaf = new_leaf(made, taken[made.number].get());
+    if (made.kind == 'p') return settle(nodes[made.number].get()) ? new_array(array_type, nodes[made.number].get()) : Ref();
+    Ref leaf = new_leaf(made, taken[made.number].get(), zero);
     Ref found = leaf ? new_array(array_type, leaf.get()) : Ref();
     if (!found || !made.base) return found;
-    Ref base = made_of(*made.base, call, taken);
+    Ref base = made_of(*made.base, call, taken, nodes);
     if (!base || !note_view(leaf.get())) return {};
     array.base.set(found.get(), base.get());
     return found;
 }
 
 Ref result_of(const Replay& replay, const Call& call, const Temporaries& taken) {
-    if (replay.container == '1') return made_of(replay.made[0], call, taken);
+    std::vector<Ref> nodes;
+    if (!grow_all(replay, call, taken, nodes)) return {};
+    if (replay.container == '1') return made_of(replay.made[0], call, taken, nodes);
     const Py_ssize_t count = Py_ssize_t(replay.made.size());
     const bool is_list = replay.container == '[';
     Ref all = Ref::steal(is_list ? PyList_New(count) : PyTuple_New(count));
     for (Py_ssize_t i = 0; all && i < count; ++i) {
-        Ref one = made_of(replay.made[size_t(i)], call, taken);
+        Ref one = made_of(replay.made[size_t(i)], call, taken, nodes);
         if (!one) return {};
         if (is_list) PyList_SET_ITEM(all.get(), i, one.release());
         else PyTuple_SET_ITEM(all.get(), i, one.release());
@@ -242,19 +310,27 @@ void find_lives(Replay& replay) {
         }
     for (const Made& made : replay.made)
         if (made.kind == 't') last[made.number] = none;
+    for (const Grown& grown : replay.grown)
+        if (grown.kind == 't') last[grown.number] = none;
     for (size_t number = 0; number < first.size(); ++number) {
         if (first[number] != none) replay.steps[first[number]].takes.push_back(number);
         if (last[number] != none) replay.steps[last[number]].drops.push_back(number);
     }
 }
 
+void fill_value(PyObject* of, Made& made) {
+    made.shape = Ref::share(node.shape.of(of));
+    made.dtype = Ref::share(node.dtype.of(of));
+    made.size = Ref::share(node.size.of(of));
+    made.signature = Ref::share(node.sig.of(of));
+}
+
+// Of a leaf or an index.
 void fill_leaf(PyObject* leaf, Made& made) {
-    made.shape = Ref::share(node.shape.of(leaf));
+    fill_value(leaf, made);
     made.strides = Ref::share(node.strides.of(leaf));
-    made.dtype = Ref::share(node.dtype.of(leaf));
-    made.size = Ref::share(node.size.of(leaf));
     made.offset = Ref::share(node.offset.of(leaf));
-    made.signature = Ref::share(node.sig.of(leaf));
+    if (node.memory.of(leaf) == Py_None) return;
     made.contiguous = node.contiguous.of(leaf) == Py_True;
 }
 
@@ -282,7 +358,54 @@ bool read_leaf(PyObject* recording, PyObject* leaf, Made& made) {
     return true;
 }
 
-bool read_made(PyObject* recording, PyObject* object, const Call& call, Made& made) {
+// What a node of a pending result is, and what it is grown from before it; false where that cannot be done again.
+bool read_grown(PyObject* recording, PyObject* of, const Call& call, Replay& replay, std::vector<Ref>& known, size_t& number) {
+    static Reference* const constant = reference_of("CONST");
+    static Reference* const position = reference_of("INDEX");
+    constexpr size_t MOST_NODES = 48;
+    for (number = 0; number < known.size(); ++number)
+        if (known[number].get() == of) return true;
+    if (known.size() == MOST_NODES) return false;
+    Grown grown{};
+    PyObject *in = node.memory.of(of), *args = node.args.of(of), *operation = node.op.of(of);
+    for (size_t i = 0; i < call.arrays.size() && !grown.kind; ++i)
+        if (array.node.of(call.arrays[i]) == of) grown.kind = 'o', grown.number = i;
+    if (!grown.kind && in != Py_None) {
+        grown.flags = Ref::share(node.flags.of(of));
+        for (size_t i = 0; i < call.memories.size() && !grown.kind; ++i)
+            if (call.memories[i].get() == in) grown.kind = 'm', grown.number = i;
+        if (!grown.kind) {
+            if (!read_leaf(recording, of, grown.leaf)) return false;
+            grown.kind = 't';
+            grown.number = grown.leaf.number;
+        }
+        fill_leaf(of, grown.leaf);
+    } else if (!grown.kind && operation == constant->function) {
+        if (Py_TYPE(of) == known_type) return false;
+        grown.kind = 'c';
+        grown.value = Ref::share(node.value.of(of));
+        grown.leaf.dtype = Ref::share(node.dtype.of(of));
+    } else if (!grown.kind && operation == position->function) {
+        grown.kind = 'x';
+        fill_leaf(of, grown.leaf);
+    } else if (!grown.kind) {
+        const Py_ssize_t count = PyTuple_GET_SIZE(args);
+        const bool plain = Py_TYPE(operation) == loop_type || Py_TYPE(operation) == reduction_type;
+        if (!plain || !count || count > MOST_GROWN || as_long(node.flags.of(of)) & MASKED) return false;
+        grown.kind = 'p';
+        grown.operation = Ref::share(operation);
+        fill_value(of, grown.leaf);
+        grown.args.resize(size_t(count));
+        for (Py_ssize_t i = 0; i < count; ++i)
+            if (!read_grown(recording, PyTuple_GET_ITEM(args, i), call, replay, known, grown.args[size_t(i)])) return false;
+    }
+    number = known.size();
+    known.push_back(Ref::share(of));
+    replay.grown.push_back(std::move(grown));
+    return true;
+}
+
+bool read_made(PyObject* recording, PyObject* object, const Call& call, Replay& replay, std::vector<Ref>& known, Made& made) {
     for (size_t i = 0; i < call.arrays.size(); ++i) {
         if (call.arrays[i] != object) continue;
         made.kind = 'g';
@@ -290,7 +413,12 @@ bool read_made(PyObject* recording, PyObject* object, const Call& call, Made& ma
         return true;
     }
     if (Py_TYPE(object) == array_type) {
-        if (!has_node(object) || !read_leaf(recording, array.node.of(object), made)) return false;
+        if (!has_node(object)) return false;
+        if (node.memory.of(array.node.of(object)) == Py_None) {
+            made.kind = 'p';
+            return array.base.of(object) == Py_None && read_grown(recording, array.node.of(object), call, replay, known, made.number);
+        }
+        if (!read_leaf(recording, array.node.of(object), made)) return false;
         PyObject* base = array.base.of(object);
         if (base == Py_None) return true;
         // of the same memory, and nobody else's
@@ -309,15 +437,16 @@ bool read_made(PyObject* recording, PyObject* object, const Call& call, Made& ma
 }
 
 bool read_result(PyObject* recording, PyObject* result, const Call& call, Replay& replay) {
+    std::vector<Ref> known;
     replay.container = PyTuple_CheckExact(result) ? '(' : PyList_CheckExact(result) ? '[' : '1';
     if (replay.container == '1') {
         replay.made.resize(1);
-        return read_made(recording, result, call, replay.made[0]);
+        return read_made(recording, result, call, replay, known, replay.made[0]);
     }
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(result);
     replay.made.resize(size_t(count));
     for (Py_ssize_t i = 0; i < count; ++i)
-        if (!read_made(recording, PySequence_Fast_GET_ITEM(result, i), call, replay.made[size_t(i)])) return false;
+        if (!read_made(recording, PySequence_Fast_GET_ITEM(result, i), call, replay, known, replay.made[size_t(i)])) return false;
     return true;
 }
 
@@ -433,7 +562,7 @@ bool settles(const Call& call) {
 Outcome replay(Call& call, Ref& result) {
     if (!can_launch(call.device)) return Outcome::RARE;
     const std::shared_ptr<Replay> found = replay_for(call);
-    if (!found || found->missed > MOST_MISSED || (found->writes && call.is_read_by_others())) return Outcome::RARE;
+    if (!found || found->missed > MOST_MISSED || call.is_shared || (found->writes && call.is_read_by_others())) return Outcome::RARE;
     Temporaries taken;
     const Outcome done = replay_found(*found, call, taken);
     if (done != Outcome::DONE) return done;
@@ -442,7 +571,7 @@ Outcome replay(Call& call, Ref& result) {
 }
 
 Ref record(Call& call, const Recordable& of) {
-    if (!can_launch(call.device) || !count_call(call))
+    if (!can_launch(call.device) || call.is_shared || !count_call(call))
         return Ref::steal(PyObject_Vectorcall(of.function, of.args, of.flags, of.names));
     Ref positional, named;
     if (!arguments_of(of.args, of.flags, of.names, positional, named)) return {};

@@ -18,6 +18,7 @@ public:
     std::vector<Ref> memories;       // each once
     std::vector<PyObject*> arrays;   // the arrays, in the order in which they are given; borrowed
     std::vector<Ref> named;          // what the key tells by its address
+    bool is_shared = false;          // whether something pending among them is read by others too
     bool is_read_by_others() const;  // whether a pending expression reads one of the memories
     bool is_aliased() const;         // whether an element may be that of two operands
 

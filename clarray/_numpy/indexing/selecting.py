@@ -211,6 +211,7 @@ def _bent(given: DeviceArray, count: int, mode: str) -> Node:
     return wide
 
 
+@recorded
 def clip(
     a: Any,
     min: Any = None,
@@ -270,6 +271,7 @@ def clip(
     return ufunc_calls.call(clip_ufunc, (array, low, high), **kwargs)
 
 
+@recorded
 def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceArray:
     """Round to a number of decimals, halves to even; as NumPy it scales, rounds and scales back.
 

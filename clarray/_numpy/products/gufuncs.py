@@ -70,7 +70,7 @@ def call(
         short = vector_product(*inputs)
         if short is not None:
             return short
-        if casting == "same_kind" and inputs[0].__class__ is inputs[1].__class__ is DeviceArray:
+        if axis is None and casting == "same_kind" and inputs[0].__class__ is inputs[1].__class__ is DeviceArray:
             return product(*inputs)
     signature = signature if signature is not None else sig
     return _checked_call(ufunc, inputs, out, axes, axis, keepdims, dtype, signature, casting)

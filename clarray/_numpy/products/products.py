@@ -175,6 +175,7 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
     return _summed(left, left.ndim - 1, right, right.ndim - 1, dtype, None, "inner")
 
 
+@recorded
 def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """Every element of `a` times every element of `b`, both flattened: an expression of shape (M, N).
 
@@ -353,6 +354,7 @@ def _minor(a: list[Node], b: list[Node], i: int, j: int) -> Node:
     return found
 
 
+@recorded
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Sum along diagonals.
 

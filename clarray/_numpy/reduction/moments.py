@@ -18,6 +18,7 @@ from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, statistic_monoid
 from clarray._engine.ops.special import select_loop
+from clarray._engine.speedups import recorded
 from clarray._numpy.reduction.reduce_calls import (
     averaged_axes,
     check_out,
@@ -47,6 +48,7 @@ def _float_dtypes(dtype: np.dtype, wanted: Any) -> tuple[np.dtype, np.dtype]:
     return wide_dtype(dtype), dtype
 
 
+@recorded
 def mean(
     a: Any,
     axis: Any = None,
@@ -235,6 +237,7 @@ def _over_freedom(total: Node, number: Node, ddof: Any, undefined: bool) -> Node
     return found
 
 
+@recorded
 def var(
     a: Any,
     axis: Any = None,
@@ -290,6 +293,7 @@ def var(
     return finished(ufunc_calls.cast(node, result), out)
 
 
+@recorded
 def std(
     a: Any,
     axis: Any = None,

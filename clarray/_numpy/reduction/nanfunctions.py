@@ -11,6 +11,7 @@ from clarray._core.composing import applied, where
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.expr.node import Node
+from clarray._engine.speedups import recorded
 from clarray._numpy.reduction import moments, reductions
 from clarray._numpy.reduction.reduce_calls import as_of_copy, axes_of, finished, ufunc_reduce
 
@@ -59,6 +60,7 @@ def without_nan(found: DeviceArray, a: Any, axis: Any, out: Any) -> DeviceArray:
     return found if node is None or not _has_nan(node) else as_of_copy(found, node, axis, out)
 
 
+@recorded
 def nansum(
     a: Any,
     axis: Any = None,
@@ -80,6 +82,7 @@ def nansum(
     return without_nan(found, a, axis, out)
 
 
+@recorded
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -204,6 +207,7 @@ def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float)
     return find(replaced(array, worst), axis, out, keepdims=bool(keepdims))
 
 
+@recorded
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the largest element that is not NaN; parameters as in `clarray.argmax`.
 
@@ -215,6 +219,7 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     return _nanarg("argmax", a, axis, out, keepdims, -np.inf)
 
 
+@recorded
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the smallest element that is not NaN; parameters as in `clarray.argmin`.
 

@@ -160,6 +160,7 @@ def _beside(value: Any, array: DeviceArray, axis: int) -> DeviceArray:
     return part
 
 
+@recorded
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _NO) -> Any:
     """The differences of neighbours along an axis, `n` times; see `numpy.diff`.
 
@@ -211,6 +212,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _
     return array
 
 
+@recorded
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     """The differences of neighbours of all elements in C order; see `numpy.ediff1d`.
 
