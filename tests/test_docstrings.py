@@ -43,7 +43,7 @@ def members(owner: Any, name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
         value = getattr(value, "__func__", value)  # of a method that is bound
         if not str(getattr(value, "__module__", "")).startswith("clarray"):
             continue
-        if inspect.isfunction(value) or (inspect.isclass(value) and inspect.ismodule(owner)):
+        if inspect.isroutine(value) or (inspect.isclass(value) and inspect.ismodule(owner)):
             yield f"{name}.{key}", value
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NOT_NUMPYS = {"asnumpy", "device", "devices", "profile", "reset", "show_config", "synchronize"}
 
 FUNCTIONS = sorted(
-    name for name, value in vars(clarray).items() if not name.startswith("_") and inspect.isfunction(value)
+    name for name, value in vars(clarray).items() if not name.startswith("_") and inspect.isroutine(value)
 )
 
 

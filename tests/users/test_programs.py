@@ -25,7 +25,7 @@ def loaded(line: str) -> ModuleType:
 
 THEIRS = loaded("import numpy as np")
 OURS = loaded("import clarray as np")
-PROGRAMS = [name for name, value in vars(THEIRS).items() if inspect.isfunction(value)]
+PROGRAMS = [name for name, value in vars(THEIRS).items() if inspect.isroutine(value)]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -56,6 +56,30 @@ bool Call::is_read_by_others() const {
     return false;
 }
 
+bool Call::has_other_facts() const {
+    size_t count = 0;
+    for (const Ref& each : memories)
+        if (memory.facts.of(each.get()) != Py_None) count += size_t(PyDict_GET_SIZE(memory.facts.of(each.get())));
+    return count > facts_.size();
+}
+
+// A Fact, or nothing.
+bool Call::add_fact(PyObject* fact) {
+    key.push_back(fact ? 'k' : 'u');
+    if (!fact) return !PyErr_Occurred();
+    for (PyObject* seen : facts_)
+        if (seen == fact) return true;
+    facts_.push_back(fact);
+    return add_sequence(fact, '(');
+}
+
+// What `fact_of` in clarray._engine.expr.bounds looks at.
+bool Call::add_facts(PyObject* leaf, PyObject* facts) {
+    Ref letter = Ref::steal(PyObject_GetAttrString(node.dtype.of(leaf), "char"));
+    Ref place = letter ? Ref::steal(PyTuple_Pack(4, node.offset.of(leaf), node.shape.of(leaf), node.strides.of(leaf), letter.get())) : Ref();
+    return place && add_fact(PyDict_GetItemWithError(facts, place.get())) && add_fact(PyDict_GetItemWithError(facts, letter.get()));
+}
+
 bool Call::add_number(PyObject* value) {
     if (PyFloat_CheckExact(value)) {
         key.push_back('f');
@@ -109,6 +133,8 @@ bool Call::add_input(PyObject* input) {
         append(as_long(node.flags.of(input)));
         key.push_back(memory.shared.of(in) == Py_True ? 's' : 'o');
         key.push_back(memory.writeable.of(in) == Py_True ? 'w' : 'r');
+        PyObject* facts = memory.facts.of(in);
+        if (tells_facts && facts != Py_None && !add_facts(input, facts)) return false;
     }
     add_axes(node.shape.of(input));
     add_axes(node.strides.of(input));

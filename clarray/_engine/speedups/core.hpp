@@ -120,6 +120,8 @@ PyObject* bind_twin(PyObject* self, PyObject* object, PyObject*);
 PyObject* twin_attribute(PyObject* object, PyObject* name);
 int traverse_twin(PyObject* object, visitproc visit, void* arg);
 extern PyMemberDef twin_members[];
+extern PyMethodDef twin_methods[];
+PyObject* repr_of_twin(PyObject* object);
 
 inline long as_long(PyObject* number) { return PyLong_AsLong(number); }
 inline long long as_wide(PyObject* number) { return PyLong_AsLongLong(number); }

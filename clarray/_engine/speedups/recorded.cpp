@@ -86,6 +86,8 @@ PyType_Slot slots[] = {
     {Py_tp_descr_get, (void*)bind_twin},
     {Py_tp_getattro, (void*)twin_attribute},
     {Py_tp_members, twin_members},
+    {Py_tp_repr, (void*)repr_of_twin},
+    {Py_tp_methods, twin_methods},
     {0, nullptr},
 };
 

@@ -37,6 +37,7 @@ struct Made {
     size_t number;
     Ref shape, strides, dtype, size, offset, signature, value;
     bool contiguous = true;
+    Ref facts;                   // what is known of its values
     std::shared_ptr<Made> base;  // of a new array, what it looks at
 };
 
@@ -53,6 +54,7 @@ struct Grown {
 struct Replay {
     Ref bins;
     std::vector<Grown> grown;
+    std::vector<Ref> facts;  // what is known of the values in the operands' memories then; None where nothing changes
     long long global_bytes = 0;
     std::vector<long long> temporaries;
     std::vector<Step> steps;
@@ -165,6 +167,13 @@ Ref new_leaf(const Made& made, PyObject* in, PyObject* flags) {
     return leaf;
 }
 
+// Have a copy of what is known of values be known of a memory.
+bool put_facts(PyObject* in, PyObject* facts) {
+    PyObject* copy = PyDict_Copy(facts);
+    if (copy) memory.facts.put(in, copy);
+    return copy;
+}
+
 // An index like another one.
 Ref new_index(const Grown& like) {
     static Reference* const position = reference_of("INDEX");
@@ -224,6 +233,7 @@ Ref made_of(const Made& made, const Call& call, const Temporaries& taken, const 
     if (made.kind == 'p') return settle(nodes[made.number].get()) ? new_array(array_type, nodes[made.number].get()) : Ref();
     Ref leaf = new_leaf(made, taken[made.number].get(), zero);
     Ref found = leaf ? new_array(array_type, leaf.get()) : Ref();
+    if (found && made.facts && !put_facts(taken[made.number].get(), made.facts.get())) return {};
     if (!found || !made.base) return found;
     Ref base = made_of(*made.base, call, taken, nodes);
     if (!base || !note_view(leaf.get())) return {};
@@ -231,7 +241,18 @@ Ref made_of(const Made& made, const Call& call, const Temporaries& taken, const 
     return found;
 }
 
+// What a call tells of the values in its operands' memories; after writes nothing else is known of them.
+bool tell_facts(const Replay& replay, const Call& call) {
+    for (size_t i = 0; i < call.memories.size(); ++i) {
+        PyObject* in = call.memories[i].get();
+        if (replay.writes) forget_facts(in);
+        if (replay.facts[i].get() != Py_None && !put_facts(in, replay.facts[i].get())) return false;
+    }
+    return true;
+}
+
 Ref result_of(const Replay& replay, const Call& call, const Temporaries& taken) {
+    if (!tell_facts(replay, call)) return {};
     std::vector<Ref> nodes;
     if (!grow_all(replay, call, taken, nodes)) return {};
     if (replay.container == '1') return made_of(replay.made[0], call, taken, nodes);
@@ -354,6 +375,7 @@ bool read_leaf(PyObject* recording, PyObject* leaf, Made& made) {
     if (found < 0) return false;
     made.kind = 't';
     made.number = size_t(found);
+    if (memory.facts.of(in) != Py_None) made.facts = Ref::steal(PyDict_Copy(memory.facts.of(in)));
     fill_leaf(leaf, made);
     return true;
 }
@@ -478,6 +500,29 @@ std::shared_ptr<Replay> read_replay(PyObject* recording, PyObject* result, const
     return made;
 }
 
+// What is known of the values in each memory of the operands: copies, or None; fewer after an error.
+std::vector<Ref> facts_of(const Call& call) {
+    std::vector<Ref> all;
+    for (const Ref& each : call.memories) {
+        PyObject* facts = memory.facts.of(each.get());
+        all.push_back(facts == Py_None ? Ref::share(Py_None) : Ref::steal(PyDict_Copy(facts)));
+        if (!all.back()) break;
+    }
+    return all;
+}
+
+// What a call has told of its operands' memories: of those where nothing has changed None. False after an error.
+bool read_facts(const Call& call, const std::vector<Ref>& before, Replay& replay) {
+    replay.facts = facts_of(call);
+    for (size_t i = 0; i < replay.facts.size(); ++i) {
+        if (!replay.facts[i]) return false;
+        const int same = replay.writes ? 0 : PyObject_RichCompareBool(before[i].get(), replay.facts[i].get(), Py_EQ);
+        if (same < 0) return false;
+        if (same) replay.facts[i] = Ref::share(Py_None);
+    }
+    return true;
+}
+
 // Whether a call that has been seen so often is recorded: at the second time, and ever more seldom where that fails.
 bool is_time(long seen) { return seen > 1 && (seen & (seen - 1)) == 0; }
 
@@ -571,19 +616,22 @@ Outcome replay(Call& call, Ref& result) {
 }
 
 Ref record(Call& call, const Recordable& of) {
-    if (!can_launch(call.device) || call.is_shared || !count_call(call))
+    if (!can_launch(call.device) || call.is_shared || call.has_other_facts() || !count_call(call))
         return Ref::steal(PyObject_Vectorcall(of.function, of.args, of.flags, of.names));
     Ref positional, named;
     if (!arguments_of(of.args, of.flags, of.names, positional, named)) return {};
     const bool is_read = call.is_read_by_others();
+    const std::vector<Ref> facts = facts_of(call);
+    Call before, after;  // what is known of values may be more
+    before.tells_facts = after.tells_facts = false;
+    const bool told = of.describe(before, of, of.self);
     Ref both = recorded_call(call, of.function, positional.get(), named.get());
     if (!both) return {};
     Ref result = Ref::share(PyTuple_GET_ITEM(both.get(), 0));
     PyObject* recording = PyTuple_GET_ITEM(both.get(), 1);
     if (recording == Py_None) return result;
     // What has become of the operands is not recorded; nor is what another thread has made of them.
-    Call after;
-    const bool same = of.describe(after, of, of.self) && after.key == call.key;
+    const bool same = told && of.describe(after, of, of.self) && after.key == before.key;
     if (PyErr_Occurred()) return {};
     if (!same) {
         Replays* table = replays_of(call.device);
@@ -592,7 +640,7 @@ Ref record(Call& call, const Recordable& of) {
         return result;
     }
     std::shared_ptr<Replay> made = read_replay(recording, result.get(), call, of.repeatable);
-    if (PyErr_Occurred()) return {};
+    if (PyErr_Occurred() || (made && !read_facts(call, facts, *made))) return {};
     if (made && !(made->writes && is_read)) keep_replay(call, std::move(made));
     return result;
 }
@@ -616,7 +664,7 @@ Outcome record_evaluation(PyObject* root) {
     static Reference* const evaluate = reference_of("evaluate");
     Call call;
     call.key.push_back('e');
-    const bool told = call.add_root(root) && call.device && can_launch(call.device);
+    const bool told = call.add_root(root) && call.device && can_launch(call.device) && !call.has_other_facts();
     if (PyErr_Occurred()) return Outcome::FAILED;
     if (!told || !count_call(call)) return Ref::steal((*evaluate)(root)) ? Outcome::DONE : Outcome::FAILED;
     Ref positional = Ref::steal(PyTuple_Pack(1, root));

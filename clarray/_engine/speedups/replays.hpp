@@ -14,6 +14,7 @@ public:
     void add_pointer(PyObject* of);  // of an object that lives for good, or as long as what holds the key
 
     std::string key;
+    bool tells_facts = true;         // whether the key tells what is known of values
     PyObject* device = nullptr;      // borrowed: that of the memories
     std::vector<Ref> memories;       // each once
     std::vector<PyObject*> arrays;   // the arrays, in the order in which they are given; borrowed
@@ -21,6 +22,7 @@ public:
     bool is_shared = false;          // whether something pending among them is read by others too
     bool is_read_by_others() const;  // whether a pending expression reads one of the memories
     bool is_aliased() const;         // whether an element may be that of two operands
+    bool has_other_facts() const;    // whether more is known of the memories' values than the key tells
 
 private:
     bool add_sequence(PyObject* values, char kind);
@@ -34,7 +36,11 @@ private:
     void append(Number number);
 
     std::vector<PyObject*> nodes_;  // each input once
-    std::vector<size_t> leaves_;    // how many of them lie in each memory
+    bool add_facts(PyObject* leaf, PyObject* facts);
+    bool add_fact(PyObject* fact);
+
+    std::vector<size_t> leaves_;     // how many of them lie in each memory
+    std::vector<PyObject*> facts_;   // what is known of values, as far as the key tells it
     int depth_ = 0;
 };
 

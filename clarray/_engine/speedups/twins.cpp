@@ -16,6 +16,8 @@ void drop(PyObject* object) {
 PyType_Slot slots[] = {
     {Py_tp_dealloc, (void*)drop},         {Py_tp_traverse, (void*)traverse_twin}, {Py_tp_call, (void*)PyVectorcall_Call},
     {Py_tp_descr_get, (void*)bind_twin},      {Py_tp_getattro, (void*)twin_attribute}, {Py_tp_members, twin_members},
+    {Py_tp_repr, (void*)repr_of_twin},
+    {Py_tp_methods, twin_methods},
     {0, nullptr},
 };
 
@@ -37,11 +39,24 @@ PyObject* bind_twin(PyObject* self, PyObject* object, PyObject*) {
 }
 
 PyObject* twin_attribute(PyObject* object, PyObject* name) {
+    PyObject* reference = reinterpret_cast<Twin*>(object)->reference;
+    for (const char* theirs : {"__doc__", "__module__"})  // which the type of twins has too
+        if (PyUnicode_CompareWithASCIIString(name, theirs) == 0) return PyObject_GetAttr(reference, name);
     PyObject* found = PyObject_GenericGetAttr(object, name);
     if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
     PyErr_Clear();
-    return PyObject_GetAttr(reinterpret_cast<Twin*>(object)->reference, name);
+    return PyObject_GetAttr(reference, name);
 }
+
+// Pickled, and copied, as the function is: by its name.
+PyObject* reduce_twin(PyObject* object, PyObject*) { return PyObject_GetAttrString(object, "__qualname__"); }
+
+PyObject* repr_of_twin(PyObject* object) { return PyObject_Repr(reinterpret_cast<Twin*>(object)->reference); }
+
+PyMethodDef twin_methods[] = {
+    {"__reduce__", reduce_twin, METH_NOARGS, "The name under which it is found."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 int traverse_twin(PyObject* object, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(object));

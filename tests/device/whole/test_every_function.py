@@ -208,7 +208,7 @@ NO_METHOD = {
 FUNCTIONS = sorted(
     name
     for name in np.__all__
-    if inspect.isfunction(function := getattr(clarray, name, None)) and function.__module__.startswith("clarray.")
+    if inspect.isroutine(function := getattr(clarray, name, None)) and str(function.__module__).startswith("clarray.")
 )
 SHARED_METHODS = sorted(
     name
