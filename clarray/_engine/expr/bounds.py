@@ -17,7 +17,7 @@ from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, clip_ufunc
 
-__all__ = ["Fact", "are_apart", "bounds_of", "fact_of", "remember"]
+__all__ = ["Fact", "are_apart", "bounds_of", "fact_of", "reaches_outside", "remember", "remember_outside"]
 
 Bounds = tuple[int, int]  # the least and the largest value that there may be
 
@@ -78,6 +78,22 @@ def remember(leaf: Node, low: int, high: int, apart: int | None = None) -> None:
     facts[key] = Fact(low, high, apart)
     if leaf.contiguous and not leaf.offset and leaf.size * leaf.dtype.itemsize == memory.nbytes:
         facts[leaf.dtype.char] = Fact(low, high)  # of any view
+
+
+def remember_outside(leaf: Node, extent: int) -> None:
+    """Remember that a leaf is all of a memory, and not all of it in bounds of an axis."""
+    memory = leaf.memory
+    assert memory is not None
+    if memory.facts is None:
+        memory.facts = {}
+    memory.facts["outside", leaf.dtype.char] = extent
+
+
+def reaches_outside(leaf: Node, extent: int) -> bool:
+    """Whether that is remembered of the axis, or a longer one."""
+    memory = leaf.memory
+    assert memory is not None
+    return memory.facts is not None and extent <= memory.facts.get(("outside", leaf.dtype.char), 0)
 
 
 def are_apart(leaf: Node, count: int) -> bool | None:

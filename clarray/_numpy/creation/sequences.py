@@ -85,7 +85,10 @@ def arange(
         raise TypeError("arange() requires stop to be specified.")
     if stop is None:
         start, stop = None, start
-    long = _long_range(0 if start is None else start, stop, 1 if step is None else step, dtype)
+    numbers = (0 if start is None else start, stop, 1 if step is None else step)
+    # elsewhere than in host memory an upload costs more than counting in a kernel
+    counted = not on.capabilities.host_memory and _are_plain(numbers, dtype)
+    long = _long_range(*numbers, dtype, 0 if counted else SMALL)
     if long is None:
         given = np.arange(0 if start is None else start, stop, step, dtype=dtype)
         made = upload(given, data_dtype(given.dtype, on), on)
@@ -104,13 +107,21 @@ def arange(
     return _converted(count * step + work.type(first), wanted, device)
 
 
-def _long_range(start: Any, stop: Any, step: Any, dtype: Any) -> tuple[np.generic, np.generic, int] | None:
-    """Give the first two values and the length of a range worth a kernel, else None."""
+def _are_plain(numbers: tuple[Any, ...], dtype: Any) -> bool:
+    """Whether a range is one of integers that are far from the ends of their dtype."""
+    plain = all(type(x) is int and -(2**30) < x < 2**30 for x in numbers)
+    return plain and (dtype is None or np.dtype(dtype) in (np.int32, np.int64))
+
+
+def _long_range(
+    start: Any, stop: Any, step: Any, dtype: Any, shortest: int
+) -> tuple[np.generic, np.generic, int] | None:
+    """Give the first two values and the length of a range worth a kernel, longer than `shortest`, else None."""
     numbers = (start, stop, step)
     if not all(isinstance(x, int | float | np.integer | np.floating) for x in numbers) or not step:
         return None
     length = (stop - start) / step
-    if not SMALL < length < 2**62:
+    if not shortest < length < 2**62:
         return None
     wanted = np.dtype(dtype or np.result_type(*(np.asarray(x).dtype for x in numbers)))
     if wanted.kind not in "iuf":

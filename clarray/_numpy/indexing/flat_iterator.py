@@ -10,7 +10,8 @@ import numpy as np
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
-from clarray._engine.algorithms.gather.launch import IndexSelection, OutOfBounds, gather_selection
+from clarray._engine.algorithms.gather.launch import gather_selection
+from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.view import View
 from clarray._numpy.indexing import gathering, index_arrays

@@ -12,7 +12,8 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.operands import array_node
 from clarray._core.views import view_of
-from clarray._engine.algorithms.gather.launch import IndexSelection, OutOfBounds, gather_selection, scatter_selection
+from clarray._engine.algorithms.gather.launch import gather_selection, scatter_selection
+from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import line_axis, normalize_axis

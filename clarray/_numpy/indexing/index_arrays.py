@@ -19,7 +19,7 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
 from clarray._core.views import view_of
 from clarray._engine import evaluate
-from clarray._engine.algorithms.gather.launch import IndexSelection
+from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.expr import build
 from clarray._engine.expr.bounds import remember
 from clarray._engine.expr.indexing import index

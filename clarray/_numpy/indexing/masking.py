@@ -12,7 +12,8 @@ from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, ones
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
-from clarray._engine.algorithms.gather.launch import IndexSelection, gather_selection, scatter_selection
+from clarray._engine.algorithms.gather.launch import gather_selection, scatter_selection
+from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.evaluate import evaluate, positions
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import line_axis, normalize_axis

@@ -17,7 +17,8 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import array_node
 from clarray._core.views import make_view, view_of
-from clarray._engine.algorithms.gather.launch import OutOfBounds, resolved
+from clarray._engine.algorithms.gather.launch import resolved
+from clarray._engine.algorithms.gather.selection import OutOfBounds
 from clarray._engine.algorithms.scan.launch import reduce_segments, scan
 from clarray._engine.algorithms.scatter.launch import scatter_update
 from clarray._engine.evaluate import evaluate

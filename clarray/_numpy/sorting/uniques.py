@@ -15,7 +15,8 @@ import numpy as np
 
 from clarray._core import creation
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._engine.algorithms.gather.launch import IndexSelection, gather, scatter_selection
+from clarray._engine.algorithms.gather.launch import gather, scatter_selection
+from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.algorithms.scan.launch import scan
 from clarray._engine.algorithms.sort.launch import argsort_rows, sort_pairs, sort_rows
 from clarray._engine.algorithms.unique.launch_bitmap import distinct_by_bitmap

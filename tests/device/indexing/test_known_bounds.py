@@ -285,3 +285,22 @@ def test_memory_that_is_used_again_knows_nothing() -> None:
                 x[i]
         del i
         gc.collect()
+
+
+def test_rows_of_a_table_are_looked_at_together() -> None:
+    table = clarray.array([[0, 1, 2], [2, 2, 0], [1, 0, -3]])
+    x = clarray.array([1.0, 2.0, 3.0])
+    with policy_in_force("tiny-gpu"):
+        x[table[0]].evaluate()
+        for row in range(3):
+            assert waits(lambda row=row: x[table[row]].evaluate()) == 0
+        table[2, 0] = 3
+        x[table[0]].evaluate()  # once more, and in vain
+        assert waits(lambda: x[table[0]].evaluate()) == 0
+        x[table[1]].evaluate()
+        with pytest.raises(IndexError):
+            x[table[2]]
+        longer = clarray.array([1.0, 2.0, 3.0, 4.0])
+        longer[table[2]].evaluate()
+        assert waits(lambda: longer[table[:, 1]].evaluate()) == 0
+        np.testing.assert_array_equal(longer[table[2]].get(), [4.0, 1.0, 2.0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +18,12 @@ from clarray._engine.algorithms.gather.plan import (
     widening,
     work,
 )
+from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.algorithms.gather.source import gather_source
 from clarray._engine.evaluate import evaluate, materialize_shared
-from clarray._engine.expr.bounds import are_apart, bounds_of, remember
+from clarray._engine.expr.bounds import are_apart, bounds_of, reaches_outside, remember, remember_outside
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure
-from clarray._engine.expr.view import Shape, View
+from clarray._engine.expr.view import View
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, device_of, kernel_cache_of
@@ -33,54 +34,8 @@ from clarray._engine.values import dataclass
 from clarray._engine.writing import flush_readers
 
 _INT64 = np.dtype(np.int64)
-
-
-class OutOfBounds(IndexError):
-    """A number names no element: the caller finds out which, and says so."""
-
-
-class IndexSelection(NamedTuple):
-    """Elements of an array: of some axes those that a list of numbers names, of the rest all.
-
-    Parameters
-    ----------
-    numbers : Node
-        Integers, maybe pending: elements of the chosen axes, counted in C order.
-    shape : tuple of int
-        Of the list; the numbers are broadcast to it.
-    extents, strides : tuple of int
-        Of the chosen axes.
-    rest : View
-        The other axes; its offset is that of the first chosen element.
-    place : int
-        Where, among the axes of `rest`, those of the list stand in the result.
-    mode : str
-        For numbers out of bounds: ``'raise'``, ``'wrap'``, ``'clip'``; ``'known'``: there are none; ``'seen'``: as
-        ``'raise'``, but it need not be waited for, since there are none.
-    checked : tuple of tuple of (Node, int)
-        Where the numbers are made of several index arrays: these, and the extents of their axes. The numbers are in
-        bounds where these are.
-    """
-
-    numbers: Node
-    shape: Shape
-    extents: Shape
-    strides: Shape
-    rest: View
-    place: int
-    mode: str = "known"
-    checked: tuple[tuple[Node, int], ...] = ()
-
-    @property
-    def result_shape(self) -> Shape:
-        """The shape of the elements named."""
-        rest = self.rest.shape
-        return rest[: self.place] + self.shape + rest[self.place :]
-
-    @property
-    def bound(self) -> int:
-        """How many numbers there are."""
-        return prod(self.extents)
+_TABLE = 1 << 26  # bytes, at most, that are looked at where a part of them is asked for
+_PARTS = 1 << 12  # and parts
 
 
 def gather(source: Node, numbers: Node) -> Node:
@@ -128,8 +83,8 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
     device = device_of((source, *(numbers.inputs or (numbers,))))
     shape = named.result_shape
     with device.lock:
-        mode = _judged(named)
         cache = kernel_cache_of(device)
+        mode = _judged(cache, named)
         if target is None:
             memory = device.allocate(prod(shape) * source.dtype.itemsize)
             target = contiguous_leaf(memory, shape, source.dtype)
@@ -167,8 +122,8 @@ def scatter_selection(array: Node, named: IndexSelection, value: Node, once: boo
     assert memory is not None
     device = memory.device
     with device.lock:
-        mode = _judged(named)
         cache = kernel_cache_of(device)
+        mode = _judged(cache, named)
         flush_readers(memory)
         if not prod(named.result_shape):
             _checked(cache, named, mode)
@@ -205,12 +160,12 @@ def _rises(cache: KernelCache, named: IndexSelection, mode: str) -> bool:
     return True
 
 
-def _judged(named: IndexSelection) -> str:
+def _judged(cache: KernelCache, named: IndexSelection) -> str:
     """The mode for numbers that may be computed while they are read: ``'seen'`` for those known to be in bounds."""
     numbers, mode = named.numbers, named.mode
     if mode == "raise":
         for one, extent in _looked_at(named):
-            if not _is_inside(one, extent):
+            if not _is_inside(one, extent) and not _is_part_inside(cache, one, extent):
                 break
         else:
             mode = "seen"
@@ -231,6 +186,31 @@ def _is_inside(numbers: Node, extent: int) -> bool:
     """Whether numbers are known to be in bounds of an axis."""
     bounds = bounds_of(numbers)
     return bounds is not None and -extent <= bounds[0] and bounds[1] < extent
+
+
+def _is_part_inside(cache: KernelCache, part: Node, extent: int) -> bool:
+    """Whether numbers are part of a memory all of which is in bounds: then no other part of it has to be waited for.
+
+    As where a table of indices is gone through row by row. It is looked at once; on a device that works in the calling
+    thread, or close to it, there is nothing to be gained.
+    """
+    memory = part.memory
+    if memory is None or memory.shared or cache.policies.elementwise.chunked:
+        return False
+    itemsize = part.dtype.itemsize
+    nbytes = part.size * itemsize
+    if not nbytes < memory.nbytes <= min(_TABLE, _PARTS * nbytes) or memory.nbytes % itemsize:
+        return False
+    whole = contiguous_leaf(memory, (memory.nbytes // itemsize,), part.dtype)
+    if reaches_outside(whole, extent):
+        return False
+    try:
+        _checked(cache, IndexSelection(whole, whole.shape, (extent,), (1,), View((), (), 0), 0), "raise")
+    except OutOfBounds:
+        remember_outside(whole, extent)
+        return False
+    remember(whole, -extent, extent - 1)
+    return True
 
 
 def _note(named: IndexSelection, mode: str, apart: int | None = None) -> None:
@@ -296,12 +276,13 @@ def resolved(named: IndexSelection) -> Node:
     inputs = named.numbers.inputs or (named.numbers,)
     device = device_of(inputs)
     with device.lock:
-        mode = _judged(named)
+        cache = kernel_cache_of(device)
+        mode = _judged(cache, named)
         found = contiguous_leaf(device.allocate(8 * prod(named.shape)), named.shape, _INT64)
         if found.size:
-            _run(kernel_cache_of(device), "resolve", None, _bare(named), found, mode)
+            _run(cache, "resolve", None, _bare(named), found, mode)
             _note(named, mode)
-        _finish(kernel_cache_of(device), *inputs)
+        _finish(cache, *inputs)
     return found
 
 
@@ -470,4 +451,4 @@ def _raise_if_set(cache: KernelCache, error: Memory) -> None:
         raise OutOfBounds
 
 
-__all__ = ["IndexSelection", "OutOfBounds", "gather", "gather_selection", "scatter_selection"]
+__all__ = ["gather", "gather_selection", "resolved", "scatter_selection"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from clarray._engine.algorithms.gather.launch import IndexSelection
+from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.algorithms.scatter.plan import ScatterPlan, scatter_space, split
 from clarray._engine.algorithms.scatter.source import scatter_source
 from clarray._engine.evaluate import materialize_shared
