@@ -13,7 +13,7 @@ import numpy as np
 import clarray._engine.fused.elementwise.launch_core
 import clarray._engine.fused.reduce.launch_core
 import clarray._engine.launch.recorded  # noqa: F401 - all are known to the compiled core by being imported
-from clarray._engine.expr.bounds import remember
+from clarray._engine.expr.bounds import remember, remember_part
 from clarray._engine.expr.build import Selecting, pass_on
 from clarray._engine.expr.node import (
     COMPRESS,
@@ -157,6 +157,7 @@ def _store(node: Selection) -> None:
     readers = node.readers
     with graph_lock:
         node.become_selected(memory, total)
+    remember_part(node, value, distinct=True)
     if readers:
         pass_on(readers, memory)
     if eager:

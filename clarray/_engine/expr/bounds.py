@@ -17,7 +17,18 @@ from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, clip_ufunc
 
-__all__ = ["Fact", "are_apart", "bounds_of", "fact_of", "reaches_outside", "remember", "remember_outside"]
+__all__ = [
+    "Fact",
+    "are_apart",
+    "bounds_of",
+    "count_of",
+    "fact_of",
+    "reaches_outside",
+    "remember",
+    "remember_count",
+    "remember_outside",
+    "remember_part",
+]
 
 Bounds = tuple[int, int]  # the least and the largest value that there may be
 
@@ -94,6 +105,46 @@ def reaches_outside(leaf: Node, extent: int) -> bool:
     memory = leaf.memory
     assert memory is not None
     return memory.facts is not None and extent <= memory.facts.get(("outside", leaf.dtype.char), 0)
+
+
+def count_of(mask: Node) -> int | None:
+    """How many elements of a mask, or of the opposite of one in memory, are set; None where nobody has counted."""
+    of, inverted = _counted(mask)
+    memory = of.memory
+    if memory is None or memory.facts is None or memory.shared:
+        return None
+    found: int | None = memory.facts.get(("set", of.offset, of.shape, of.strides))
+    return of.size - found if inverted and found is not None else found
+
+
+def remember_count(mask: Node, count: int) -> None:
+    """Remember how many are set, until the mask's memory is written; of a mask that is computed nothing."""
+    of, inverted = _counted(mask)
+    memory = of.memory
+    if memory is None or memory.shared:
+        return
+    if memory.facts is None or len(memory.facts) >= _MOST:
+        memory.facts = {}
+    memory.facts["set", of.offset, of.shape, of.strides] = of.size - count if inverted else count
+
+
+def _counted(mask: Node) -> tuple[Node, bool]:
+    """The mask of which something is remembered, and whether this one is its opposite."""
+    if mask.memory is None and isinstance(mask.op, Loop) and mask.op.ufunc in (np.invert, np.logical_not):
+        of = mask.args[0]
+        if of.dtype == bool:
+            return of, True
+    return mask, False
+
+
+def remember_part(leaf: Node, of: Node, distinct: bool = False) -> None:
+    """Remember that the elements of a leaf are some of a value's; with `distinct`, none of them twice."""
+    if leaf.dtype.kind not in "iu":
+        return
+    bounds = bounds_of(of)
+    if bounds is not None:
+        fact = fact_of(of)
+        remember(leaf, *bounds, fact.apart if distinct and fact is not None else None)
 
 
 def are_apart(leaf: Node, count: int) -> bool | None:

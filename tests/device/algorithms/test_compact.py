@@ -275,3 +275,31 @@ def test_anything_selected(data: st.DataObject) -> None:
         np.testing.assert_array_equal(a[a < density].get(), values[values < density])
         found = wrap(positions((a < density)._node))
         np.testing.assert_array_equal(found.get(), np.flatnonzero(values < density))
+
+
+@pytest.mark.parametrize("name", ["tiny-cpu", "tiny-gpu", "tiny-fenced"])
+def test_what_a_mask_selects_is_counted_once(name: str) -> None:
+    """Until the mask is written; also of what it does not select."""
+    values = np.arange(300, dtype=np.float32)
+    mask = values % 3 == 0
+    a, b, m = clarray.array(values), clarray.array(values), clarray.array(mask)
+
+    def wait_for(body: Any, wanted: np.ndarray) -> int:
+        with clarray.profile() as seen:
+            found = body().evaluate()
+        np.testing.assert_array_equal(found.get(), wanted)
+        return seen.transfers + seen.synchronisations
+
+    with policy_in_force(name):
+        assert wait_for(lambda: a[m], values[mask])
+        assert wait_for(lambda: b[m], values[mask]) == 0
+        assert wait_for(lambda: (b + 1)[~m], (values + 1)[~mask]) == 0
+        assert wait_for(lambda: clarray.flatnonzero(m), np.flatnonzero(mask)) == 0
+        m[1] = mask[1] = True
+        assert wait_for(lambda: a[~m], values[~mask])
+        assert wait_for(lambda: a[m], values[mask]) == 0
+        m[...] = False
+        assert wait_for(lambda: a[m], values[:0])
+        assert wait_for(lambda: b[m], values[:0]) == 0
+        assert wait_for(lambda: b[~m], values) == 0
+        assert wait_for(lambda: a[1:][m[1:]], values[:0])

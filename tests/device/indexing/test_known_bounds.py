@@ -171,6 +171,8 @@ MADE: dict[str, Callable[[], Any]] = {
     "bools": lambda: clarray.array([True, False]).astype(np.int64),
     "shifted": lambda: (clarray.array([200, 3], np.uint8) >> 6) // 2 * 2,
     "exclusive or": lambda: clarray.arange(2) ^ 1,
+    "some of a range": lambda: clarray.arange(3)[clarray.array([True, False, True])],
+    "some by number": lambda: clarray.arange(3)[clarray.array([True, False, True]).astype(int)],
     "a list": lambda: [2, 0],
 }
 
@@ -185,6 +187,7 @@ def test_what_follows_from_the_making_is_not_looked_at(policy: str, made: str) -
         i = MADE[made]()
         if isinstance(i, list):
             return
+        assert i.shape  # a selection is computed for it
         assert waits(lambda: x[i].evaluate()) == 0
         np.testing.assert_array_equal(x[i].get(), x.get()[i.get()])
 

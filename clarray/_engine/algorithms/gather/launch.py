@@ -21,7 +21,7 @@ from clarray._engine.algorithms.gather.plan import (
 from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.algorithms.gather.source import gather_source
 from clarray._engine.evaluate import evaluate, materialize_shared
-from clarray._engine.expr.bounds import are_apart, bounds_of, reaches_outside, remember, remember_outside
+from clarray._engine.expr.bounds import are_apart, bounds_of, reaches_outside, remember, remember_outside, remember_part
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure
 from clarray._engine.expr.view import View
 from clarray._engine.fused.compact.launch import flat
@@ -94,6 +94,7 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
         if target.size:
             _run(cache, "gather", source, named, target, mode)
             _note(named, mode)
+            remember_part(target, source)
         else:
             _checked(cache, named, mode)
         _finish(cache, source, target, *(numbers.inputs or (numbers,)))

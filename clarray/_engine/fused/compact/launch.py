@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clarray._engine.expr.bounds import count_of, remember_count
 from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, aligned
 from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf
 from clarray._engine.expr.view import Shape, broadcast_shapes, contiguous
@@ -41,7 +42,10 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
         shape = broadcast_shapes((value.shape, shape))
         n = prod(shape)
     few = policy.chunked and n * value.dtype.itemsize <= policy.small_bytes
-    for once in (True, False) if few or _may_look_back(cache) else (False,):
+    known = None if few or mask.shape != shape else count_of(mask)
+    if known is not None and n * value.dtype.itemsize > _WAITED:
+        known = None
+    for once in (True, False) if few or (known is None and _may_look_back(cache)) else (False,):
         key: list[Any] = ["compact", value.sig, mask.sig, once]
         args: list[Any] = []
         inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
@@ -54,10 +58,15 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
         args += found.steps
         args.append(n)
         nbytes = found.nbytes + n * found.element_bytes
-        made = (_few if few else _one_pass if once else _two_passes)(cache, found, args, nbytes, value.dtype, room)
+        if once:
+            made = (_few if few else _one_pass)(cache, found, args, nbytes, value.dtype, room)
+        else:
+            made = _two_passes(cache, found, args, nbytes, value.dtype, room, known)
         if made is not None:
             break
     assert made is not None
+    if not few and known is None and mask.shape == shape:
+        remember_count(mask, made[1])
     return made
 
 
@@ -128,6 +137,7 @@ def _prepare(cache: KernelCache, value: Node, mask: Node, shape: Shape, once: bo
     return _Prepared(plan, kernels, tuple(stride_arguments(accesses, [(s,) for s in steps])), each, rest)
 
 
+_WAITED = 1 << 24  # bytes: of more than these a second look at the mask takes longer than waiting
 _FAILED = "compact: looking back failed"
 
 
@@ -211,9 +221,15 @@ def _one_pass(
 
 
 def _two_passes(
-    cache: KernelCache, found: _Prepared, args: list[Any], nbytes: int, dtype: np.dtype, room: int
+    cache: KernelCache,
+    found: _Prepared,
+    args: list[Any],
+    nbytes: int,
+    dtype: np.dtype,
+    room: int,
+    known: int | None,
 ) -> tuple[Memory, int]:
-    """Count, wait for the number, write."""
+    """Count, wait for the number where it is not `known`, write."""
     device, policy = cache.device, found.plan.policy
     n = args[-1]
     groups = parts(n, nbytes + n, cache.units, found.plan)
@@ -225,8 +241,10 @@ def _two_passes(
         args.append(flags.buffer)
     args.append(counts.buffer)
     found.kernels["compact_count"].launch((groups,), local, args, inline, nbytes)
-    if groups == 1:
-        total: int = device.read_number(counts, 0, _INT64)
+    if known is not None:
+        total = known
+    elif groups == 1:
+        total = device.read_number(counts, 0, _INT64)
     else:
         host = np.empty(groups, np.int64)
         device.read(counts, 0, host)
