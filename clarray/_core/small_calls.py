@@ -95,8 +95,11 @@ class Rule(NamedTuple):
 
 def serves(device: Device) -> bool:
     """Whether there are small calls on a device: on one that is a CPU, of all of NumPy's dtypes, in host memory."""
-    can = device.capabilities
-    return can.kind == "cpu" and can.host_memory and can.fp64
+    found: bool | None = device.attached.get("small calls")
+    if found is None:
+        can = device.capabilities
+        found = device.attached["small calls"] = can.kind == "cpu" and can.host_memory and can.fp64
+    return found
 
 
 def small_call(ours: Function, rule: Rule) -> Function:
@@ -108,10 +111,12 @@ def small_call(ours: Function, rule: Rule) -> Function:
         by_position = MOST
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if setting.on and args and len(args) <= by_position:
-            found = _tried(rule, args, kwargs)
-            if found is not ELSEWHERE:
-                return found
+        if setting.on and len(args) <= by_position:
+            device = _served(args)
+            if device is not None:
+                found = _tried(rule, device, args, kwargs)
+                if found is not ELSEWHERE:
+                    return found
         return ours(*args, **kwargs)
 
     return update_wrapper(call, ours)  # type: ignore[return-value]
@@ -171,10 +176,9 @@ def _is_kept(value: Any, dtype: np.dtype) -> bool:
     return given == dtype or (given.kind in "biu" and is_cast_alike(given, dtype))
 
 
-def _tried(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _tried(rule: Rule, device: Device, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What NumPy computes; ELSEWHERE where it does not."""
-    device = _served(args)
-    if device is None or (kwargs and not kwargs.keys().isdisjoint(rule.refused)):
+    if kwargs and not kwargs.keys().isdisjoint(rule.refused):
         return ELSEWHERE
     taker = Taker(device, rule.most, rule.joined if rule.dtypes == "joined" else 0)
     with device.lock:
@@ -201,7 +205,8 @@ def _served(args: tuple[Any, ...]) -> Device | None:
         while one.__class__ in _SEQUENCES and one:
             one = one[0]
         if one.__class__ is DeviceArray:
-            device = _device_of(one._node)
+            memory = one._node.memory
+            device: Device = _device_of(one._node) if memory is None else memory.device
             return device if serves(device) else None
     return None
 

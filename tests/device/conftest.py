@@ -13,6 +13,7 @@ import pytest
 
 import clarray
 from clarray._engine.evaluate import kernel_cache_of
+from clarray._engine.launch.first_calls import setting
 from clarray._engine.runtime import current_device
 from clarray._engine.tuning.rows import ROWS
 
@@ -126,6 +127,14 @@ def policy_changed(algorithm: str, **changes: Any) -> Iterator[None]:
         yield
     finally:
         cache.policies = before
+
+
+@pytest.fixture(params=[False, True], ids=["kernels", "tier"])
+def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Kernels alone, and with what NumPy computes on a CPU: first calls and small calls."""
+    monkeypatch.setattr(setting, "on", request.param)
+    on: bool = request.param
+    return on
 
 
 @pytest.fixture(params=["own", "tiny-cpu", "tiny-gpu"])

@@ -304,11 +304,13 @@ def check_results(found: Any, wanted: Any, given: Any, expected: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # each NumPy has its own
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in NO_CALL])
 def test_function(name: str) -> None:
     check(name, getattr(clarray, name), getattr(np, name), sample(name), KEYWORDS.get(name, {}))
 
 
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("name", [name for name in SHARED_METHODS if name not in NO_METHOD])
 def test_method(name: str) -> None:
     array = SORTED if name == "searchsorted" else N % 2 if name == "choose" else X

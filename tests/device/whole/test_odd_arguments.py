@@ -99,6 +99,7 @@ def has_signature(name: str) -> bool:
 NAMES = [name for name in FUNCTIONS if name not in NO_CALL and hasattr(np, name) and has_signature(name)]
 
 
+@pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("name", NAMES)
 def test_odd_arguments(name: str) -> None:
     found = {}
