@@ -367,20 +367,11 @@ def picked(array: DeviceArray, key: Any) -> Any:
     if not serves(device):
         return ELSEWHERE
     with device.lock:
-        taker = Taker(device)
-        taken = _key(taker, key)
-        if taken is None:
+        found = _windows(Taker(device), array._node, key)
+        if found is None:
             return ELSEWHERE
-        source = taker.window(array._node)
-        if source is None:
-            return ELSEWHERE
-        if device.pending:
-            device.finish()
         try:
-            taken = _with_arrays(taken)
-            if not _is_few(taker, source, taken):
-                return ELSEWHERE
-            return _computed(device, np.ndarray.__getitem__, (source, taken), {})
+            return _computed(device, np.ndarray.__getitem__, found, {})
         except Exception:
             return ELSEWHERE
 
@@ -394,25 +385,49 @@ def put(array: DeviceArray, key: Any, value: Any) -> bool:
         return False
     with device.lock:
         taker = Taker(device)
-        taken = _key(taker, key)
-        if taken is None:
-            return False
         given = _assigned(taker, value, array.dtype)
-        if given is None:
+        found = None if given is None else _windows(taker, array._node, key)
+        if found is None:
             return False
-        target = taker.window(array._node)
-        if target is None:
-            return False
-        if device.pending:
-            device.finish()
         try:
-            taken = _with_arrays(taken)
-            if not _is_few(taker, target, taken):
-                return False
-            overwrite(array._node, np.ndarray.__setitem__, target, taken, given)
+            overwrite(array._node, np.ndarray.__setitem__, *found, given)
         except Exception:
             return False
     return True
+
+
+def _windows(taker: Taker, node: Node, key: Any) -> tuple[np.ndarray, Any] | None:
+    """An array and a key as NumPy takes them, the device waited for; None where they are for kernels."""
+    device = taker.device
+    if key.__class__ is DeviceArray:
+        index = key._node
+        if not _are_few(node, index) or (Device.several and _device_of(index) is not device):
+            return None
+        source, taken = window(node), window(index)
+        if device.pending:
+            device.finish()
+        return None if source is None else (source, taken)
+    taken = _key(taker, key)
+    source = None if taken is None else taker.window(node)
+    if source is None:
+        return None
+    if device.pending:
+        device.finish()
+    try:
+        taken = _with_arrays(taken)
+        return (source, taken) if _is_few(taker, source, taken) else None
+    except ValueError:  # arrays that do not broadcast
+        return None
+
+
+def _are_few(node: Node, index: Node) -> bool:
+    """`_is_few` of one mask or index array."""
+    if (node.flags | index.flags) & MASKED or not index.shape or not node.shape:
+        return False
+    size, whole = index.size, node.size
+    if index.dtype.kind == "b":
+        return whole + size <= MOST_MASKED
+    return whole + size <= MOST and size * (whole // (node.shape[0] or 1)) <= MOST
 
 
 def overwrite(node: Node, function: Callable[..., Any], target: np.ndarray, *args: Any) -> None:

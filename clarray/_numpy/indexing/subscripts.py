@@ -58,11 +58,11 @@ def getitem(array: DeviceArray, key: Any) -> DeviceArray:
 def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
     """Any other key, and any array."""
     if key.__class__ is DeviceArray:
+        few = small_calls.picked(array, key)
+        if few is not small_calls.ELSEWHERE:
+            return few
         whole = _whole_mask(array, key._node)
         if whole is not None or _names_rows(array, key._node):
-            few = small_calls.picked(array, key)
-            if few is not small_calls.ELSEWHERE:
-                return few
             return gathering.pick(array, key) if whole is None else masking.selected(array, whole)
     plain = _with_numbers(key)
     if plain is not None:
@@ -75,7 +75,7 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
             # NumPy gives a scalar: a value, which later writes do not change
             return ufunc_calls.evaluate_if_eager(ufunc_calls.own_value(part._node))
         return part
-    few = small_calls.picked(array, key)
+    few = small_calls.ELSEWHERE if key.__class__ is DeviceArray else small_calls.picked(array, key)
     if few is not small_calls.ELSEWHERE:
         return few
     mask = _mask_of(array, key)
@@ -213,10 +213,10 @@ def _number(value: Any, dtype: np.dtype) -> Node | None:
 def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
     """Any other key, any other value, and any array."""
     if key.__class__ is DeviceArray and (value.__class__ is DeviceArray or value.__class__ in _PLAIN):
+        if small_calls.put(array, key, value):
+            return
         whole = _whole_mask(array, key._node)
         if whole is not None or _names_rows(array, key._node):
-            if small_calls.put(array, key, value):
-                return
             view_of(array)
             array.check_writeable()
             if whole is not None:
@@ -237,7 +237,7 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
             _check_element(value, array.dtype)
         _store(make_view(array, found), value)
         return
-    if small_calls.put(array, key, value):
+    if key.__class__ is not DeviceArray and small_calls.put(array, key, value):
         return
     if isinstance(value, np.generic):
         value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set
