@@ -24,6 +24,7 @@ from clarray._engine.expr.node import CONST, MASKED, Node, view_leaf
 from clarray._engine.expr.view import View
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.special import select_loop
+from clarray._engine.ops.ufuncs import Loop
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import accelerated, core, known_to_core, recorded, recorded_writes, references
 from clarray._engine.writing import hand_over, write
@@ -354,6 +355,8 @@ def _store_selected(array: DeviceArray, mask: Node, value: DeviceArray) -> None:
         return
     if mask.memory is None and any(x.memory is leaf.memory for x in mask.inputs):
         evaluate(mask)  # what it was grown from is overwritten
+    if isinstance(inner.op, Loop):
+        inner = build.nary(inner.op, inner.args)  # the selection reads the other one: this has one reader
     made = build.nary(select_loop(leaf.dtype), (mask, inner, leaf))
     value._node = leaf  # for the moment
     del inner, chosen
