@@ -180,7 +180,7 @@ def _tried(rule: Rule, device: Device, args: tuple[Any, ...], kwargs: dict[str, 
     """What NumPy computes; ELSEWHERE where it does not."""
     if kwargs and not kwargs.keys().isdisjoint(rule.refused):
         return ELSEWHERE
-    taker = Taker(device, rule.most, rule.joined if rule.dtypes == "joined" else 0)
+    taker = Taker(device, rule.most, rule.joined if rule.dtypes == "joined" else 0, rule.dtypes == "integers")
     with device.lock:
         given = taker.each((*args, *kwargs.values()) if kwargs else args)
         if given is None or not _fit(rule.dtypes, taker):
@@ -241,14 +241,15 @@ def _computed(device: Device, function: Callable[..., Any], given: Any, named: d
 class Taker:
     """Takes a call's operands as NumPy takes them: arrays where they lie, as many as are small together."""
 
-    __slots__ = ("device", "left", "dtypes", "integers", "strong")
+    __slots__ = ("device", "left", "dtypes", "integers", "strong", "whole")
 
-    def __init__(self, device: Device, most: int = MOST, strong: int = 0) -> None:
+    def __init__(self, device: Device, most: int = MOST, strong: int = 0, whole: bool = False) -> None:
         self.device = device
         self.left = most
         self.dtypes: set[np.dtype] = set()
         self.integers = True  # and bools
         self.strong = strong  # Python's numbers are arrays too, among so many operands
+        self.whole = whole  # no floats are taken: pending ones are not even computed
 
     def each(self, values: Any, joined: bool = False) -> list[Any] | None:
         """Several operands; None where there is one that only clarray can take."""
@@ -300,7 +301,7 @@ class Taker:
             self.dtypes.add(dtype)
             if dtype.kind not in "biu":
                 self.integers = False
-        return self.left >= 0
+        return self.left >= 0 and (self.integers or not self.whole)
 
 
 @accelerated

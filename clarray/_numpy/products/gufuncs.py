@@ -12,6 +12,7 @@ import numpy as np
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
+from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, device_of_operands
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
@@ -76,10 +77,23 @@ def call(
     return _checked_call(ufunc, inputs, out, axes, axis, keepdims, dtype, signature, casting)
 
 
+def _multiplied(a: Any, b: Any) -> int:
+    """How many products of elements a product of matrices has, or more."""
+    return int(a.size * (b.size // b.shape[-min(2, b.ndim)]))
+
+
 @recorded
-def product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
+def _product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
     """``a @ b`` of arrays that `vector_product` does not multiply."""
     return _checked_call(np.matmul, (a, b))
+
+
+_small_product = small_call(_product, Rule(np.matmul, "integers", _multiplied))
+
+
+def product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
+    """``a @ b`` of arrays that `vector_product` does not multiply."""
+    return (_small_product if a._node.dtype.kind in "biu" else _product)(a, b)
 
 
 def _checked_call(

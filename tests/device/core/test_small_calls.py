@@ -198,7 +198,20 @@ def test_bits_are_numpys(dtype: str, layout: str) -> None:
 
 def is_rounded(text: str, dtype: str) -> bool:
     """Whether floats are computed: that is left to kernels."""
-    computed = ("cumsum", "cumprod", "convolve", "correlate", "dot", "inner", "vdot", "outer", "kron", "+=")
+    computed = (
+        "@",
+        "matmul",
+        "cumsum",
+        "cumprod",
+        "convolve",
+        "correlate",
+        "dot",
+        "inner",
+        "vdot",
+        "outer",
+        "kron",
+        "+=",
+    )
     return np.dtype(dtype).kind in "fc" and any(name in text for name in computed)
 
 
@@ -319,6 +332,19 @@ def test_pending_operands() -> None:
     check_same(lambda xp: [xp.sort(xp.asarray([3.0, 1.0]) * 2), xp.take(xp.arange(4) + 1, xp.arange(2) + 1)])
     check_same(lambda xp: [xp.roll(xp.zeros(3) + 1, 1), xp.concatenate([xp.arange(3), xp.ones(2, int)])])
     check_same(lambda xp: xp.sort((xp.arange(5) * -1)[xp.asarray([True, False, True, True, False])]))
+
+
+@pytest.mark.usefixtures("small")
+def test_pending_floats_stay_pending_for_kernels() -> None:
+    x = clarray.ones((4, 4), np.float32).evaluate()
+    for call in (lambda y: clarray.cumsum(y), lambda y: clarray.outer(y, y), lambda y: clarray.convolve(y[0], y[0])):
+        y = x * 2
+        with clarray.profile() as p:
+            call(y)
+        assert p.small_calls == 0
+    y = x * 2
+    clarray.cumsum(y, axis=0)
+    assert y._node.memory is None
 
 
 @pytest.mark.usefixtures("small")
