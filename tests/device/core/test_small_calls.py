@@ -13,9 +13,10 @@ import clarray
 from clarray import DeviceArray
 from clarray._api.small_functions import FUNCTIONS, METHODS, WRITES, WRITING_METHODS
 from clarray._core import small_calls
-from clarray._core.small_calls import MOST
+from clarray._core.small_calls import MOST, Rule
 from clarray._engine.launch.first_calls import kernels_only, setting
 from clarray._engine.runtime import current_device
+from clarray._engine.speedups import core
 
 from ..conftest import check_same, outcome
 
@@ -302,6 +303,18 @@ def test_what_rounds_or_converts_is_left_to_kernels(text: str) -> None:
     with clarray.profile() as p:
         eval(text, names)
     assert p.small_calls == 0
+
+
+@pytest.mark.usefixtures("small")
+def test_what_the_core_records_is_numpys_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_calls, "FIRST", 3)
+    for first in (True, False):
+        rule = Rule(np.roll, "any", first=first)
+        roll = small_calls.small_call(clarray.roll.__wrapped__, rule)  # type: ignore[attr-defined]
+        x = clarray.arange(5)
+        with clarray.profile() as p:
+            assert all(roll(x, 1).tolist() == [4, 0, 1, 2, 3] for _ in range(5))
+        assert p.small_calls == (3 if first and core is not None else 5)
 
 
 def test_the_setting_turns_them_off(monkeypatch: pytest.MonkeyPatch) -> None:
