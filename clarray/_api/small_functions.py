@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.small_calls import MOST_ORDERED, Rule, small_call, small_write
+from clarray._core.small_calls import Rule, small_call, small_write
+from clarray._core.small_operands import MOST_ORDERED
 
 __all__ = ["FUNCTIONS", "METHODS", "as_method", "serve"]
 

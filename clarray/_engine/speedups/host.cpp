@@ -1,4 +1,4 @@
-// What NumPy reads and makes where arrays lie: the twins of functions of clarray._core.small_calls.
+// What NumPy reads and makes where arrays lie: the twins of functions of clarray._core.small_operands.
 #include "operands.hpp"
 
 #include <cstring>

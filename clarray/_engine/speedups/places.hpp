@@ -58,7 +58,7 @@ bool is_read_by(PyObject* memory, PyObject* value);
 // Whether a pending expression reads a memory, but for one and those that only it is grown from.
 bool has_other_readers(PyObject* memory, PyObject* value);
 
-// A node's elements as an ndarray where they are, and a new array of an ndarray's elements; see clarray._core.small_calls.
+// A node's elements as an ndarray where they are, and a new array of an ndarray's elements; see clarray._core.small_operands.
 Outcome host_window(PyObject* node, Ref& found);
 Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* device, Ref& found);
 

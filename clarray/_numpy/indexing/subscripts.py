@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import small_calls, ufunc_calls
+from clarray._core import small_indexing, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_writeable, wrap
 from clarray._core.elements import NUMBERS, known_element, put_element
 from clarray._core.operands import array_node, scalar_node
+from clarray._core.small_operands import ELSEWHERE
 from clarray._core.views import is_itself, make_view, view_at, view_of
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
@@ -66,8 +67,8 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
     if key.__class__ is DeviceArray:
         whole = _whole_mask(array, key._node)
         if whole is None or whole.size <= _SELECTED:
-            few = small_calls.picked(array, key)
-            if few is not small_calls.ELSEWHERE:
+            few = small_indexing.picked(array, key)
+            if few is not ELSEWHERE:
                 return few
         if whole is not None or _names_rows(array, key._node):
             return gathering.pick(array, key) if whole is None else masking.selected(array, whole)
@@ -82,8 +83,8 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
             # NumPy gives a scalar: a value, which later writes do not change
             return ufunc_calls.evaluate_if_eager(ufunc_calls.own_value(part._node))
         return part
-    few = small_calls.ELSEWHERE if key.__class__ is DeviceArray else small_calls.picked(array, key)
-    if few is not small_calls.ELSEWHERE:
+    few = ELSEWHERE if key.__class__ is DeviceArray else small_indexing.picked(array, key)
+    if few is not ELSEWHERE:
         return few
     mask = _mask_of(array, key)
     if mask is None:
@@ -222,7 +223,7 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
     if key.__class__ is DeviceArray and (value.__class__ is DeviceArray or value.__class__ in _PLAIN):
         whole = _whole_mask(array, key._node)
         one_pass = core is not None and whole is not None and value.__class__ in _PLAIN
-        if not one_pass and small_calls.put(array, key, value):
+        if not one_pass and small_indexing.put(array, key, value):
             return
         if whole is not None or _names_rows(array, key._node):
             view_of(array)
@@ -245,7 +246,7 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
             _check_element(value, array.dtype)
         _store(make_view(array, found), value)
         return
-    if key.__class__ is not DeviceArray and small_calls.put(array, key, value):
+    if key.__class__ is not DeviceArray and small_indexing.put(array, key, value):
         return
     if isinstance(value, np.generic):
         value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set

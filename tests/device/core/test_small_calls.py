@@ -13,7 +13,8 @@ import clarray
 from clarray import DeviceArray
 from clarray._api.small_functions import FUNCTIONS, METHODS, WRITES, WRITING_METHODS
 from clarray._core import small_calls
-from clarray._core.small_calls import MOST, Rule
+from clarray._core.small_calls import Rule
+from clarray._core.small_operands import MOST, serves
 from clarray._engine.launch.first_calls import kernels_only, setting
 from clarray._engine.runtime import current_device
 from clarray._engine.speedups import core
@@ -21,7 +22,7 @@ from clarray._engine.speedups import core
 from ..conftest import check_same, outcome
 
 pytestmark = pytest.mark.skipif(
-    not small_calls.serves(current_device()), reason="there are small calls on CPUs only, of all dtypes"
+    not serves(current_device()), reason="there are small calls on CPUs only, of all dtypes"
 )
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "contiguous": lambda x: x,

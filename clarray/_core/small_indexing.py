@@ -1,0 +1,155 @@
+"""Small calls: reading and writing elements by masks and arrays of indices; see `clarray._core.small_calls`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray._core.device_array import DeviceArray, is_writeable
+from clarray._core.small_calls import FIRST
+from clarray._core.small_operands import (
+    ELSEWHERE,
+    MOST,
+    MOST_MASKED,
+    Taker,
+    computed,
+    device_of_node,
+    is_kept,
+    overwrite,
+    serves,
+    window,
+)
+from clarray._engine.expr.node import MASKED, Node
+from clarray._engine.launch.first_calls import setting
+from clarray._engine.runtime import Device
+from clarray._engine.speedups import core
+
+__all__ = ["picked", "put"]
+
+
+def picked(array: DeviceArray, key: Any) -> Any:
+    """The elements that a key with arrays names; ELSEWHERE where kernels have to find them."""
+    if not setting.on or array.__class__ is not DeviceArray:
+        return ELSEWHERE
+    device = device_of_node(array._node)
+    if not serves(device):
+        return ELSEWHERE
+    with device.lock:
+        found = _windows(Taker(device), array._node, key)
+        if found is None:
+            return ELSEWHERE
+        try:
+            return computed(device, np.ndarray.__getitem__, found, {})
+        except Exception:
+            return ELSEWHERE
+
+
+def put(array: DeviceArray, key: Any, value: Any) -> bool:
+    """Write to the elements that a key with arrays names; False where kernels have to, and nothing has been done."""
+    global _fills_left
+    if not setting.on or array.__class__ is not DeviceArray or not is_writeable(array):
+        return False
+    device = device_of_node(array._node)
+    if not serves(device):
+        return False
+    fills = _fills(key, value)
+    if fills and _fills_left <= 0:
+        return False
+    with device.lock:
+        taker = Taker(device)
+        given = _assigned(taker, value, array.dtype)
+        found = None if given is None else _windows(taker, array._node, key)
+        if found is None:
+            return False
+        try:
+            overwrite(array._node, np.ndarray.__setitem__, *found, given)
+        except Exception:
+            return False
+    _fills_left -= fills
+    return True
+
+
+_fills_left = FIRST
+
+
+def _fills(key: Any, value: Any) -> bool:
+    """Whether a number is written where a mask is set, which the compiled core does in one launch."""
+    if core is None or key.__class__ is not DeviceArray or value.__class__ is DeviceArray:
+        return False
+    return bool(key._node.dtype.kind == "b")
+
+
+def _windows(taker: Taker, node: Node, key: Any) -> tuple[np.ndarray, Any] | None:
+    """An array and a key as NumPy takes them, the device waited for; None where they are for kernels."""
+    device = taker.device
+    if key.__class__ is DeviceArray:
+        index = key._node
+        if not _are_few(node, index) or (Device.several and device_of_node(index) is not device):
+            return None
+        source, taken = window(node), window(index)
+        if device.pending:
+            device.finish()
+        return None if source is None else (source, taken)
+    taken = _key(taker, key)
+    source = None if taken is None else taker.window(node)
+    if source is None:
+        return None
+    if device.pending:
+        device.finish()
+    try:
+        taken = _with_arrays(taken)
+        return (source, taken) if _is_few(taker, source, taken) else None
+    except ValueError:  # arrays that do not broadcast
+        return None
+
+
+def _are_few(node: Node, index: Node) -> bool:
+    """`_is_few` of one mask or index array."""
+    if (node.flags | index.flags) & MASKED or not index.shape or not node.shape:
+        return False
+    size, whole = index.size, node.size
+    if index.dtype.kind == "b":
+        return whole + size <= MOST_MASKED
+    return whole + size <= MOST and size * (whole // (node.shape[0] or 1)) <= MOST
+
+
+def _key(taker: Taker, key: Any) -> Any:
+    """A key as NumPy takes it; None where it is clarray's to understand."""
+    items = taker.each(key if key.__class__ is tuple else (key,))
+    if items is None:
+        return None
+    return tuple(items) if key.__class__ is tuple else items[0]
+
+
+def _with_arrays(key: Any) -> Any:
+    """The same key with arrays for its lists."""
+    if key.__class__ is tuple:
+        return tuple([_with_arrays(item) for item in key])
+    return key if key.__class__ is not list else np.array(key) if key else np.array(key, np.intp)
+
+
+def _is_few(taker: Taker, source: np.ndarray, key: Any) -> bool:
+    """Whether what a key names, and what has to be looked at for that, is few enough."""
+    items = key if key.__class__ is tuple else (key,)
+    named = 1
+    arrays = [item for item in items if item.__class__ is np.ndarray]
+    masks = [array for array in arrays if array.dtype.kind == "b"]
+    if masks or len(arrays) < 2:
+        for array in arrays:
+            named *= array.size
+    else:
+        named = np.broadcast(*arrays).size
+    if len(items) > len(arrays):
+        named *= source.size
+    else:  # arrays alone: what follows is there once for each
+        for extent in source.shape[len(arrays) - len(masks) + sum([mask.ndim for mask in masks]) :]:
+            named *= extent
+    return named <= (MOST_MASKED if masks else MOST) and (not masks or MOST - taker.left <= MOST_MASKED)
+
+
+def _assigned(taker: Taker, value: Any, dtype: np.dtype) -> Any:
+    """What is assigned, as NumPy takes it; None where it may be converted to other bits than kernels would."""
+    if value.__class__ is DeviceArray:
+        value = taker.window(value._node)
+    return value if is_kept(value, dtype) else None
