@@ -14,7 +14,7 @@ from clarray._core.ufunc_calls import cast
 from clarray._engine.expr.axes import normalize_axes, normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import recorded_growth
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.moments import squared_magnitude
@@ -23,7 +23,7 @@ from clarray.linalg.factorizations import svdvals
 __all__ = ["matrix_norm", "norm", "vector_norm"]
 
 
-@recorded
+@recorded_growth
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> DeviceArray:
     """Norm of a vector or a matrix, or of all along given axes.
 
@@ -81,7 +81,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> D
     raise ValueError("Improper number of dimensions to norm.")
 
 
-@recorded
+@recorded_growth
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> DeviceArray:
     """Norm of all elements along axes, in one pass; see `norm` for the orders of vectors.
 

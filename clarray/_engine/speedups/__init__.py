@@ -69,16 +69,21 @@ def recorded(function: Function) -> Function:
     The core then makes the launches again, see `clarray._engine.runtime.recording`. It finds out by itself which calls
     these are; a function for which it is never so only loses the time for looking.
     """
-    return function if core is None else _standing_for(function, False)
+    return function if core is None else _standing_for(function)
 
 
 def recorded_writes(function: Function) -> Function:
     """The same of a function that only writes what it is given, so that it may be called twice in place of once."""
-    return function if core is None else _standing_for(function, True)
+    return function if core is None else _standing_for(function, repeatable=True)
 
 
-def _standing_for(function: Function, repeatable: bool) -> Function:
-    found: Function = core.Recorded(function, repeatable)
+def recorded_growth(function: Function) -> Function:
+    """The same of a function that only grows expressions from its operands: pending ones stay as they are."""
+    return function if core is None else _standing_for(function, grows=True)
+
+
+def _standing_for(function: Function, repeatable: bool = False, grows: bool = False) -> Function:
+    found: Function = core.Recorded(function, repeatable, grows)
     return found
 
 

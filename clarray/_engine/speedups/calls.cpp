@@ -50,11 +50,7 @@ bool Call::is_aliased() const {
     return false;
 }
 
-bool Call::is_read_by_others() const {
-    for (const Ref& each : memories)
-        if (has_live_reader(memory.readers.of(each.get()))) return true;
-    return false;
-}
+bool Call::is_read(size_t number) const { return has_live_reader(memory.readers.of(memories[number].get())); }
 
 bool Call::has_other_facts() const {
     size_t count = 0;
@@ -168,8 +164,11 @@ bool Call::add_root(PyObject* root) {
 
 bool Call::add_operand(PyObject* operand) {
     if (node.memory.of(operand) != Py_None || !PyTuple_GET_SIZE(node.args.of(operand))) return add_input(operand);
-    if (as_long(node.flags.of(operand)) & ~long(EAGER)) return false;
-    if (has_live_reader(node.readers.of(operand))) is_shared = true;
+    const long flags = as_long(node.flags.of(operand));
+    if (flags & ~long(EAGER | SHARED | REDUCES)) return false;
+    append(flags);
+    // A pass of its own, or something that others read too, is not computed while it is read.
+    if (!grows && (flags & (SHARED | REDUCES) || has_live_reader(node.readers.of(operand)))) is_unsettled = true;
     for (PyObject* seen : nodes_)
         if (seen == operand) return false;
     return add_root(operand);

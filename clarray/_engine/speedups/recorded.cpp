@@ -7,7 +7,7 @@ namespace {
 
 struct Recorded {
     Twin twin;
-    bool repeatable;
+    bool repeatable, grows;
 };
 
 // Tell a call of its function and its arguments.
@@ -21,14 +21,20 @@ bool add_arguments(Call& call, PyObject* function, PyObject* const* args, size_t
     return call.device != nullptr;
 }
 
+constexpr long long MOST_SETTLED = 1 << 20;  // elements that are computed before, rather than while they are read
+
 bool describe(Call& call, const Recordable& of, PyObject* self) {
+    call.grows = reinterpret_cast<Recorded*>(self)->grows;
     return add_arguments(call, self, of.args, of.flags, of.names);
 }
 
-// Compute what is pending of the operands; false after an error.
+// Compute what is pending of the operands, unless that is much; false after an error.
 bool compute_operands(const Call& call) {
-    for (PyObject* each : call.arrays)
-        if (!evaluate_node(Ref::share(array.node.of(each)).get())) return false;
+    for (PyObject* each : call.arrays) {
+        Ref of = Ref::share(array.node.of(each));
+        if (PyTuple_GET_SIZE(node.args.of(of.get())) == 0 || as_wide(node.size.of(of.get())) > MOST_SETTLED) continue;
+        if (!evaluate_node(of.get())) return false;
+    }
     return true;
 }
 
@@ -37,7 +43,7 @@ PyObject* called(PyObject* self, PyObject* const* args, size_t flags, PyObject* 
     const auto by_python = [&] { return PyErr_Occurred() ? nullptr : PyObject_Vectorcall(of.function, args, flags, names); };
     Call call;
     if (!describe(call, of, self)) return by_python();
-    if (settles(call)) {
+    if (call.is_unsettled || settles(call)) {
         if (!compute_operands(call)) return nullptr;
         call = Call();
         if (!describe(call, of, self)) return by_python();
@@ -68,13 +74,14 @@ void drop(PyObject* object) {
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject* reference;
-    int repeatable;
-    if (!PyArg_ParseTuple(args, "Op", &reference, &repeatable)) return nullptr;
+    int repeatable, grows;
+    if (!PyArg_ParseTuple(args, "Opp", &reference, &repeatable, &grows)) return nullptr;
     Recorded* self = reinterpret_cast<Recorded*>(type->tp_alloc(type, 0));
     if (!self) return nullptr;
     self->twin.call = call_recorded;
     self->twin.reference = Py_NewRef(reference);
     self->repeatable = repeatable;
+    self->grows = grows;
     return reinterpret_cast<PyObject*>(self);
 }
 

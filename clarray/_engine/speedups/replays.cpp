@@ -60,7 +60,7 @@ struct Replay {
     std::vector<Step> steps;
     std::vector<Made> made;
     char container = '1';
-    bool writes = false;  // to what it is given
+    std::vector<size_t> written;  // memories of operands
     long missed = 0;
 };
 
@@ -245,7 +245,7 @@ Ref made_of(const Made& made, const Call& call, const Temporaries& taken, const 
 bool tell_facts(const Replay& replay, const Call& call) {
     for (size_t i = 0; i < call.memories.size(); ++i) {
         PyObject* in = call.memories[i].get();
-        if (replay.writes) forget_facts(in);
+        if (!replay.written.empty()) forget_facts(in);
         if (replay.facts[i].get() != Py_None && !put_facts(in, replay.facts[i].get())) return false;
     }
     return true;
@@ -489,13 +489,23 @@ bool read_steps(PyObject* recording, PyObject* on, Replay& replay) {
     return !PyErr_Occurred();
 }
 
+// Note what a call writes to: the operands that it gives back, and where it gives back nothing the first one.
+void find_written(const Call& call, Replay& replay) {
+    for (const Made& each : replay.made) {
+        if (each.kind != 'g' && each.value.get() != Py_None) continue;
+        PyObject* in = call.arrays.empty() ? Py_None : node.memory.of(array.node.of(call.arrays[each.kind == 'g' ? each.number : 0]));
+        for (size_t i = 0; i < call.memories.size(); ++i)
+            if (call.memories[i].get() == in) replay.written.push_back(i);
+    }
+}
+
 std::shared_ptr<Replay> read_replay(PyObject* recording, PyObject* result, const Call& call, bool repeatable) {
     auto made = std::make_shared<Replay>();
     if (!read_result(recording, result, call, *made) || !read_steps(recording, call.device, *made)) return nullptr;
     bool reads = false;
     for (const Step& step : made->steps) reads = reads || step.what == Step::READ;
-    for (const Made& each : made->made) made->writes = made->writes || each.kind == 'g' || each.value.get() == Py_None;
-    if (made->writes && reads && (!repeatable || call.is_aliased())) return nullptr;
+    find_written(call, *made);
+    if (!made->written.empty() && reads && (!repeatable || call.is_aliased())) return nullptr;
     find_lives(*made);
     return made;
 }
@@ -516,7 +526,7 @@ bool read_facts(const Call& call, const std::vector<Ref>& before, Replay& replay
     replay.facts = facts_of(call);
     for (size_t i = 0; i < replay.facts.size(); ++i) {
         if (!replay.facts[i]) return false;
-        const int same = replay.writes ? 0 : PyObject_RichCompareBool(before[i].get(), replay.facts[i].get(), Py_EQ);
+        const int same = !replay.written.empty() ? 0 : PyObject_RichCompareBool(before[i].get(), replay.facts[i].get(), Py_EQ);
         if (same < 0) return false;
         if (same) replay.facts[i] = Ref::share(Py_None);
     }
@@ -582,6 +592,13 @@ void keep_replay(const Call& call, std::shared_ptr<Replay> made) {
     if (of && at != of->table.end()) at->second.replay = std::move(made);
 }
 
+// Have what is pending of such a call's operands computed before, from the next time on.
+void settle_next(const Call& call) {
+    Replays* of = replays_of(call.device);
+    const auto at = of ? of->table.find(call.key) : decltype(of->table.find(call.key)){};
+    if (of && at != of->table.end()) at->second.settles = true;
+}
+
 // Call Python under a recording; the second item is the recording, or None.
 Ref recorded_call(const Call& call, PyObject* function, PyObject* positional, PyObject* named) {
     static Reference* const record_call = reference_of("record_call");
@@ -607,7 +624,9 @@ bool settles(const Call& call) {
 Outcome replay(Call& call, Ref& result) {
     if (!can_launch(call.device)) return Outcome::RARE;
     const std::shared_ptr<Replay> found = replay_for(call);
-    if (!found || found->missed > MOST_MISSED || call.is_shared || (found->writes && call.is_read_by_others())) return Outcome::RARE;
+    if (!found || found->missed > MOST_MISSED) return Outcome::RARE;
+    for (size_t number : found->written)
+        if (call.is_read(number)) return Outcome::RARE;
     Temporaries taken;
     const Outcome done = replay_found(*found, call, taken);
     if (done != Outcome::DONE) return done;
@@ -616,14 +635,16 @@ Outcome replay(Call& call, Ref& result) {
 }
 
 Ref record(Call& call, const Recordable& of) {
-    if (!can_launch(call.device) || call.is_shared || call.has_other_facts() || !count_call(call))
+    if (!can_launch(call.device) || call.is_unsettled || call.has_other_facts() || !count_call(call))
         return Ref::steal(PyObject_Vectorcall(of.function, of.args, of.flags, of.names));
     Ref positional, named;
     if (!arguments_of(of.args, of.flags, of.names, positional, named)) return {};
-    const bool is_read = call.is_read_by_others();
+    std::vector<bool> is_read;
+    for (size_t i = 0; i < call.memories.size(); ++i) is_read.push_back(call.is_read(i));
     const std::vector<Ref> facts = facts_of(call);
     Call before, after;  // what is known of values may be more
     before.tells_facts = after.tells_facts = false;
+    before.grows = after.grows = call.grows;
     const bool told = of.describe(before, of, of.self);
     Ref both = recorded_call(call, of.function, positional.get(), named.get());
     if (!both) return {};
@@ -634,14 +655,18 @@ Ref record(Call& call, const Recordable& of) {
     const bool same = told && of.describe(after, of, of.self) && after.key == before.key;
     if (PyErr_Occurred()) return {};
     if (!same) {
-        Replays* table = replays_of(call.device);
-        const auto at = table->table.find(call.key);
-        if (at != table->table.end()) at->second.settles = true;
+        settle_next(call);
         return result;
     }
     std::shared_ptr<Replay> made = read_replay(recording, result.get(), call, of.repeatable);
     if (PyErr_Occurred() || (made && !read_facts(call, facts, *made))) return {};
-    if (made && !(made->writes && is_read)) keep_replay(call, std::move(made));
+    if (!made) return result;
+    for (size_t number : made->written) {
+        if (!is_read[number]) continue;
+        settle_next(call);  // what reads it may be pending operands
+        return result;
+    }
+    keep_replay(call, std::move(made));
     return result;
 }
 

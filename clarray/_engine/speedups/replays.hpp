@@ -19,8 +19,9 @@ public:
     std::vector<Ref> memories;       // each once
     std::vector<PyObject*> arrays;   // the arrays, in the order in which they are given; borrowed
     std::vector<Ref> named;          // what the key tells by its address
-    bool is_shared = false;          // whether something pending among them is read by others too
-    bool is_read_by_others() const;  // whether a pending expression reads one of the memories
+    bool grows = false;              // whether the call only grows expressions from its operands
+    bool is_unsettled = false;       // whether something pending among them has to be computed before the call
+    bool is_read(size_t number) const;  // whether a pending expression reads a memory
     bool is_aliased() const;         // whether an element may be that of two operands
     bool has_other_facts() const;    // whether more is known of the memories' values than the key tells
 
@@ -47,7 +48,7 @@ private:
 // Do a call as it was done before; RARE where Python has to. The lock of the device is held.
 Outcome replay(Call& call, Ref& result);
 
-// Whether a call computes what is pending of its operands, so that this is done before.
+// Whether a call has what is pending of its operands computed before.
 bool settles(const Call& call);
 
 // A call of Python's that is not replayed: counted, and recorded if it has been seen before.

@@ -14,7 +14,7 @@ from clarray._core.creation import asarray, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.view import contiguous
-from clarray._engine.speedups import recorded, recorded_writes
+from clarray._engine.speedups import recorded_growth, recorded_writes
 from clarray._numpy.indexing import gathering
 from clarray._numpy.indexing.selecting import where
 from clarray._numpy.manipulation.shapes import broadcast_to, diagonal, ravel
@@ -146,7 +146,7 @@ def below(shape: Sequence[Any], k: Any) -> DeviceArray:
     return ufunc_calls.call(np.less_equal, (wrap(offsets), k))
 
 
-@recorded
+@recorded_growth
 def tril(m: Any, k: int = 0) -> DeviceArray:
     """Set the elements above the `k`-th diagonal to zero, in the last two axes.
 
@@ -176,7 +176,7 @@ def tril(m: Any, k: int = 0) -> DeviceArray:
     return where(below(array.shape[-2:], k), array, array.dtype.type(0))
 
 
-@recorded
+@recorded_growth
 def triu(m: Any, k: int = 0) -> DeviceArray:
     """Set the elements below the `k`-th diagonal to zero, in the last two axes; parameters as in `tril`."""
     array = _matrix(asarray(m))

@@ -19,7 +19,7 @@ from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import clip_ufunc
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.indexing.gathering import check_is_array, check_mode
 from clarray._numpy.indexing.masking import nonzero
 
@@ -211,7 +211,7 @@ def _bent(given: DeviceArray, count: int, mode: str) -> Node:
     return wide
 
 
-@recorded
+@recorded_growth
 def clip(
     a: Any,
     min: Any = None,
@@ -271,7 +271,7 @@ def clip(
     return ufunc_calls.call(clip_ufunc, (array, low, high), **kwargs)
 
 
-@recorded
+@recorded_growth
 def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceArray:
     """Round to a number of decimals, halves to even; as NumPy it scales, rounds and scales back.
 

@@ -15,7 +15,7 @@ from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eage
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import broadcast_shapes
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import recorded_growth
 from clarray._numpy.manipulation.shapes import real
 from clarray._numpy.reduction import reductions
 
@@ -108,7 +108,7 @@ def _all(tested: Operand) -> bool:
     return bool(reductions.all(wrap(tested)) if isinstance(tested, Node) else tested)
 
 
-@recorded
+@recorded_growth
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
     """Whether all elements are close, a Python bool; one fused pass. See `isclose`."""
     return _all(_close(a, b, rtol, atol, equal_nan))
@@ -131,7 +131,7 @@ def _no_numbers(equal: Any, a: Any, b: Any) -> bool:
     return not (isinstance(a, DeviceArray) or isinstance(b, DeviceArray)) and bool(equal(a, b))
 
 
-@recorded
+@recorded_growth
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Whether two arrays have the same shape and elements, a Python bool.
 
@@ -163,7 +163,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return _all(same)
 
 
-@recorded
+@recorded_growth
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether two arrays can be broadcast against each other and are equal then, a Python bool.
 

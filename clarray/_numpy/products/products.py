@@ -20,7 +20,7 @@ from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, View, contiguous
 from clarray._engine.ops.ufuncs import find_loop
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import conjugate, contract
 from clarray._numpy.products.einsums import einsum, einsum_path
@@ -175,7 +175,7 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
     return _summed(left, left.ndim - 1, right, right.ndim - 1, dtype, None, "inner")
 
 
-@recorded
+@recorded_growth
 def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """Every element of `a` times every element of `b`, both flattened: an expression of shape (M, N).
 
@@ -354,7 +354,7 @@ def _minor(a: list[Node], b: list[Node], i: int, j: int) -> Node:
     return found
 
 
-@recorded
+@recorded_growth
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Sum along diagonals.
 

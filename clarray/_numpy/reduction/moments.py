@@ -18,7 +18,7 @@ from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, statistic_monoid
 from clarray._engine.ops.special import select_loop
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction.reduce_calls import (
     averaged_axes,
     check_out,
@@ -48,7 +48,7 @@ def _float_dtypes(dtype: np.dtype, wanted: Any) -> tuple[np.dtype, np.dtype]:
     return wide_dtype(dtype), dtype
 
 
-@recorded
+@recorded_growth
 def mean(
     a: Any,
     axis: Any = None,
@@ -237,7 +237,7 @@ def _over_freedom(total: Node, number: Node, ddof: Any, undefined: bool) -> Node
     return found
 
 
-@recorded
+@recorded_growth
 def var(
     a: Any,
     axis: Any = None,
@@ -293,7 +293,7 @@ def var(
     return finished(ufunc_calls.cast(node, result), out)
 
 
-@recorded
+@recorded_growth
 def std(
     a: Any,
     axis: Any = None,

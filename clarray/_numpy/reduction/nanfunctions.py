@@ -11,7 +11,7 @@ from clarray._core.composing import applied, where
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.expr.node import Node
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction import moments, reductions
 from clarray._numpy.reduction.reduce_calls import as_of_copy, axes_of, finished, ufunc_reduce
 
@@ -60,7 +60,7 @@ def without_nan(found: DeviceArray, a: Any, axis: Any, out: Any) -> DeviceArray:
     return found if node is None or not _has_nan(node) else as_of_copy(found, node, axis, out)
 
 
-@recorded
+@recorded_growth
 def nansum(
     a: Any,
     axis: Any = None,
@@ -82,7 +82,7 @@ def nansum(
     return without_nan(found, a, axis, out)
 
 
-@recorded
+@recorded_growth
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -207,7 +207,7 @@ def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float)
     return find(replaced(array, worst), axis, out, keepdims=bool(keepdims))
 
 
-@recorded
+@recorded_growth
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the largest element that is not NaN; parameters as in `clarray.argmax`.
 
@@ -219,7 +219,7 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
     return _nanarg("argmax", a, axis, out, keepdims, -np.inf)
 
 
-@recorded
+@recorded_growth
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the smallest element that is not NaN; parameters as in `clarray.argmin`.
 

@@ -10,7 +10,7 @@ import numpy as np
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.ops.monoids import statistic_monoid
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction.reduce_calls import (
     as_of_copy,
     axes_of,
@@ -149,7 +149,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
     return ufunc_reduce(np.logical_and, a, axis, None, out, keepdims, _NO, where)
 
 
-@recorded
+@recorded_growth
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> DeviceArray:
     """Number of elements that are not zero, over axes.
 
@@ -177,7 +177,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Device
     return as_of_copy(found, node, axis, None)
 
 
-@recorded
+@recorded_growth
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DeviceArray:
     """Largest minus smallest element over axes; parameters as in `sum`."""
     check_out(out)
@@ -205,7 +205,7 @@ def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
     return finished(found, out, "safe")
 
 
-@recorded
+@recorded_growth
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the first largest element, of the first NaN if there is one.
 
@@ -236,7 +236,7 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
     return _arg("argmax", a, axis, out, keepdims)
 
 
-@recorded
+@recorded_growth
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the first smallest element, of the first NaN if there is one; see `argmax`."""
     return _arg("argmin", a, axis, out, keepdims)

@@ -10,7 +10,7 @@ import numpy as np
 from clarray._core.creation import as_array, empty, empty_like
 from clarray._core.device_array import DeviceArray
 from clarray._engine.expr.axes import normalize_axis, strict_axis
-from clarray._engine.speedups import recorded
+from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.manipulation.joining import concatenate
 from clarray._numpy.manipulation.shapes import atleast_1d, broadcast_to, ravel
 from clarray._numpy.reduction import reductions
@@ -160,7 +160,7 @@ def _beside(value: Any, array: DeviceArray, axis: int) -> DeviceArray:
     return part
 
 
-@recorded
+@recorded_growth
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _NO) -> Any:
     """The differences of neighbours along an axis, `n` times; see `numpy.diff`.
 
@@ -212,7 +212,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _
     return array
 
 
-@recorded
+@recorded_growth
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
     """The differences of neighbours of all elements in C order; see `numpy.ediff1d`.
 
