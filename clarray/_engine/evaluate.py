@@ -13,7 +13,7 @@ import numpy as np
 import clarray._engine.fused.elementwise.launch_core
 import clarray._engine.fused.reduce.launch_core
 import clarray._engine.launch.recorded  # noqa: F401 - all are known to the compiled core by being imported
-from clarray._engine.expr.bounds import remember, remember_part
+from clarray._engine.expr.bounds import bounds_of, remember, remember_part
 from clarray._engine.expr.build import Selecting, pass_on
 from clarray._engine.expr.node import (
     COMPRESS,
@@ -40,7 +40,7 @@ from clarray._engine.launch.first_calls import OnHost
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.runtime import Device, Memory, held_at_fork
-from clarray._engine.speedups import accelerated
+from clarray._engine.speedups import accelerated, called_by_core
 
 __all__ = [
     "device_of",
@@ -195,6 +195,16 @@ def positions(mask: Node) -> Node:
     found = select(index(mask.shape, contiguous(mask.shape), np.dtype(np.int64)), mask)
     remember(found, 0, max(mask.size - 1, 0), apart=mask.size)
     return found
+
+
+@called_by_core
+def evaluate_judged(node: Node) -> Node:
+    """Evaluate integers, and remember what is known of them by how they are computed."""
+    bounds = bounds_of(node)
+    evaluate(node)
+    if bounds is not None:
+        remember(node, *bounds)
+    return node
 
 
 def finish(node: Node) -> Node:

@@ -303,6 +303,7 @@ _UNREAD: Any = deque(maxlen=0)  # takes readers and keeps none: nothing overwrit
 known_to_core("CONST", CONST)
 known_to_core("INDEX", INDEX)
 known_to_core("dtype", np.dtype)
+known_to_core("ufunc", np.ufunc)
 known_to_core("_UNREAD", _UNREAD)
 
 

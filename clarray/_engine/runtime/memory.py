@@ -22,7 +22,7 @@ import pyopencl as cl
 from clarray._engine.runtime import profiling
 from clarray._engine.runtime.limits import available_host_bytes, in_units
 from clarray._engine.runtime.recording import spoil
-from clarray._engine.speedups import known_to_core, laid_out
+from clarray._engine.speedups import accelerated, known_to_core, laid_out
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
@@ -33,6 +33,7 @@ known_to_core("_SMALLEST", _SMALLEST)
 known_to_core("_FINE", _FINE)
 _HUGE_PAGE = 2 << 20
 _CHECKED = 64 << 20  # blocks from this size on are held against the memory that is left
+known_to_core("_CHECKED", _CHECKED)
 _FLAGS = cl.mem_flags.READ_WRITE
 
 
@@ -70,6 +71,19 @@ class Block:
         self.home = home
         self.start = 0 if host is None else host.ctypes.data  # of the host bytes
         self.typed: dict[str, np.ndarray] = {}  # the host bytes as elements of a dtype, by its character
+
+
+# The default is bound early: while Python shuts down, names of the module are gone.
+@accelerated
+def give_back(memory: Memory, large: int = _CHECKED) -> None:
+    """Return a memory's block to the pool, as the last reference to the memory is dropped."""
+    block = memory._block
+    if block.home is None:
+        memory.device.let_go(block, memory._keep)
+    else:
+        block.home.append(block)
+        if block.size >= large:
+            memory.device.pool.trim()
 
 
 @laid_out
@@ -179,15 +193,7 @@ class Memory:
             "version": 3,
         }
 
-    # The default is bound early: while Python shuts down, names of the module are gone.
-    def __del__(self, large: int = _CHECKED) -> None:
-        block = self._block
-        if block.home is None:
-            self.device.let_go(block, self._keep)
-        else:
-            block.home.append(block)
-            if block.size >= large:
-                self.device.pool.trim()
+    __del__ = give_back
 
     def __repr__(self) -> str:
         kind = "shared " if self.shared else ""

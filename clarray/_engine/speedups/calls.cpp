@@ -23,6 +23,11 @@ bool is_dtype(PyObject* object) {
     return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(kind->function));
 }
 
+bool is_ufunc(PyObject* object) {
+    static Reference* const kind = reference_of("ufunc");
+    return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(kind->function);
+}
+
 }  // namespace
 
 template <typename Number>
@@ -167,8 +172,10 @@ bool Call::add_operand(PyObject* operand) {
     const long flags = as_long(node.flags.of(operand));
     if (flags & ~long(EAGER | SHARED | REDUCES)) return false;
     append(flags);
-    // A pass of its own, or something that others read too, is not computed while it is read.
-    if (!grows && (flags & (SHARED | REDUCES) || has_live_reader(node.readers.of(operand)))) is_unsettled = true;
+    // A pass of its own, or what others read too, is not computed while it is read; of what is shared below Python looks
+    // who reads it.
+    if (!grows && (flags & REDUCES || has_live_reader(node.readers.of(operand)))) is_unsettled = true;
+    else if (!grows && flags & SHARED) return false;
     for (PyObject* seen : nodes_)
         if (seen == operand) return false;
     return add_root(operand);
@@ -187,6 +194,7 @@ bool Call::add_sequence(PyObject* values, char kind) {
 }
 
 bool Call::add(PyObject* value) {
+    static Reference* const nothing = reference_of("_NoValue");
     PyTypeObject* kind = Py_TYPE(value);
     if (kind == array_type) {
         if (!has_node(value)) return false;
@@ -213,7 +221,7 @@ bool Call::add(PyObject* value) {
         key.push_back(':');
         return add(slice->start) && add(slice->stop) && add(slice->step);
     }
-    if (PyType_Check(value) || is_dtype(value)) {
+    if (PyType_Check(value) || is_dtype(value) || is_ufunc(value) || value == nothing->function) {
         key.push_back('t');
         append(value);
         named.push_back(Ref::share(value));

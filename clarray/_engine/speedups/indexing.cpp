@@ -132,6 +132,14 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     return become_copy(value, leaf.get(), place) ? Outcome::DONE : Outcome::FAILED;
 }
 
+// Whether an array is among what a key is made of.
+bool names_arrays(PyObject* key) {
+    if (!PyTuple_CheckExact(key)) return Py_TYPE(key) == array_type;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
+        if (Py_TYPE(PyTuple_GET_ITEM(key, i)) == array_type) return true;
+    return false;
+}
+
 }  // namespace
 
 PyObject* get_item(PyObject* of, PyObject* key) {
@@ -146,13 +154,15 @@ PyObject* get_item(PyObject* of, PyObject* key) {
 }
 
 PyObject* set_item(PyObject* of, PyObject* key, PyObject* value) {
-    static Reference* const setitem = reference_of("recorded_setitem");
+    static Reference* const setitem = reference_of("setitem");
+    static Reference* const recorded = reference_of("recorded_setitem");
     if (PyObject_TypeCheck(of, array_type)) {
         const Outcome outcome = put_plainly(of, key, value);
         if (outcome == Outcome::DONE) Py_RETURN_NONE;
         if (outcome == Outcome::FAILED) return nullptr;
     }
-    return (*setitem)(of, key, value);
+    // a value that a plain key names the place of is computed there
+    return names_arrays(key) ? (*recorded)(of, key, value) : (*setitem)(of, key, value);
 }
 
 }  // namespace clarray

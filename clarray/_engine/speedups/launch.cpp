@@ -78,6 +78,16 @@ long long group_count(const Prepared& p, long long size, long long nbytes) {
     return std::max(1LL, count);
 }
 
+// As `size_class` in clarray._engine.runtime.memory.
+long long size_class(long long nbytes) {
+    static const long long smallest = told("_SMALLEST"), fine = told("_FINE");
+    if (nbytes <= fine) return (nbytes + smallest - 1) & -smallest;
+    int bits = 0;
+    while ((nbytes - 1) >> bits) ++bits;
+    const long long step = 1LL << (bits - 4);
+    return (nbytes + step - 1) / step * step;
+}
+
 }  // namespace
 
 Held::Held(PyObject* lock) : lock_(Ref::share(lock)) {
@@ -145,13 +155,12 @@ Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t coun
 
 Ref allocate(PyObject* bins, long long global_bytes, PyObject* on, long long nbytes) {
     static PyObject* const allocate = PyUnicode_InternFromString("allocate");
-    static const long long smallest = told("_SMALLEST"), fine = told("_FINE");
     Ref asked = Ref::steal(PyLong_FromLongLong(nbytes));
-    Ref size = Ref::steal(PyLong_FromLongLong((nbytes + smallest - 1) & -smallest));
+    Ref size = Ref::steal(PyLong_FromLongLong(size_class(nbytes)));
     Ref cost = Ref::steal(PyLong_FromLongLong(1 + (nbytes << 6) / global_bytes));
     Ref readers = Ref::steal(PyList_New(0));
     if (!asked || !size || !cost || !readers) return {};
-    PyObject* bin = nbytes > 0 && nbytes <= fine ? PyDict_GetItemWithError(bins, size.get()) : nullptr;
+    PyObject* bin = nbytes > 0 ? PyDict_GetItemWithError(bins, size.get()) : nullptr;
     if (!bin || !PyList_GET_SIZE(bin))
         return PyErr_Occurred() ? Ref() : Ref::steal(PyObject_CallMethodOneArg(on, allocate, asked.get()));
     const Py_ssize_t last = PyList_GET_SIZE(bin) - 1;

@@ -209,12 +209,23 @@ PyObject* copied_from_host(PyObject* self, PyObject* const* args, size_t flags, 
     });
 }
 
+// give_back(memory): what most memories are dropped by; `__del__`, so that nothing is missing of the object.
+PyObject* given_back(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    static const long long large = told("_CHECKED");
+    const bool plain = PyVectorcall_NARGS(flags) == 1 && !names && Py_TYPE(args[0]) == memory_type;
+    PyObject* of = plain ? memory.block.of(args[0]) : nullptr;
+    PyObject* home = of ? block.home.of(of) : nullptr;
+    if (!home || !PyList_CheckExact(home) || as_wide(block.size.of(of)) >= large) return reference_called(self, args, flags, names);
+    return PyList_Append(home, of) == 0 ? Py_NewRef(Py_None) : nullptr;
+}
+
 constexpr struct {
     const char* name;
     vectorcallfunc call;
 } TWINS[] = {{"unary", unary},       {"binary", binary},   {"nary", nary},      {"reduction", grown_reduction},
               {"evaluate", evaluate}, {"getitem", getitem}, {"setitem", setitem}, {"computed_number", computed},
-              {"write", written},    {"scalar", as_scalar},  {"ufunc_reduce", reduced},  {"pass_on", passed_on}, {"regrow", regrown},
+              {"write", written},    {"scalar", as_scalar},  {"ufunc_reduce", reduced},  {"pass_on", passed_on}, {"give_back", given_back},
+              {"regrow", regrown},
               {"window", seen_on_host}, {"host_copy", copied_from_host}};
 
 // twin(function): what stands for a Python function, by its name; the function becomes its reference.

@@ -93,6 +93,14 @@ bool is_writeable(PyObject* leaf) {
     return true;
 }
 
+// The number that an array is known to be, borrowed; null of any other object.
+static PyObject* known_integer(PyObject* item) {
+    if (Py_TYPE(item) != array_type || !has_node(item)) return nullptr;
+    PyObject* of = array.node.of(item);
+    if (Py_TYPE(of) != known_type || node.memory.of(of) != Py_None) return nullptr;
+    return PyLong_CheckExact(node.value.of(of)) ? node.value.of(of) : nullptr;
+}
+
 Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found) {
     PyObject* const* items = &key;
     Py_ssize_t count = 1;
@@ -101,15 +109,34 @@ Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found) {
         count = PyTuple_GET_SIZE(key);
     }
     const Place all = place_of(leaf);
-    if (count > all.ndim) return Outcome::RARE;
+    Py_ssize_t added = 0, left_out = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        added += items[i] == Py_None;
+        left_out += items[i] == Py_Ellipsis;
+    }
+    const Py_ssize_t whole = all.ndim - (count - added - left_out);  // axes that no item names
+    if (whole < 0 || left_out > 1 || all.ndim + added > MOST_AXES) return Outcome::RARE;
     found.offset = all.offset;
-    for (Py_ssize_t axis = 0; axis < all.ndim; ++axis) {
+    Py_ssize_t axis = 0;
+    const auto keep_axis = [&] {
+        found.shape[found.ndim] = all.shape[axis];
+        found.strides[found.ndim++] = all.strides[axis++];
+    };
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        PyObject* item = items[i];
+        if (item == Py_None) {
+            found.shape[found.ndim] = 1;
+            found.strides[found.ndim++] = 0;
+            continue;
+        }
+        if (item == Py_Ellipsis) {
+            for (Py_ssize_t each = 0; each < whole; ++each) keep_axis();
+            continue;
+        }
         const long long extent = all.shape[axis], stride = all.strides[axis];
-        PyObject* item = axis < count ? items[axis] : nullptr;
-        if (!item) {
-            found.shape[found.ndim] = extent;
-            found.strides[found.ndim++] = stride;
-        } else if (PyLong_CheckExact(item)) {
+        if (PyObject* number = known_integer(item)) item = number;
+        ++axis;
+        if (PyLong_CheckExact(item)) {
             int overflow = 0;
             long long at = PyLong_AsLongLongAndOverflow(item, &overflow);
             if (at < 0) at += extent;
@@ -126,7 +153,8 @@ Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found) {
             return Outcome::RARE;
         }
     }
-    return Outcome::DONE;
+    while (axis < all.ndim) keep_axis();
+    return left_out && !found.ndim ? Outcome::RARE : Outcome::DONE;  // an Ellipsis gives a view, also of one element
 }
 
 Ref view_leaf(PyObject* of, const Place& place) {

@@ -30,10 +30,14 @@ bool describe(Call& call, const Recordable& of, PyObject* self) {
 
 // Compute what is pending of the operands, unless that is much; false after an error.
 bool compute_operands(const Call& call) {
+    static Reference* const evaluate_judged = reference_of("evaluate_judged");
     for (PyObject* each : call.arrays) {
         Ref of = Ref::share(array.node.of(each));
         if (PyTuple_GET_SIZE(node.args.of(of.get())) == 0 || as_wide(node.size.of(of.get())) > MOST_SETTLED) continue;
-        if (!evaluate_node(of.get())) return false;
+        const Dtype* dtype = dtype_of(node.dtype.of(of.get()));
+        if (!dtype) return false;
+        // what integers are computed from tells between which numbers they lie
+        if (is_integer(*dtype) ? !Ref::steal((*evaluate_judged)(of.get())) : !evaluate_node(of.get())) return false;
     }
     return true;
 }
@@ -42,7 +46,7 @@ PyObject* called(PyObject* self, PyObject* const* args, size_t flags, PyObject* 
     const Recordable of{reinterpret_cast<Twin*>(self)->reference, args, flags, names, reinterpret_cast<Recorded*>(self)->repeatable, describe, self};
     const auto by_python = [&] { return PyErr_Occurred() ? nullptr : PyObject_Vectorcall(of.function, args, flags, names); };
     Call call;
-    if (!describe(call, of, self)) return by_python();
+    if (!describe(call, of, self) || !can_launch(call.device)) return by_python();
     if (call.is_unsettled || settles(call)) {
         if (!compute_operands(call)) return nullptr;
         call = Call();

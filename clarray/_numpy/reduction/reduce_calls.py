@@ -28,7 +28,7 @@ from clarray._engine.ops.monoids import Monoid, Reduction, fold_monoid, reductio
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import select_loop
 from clarray._engine.ops.ufuncs import find_loop
-from clarray._engine.speedups import accelerated, called_by_core, known_to_core
+from clarray._engine.speedups import accelerated, called_by_core, known_to_core, recorded_growth
 from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
@@ -165,6 +165,7 @@ def _fold(ufunc: np.ufunc, dtype: np.dtype, wanted: Any, out_dtype: Any = None) 
 
 
 @accelerated
+@recorded_growth
 def ufunc_reduce(
     ufunc: np.ufunc,
     array: Any,
