@@ -20,6 +20,8 @@ from clarray._core.small_operands import (
     serves,
     window,
 )
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr import build
 from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.runtime import Device
@@ -104,9 +106,19 @@ def _windows(taker: Taker, node: Node, key: Any) -> tuple[np.ndarray, Any] | Non
         return None
 
 
+def _is_known(node: Node) -> bool:
+    """Whether a node's size is known: what a small mask selects is computed for that, as NumPy needs it in any case."""
+    if node.memory is None and node.flags & MASKED:
+        parts = build.selected(node)
+        if parts is None or parts[1].flags & MASKED or parts[1].size > MOST:
+            return False
+        evaluate(node)
+    return True
+
+
 def _are_few(node: Node, index: Node) -> bool:
     """`_is_few` of one mask or index array."""
-    if (node.flags | index.flags) & MASKED or not index.shape or not node.shape:
+    if not (_is_known(node) and _is_known(index)) or not index.shape or not node.shape:
         return False
     size, whole = index.size, node.size
     if index.dtype.kind == "b":
