@@ -307,3 +307,14 @@ def test_rows_of_a_table_are_looked_at_together() -> None:
         longer[table[2]].evaluate()
         assert waits(lambda: longer[table[:, 1]].evaluate()) == 0
         np.testing.assert_array_equal(longer[table[2]].get(), [4.0, 1.0, 2.0])
+
+
+def test_a_table_that_comes_to_reach_outside() -> None:
+    """Each call often enough for the core to make its launches again, which then find what they did not find before."""
+    x = clarray.array([1.0, 2.0, 3.0])
+    with policy_in_force("tiny-gpu"):
+        table = clarray.array([[0, 1, 2], [2, 2, 0], [1, 0, 0]])
+        for turn in range(24):
+            table[2, 2] = 7 if turn % 3 == 2 else 0  # what was known is not any more
+            for row in (0, 1, 1):
+                np.testing.assert_array_equal(x[table[row]].get(), x.get()[table[row].get()])

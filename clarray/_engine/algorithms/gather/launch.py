@@ -424,8 +424,11 @@ def _run(
     args.append(found.total if limit is None else min(found.total, limit))
     args += found.sizes
     found.kernel.launch((found.groups,), (policy.work_group,), args, found.inline, found.nbytes)
-    if awaited and error is not None:
-        _raise_if_set(cache, error)
+    if awaited and error is not None and _was_set(cache, error):
+        # perhaps by launches that the core has made again, and given up because of it
+        found.kernel.launch((found.groups,), (policy.work_group,), args, found.inline, found.nbytes)
+        if _was_set(cache, error):
+            raise OutOfBounds
 
 
 def _as_int64(numbers: Node) -> Node:
@@ -446,10 +449,12 @@ def _as_int64(numbers: Node) -> Node:
     )
 
 
-def _raise_if_set(cache: KernelCache, error: Memory) -> None:
-    if cache.device.read_scalar(error, 0, np.dtype(np.int32)):
-        cache.device.fill_zero(error)
-        raise OutOfBounds
+def _was_set(cache: KernelCache, error: Memory) -> bool:
+    """Whether a flag is set; it is not any more."""
+    if not cache.device.read_scalar(error, 0, np.dtype(np.int32)):
+        return False
+    cache.device.fill_zero(error)
+    return True
 
 
 __all__ = ["gather", "gather_selection", "resolved", "scatter_selection"]
