@@ -13,7 +13,7 @@ the elements of host memory above all, spoils a recording; what it reads through
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,19 @@ MOST_STEPS = 24  # of a recording: a call that takes more does not notice what P
 
 # How an argument of a launch is told; a number stands for itself.
 INPUT, TEMPORARY, KEPT, NUMBER = "i", "t", "k", "n"
+DRAWN_MEMORY, DRAWN_NUMBER = "m", "d"
+
+
+class Drawn(int):
+    """The number of a launch, which is another one for each: an argument beside the memory that it numbers.
+
+    Attributes
+    ----------
+    draw : callable
+        Gives the memory, and the number of the next launch.
+    """
+
+    draw: Callable[[], tuple[Memory, Drawn]]
 
 
 class Recording:
@@ -85,17 +98,21 @@ class Recording:
     ) -> None:
         if not self.is_ours or self.spoiled:
             return
-        kinds, told = [], []
+        kinds: list[str] = []
+        told: list[Any] = []
         for arg in args:
-            if arg.__class__ is cl.Buffer:
+            if arg.__class__ is Drawn and kinds:  # it follows its memory
+                kinds[-1:] = [DRAWN_MEMORY, DRAWN_NUMBER]
+                told[-1:] = [None, arg.draw]
+            elif arg.__class__ is cl.Buffer:
                 kind, known = self._places.get(id(arg)) or (KEPT, self._kept.get(id(arg)))
-                self.spoiled |= known is None
                 kinds.append(kind)
                 told.append(known)
             else:
                 self.spoiled |= not isinstance(arg, int | float | np.number)
                 kinds.append(NUMBER)
                 told.append(arg.item() if isinstance(arg, np.number) and arg.dtype.char in "fdbBhHiIlLqQ" else arg)
+        self.spoiled |= any(known is None and kind != DRAWN_MEMORY for kind, known in zip(kinds, told, strict=True))
         self._note((kernel, groups, local, "".join(kinds), tuple(told), inline, nbytes))
 
     def read(self, memory: Memory, byte_offset: int, dtype: np.dtype, value: Any) -> None:

@@ -11,7 +11,8 @@ namespace {
 constexpr size_t MOST_CALLS = 8192;
 constexpr long MOST_MISSED = 8;  // values that turn out to be others, before a call is left to Python
 
-// Where an argument comes from: the operands' memory, memory taken meanwhile, what the device keeps, or a number.
+// Where an argument comes from: 'i' the operands' memory, 't' memory taken meanwhile, 'k' what the device keeps, 'n' a
+// number; 'm' and 'd' a memory and the number of the launch, which `object` of the latter draws for each.
 struct Source {
     char kind;
     size_t number;
@@ -81,12 +82,31 @@ PyObject* memory_of(const Source& from, const Call& call, const Temporaries& tak
     }
 }
 
-Outcome launch_by_python(const Step& step, const Call& call, const Temporaries& taken) {
+// What a launch has drawn, if it does: a memory and a number.
+struct Drawn {
+    Ref memory, number;
+};
+
+bool draw(const Step& step, Drawn& drawn) {
+    for (const Source& from : step.args) {
+        if (from.kind != 'd') continue;
+        Ref both = Ref::steal(PyObject_CallNoArgs(from.object.get()));
+        if (!both) return false;
+        drawn.memory = Ref::share(PyTuple_GET_ITEM(both.get(), 0));
+        drawn.number = Ref::steal(PyLong_FromLongLong(as_wide(PyTuple_GET_ITEM(both.get(), 1))));
+        return bool(drawn.number);
+    }
+    return true;
+}
+
+Outcome launch_by_python(const Step& step, const Call& call, const Temporaries& taken, const Drawn& drawn) {
     static PyObject* const launch = PyUnicode_InternFromString("launch");
     Ref args = Ref::steal(PyList_New(Py_ssize_t(step.args.size())));
     for (size_t i = 0; args && i < step.args.size(); ++i) {
         const Source& from = step.args[i];
-        PyObject* arg = from.kind == 'n' ? from.object.get() : memory.buffer.of(memory_of(from, call, taken));
+        PyObject* arg = from.kind == 'n'   ? from.object.get()
+                        : from.kind == 'd' ? drawn.number.get()
+                                           : memory.buffer.of(from.kind == 'm' ? drawn.memory.get() : memory_of(from, call, taken));
         PyList_SET_ITEM(args.get(), Py_ssize_t(i), Py_NewRef(arg));
     }
     if (!args) return Outcome::FAILED;
@@ -96,14 +116,18 @@ Outcome launch_by_python(const Step& step, const Call& call, const Temporaries& 
 
 Outcome launch_step(Step& step, const Call& call, const Temporaries& taken) {
     Argument arguments[MOST_ARGUMENTS];
+    Drawn drawn;
+    if (!draw(step, drawn)) return Outcome::FAILED;
     for (size_t i = 0; i < step.args.size(); ++i) {
         const Source& from = step.args[i];
         if (from.kind == 'n') arguments[i] = {from.object.get(), 0, false};
+        else if (from.kind == 'd') arguments[i] = {drawn.number.get(), 0, false};
+        else if (from.kind == 'm') arguments[i] = {memory.handle.of(drawn.memory.get()), 0, true};
         else arguments[i] = {memory.handle.of(memory_of(from, call, taken)), 0, true};
     }
     const Run run{step.kernel.get(), step.local.get(), step.in_line, &step.seen, step.noted.get(), step.dimensions, step.global, step.items};
     const Outcome done = enqueue_run(run, call.device, arguments, step.args.size());
-    return done == Outcome::RARE ? launch_by_python(step, call, taken) : done;
+    return done == Outcome::RARE ? launch_by_python(step, call, taken, drawn) : done;
 }
 
 // Read a value that the call went by; RARE where it is another one now.

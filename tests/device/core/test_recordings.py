@@ -371,6 +371,18 @@ def test_other_policies_make_other_launches() -> None:
                     np.testing.assert_allclose(x.cumsum().get(), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["own", "tiny-gpu"])
+def test_work_groups_that_tell_each_other(name: str) -> None:
+    """Scans whose launches are numbered, so that what another launch has left is told from what is new."""
+    with policy_in_force(name):
+        for k in range(3 * TIMES):
+            x = np.arange(3000 + 700 * (k % 3)) * (k + 1)
+            ours = clarray.array(x)
+            np.testing.assert_array_equal(ours.cumsum().get(), x.cumsum())
+            np.testing.assert_array_equal(np.maximum.accumulate(ours[::-1]).get(), np.maximum.accumulate(x[::-1]))
+            np.testing.assert_array_equal(ours[ours % 3 == 0].get(), x[x % 3 == 0])
+
+
 def test_programs_that_are_let_go() -> None:
     x = clarray.array(np.arange(50))
     cache = kernel_cache_of(current_device())
