@@ -19,6 +19,7 @@ from clarray._engine.expr.node import (
     COMPRESS,
     CONST,
     EAGER,
+    INDEX,
     MASKED,
     REDUCES,
     SHARED,
@@ -82,6 +83,7 @@ def evaluate(node: Node) -> Node:
         if node.op is CONST:
             _place(node, device)
             return node
+        counted = bounds_of(node) if node.op is INDEX else None
         cache = kernel_cache_of(device)
         if flags & (SHARED | MASKED) or not node.size or (flags & REDUCES and not _reduces_alone(node)):
             out, launches = prepare(cache, node, None)
@@ -95,6 +97,8 @@ def evaluate(node: Node) -> Node:
         readers = node.readers
         with graph_lock:  # whoever grew it may be about to grow it again
             node.become_leaf(memory, 0, strides, in_order)
+        if counted is not None:
+            remember(node, *counted)
         if readers:
             pass_on(readers, memory)
         if flags & EAGER:

@@ -134,6 +134,7 @@ bool Call::add_input(PyObject* input) {
         append(as_long(node.flags.of(input)));
         key.push_back(memory.shared.of(in) == Py_True ? 's' : 'o');
         key.push_back(memory.writeable.of(in) == Py_True ? 'w' : 'r');
+        append(as_wide(memory.nbytes.of(in)));  // what is known of a whole memory's values is told of all of it
         PyObject* facts = memory.facts.of(in);
         if (tells_facts && facts != Py_None && !add_facts(input, facts)) return false;
     }

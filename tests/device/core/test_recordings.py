@@ -303,6 +303,17 @@ def test_an_index_out_of_bounds_after_others_in_bounds() -> None:
     assert x.tolist() == np.arange(10.0).tolist()
 
 
+def test_what_is_known_of_a_whole_memory_is_not_told_of_a_part() -> None:
+    x = clarray.arange(5.0)
+    for _ in range(TIMES):  # of arrays that are all of their memory
+        x[clarray.array([1, 2, 3, 4])]
+    for _ in range(TIMES):
+        table = clarray.array([[1, 2, 3, 4], [0, 0, 9, 0]])
+        assert x[table[0]].tolist() == [1, 2, 3, 4]
+        with pytest.raises(IndexError):
+            x[table[1]]
+
+
 def test_host_memory_that_its_owner_changes() -> None:
     given = np.arange(12.0, dtype=np.float32)
     x = clarray.asarray(given)
