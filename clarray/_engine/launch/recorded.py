@@ -8,8 +8,7 @@ from typing import Any
 from clarray._engine.launch.core_launch import use_launches
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import Device, Memory
-from clarray._engine.runtime.profiling import state
-from clarray._engine.runtime.recording import Recording
+from clarray._engine.runtime.recording import Recording, begin, end
 from clarray._engine.speedups import called_by_core
 
 __all__ = ["has_inline", "record_call"]
@@ -45,13 +44,13 @@ def record_call(
     tuple
         The result, and the recording; None where that does not hold all that the call did.
     """
-    if state.recording is not None:  # of another thread, or of a call that this one is a part of
-        return function(*args, **(kwargs or {})), None
     cache = kernel_cache_of(device)
     use_launches(cache)
-    recording = state.recording = Recording(inputs, cache.kept)
-    try:
+    recording = None
+    try:  # an interrupt may come at any place
+        recording = begin(inputs, cache.kept)
         result = function(*args, **(kwargs or {}))
     finally:
-        state.recording = None
-    return result, None if recording.spoiled else recording
+        if recording is not None:
+            end(recording)
+    return result, None if recording is None or recording.spoiled else recording

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.profiling import state
 
 if TYPE_CHECKING:
@@ -136,3 +137,29 @@ def spoil() -> None:
     recording = state.recording
     if recording is not None and recording.is_ours:
         recording.spoiled = True
+
+
+_turn = threading.Lock()  # one thread records at a time
+
+
+def begin(inputs: Sequence[Memory], kept: Mapping[int, Memory]) -> Recording | None:
+    """Record from now on; None while something is recorded already, by another thread or around this call."""
+    if not _turn.acquire(blocking=False):
+        return None
+    recording = state.recording = Recording(inputs, kept)
+    return recording
+
+
+def end(recording: Recording) -> None:
+    """Stop recording."""
+    if state.recording is recording:  # not in a process that was forked meanwhile
+        state.recording = None
+        _turn.release()
+
+
+@after_fork_in_child
+def _forget() -> None:
+    """Record nothing that another thread, which is not here, had begun."""
+    global _turn
+    _turn = threading.Lock()
+    state.recording = None

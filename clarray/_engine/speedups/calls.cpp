@@ -200,7 +200,8 @@ bool Call::add(PyObject* value) {
     if (kind == array_type) {
         if (!has_node(value)) return false;
         arrays.push_back(value);
-        return add_operand(array.node.of(value));
+        values.push_back(Ref::share(array.node.of(value)));
+        return add_operand(values.back().get());
     }
     if (value == Py_None || value == Py_Ellipsis) {
         key.push_back(value == Py_None ? 'N' : 'E');

@@ -228,7 +228,7 @@ Ref new_index(const Grown& like) {
 
 Ref grow_one(const Grown& grown, const Call& call, const Temporaries& taken, const std::vector<Ref>& nodes) {
     switch (grown.kind) {
-        case 'o': return Ref::share(array.node.of(call.arrays[grown.number]));
+        case 'o': return Ref::share(call.values[grown.number].get());
         case 't': return new_leaf(grown.leaf, taken[grown.number].get(), grown.flags.get());
         case 'c': return new_constant(grown.value.get(), grown.leaf.dtype.get());
         case 'x': return new_index(grown);
@@ -419,7 +419,7 @@ bool read_grown(PyObject* recording, PyObject* of, const Call& call, Replay& rep
     Grown grown{};
     PyObject *in = node.memory.of(of), *args = node.args.of(of), *operation = node.op.of(of);
     for (size_t i = 0; i < call.arrays.size() && !grown.kind; ++i)
-        if (array.node.of(call.arrays[i]) == of) grown.kind = 'o', grown.number = i;
+        if (call.values[i].get() == of) grown.kind = 'o', grown.number = i;
     if (!grown.kind && in != Py_None) {
         grown.flags = Ref::share(node.flags.of(of));
         for (size_t i = 0; i < call.memories.size() && !grown.kind; ++i)
@@ -521,7 +521,7 @@ bool read_steps(PyObject* recording, PyObject* on, Replay& replay) {
 void find_written(const Call& call, Replay& replay) {
     for (const Made& each : replay.made) {
         if (each.kind != 'g' && each.value.get() != Py_None) continue;
-        PyObject* in = call.arrays.empty() ? Py_None : node.memory.of(array.node.of(call.arrays[each.kind == 'g' ? each.number : 0]));
+        PyObject* in = call.values.empty() ? Py_None : node.memory.of(call.values[each.kind == 'g' ? each.number : 0].get());
         for (size_t i = 0; i < call.memories.size(); ++i)
             if (call.memories[i].get() == in) replay.written.push_back(i);
     }

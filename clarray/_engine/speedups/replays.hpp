@@ -18,6 +18,7 @@ public:
     PyObject* device = nullptr;      // borrowed: that of the memories
     std::vector<Ref> memories;       // each once
     std::vector<PyObject*> arrays;   // the arrays, in the order in which they are given; borrowed
+    std::vector<Ref> values;         // their nodes: another thread may give an array another one
     std::vector<Ref> named;          // what the key tells by its address
     bool grows = false;              // whether the call only grows expressions from its operands
     bool is_unsettled = false;       // whether something pending among them has to be computed before the call
