@@ -256,6 +256,7 @@ KNOWN: tuple[Row, ...] = (
         statement=r"nanmedian|reduceat|unravel_index|histogram2d|histogramdd|apply_along_axis|einsum",
         kinds="layout",
     ),
+    Row("NumPy's ufunc.at writes to arrays that are read-only", statement=r"\.at\(", kinds="raised", ours="read-only"),
     Row("tile of nothing is a view in NumPy, and a copy of anything", statement=r"tile\(", kinds="writeable"),
 )
 
