@@ -44,8 +44,11 @@ bool compute_operands(const Call& call) {
 
 PyObject* called(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     const Recordable of{reinterpret_cast<Twin*>(self)->reference, args, flags, names, reinterpret_cast<Recorded*>(self)->repeatable, describe, self};
-    const auto by_python = [&] { return PyErr_Occurred() ? nullptr : PyObject_Vectorcall(of.function, args, flags, names); };
     Call call;
+    const auto by_python = [&] {
+        call = Call();  // Python counts who holds a pending value
+        return PyErr_Occurred() ? nullptr : PyObject_Vectorcall(of.function, args, flags, names);
+    };
     if (!describe(call, of, self) || !can_launch(call.device)) return by_python();
     if (call.is_unsettled || settles(call)) {
         if (!compute_operands(call)) return nullptr;

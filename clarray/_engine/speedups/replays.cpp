@@ -367,8 +367,9 @@ Outcome replay(Call& call, Ref& result) {
 }
 
 Ref record(Call& call, const Recordable& of) {
-    if (!can_launch(call.device) || call.is_unsettled || call.has_other_facts() || !count_call(call))
-        return Ref::steal(PyObject_Vectorcall(of.function, of.args, of.flags, of.names));
+    const bool is_plain = can_launch(call.device) && !call.is_unsettled && !call.has_other_facts() && count_call(call);
+    call.values.clear();  // Python counts who holds a pending value
+    if (!is_plain) return Ref::steal(PyObject_Vectorcall(of.function, of.args, of.flags, of.names));
     Ref positional, named;
     if (!arguments_of(of.args, of.flags, of.names, positional, named)) return {};
     std::vector<bool> is_read;
@@ -378,6 +379,7 @@ Ref record(Call& call, const Recordable& of) {
     before.tells_facts = after.tells_facts = false;
     before.grows = after.grows = call.grows;
     const bool told = of.describe(before, of, of.self);
+    before.values.clear();
     Ref both = recorded_call(call, of.function, positional.get(), named.get());
     if (!both) return {};
     Ref result = Ref::share(PyTuple_GET_ITEM(both.get(), 0));
@@ -390,6 +392,7 @@ Ref record(Call& call, const Recordable& of) {
         settle_next(call);
         return result;
     }
+    call.values = std::move(after.values);
     std::shared_ptr<Replay> made = read_replay(recording, result.get(), call, of.repeatable);
     if (PyErr_Occurred() || (made && !read_facts(call, facts, *made))) return {};
     if (!made) return result;
