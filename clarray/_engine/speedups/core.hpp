@@ -116,12 +116,18 @@ struct Twin {
     vectorcallfunc call;
     PyObject* reference;
 };
-PyObject* bind_twin(PyObject* self, PyObject* object, PyObject*);
-PyObject* twin_attribute(PyObject* object, PyObject* name);
 int traverse_twin(PyObject* object, visitproc visit, void* arg);
-extern PyMemberDef twin_members[];
-extern PyMethodDef twin_methods[];
-PyObject* repr_of_twin(PyObject* object);
+void drop_twin(PyObject* object);
+
+// What such types differ in.
+struct TwinType {
+    const char* name;  // as text that lives for good
+    size_t size;
+    newfunc make = nullptr;  // where Python makes them
+    destructor drop = drop_twin;
+    traverseproc traverse = traverse_twin;
+};
+Ref new_twin_type(const TwinType& kind);
 
 inline long as_long(PyObject* number) { return PyLong_AsLong(number); }
 inline long long as_wide(PyObject* number) { return PyLong_AsLongLong(number); }

@@ -212,9 +212,7 @@ int traverse_operator(PyObject* object, visitproc visit, void* arg) {
 
 void drop_operator(PyObject* object) {
     Operator* self = reinterpret_cast<Operator*>(object);
-    PyTypeObject* type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
-    Py_CLEAR(self->twin.reference);
     Py_CLEAR(self->find);
     for (Row& row : self->rows) {
         Py_DECREF(row.first);
@@ -223,8 +221,7 @@ void drop_operator(PyObject* object) {
         Py_XDECREF(row.number);
     }
     self->rows.~deque();
-    type->tp_free(object);
-    Py_DECREF(type);
+    drop_twin(object);
 }
 
 PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {
@@ -247,31 +244,11 @@ PyObject* new_operator(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     return reinterpret_cast<PyObject*>(self);
 }
 
-PyType_Slot operator_slots[] = {
-    {Py_tp_new, (void*)new_operator},
-    {Py_tp_dealloc, (void*)drop_operator},
-    {Py_tp_traverse, (void*)traverse_operator},
-    {Py_tp_call, (void*)PyVectorcall_Call},
-    {Py_tp_descr_get, (void*)bind_twin},
-    {Py_tp_getattro, (void*)twin_attribute},
-    {Py_tp_members, twin_members},
-    {Py_tp_repr, (void*)repr_of_twin},
-    {Py_tp_methods, twin_methods},
-    {0, nullptr},
-};
-
-PyType_Spec operator_spec = {
-    "clarray._engine.speedups._speedups.Operator",
-    sizeof(Operator),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    operator_slots,
-};
-
 }  // namespace
 
 bool add_operator_type(PyObject* module) {
-    Ref type = Ref::steal(PyType_FromSpec(&operator_spec));
+    Ref type = new_twin_type(
+        {"clarray._engine.speedups._speedups.Operator", sizeof(Operator), new_operator, drop_operator, traverse_operator});
     return type && PyModule_AddObjectRef(module, "Operator", type.get()) == 0;
 }
 

@@ -71,14 +71,6 @@ PyObject* call_recorded(PyObject* self, PyObject* const* args, size_t flags, PyO
     return guarded([=] { return called(self, args, flags, names); });
 }
 
-void drop(PyObject* object) {
-    PyTypeObject* type = Py_TYPE(object);
-    PyObject_GC_UnTrack(object);
-    Py_CLEAR(reinterpret_cast<Twin*>(object)->reference);
-    type->tp_free(object);
-    Py_DECREF(type);
-}
-
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject* reference;
     int repeatable, grows;
@@ -92,31 +84,10 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
     return reinterpret_cast<PyObject*>(self);
 }
 
-PyType_Slot slots[] = {
-    {Py_tp_new, (void*)make},
-    {Py_tp_dealloc, (void*)drop},
-    {Py_tp_traverse, (void*)traverse_twin},
-    {Py_tp_call, (void*)PyVectorcall_Call},
-    {Py_tp_descr_get, (void*)bind_twin},
-    {Py_tp_getattro, (void*)twin_attribute},
-    {Py_tp_members, twin_members},
-    {Py_tp_repr, (void*)repr_of_twin},
-    {Py_tp_methods, twin_methods},
-    {0, nullptr},
-};
-
-PyType_Spec spec = {
-    "clarray._engine.speedups._speedups.Recorded",
-    sizeof(Recorded),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    slots,
-};
-
 }  // namespace
 
 bool add_recorded_type(PyObject* module) {
-    Ref type = Ref::steal(PyType_FromSpec(&spec));
+    Ref type = new_twin_type({"clarray._engine.speedups._speedups.Recorded", sizeof(Recorded), make});
     return type && PyModule_AddObjectRef(module, "Recorded", type.get()) == 0;
 }
 

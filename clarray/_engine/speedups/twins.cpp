@@ -5,35 +5,6 @@ namespace clarray {
 
 namespace {
 
-void drop(PyObject* object) {
-    PyTypeObject* type = Py_TYPE(object);
-    PyObject_GC_UnTrack(object);
-    Py_CLEAR(reinterpret_cast<Twin*>(object)->reference);
-    type->tp_free(object);
-    Py_DECREF(type);
-}
-
-PyType_Slot slots[] = {
-    {Py_tp_dealloc, (void*)drop},         {Py_tp_traverse, (void*)traverse_twin}, {Py_tp_call, (void*)PyVectorcall_Call},
-    {Py_tp_descr_get, (void*)bind_twin},      {Py_tp_getattro, (void*)twin_attribute}, {Py_tp_members, twin_members},
-    {Py_tp_repr, (void*)repr_of_twin},
-    {Py_tp_methods, twin_methods},
-    {0, nullptr},
-};
-
-PyType_Spec spec = {
-    "clarray._engine.speedups._speedups.Twin",
-    sizeof(Twin),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
-        Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    slots,
-};
-
-PyTypeObject* type = nullptr;
-
-}  // namespace
-
 PyObject* bind_twin(PyObject* self, PyObject* object, PyObject*) {
     return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
 }
@@ -58,20 +29,50 @@ PyMethodDef twin_methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-int traverse_twin(PyObject* object, visitproc visit, void* arg) {
-    Py_VISIT(Py_TYPE(object));
-    Py_VISIT(reinterpret_cast<Twin*>(object)->reference);
-    return 0;
-}
-
 PyMemberDef twin_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Twin, call), MEMBER_READ_ONLY, nullptr},
     {"__wrapped__", T_OBJECT_EX, offsetof(Twin, reference), MEMBER_READ_ONLY, "the Python function"},
     {nullptr, 0, 0, 0, nullptr},
 };
 
+}  // namespace
+
+int traverse_twin(PyObject* object, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(reinterpret_cast<Twin*>(object)->reference);
+    return 0;
+}
+
+void drop_twin(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    Py_CLEAR(reinterpret_cast<Twin*>(object)->reference);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+Ref new_twin_type(const TwinType& kind) {
+    PyType_Slot slots[] = {
+        {Py_tp_dealloc, (void*)kind.drop},
+        {Py_tp_traverse, (void*)kind.traverse},
+        {Py_tp_call, (void*)PyVectorcall_Call},
+        {Py_tp_descr_get, (void*)bind_twin},
+        {Py_tp_getattro, (void*)twin_attribute},
+        {Py_tp_members, twin_members},
+        {Py_tp_repr, (void*)repr_of_twin},
+        {Py_tp_methods, twin_methods},
+        {kind.make ? Py_tp_new : 0, (void*)kind.make},
+        {0, nullptr},
+    };
+    unsigned long flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+    if (!kind.make) flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    PyType_Spec spec = {kind.name, int(kind.size), 0, unsigned(flags), slots};
+    return Ref::steal(PyType_FromSpec(&spec));
+}
+
 Ref new_twin(vectorcallfunc call, PyObject* reference) {
-    if (!type) type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(
+        new_twin_type({"clarray._engine.speedups._speedups.Twin", sizeof(Twin)}).release());
     Ref made = type ? Ref::steal(type->tp_alloc(type, 0)) : Ref();
     if (!made) return made;
     Twin* twin = reinterpret_cast<Twin*>(made.get());
