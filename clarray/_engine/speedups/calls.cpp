@@ -11,13 +11,6 @@ constexpr size_t MOST_INPUTS = 64;
 constexpr Py_ssize_t MOST_VALUES = 64;  // of a list or tuple
 constexpr int MOST_DEPTH = 4;
 
-bool has_live_reader(PyObject* readers) {
-    if (!PyList_CheckExact(readers)) return false;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(readers); ++i)
-        if (referent_of(PyList_GET_ITEM(readers, i))) return true;
-    return false;
-}
-
 bool is_dtype(PyObject* object) {
     static Reference* const kind = reference_of("dtype");
     return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(kind->function));
@@ -55,7 +48,7 @@ bool Call::is_aliased() const {
     return false;
 }
 
-bool Call::is_read(size_t number) const { return has_live_reader(memory.readers.of(memories[number].get())); }
+bool Call::is_read(size_t number) const { return has_other_readers(memories[number].get(), nullptr); }
 
 bool Call::has_other_facts() const {
     size_t count = 0;
@@ -76,9 +69,9 @@ bool Call::add_fact(PyObject* fact) {
 
 // What `fact_of` in clarray._engine.expr.bounds looks at.
 bool Call::add_facts(PyObject* leaf, PyObject* facts) {
-    Ref letter = Ref::steal(PyObject_GetAttrString(node.dtype.of(leaf), "char"));
-    Ref place = letter ? Ref::steal(PyTuple_Pack(4, node.offset.of(leaf), node.shape.of(leaf), node.strides.of(leaf), letter.get())) : Ref();
-    return place && add_fact(PyDict_GetItemWithError(facts, place.get())) && add_fact(PyDict_GetItemWithError(facts, letter.get()));
+    PyObject* letter = letter_of(node.dtype.of(leaf));
+    Ref place = letter ? Ref::steal(PyTuple_Pack(4, node.offset.of(leaf), node.shape.of(leaf), node.strides.of(leaf), letter)) : Ref();
+    return place && add_fact(PyDict_GetItemWithError(facts, place.get())) && add_fact(PyDict_GetItemWithError(facts, letter));
 }
 
 bool Call::add_number(PyObject* value) {
@@ -175,7 +168,7 @@ bool Call::add_operand(PyObject* operand) {
     append(flags);
     // A pass of its own, or what others read too, is not computed while it is read; of what is shared below Python looks
     // who reads it.
-    if (!grows && (flags & REDUCES || has_live_reader(node.readers.of(operand)))) is_unsettled = true;
+    if (!grows && (flags & REDUCES || !live_readers(node.readers.of(operand)).empty())) is_unsettled = true;
     else if (!grows && flags & SHARED) return false;
     for (PyObject* seen : nodes_)
         if (seen == operand) return false;

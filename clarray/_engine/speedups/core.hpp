@@ -178,6 +178,7 @@ Dtype* dtype_of(PyObject* dtype);  // null after an error
 inline bool is_integer(const Dtype& dtype) { return dtype.kind == 'i' || dtype.kind == 'u'; }
 
 // By dtype, borrowed; null after an error.
+PyObject* letter_of(PyObject* dtype);
 PyObject* leaf_signature(PyObject* dtype);
 PyObject* constant_signature(PyObject* dtype);
 PyObject* cast_loop(PyObject* dtype);

@@ -82,7 +82,7 @@ Outcome compute(PyObject* root, Operands& found) {
     if (known != Outcome::DONE) return known;
     const long long size = as_wide(node.size.of(root));
     if (size > p->most_size) return Outcome::RARE;
-    Ref in = allocate(*p, found.device, size * itemsize_of(root));
+    Ref in = allocate(p->pool, found.device, size * itemsize_of(root));
     if (!in) return Outcome::FAILED;
     shift_inputs(*p, found);
     finish_arguments(*p, found, in.get(), 0, size);
@@ -106,12 +106,12 @@ Outcome reduce(PyObject* root, Operands& found, long long run) {
         if (known != Outcome::DONE) return known;
     }
     const long long out_bytes = as_wide(node.size.of(root)) * itemsize_of(root);
-    Ref in = allocate(*p, found.device, out_bytes);
+    Ref in = allocate(p->pool, found.device, out_bytes);
     if (!in) return Outcome::FAILED;
     shift_inputs(*p, found);
     std::vector<Ref> states;
     for (long long nbytes : p->states) {
-        states.push_back(allocate(*p, found.device, nbytes));
+        states.push_back(allocate(p->pool, found.device, nbytes));
         if (!states.back()) return Outcome::FAILED;
         found.add_buffer(states.back().get());
     }

@@ -9,10 +9,9 @@ namespace {
 
 // The block under a memory as an ndarray of a dtype, borrowed; null where there is none yet.
 PyObject* typed_elements(PyObject* in, PyObject* dtype) {
-    Dtype* known = dtype_of(dtype);
-    if (known && !known->letter) known->letter = PyObject_GetAttrString(dtype, "char");
+    PyObject* letter = letter_of(dtype);
     PyObject* typed = block.typed.of(memory.block.of(in));
-    return known && known->letter && PyDict_Check(typed) ? PyDict_GetItemWithError(typed, known->letter) : nullptr;
+    return letter && PyDict_Check(typed) ? PyDict_GetItemWithError(typed, letter) : nullptr;
 }
 
 Ref part_of(PyObject* whole, long long start, long long size) {
@@ -38,23 +37,8 @@ private:
     bool held_;
 };
 
-// New memory of a device's that is in the host; empty, without an error, where Python has to say more.
-Ref new_memory(PyObject* on, long long nbytes) {
-    static PyObject* const names[] = {PyUnicode_InternFromString("pool"), PyUnicode_InternFromString("_bins"),
-                                      PyUnicode_InternFromString("_global_bytes")};
-    Ref pool = Ref::steal(PyObject_GetAttr(on, names[0]));
-    if (!pool) return {};
-    Prepared with{};
-    with.bins = Ref::steal(PyObject_GetAttr(pool.get(), names[1]));
-    Ref all = Ref::steal(PyObject_GetAttr(pool.get(), names[2]));
-    if (!with.bins || !all) return {};
-    with.global_bytes = as_wide(all.get());
-    return allocate(with, on, nbytes);
-}
-
-// A leaf of all of a new memory, in C order.
-Ref new_leaf(PyObject* in, PyObject* dtype, const Py_buffer& view) {
-    static PyObject* const zero = PyLong_FromLong(0);
+// Where elements lie, one after the other from the start of a memory.
+Place place_in_c_order(const Py_buffer& view) {
     Place place;
     place.ndim = view.ndim;
     long long step = 1;
@@ -63,26 +47,7 @@ Ref new_leaf(PyObject* in, PyObject* dtype, const Py_buffer& view) {
         place.strides[axis] = step;
         if (view.shape[axis]) step *= view.shape[axis];
     }
-    PyObject* signature = leaf_signature(dtype);
-    Ref made = blank_node(), shape = tuple_of(place.shape, place.ndim), strides = place.stride_tuple();
-    Ref size = Ref::steal(PyLong_FromLongLong(place.size()));
-    if (!signature || !made || !shape || !strides || !size) return {};
-    PyObject* out = made.get();
-    node.op.set(out, Py_None);
-    node.args.set(out, empty_tuple);
-    node.shape.put(out, shape.release());
-    node.dtype.set(out, dtype);
-    node.size.put(out, size.release());
-    node.cost.set(out, memory.cost.of(in));
-    node.flags.set(out, zero);
-    node.sig.set(out, signature);
-    node.inputs.set(out, empty_tuple);
-    node.readers.set(out, memory.readers.of(in));
-    node.memory.set(out, in);
-    node.offset.set(out, zero);
-    node.strides.put(out, strides.release());
-    node.contiguous.set(out, Py_True);
-    return made;
+    return place;
 }
 
 }  // namespace
@@ -102,6 +67,7 @@ Outcome host_window(PyObject* of, Ref& found) {
 }
 
 Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* on, Ref& found) {
+    static PyObject* const zero = PyLong_FromLong(0);
     if (!can_launch(on)) return Outcome::RARE;
     const Bytes bytes(value);
     if (!bytes) {
@@ -109,12 +75,14 @@ Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* on, Ref& found) {
         return Outcome::RARE;
     }
     if (bytes.view().ndim > MOST_AXES) return Outcome::RARE;
-    Ref in = new_memory(on, bytes.view().len);
+    Pool pool;
+    Ref in = read_pool(on, pool) ? allocate(pool, on, bytes.view().len) : Ref();
     if (!in) return Outcome::FAILED;
     void* to = PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get())));
     if (!to) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
     std::memcpy(to, bytes.view().buf, size_t(bytes.view().len));
-    Ref leaf = new_leaf(in.get(), dtype, bytes.view());
+    PyObject* signature = leaf_signature(dtype);
+    Ref leaf = signature ? placed_leaf(in.get(), place_in_c_order(bytes.view()), {dtype, signature, zero}) : Ref();
     found = leaf ? new_array(array_type, leaf.get()) : Ref();
     return found ? Outcome::DONE : Outcome::FAILED;
 }

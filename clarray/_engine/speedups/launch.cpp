@@ -153,14 +153,25 @@ Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t coun
     return enqueue_run({p.kernel.get(), p.local.get(), in_line, seen, p.noted.get(), 1, &global, &items}, on, arguments, count);
 }
 
-Ref allocate(PyObject* bins, long long global_bytes, PyObject* on, long long nbytes) {
+bool read_pool(PyObject* of, Pool& pool) {
+    static PyObject* const names[] = {PyUnicode_InternFromString("pool"), PyUnicode_InternFromString("_bins"),
+                                      PyUnicode_InternFromString("_global_bytes")};
+    Ref from = Ref::steal(PyObject_GetAttr(of, names[0]));
+    Ref bins = from ? Ref::steal(PyObject_GetAttr(from.get(), names[1])) : Ref();
+    Ref nbytes = bins ? Ref::steal(PyObject_GetAttr(from.get(), names[2])) : Ref();
+    if (!nbytes) return false;
+    pool = {std::move(bins), as_wide(nbytes.get())};
+    return true;
+}
+
+Ref allocate(const Pool& pool, PyObject* on, long long nbytes) {
     static PyObject* const allocate = PyUnicode_InternFromString("allocate");
     Ref asked = Ref::steal(PyLong_FromLongLong(nbytes));
     Ref size = Ref::steal(PyLong_FromLongLong(size_class(nbytes)));
-    Ref cost = Ref::steal(PyLong_FromLongLong(1 + (nbytes << 6) / global_bytes));
+    Ref cost = Ref::steal(PyLong_FromLongLong(1 + (nbytes << 6) / pool.global_bytes));
     Ref readers = Ref::steal(PyList_New(0));
     if (!asked || !size || !cost || !readers) return {};
-    PyObject* bin = nbytes > 0 ? PyDict_GetItemWithError(bins, size.get()) : nullptr;
+    PyObject* bin = nbytes > 0 ? PyDict_GetItemWithError(pool.bins.get(), size.get()) : nullptr;
     if (!bin || !PyList_GET_SIZE(bin))
         return PyErr_Occurred() ? Ref() : Ref::steal(PyObject_CallMethodOneArg(on, allocate, asked.get()));
     const Py_ssize_t last = PyList_GET_SIZE(bin) - 1;

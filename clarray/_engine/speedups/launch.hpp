@@ -36,9 +36,20 @@ extern RecorderSlots recorder;
 extern PyTypeObject* memory_type;
 extern PyObject* profiling_state;
 
+// What new memory of a device comes from.
+struct Pool {
+    Ref bins;
+    long long global_bytes;
+};
+bool read_pool(PyObject* device, Pool& pool);  // false after an error
+
+// New memory, as `Pool.allocate` gives it.
+Ref allocate(const Pool& pool, PyObject* device, long long nbytes);
+
 // A launch that has been prepared for a structure and a layout of its operands; Python computes all of it once.
 struct Prepared {
-    Ref kernel, bins;
+    Ref kernel;
+    Pool pool;
     Ref local;           // the shape of a work-group, as Python's launches have it
     long long vector;    // of a flat kernel: elements per work unit; else 0, and all follows from the layout
     long long groups;
@@ -46,7 +57,7 @@ struct Prepared {
     long long element_bytes;  // that a flat kernel moves
     long long nbytes;         // that a strided one does
     bool chunked, has_inline;
-    long long most_groups, chunk_bytes, work_group, inline_bytes, global_bytes;
+    long long most_groups, chunk_bytes, work_group, inline_bytes;
     std::vector<long long> shifts, sizes;  // of a strided kernel
     long long out_shift;
     std::vector<long long> states;  // bytes that the groups of a reduction leave their parts in
@@ -98,12 +109,6 @@ struct Run {
     const size_t *global, *items;
 };
 Outcome enqueue_run(const Run& run, PyObject* device, const Argument* arguments, size_t count);
-
-// New memory from the pool of a device, as `Pool.allocate` gives it.
-Ref allocate(PyObject* bins, long long global_bytes, PyObject* device, long long nbytes);
-inline Ref allocate(const Prepared& prepared, PyObject* device, long long nbytes) {
-    return allocate(prepared.bins.get(), prepared.global_bytes, device, nbytes);
-}
 
 // What is known of the values in a memory is not, once they are written; the device's lock is held.
 inline void forget_facts(PyObject* in) {

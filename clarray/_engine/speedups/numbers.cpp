@@ -42,6 +42,12 @@ Dtype* dtype_of(PyObject* dtype) {
     return &(all[Py_NewRef(dtype)] = {text[0], as_wide(size.get())});
 }
 
+PyObject* letter_of(PyObject* dtype) {
+    Dtype* known = dtype_of(dtype);
+    if (known && !known->letter) known->letter = PyObject_GetAttrString(dtype, "char");
+    return known ? known->letter : nullptr;
+}
+
 PyObject* leaf_signature(PyObject* dtype) {
     static Reference* const ask = reference_of("leaf_signature");
     Dtype* known = dtype_of(dtype);

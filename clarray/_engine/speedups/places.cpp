@@ -157,27 +157,36 @@ Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found) {
     return left_out && !found.ndim ? Outcome::RARE : Outcome::DONE;  // an Ellipsis gives a view, also of one element
 }
 
-Ref view_leaf(PyObject* of, const Place& place) {
+Ref new_leaf(PyObject* in, const LeafPlace& place, const LeafKind& kind) {
     Ref made = blank_node();
-    Ref shape = tuple_of(place.shape, place.ndim), strides = tuple_of(place.strides, place.ndim);
-    Ref size = Ref::steal(PyLong_FromLongLong(place.size())), offset = Ref::steal(PyLong_FromLongLong(place.offset));
-    if (!made || !shape || !strides || !size || !offset) return {};
-    PyObject *out = made.get(), *in = node.memory.of(of);
+    PyObject* out = made.get();
+    if (!out) return made;
     node.op.set(out, Py_None);
     node.args.set(out, empty_tuple);
-    node.shape.put(out, shape.release());
-    node.dtype.set(out, node.dtype.of(of));
-    node.size.put(out, size.release());
+    node.shape.set(out, place.shape);
+    node.dtype.set(out, kind.dtype);
+    node.size.set(out, place.size);
     node.cost.set(out, memory.cost.of(in));
-    node.flags.set(out, node.flags.of(of));
-    node.sig.set(out, node.sig.of(of));
+    node.flags.set(out, kind.flags);
+    node.sig.set(out, kind.signature);
     node.inputs.set(out, empty_tuple);
     node.readers.set(out, memory.readers.of(in));
     node.memory.set(out, in);
-    node.offset.put(out, offset.release());
-    node.strides.put(out, strides.release());
-    node.contiguous.set(out, place.is_contiguous() ? Py_True : Py_False);
+    node.offset.set(out, place.offset);
+    node.strides.set(out, place.strides);
+    node.contiguous.set(out, place.contiguous ? Py_True : Py_False);
     return made;
+}
+
+Ref placed_leaf(PyObject* in, const Place& place, const LeafKind& kind) {
+    Ref shape = tuple_of(place.shape, place.ndim), strides = place.stride_tuple();
+    Ref size = Ref::steal(PyLong_FromLongLong(place.size())), offset = Ref::steal(PyLong_FromLongLong(place.offset));
+    if (!shape || !strides || !size || !offset) return {};
+    return new_leaf(in, {shape.get(), size.get(), offset.get(), strides.get(), place.is_contiguous()}, kind);
+}
+
+Ref view_leaf(PyObject* of, const Place& place) {
+    return placed_leaf(node.memory.of(of), place, {node.dtype.of(of), node.sig.of(of), node.flags.of(of)});
 }
 
 }  // namespace clarray

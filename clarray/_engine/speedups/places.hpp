@@ -35,6 +35,17 @@ Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found);
 // Note that a leaf looks at its memory, as `_seen` in clarray._core.views does; false after an error.
 bool note_view(PyObject* leaf);
 
+// A leaf that lies in a memory: what it is, and where its elements are; all borrowed.
+struct LeafKind {
+    PyObject *dtype, *signature, *flags;
+};
+struct LeafPlace {
+    PyObject *shape, *size, *offset, *strides;
+    bool contiguous;
+};
+Ref new_leaf(PyObject* in, const LeafPlace& place, const LeafKind& kind);
+Ref placed_leaf(PyObject* in, const Place& place, const LeafKind& kind);
+
 // A leaf that looks at a place in the memory of another.
 Ref view_leaf(PyObject* of, const Place& place);
 

@@ -49,14 +49,14 @@ bool read_numbers(PyObject* from, const char* name, std::vector<long long>& numb
 bool read_launch(PyObject* from, Prepared& p) {
     long long chunked, has_inline, contiguous;
     const bool whole =
-        read_object(from, "kernel", p.kernel) && read_object(from, "bins", p.bins) && read_object(from, "local", p.local) &&
+        read_object(from, "kernel", p.kernel) && read_object(from, "bins", p.pool.bins) && read_object(from, "local", p.local) &&
         read_object(from, "strides", p.out_strides) && read_number(from, "contiguous", contiguous) &&
         read_number(from, "chunked", chunked) && read_number(from, "has_inline", has_inline) &&
         read_number(from, "vector", p.vector) && read_number(from, "groups", p.groups) &&
         read_number(from, "most_size", p.most_size) && read_number(from, "element_bytes", p.element_bytes) &&
         read_number(from, "nbytes", p.nbytes) && read_number(from, "most_groups", p.most_groups) &&
         read_number(from, "chunk_bytes", p.chunk_bytes) && read_number(from, "work_group", p.work_group) &&
-        read_number(from, "inline_bytes", p.inline_bytes) && read_number(from, "global_bytes", p.global_bytes) &&
+        read_number(from, "inline_bytes", p.inline_bytes) && read_number(from, "global_bytes", p.pool.global_bytes) &&
         read_number(from, "out_shift", p.out_shift) && read_numbers(from, "shifts", p.shifts) &&
         read_numbers(from, "sizes", p.sizes) && read_numbers(from, "states", p.states) &&
         read_numbers(from, "lengths", p.lengths) && read_object(from, "counters", p.counters);

@@ -208,14 +208,9 @@ bool read_result(PyObject* recording, PyObject* result, const Call& call, Replay
 }
 
 bool read_steps(PyObject* recording, PyObject* on, Replay& replay) {
-    Ref pool = Ref::steal(PyObject_GetAttrString(on, "pool"));
     Ref temporaries = Ref::steal(PyObject_GetAttrString(recording, "temporaries"));
     Ref steps = Ref::steal(PyObject_GetAttrString(recording, "steps"));
-    if (!pool || !temporaries || !steps) return false;
-    replay.bins = Ref::steal(PyObject_GetAttrString(pool.get(), "_bins"));
-    Ref bytes = Ref::steal(PyObject_GetAttrString(pool.get(), "_global_bytes"));
-    if (!replay.bins || !bytes) return false;
-    replay.global_bytes = as_wide(bytes.get());
+    if (!temporaries || !steps || !read_pool(on, replay.pool)) return false;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(temporaries.get()); ++i)
         replay.temporaries.push_back(as_wide(PyList_GET_ITEM(temporaries.get(), i)));
     replay.steps.resize(size_t(PyList_GET_SIZE(steps.get())));

@@ -46,10 +46,9 @@ struct Grown {
 };
 
 struct Replay {
-    Ref bins;
+    Pool pool;
     std::vector<Grown> grown;
     std::vector<Ref> facts;  // what is known of the values in the operands' memories then; None where nothing changes
-    long long global_bytes = 0;
     std::vector<long long> temporaries;
     std::vector<Step> steps;
     std::vector<Made> made;

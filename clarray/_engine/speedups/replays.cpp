@@ -103,7 +103,7 @@ Outcome run_step(Step& step, const Call& call, const Temporaries& taken) {
 Outcome run(Replay& replay, const Call& call, Temporaries& taken) {
     taken.resize(replay.temporaries.size());
     const auto take = [&](size_t number) {
-        taken[number] = allocate(replay.bins.get(), replay.global_bytes, call.device, replay.temporaries[number]);
+        taken[number] = allocate(replay.pool, call.device, replay.temporaries[number]);
         return bool(taken[number]);
     };
     for (Step& step : replay.steps) {
@@ -120,25 +120,9 @@ Outcome run(Replay& replay, const Call& call, Temporaries& taken) {
     return Outcome::DONE;
 }
 
-Ref new_leaf(const Made& made, PyObject* in, PyObject* flags) {
-    Ref leaf = blank_node();
-    PyObject* out = leaf.get();
-    if (!out) return leaf;
-    node.op.set(out, Py_None);
-    node.args.set(out, empty_tuple);
-    node.shape.set(out, made.shape.get());
-    node.dtype.set(out, made.dtype.get());
-    node.size.set(out, made.size.get());
-    node.cost.set(out, memory.cost.of(in));
-    node.flags.set(out, flags);
-    node.sig.set(out, made.signature.get());
-    node.inputs.set(out, empty_tuple);
-    node.readers.set(out, memory.readers.of(in));
-    node.memory.set(out, in);
-    node.offset.set(out, made.offset.get());
-    node.strides.set(out, made.strides.get());
-    node.contiguous.set(out, made.contiguous ? Py_True : Py_False);
-    return leaf;
+Ref leaf_like(const Made& made, PyObject* in, PyObject* flags) {
+    const LeafPlace place{made.shape.get(), made.size.get(), made.offset.get(), made.strides.get(), made.contiguous};
+    return new_leaf(in, place, {made.dtype.get(), made.signature.get(), flags});
 }
 
 // Have a copy of what is known of values be known of a memory.
@@ -175,11 +159,11 @@ Ref new_index(const Grown& like) {
 Ref grow_one(const Grown& grown, const Call& call, const Temporaries& taken, const std::vector<Ref>& nodes) {
     switch (grown.kind) {
         case 'o': return Ref::share(call.values[grown.number].get());
-        case 't': return new_leaf(grown.leaf, taken[grown.number].get(), grown.flags.get());
+        case 't': return leaf_like(grown.leaf, taken[grown.number].get(), grown.flags.get());
         case 'c': return new_constant(grown.value.get(), grown.leaf.dtype.get());
         case 'x': return new_index(grown);
         case 'm': {
-            Ref leaf = new_leaf(grown.leaf, call.memories[grown.number].get(), grown.flags.get());
+            Ref leaf = leaf_like(grown.leaf, call.memories[grown.number].get(), grown.flags.get());
             return leaf && note_view(leaf.get()) ? std::move(leaf) : Ref();
         }
         default: break;
@@ -205,7 +189,7 @@ Ref made_of(const Made& made, const Call& call, const Temporaries& taken, const 
     if (made.kind == 'v') return Ref::share(made.value.get());
     if (made.kind == 'g') return Ref::share(call.arrays[made.number]);
     if (made.kind == 'p') return settle(nodes[made.number].get()) ? new_array(array_type, nodes[made.number].get()) : Ref();
-    Ref leaf = new_leaf(made, taken[made.number].get(), zero);
+    Ref leaf = leaf_like(made, taken[made.number].get(), zero);
     Ref found = leaf ? new_array(array_type, leaf.get()) : Ref();
     if (found && made.facts && !put_facts(taken[made.number].get(), made.facts.get())) return {};
     if (!found || !made.base) return found;
