@@ -156,13 +156,6 @@ Outcome evaluate_alone(PyObject* root, long ignored) {
     return compute(root, found);
 }
 
-// Compute a node by the launches that Python has computed another like it by; the lock of the device is held.
-Outcome evaluate_recorded(PyObject* root) {
-    bool known;
-    const Outcome done = replay_evaluation(root, known);
-    return done == Outcome::RARE ? record_evaluation(root) : done;
-}
-
 Outcome evaluate_fast(PyObject* root) {
     if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
     PyTypeObject* operation = Py_TYPE(node.op.of(root));

@@ -92,7 +92,12 @@ long long size_class(long long nbytes) {
 
 Held::Held(PyObject* lock) : lock_(Ref::share(lock)) {
     static PyObject* const acquire = PyUnicode_InternFromString("acquire");
-    if (!Ref::steal(PyObject_CallMethodNoArgs(lock_.get(), acquire))) lock_ = {};
+    Ref ours = Ref::steal(PyObject_CallMethodOneArg(lock_.get(), acquire, Py_False));
+    if (ours.get() == Py_False) {
+        has_waited_ = true;
+        ours = Ref::steal(PyObject_CallMethodNoArgs(lock_.get(), acquire));
+    }
+    if (!ours) lock_ = {};
 }
 
 Held::~Held() {

@@ -87,8 +87,10 @@ public:
     explicit Held(PyObject* lock);
     ~Held();
     explicit operator bool() const { return bool(lock_); }
+    bool has_waited() const { return has_waited_; }  // for another thread
 
 private:
+    bool has_waited_ = false;
     Ref lock_;
 };
 

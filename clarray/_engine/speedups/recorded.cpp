@@ -10,23 +10,7 @@ struct Recorded {
     bool repeatable, grows;
 };
 
-// Tell a call of its function and its arguments.
-bool add_arguments(Call& call, PyObject* function, PyObject* const* args, size_t flags, PyObject* names) {
-    call.add_pointer(function);
-    const Py_ssize_t count = PyVectorcall_NARGS(flags), more = names ? PyTuple_GET_SIZE(names) : 0;
-    for (Py_ssize_t i = 0; i < count; ++i)
-        if (!call.add(args[i])) return false;
-    for (Py_ssize_t i = 0; i < more; ++i)
-        if (!call.add(PyTuple_GET_ITEM(names, i)) || !call.add(args[count + i])) return false;
-    return call.device != nullptr;
-}
-
 constexpr long long MOST_SETTLED = 1 << 20;  // elements that are computed before, rather than while they are read
-
-bool describe(Call& call, const Recordable& of, PyObject* self) {
-    call.grows = reinterpret_cast<Recorded*>(self)->grows;
-    return add_arguments(call, self, of.args, of.flags, of.names);
-}
 
 // Compute what is pending of the operands, unless that is much; false after an error.
 bool compute_operands(const Call& call) {
@@ -42,33 +26,34 @@ bool compute_operands(const Call& call) {
     return true;
 }
 
-PyObject* called(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    const Recordable of{reinterpret_cast<Twin*>(self)->reference, args, flags, names, reinterpret_cast<Recorded*>(self)->repeatable, describe, self};
-    Call call;
-    const auto by_python = [&] {
-        call = Call();  // Python counts who holds a pending value
-        return PyErr_Occurred() ? nullptr : PyObject_Vectorcall(of.function, args, flags, names);
-    };
-    if (!describe(call, of, self) || !can_launch(call.device)) return by_python();
-    if (call.is_unsettled || settles(call)) {
-        if (!compute_operands(call)) return nullptr;
+// Do a call as it was done before; RARE where Python has to.
+Outcome call_again(const Recordable& of, Call& call, Ref& result) {
+    const Held held(device.lock.of(call.device));
+    if (!held) return Outcome::FAILED;
+    if (held.has_waited()) {  // another thread may have been at work until the lock was ours
         call = Call();
-        if (!describe(call, of, self)) return by_python();
+        if (!of.describe(call)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
     }
-    {
-        const Held held(device.lock.of(call.device));
-        if (!held) return nullptr;
-        Call again;  // another thread may have been at work until the lock was ours
-        Ref result;
-        const bool same = describe(again, of, self) && again.key == call.key;
-        const Outcome done = same ? replay(again, result) : Outcome::RARE;
-        if (done != Outcome::RARE || PyErr_Occurred()) return result.release();
+    return replay(call, result);
+}
+
+Ref called(const Recordable& of) {
+    Call call;
+    if (of.describe(call) && can_launch(call.device) && (call.is_unsettled || settles(call))) {
+        if (!compute_operands(call)) return {};
+        call = Call();
+        of.describe(call);
     }
-    return record(call, of).release();
+    if (PyErr_Occurred()) return {};
+    Ref result;
+    const Outcome done = call.is_whole ? call_again(of, call, result) : Outcome::RARE;
+    return done == Outcome::RARE ? record(call, of) : std::move(result);
 }
 
 PyObject* call_recorded(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    return guarded([=] { return called(self, args, flags, names); });
+    const Recorded* with = reinterpret_cast<Recorded*>(self);
+    const Recordable of{self, with->twin.reference, args, flags, names, with->repeatable, with->grows};
+    return guarded([&of] { return called(of).release(); });
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
@@ -85,6 +70,17 @@ PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
 }
 
 }  // namespace
+
+bool Recordable::describe(Call& call) const {
+    call.grows = grows;
+    call.add_pointer(twin);
+    const Py_ssize_t count = PyVectorcall_NARGS(flags), more = names ? PyTuple_GET_SIZE(names) : 0;
+    for (Py_ssize_t i = 0; i < count; ++i)
+        if (!call.add(args[i])) return false;
+    for (Py_ssize_t i = 0; i < more; ++i)
+        if (!call.add(PyTuple_GET_ITEM(names, i)) || !call.add(args[count + i])) return false;
+    return call.is_whole = call.device != nullptr;
+}
 
 bool add_recorded_type(PyObject* module) {
     Ref type = new_twin_type({"clarray._engine.speedups._speedups.Recorded", sizeof(Recorded), make});

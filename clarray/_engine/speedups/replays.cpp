@@ -292,13 +292,10 @@ std::shared_ptr<Replay> replay_for(const Call& call) {
 bool count_call(Call& call) {
     Replays* of = replays_of(call.device);
     if (!of) return true;  // Python makes the table then
-    if (of->table.size() >= MOST_CALLS) {
-        std::unordered_map<std::string, Entry> dropped;  // at the end: that may run anything
-        dropped.swap(of->table);
-    }
+    std::unordered_map<std::string, Entry> dropped;  // at the end: that may run anything
+    if (of->table.size() >= MOST_CALLS) dropped.swap(of->table);
     Entry& entry = of->table[call.key];
     if (!entry.seen) entry.named = std::move(call.named);
-    if (entry.replay && entry.replay->missed > MOST_MISSED) entry.replay = nullptr;
     return is_time(++entry.seen);
 }
 
@@ -337,7 +334,7 @@ bool settles(const Call& call) {
     return at != of->table.end() && at->second.settles;
 }
 
-Outcome replay(Call& call, Ref& result) {
+Outcome replay(const Call& call, Ref& result) {
     if (!can_launch(call.device)) return Outcome::RARE;
     const std::shared_ptr<Replay> found = replay_for(call);
     if (!found || found->missed > MOST_MISSED) return Outcome::RARE;
@@ -351,9 +348,10 @@ Outcome replay(Call& call, Ref& result) {
 }
 
 Ref record(Call& call, const Recordable& of) {
-    const bool is_plain = can_launch(call.device) && !call.is_unsettled && !call.has_other_facts() && count_call(call);
+    const bool is_plain = call.is_whole && can_launch(call.device) && !call.is_unsettled && !call.has_other_facts();
+    const bool is_due = is_plain && count_call(call);
     call.values.clear();  // Python counts who holds a pending value
-    if (!is_plain) return Ref::steal(PyObject_Vectorcall(of.function, of.args, of.flags, of.names));
+    if (!is_due) return of.by_python();
     Ref positional, named;
     if (!arguments_of(of.args, of.flags, of.names, positional, named)) return {};
     std::vector<bool> is_read;
@@ -361,8 +359,7 @@ Ref record(Call& call, const Recordable& of) {
     const std::vector<Ref> facts = facts_of(call);
     Call before, after;  // what is known of values may be more
     before.tells_facts = after.tells_facts = false;
-    before.grows = after.grows = call.grows;
-    const bool told = of.describe(before, of, of.self);
+    const bool told = of.describe(before);
     before.values.clear();
     Ref both = recorded_call(call, of.function, positional.get(), named.get());
     if (!both) return {};
@@ -370,7 +367,7 @@ Ref record(Call& call, const Recordable& of) {
     PyObject* recording = PyTuple_GET_ITEM(both.get(), 1);
     if (recording == Py_None) return result;
     // What has become of the operands is not recorded; nor is what another thread has made of them.
-    const bool same = told && of.describe(after, of, of.self) && after.key == before.key;
+    const bool same = told && of.describe(after) && after.key == before.key;
     if (PyErr_Occurred()) return {};
     if (!same) {
         settle_next(call);
@@ -389,14 +386,18 @@ Ref record(Call& call, const Recordable& of) {
     return result;
 }
 
-Outcome replay_evaluation(PyObject* root, bool& known) {
-    known = false;
-    Call call;
+namespace {
+
+// Tell a call of a node that is to be computed.
+bool describe_evaluation(PyObject* root, Call& call) {
     call.key.push_back('e');
-    if (!call.add_root(root) || !call.device || !can_launch(call.device)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    return call.add_root(root) && call.device && can_launch(call.device);
+}
+
+Outcome replay_evaluation_of(PyObject* root, const Call& call, bool& known) {
     const std::shared_ptr<Replay> found = replay_for(call);
-    if (!found || found->missed > MOST_MISSED) return Outcome::RARE;
-    known = true;
+    known = found && found->missed <= MOST_MISSED;
+    if (!known) return Outcome::RARE;
     Temporaries taken;
     const Outcome done = replay_found(*found, call, taken);
     if (done != Outcome::DONE) return done;
@@ -404,13 +405,10 @@ Outcome replay_evaluation(PyObject* root, bool& known) {
     return become_leaf(root, taken[made.number].get(), made.strides.get(), made.contiguous) ? Outcome::DONE : Outcome::FAILED;
 }
 
-Outcome record_evaluation(PyObject* root) {
+// Have Python compute a node, and record it if such a one has been computed before.
+Outcome record_evaluation(PyObject* root, Call& call) {
     static Reference* const evaluate = reference_of("evaluate");
-    Call call;
-    call.key.push_back('e');
-    const bool told = call.add_root(root) && call.device && can_launch(call.device) && !call.has_other_facts();
-    if (PyErr_Occurred()) return Outcome::FAILED;
-    if (!told || !count_call(call)) return Ref::steal((*evaluate)(root)) ? Outcome::DONE : Outcome::FAILED;
+    if (call.has_other_facts() || !count_call(call)) return Ref::steal((*evaluate)(root)) ? Outcome::DONE : Outcome::FAILED;
     Ref positional = Ref::steal(PyTuple_Pack(1, root));
     Ref both = positional ? recorded_call(call, evaluate->function, positional.get(), Py_None) : Ref();
     if (!both) return Outcome::FAILED;
@@ -418,6 +416,23 @@ Outcome record_evaluation(PyObject* root) {
     if (recording == Py_None) return Outcome::DONE;
     if (auto made = read_evaluation(recording, root, call)) keep_replay(call, std::move(made));
     return PyErr_Occurred() ? Outcome::FAILED : Outcome::DONE;
+}
+
+}  // namespace
+
+Outcome replay_evaluation(PyObject* root, bool& known) {
+    Call call;
+    known = false;
+    if (describe_evaluation(root, call)) return replay_evaluation_of(root, call, known);
+    return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+}
+
+Outcome evaluate_recorded(PyObject* root) {
+    Call call;
+    if (!describe_evaluation(root, call)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    bool known;
+    const Outcome done = replay_evaluation_of(root, call, known);
+    return done == Outcome::RARE ? record_evaluation(root, call) : done;
 }
 
 }  // namespace clarray

@@ -14,6 +14,7 @@ public:
     void add_pointer(PyObject* of);  // of an object that lives for good, or as long as what holds the key
 
     std::string key;
+    bool is_whole = false;           // whether all of the call has been told
     bool tells_facts = true;         // whether the key tells what is known of values
     PyObject* device = nullptr;      // borrowed: that of the memories
     std::vector<Ref> memories;       // each once
@@ -46,28 +47,33 @@ private:
     int depth_ = 0;
 };
 
+// One call of a function whose calls are recorded.
+struct Recordable {
+    PyObject *twin, *function;  // what stands for it, and itself
+    PyObject* const* args;
+    size_t flags;
+    PyObject* names;
+    bool repeatable;  // whether doing it once more changes nothing, though it writes
+    bool grows;       // whether it only grows expressions from its operands
+    bool describe(Call& call) const;  // false where no replay is for such, perhaps with an error
+    Ref by_python() const { return Ref::steal(PyObject_Vectorcall(function, args, flags, names)); }
+};
+
 // Do a call as it was done before; RARE where Python has to. The lock of the device is held.
-Outcome replay(Call& call, Ref& result);
+Outcome replay(const Call& call, Ref& result);
 
 // Whether a call has what is pending of its operands computed before.
 bool settles(const Call& call);
 
 // A call of Python's that is not replayed: counted, and recorded if it has been seen before.
-struct Recordable {
-    PyObject* function;
-    PyObject* const* args;
-    size_t flags;
-    PyObject* names;
-    bool repeatable;  // whether doing it once more changes nothing, though it writes
-    bool (*describe)(Call& call, const Recordable& of, PyObject* self);
-    PyObject* self;
-};
 Ref record(Call& call, const Recordable& of);
 
-// Compute a pending node as it was computed before, or have Python compute it; the lock of its device is held. `known`
-// is whether it was done as before. Nothing below the node has to be computed first.
+// Compute a pending node as it was computed before; `known` is whether there was one. Nothing below the node has to be
+// computed first, and the lock of its device is held.
 Outcome replay_evaluation(PyObject* root, bool& known);
-Outcome record_evaluation(PyObject* root);
+
+// The same, or have Python compute it.
+Outcome evaluate_recorded(PyObject* root);
 
 // What replays are kept with, and dropped with: the launches of a device.
 struct Replays;
