@@ -42,7 +42,7 @@ from clarray._engine.runtime.errors import (
 from clarray._engine.runtime.launch import Launched
 from clarray._engine.runtime.memory import Memory, Pool
 from clarray._engine.runtime.programs import ArgType, Program
-from clarray._engine.runtime.recording import Recording, spoil
+from clarray._engine.runtime.recording import spoil
 from clarray._engine.speedups import laid_out
 
 _REMEMBERED = 12  # launches
@@ -305,32 +305,22 @@ class Device:
 
     def read_scalar(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
         """Read one element, as a NumPy scalar; the fast way to a full reduction's result."""
-        if profiling.state.recording is not None:
-            return self._read_recorded(profiling.state.recording, memory, byte_offset, dtype)
-        return self._read_scalar(memory, byte_offset, dtype)
-
-    def _read_recorded(self, recording: Recording, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
-        spoiled = recording.spoiled  # on the way to the element host memory is looked at
-        value = self._read_scalar(memory, byte_offset, dtype)
-        if recording.is_ours:
-            recording.spoiled = spoiled
+        host = memory._block.host if not self.pending and profiling.state.recorder is None else None
+        if host is not None:  # nothing to wait for, so nothing to lock
+            value = np.ndarray((), dtype, host, byte_offset)[()]
+        else:
+            start = time.perf_counter()
+            with self.lock:
+                try:
+                    value = self.copier.read_scalar(memory, byte_offset, dtype)
+                except cl.Error as error:
+                    self.check_alive(error)
+                    raise
+            if profiling.state.recorder is not None:
+                profiling.record("transfer", "to host", dtype.itemsize, time.perf_counter() - start)
+        recording = profiling.state.recording
+        if recording is not None:
             recording.read(memory, byte_offset, dtype, value)
-        return value
-
-    def _read_scalar(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
-        if not self.pending and profiling.state.recorder is None:
-            host = memory._block.host
-            if host is not None:  # nothing to wait for, so nothing to lock
-                return np.ndarray((), dtype, host, byte_offset)[()]
-        start = time.perf_counter()
-        with self.lock:
-            try:
-                value = self.copier.read_scalar(memory, byte_offset, dtype)
-            except cl.Error as error:
-                self.check_alive(error)
-                raise
-        if profiling.state.recorder is not None:
-            profiling.record("transfer", "to host", dtype.itemsize, time.perf_counter() - start)
         return value
 
     def read_number(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:

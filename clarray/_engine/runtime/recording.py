@@ -79,8 +79,12 @@ class Recording:
 
     def place(self, memory: Memory) -> int:
         """The number of a temporary; -1 for any other memory."""
-        kind, number = self._places.get(id(memory.buffer), (KEPT, 0))
+        kind, number = self._told(memory.buffer)
         return number if kind == TEMPORARY else -1
+
+    def _told(self, buffer: cl.Buffer) -> tuple[str, Any]:
+        """How a buffer is told: its kind with its number, or with the memory that is kept; None where it is neither."""
+        return self._places.get(id(buffer)) or (KEPT, self._kept.get(id(buffer)))
 
     def allocated(self, memory: Memory) -> None:
         if self.is_ours:
@@ -106,7 +110,7 @@ class Recording:
                 kinds[-1:] = [DRAWN_MEMORY, DRAWN_NUMBER]
                 told[-1:] = [None, arg.draw]
             elif arg.__class__ is cl.Buffer:
-                kind, known = self._places.get(id(arg)) or (KEPT, self._kept.get(id(arg)))
+                kind, known = self._told(arg)
                 kinds.append(kind)
                 told.append(known)
             else:
@@ -118,7 +122,7 @@ class Recording:
 
     def read(self, memory: Memory, byte_offset: int, dtype: np.dtype, value: Any) -> None:
         if self.is_ours:
-            kind, known = self._places.get(id(memory.buffer)) or (KEPT, self._kept.get(id(memory.buffer)))
+            kind, known = self._told(memory.buffer)
             self.spoiled |= known is None or dtype.kind not in "biu"
             self._note((kind, known, byte_offset, dtype, value))
 

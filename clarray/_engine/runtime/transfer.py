@@ -89,7 +89,9 @@ class HostCopier:
 
     def read_scalar(self, memory: Memory, at: int, dtype: np.dtype) -> Any:
         self._device.finish()
-        return np.ndarray((), dtype, memory.bytes, at)[()]
+        host = memory._block.host  # `bytes` would spoil a recording, in which the device notes the value
+        assert host is not None
+        return np.ndarray((), dtype, host, at)[()]
 
     def fill_zero(self, memory: Memory) -> None:
         self._device.finish()
