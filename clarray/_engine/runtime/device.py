@@ -339,8 +339,9 @@ class Device:
 
     def synchronize(self) -> None:
         """Wait until everything launched has finished."""
-        if profiling.state.recording is not None:
-            profiling.state.recording.waited()
+        recording = profiling.state.recording
+        if recording is not None:
+            recording.waited()
         with self.lock:
             if self.pending:
                 start = time.perf_counter()

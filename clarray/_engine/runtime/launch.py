@@ -167,8 +167,9 @@ class Kernel:
         with device.lock:
             if device.several:
                 self._check_owner(args)
-            if state.recording is not None:
-                state.recording.launched(self, groups, local, args, inline, nbytes)
+            recording = state.recording
+            if recording is not None:
+                recording.launched(self, groups, local, args, inline, nbytes)
             self._note((self, groups, local, nbytes))
             try:
                 if inline and device.inline is not None:

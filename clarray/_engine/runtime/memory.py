@@ -321,8 +321,9 @@ class Pool:
         if profiling.state.recorder is not None:
             profiling.record("allocate", "memory", nbytes, 0.0)
         memory = Memory(self._device, block, nbytes, 1 + (nbytes << 6) // self._global_bytes)
-        if profiling.state.recording is not None:
-            profiling.state.recording.allocated(memory)
+        recording = profiling.state.recording
+        if recording is not None:
+            recording.allocated(memory)
         return memory
 
     def empty(self) -> None:
