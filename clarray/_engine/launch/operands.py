@@ -10,6 +10,7 @@ import numpy as np
 
 from clarray._engine.expr.layout import ALIGNMENT, STEPPED, Shape, access, aligned, starts_aligned
 from clarray._engine.expr.node import CONST, INDEX, Node
+from clarray._engine.expr.view import contiguous
 from clarray._engine.ops.ufuncs import Loop
 
 _CALL = re.compile(r"\w\(")
@@ -173,6 +174,61 @@ def place(inputs: Iterable[Node], key: list[Any], args: list[Any], alignment: bo
             key.append(node.strides)
             args.append(node.offset)
     return seen
+
+
+def place_flat(
+    inputs: Iterable[Node], shape: Shape, key: list[Any], args: list[Any], alignment: bool, starts: bool
+) -> bool | None:
+    """As `place` where all inputs are contiguous, or one element: nothing depends on the shape then.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of what is computed.
+    starts : bool
+        Whether kernels are told where an index starts; if not, only those are flat that start at 0.
+
+    Returns
+    -------
+    bool or None
+        Whether `alignment` matters and an input starts elsewhere than an aligned vector may, which belongs to the key;
+        None where they lie otherwise. Some have been appended then.
+    """
+    seen: dict[Node, int] = {}
+    loose = False
+    for node in inputs:
+        number = seen.get(node)
+        if number is not None:
+            key.append(number)
+            continue
+        seen[node] = len(seen)
+        memory = node.memory
+        if memory is not None:
+            if node.shape == shape and node.contiguous:
+                key.append("u")
+                if alignment and node.offset * node.dtype.itemsize % ALIGNMENT:
+                    loose = True
+            elif node.size == 1:
+                key.append("z")
+            else:
+                return None
+            args.append(memory.buffer)
+            args.append(node.offset)
+        elif node.op is CONST:
+            key.append("c")
+            append_scalar(args, node)
+        elif not _goes_along(node, shape, starts):
+            return None
+        else:
+            key.append("p")
+            if starts:
+                args.append(node.offset)
+    return loose
+
+
+def _goes_along(node: Node, shape: Shape, starts: bool) -> bool:
+    """Whether an index is the position in a flat loop, or is that after its own start; one element has no step."""
+    return node.shape == shape and node.strides == contiguous(shape) and (node.size > 1 if starts else not node.offset)
 
 
 def operands_of(*roots: Node) -> Operands:

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clarray._engine.expr.bounds import count_of, remember_count
-from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, aligned
+from clarray._engine.expr.layout import INT_LIMIT, aligned
 from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf
-from clarray._engine.expr.view import Shape, broadcast_shapes, contiguous
+from clarray._engine.expr.view import Shape, broadcast_shapes
 from clarray._engine.fused.compact.plan import WORD, CompactPlan, compact_plan, flat_step, parts
 from clarray._engine.fused.compact.source import compact_source, places
 from clarray._engine.fused.elementwise.launch import flat_launch, strided_launch
 from clarray._engine.launch.kernel_cache import KernelCache
-from clarray._engine.launch.operands import append_scalar, operands_of, place, stride_arguments
+from clarray._engine.launch.operands import operands_of, place, place_flat, stride_arguments
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel, Memory
 
@@ -49,9 +49,12 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
         key: list[Any] = ["compact", value.sig, mask.sig, once]
         args: list[Any] = []
         inputs = (value.inputs or (value,)) + (mask.inputs or (mask,))
-        if not _place_flat(inputs, shape, n, key, args, not policy.chunked):
+        loose = place_flat(inputs, shape, key, args, not policy.chunked, True)
+        if loose is None:
             key, args = [*key[:4], shape], []
             place(inputs, key, args, not policy.chunked)
+        else:
+            key.append((n < INT_LIMIT, loose))
         found = cache.value_for(tuple(key), _prepare, cache, value, mask, shape, once)
         if found is None:
             return compact(cache, flat(cache, value, shape), flat(cache, mask, shape), room)
@@ -68,41 +71,6 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
     if not few and known is None and mask.shape == shape:
         remember_count(mask, made[1])
     return made
-
-
-def _place_flat(
-    inputs: tuple[Node, ...], shape: Shape, n: int, key: list[Any], args: list[Any], alignment: bool
-) -> bool:
-    """As `place` where all inputs are contiguous, or one element: nothing depends on the shape then. Else False."""
-    seen: dict[Node, int] = {}
-    loose = False
-    for node in inputs:
-        number = seen.get(node)
-        if number is not None:
-            key.append(number)
-            continue
-        seen[node] = len(seen)
-        memory = node.memory
-        if memory is not None:
-            if node.shape == shape and node.contiguous:
-                key.append("u")
-                loose = loose or (alignment and node.offset * node.dtype.itemsize % ALIGNMENT != 0)
-            elif node.size == 1:
-                key.append("z")
-            else:
-                return False
-            args.append(memory.buffer)
-            args.append(node.offset)
-        elif node.op is CONST:
-            key.append("c")
-            append_scalar(args, node)
-        elif n > 1 and node.shape == shape and node.strides == contiguous(shape):
-            key.append("p")
-            args.append(node.offset)
-        else:
-            return False
-    key.append((n < INT_LIMIT, loose))
-    return True
 
 
 class _Prepared(NamedTuple):

@@ -32,7 +32,7 @@ from clarray._engine.fused.elementwise.plan import STAGED_LIMIT, TILE, Elementwi
 from clarray._engine.fused.elementwise.source import elementwise_source
 from clarray._engine.launch.first_calls import Awaited, OnHost, are_used
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
-from clarray._engine.launch.operands import Operands, append_scalar, inline_limit, operands_of, place, stride_arguments
+from clarray._engine.launch.operands import Operands, inline_limit, operands_of, place, place_flat, stride_arguments
 from clarray._engine.runtime import Kernel, Memory
 from clarray._engine.values import dataclass
 
@@ -99,48 +99,18 @@ def kernel_of(found: Flat | Strided, root: Node) -> Kernel:
 
 def flat_kernel(cache: KernelCache, root: Node, offset: int, args: list[Any]) -> Flat | None:
     """The kernel of `flat_launch`; the arguments of the inputs are added to `args`."""
-    shape = root.shape
     policy = cache.policies.elementwise
     explicit = policy.explicit
     key: list[Any] = [root.sig]
-    seen: dict[Node, int] = {}
-    loose = False
-    for node in root.inputs or (root,):
-        number = seen.get(node)
-        if number is not None:
-            key.append(number)
-            continue
-        seen[node] = len(seen)
-        source = node.memory
-        if source is not None:
-            if node.shape == shape and node.contiguous:
-                key.append("u")
-                if not explicit and node.offset * node.dtype.itemsize % ALIGNMENT:
-                    loose = True
-            elif node.size == 1:
-                key.append("z")
-            else:
-                return None
-            args.append(source.buffer)
-            args.append(node.offset)
-        elif node.op is CONST:
-            key.append("c")
-            append_scalar(args, node)
-        elif _counts(node, shape):
-            key.append("p")
-        else:
-            return None
+    loose = place_flat(root.inputs or (root,), root.shape, key, args, not explicit, False)
+    if loose is None:
+        return None
     size = root.size
     if not explicit and offset * root.dtype.itemsize % ALIGNMENT:
         loose = True
     stream = 0 < policy.stream_bytes <= size * root.dtype.itemsize and offset * root.dtype.itemsize % 64 == 0
     key.append((stream, size < INT_LIMIT, loose))
     return cache.value_for(tuple(key), _prepare_flat, cache, root, not loose, stream)
-
-
-def _counts(node: Node, shape: tuple[int, ...]) -> bool:
-    """Whether an index is the position in a flat loop."""
-    return node.op is INDEX and node.shape == shape and not node.offset and node.strides == contiguous(shape)
 
 
 def _flat_access(node: Node, shape: tuple[int, ...]) -> str:
