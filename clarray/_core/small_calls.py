@@ -173,8 +173,7 @@ def _served(args: tuple[Any, ...]) -> Device | None:
         while one.__class__ in SEQUENCES and one:
             one = one[0]
         if one.__class__ is DeviceArray:
-            memory = one._node.memory
-            device: Device = device_of_node(one._node) if memory is None else memory.device
+            device = device_of_node(one._node)
             return device if serves(device) else None
     return None
 

@@ -386,9 +386,8 @@ def _check_values(values: Node) -> None:
 
 
 # What the core goes on with where it does not read or write by itself.
-if core is not None:
-    known_to_core("recorded_getitem", recorded(references["getitem"]))
-    known_to_core("recorded_setitem", recorded_writes(references["setitem"]))
+known_to_core("recorded_getitem", recorded(references["getitem"]))
+known_to_core("recorded_setitem", recorded_writes(references["setitem"]))
 
 
 @recorded_writes
