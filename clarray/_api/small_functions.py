@@ -15,6 +15,7 @@ import numpy as np
 
 from clarray._core.small_calls import Rule, small_call, small_write
 from clarray._core.small_operands import MOST_ORDERED
+from clarray._numpy.products.gufuncs import multiplied
 
 __all__ = ["FUNCTIONS", "METHODS", "as_method", "serve"]
 
@@ -67,11 +68,6 @@ def _counted(x: Any, /, weights: Any = None, minlength: Any = 0) -> int:
 
 def _all_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
     return np.size(a) * np.size(b)
-
-
-def _multiplied(a: Any, b: Any) -> int:
-    """Products that are added up in ``dot``."""
-    return np.size(a) * (np.size(b) // np.shape(b)[-min(2, np.ndim(b))] if np.ndim(b) else 1)
 
 
 # The functions ---------------------------------------------------------------------------------------
@@ -130,7 +126,7 @@ _COMPUTED = {
     "cumprod": Rule(np.ndarray.cumprod, "integers", first=True),
     "convolve": Rule(np.convolve, "integers", _all_pairs),
     "correlate": Rule(np.correlate, "integers", _all_pairs),
-    "dot": Rule(np.dot, "integers", _multiplied),
+    "dot": Rule(np.dot, "integers", multiplied),
     "inner": Rule(np.inner, "integers", _all_pairs),
     "vdot": Rule(np.vdot, "integers", first=True),
     "outer": Rule(np.outer, "integers", _all_pairs, first=True),

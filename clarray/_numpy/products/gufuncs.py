@@ -18,6 +18,7 @@ from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View
 from clarray._engine.ops.promotion import resolve
+from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import conjugate, contract
@@ -31,6 +32,7 @@ _CORES: dict[str, tuple[str, str, str]] = {
     "vecmat": ("k", "kn", "n"),
 }
 _CONJUGATE = ("vecdot", "vecmat")  # the first operand
+_NOTHING_GIVEN = {"out": None, "axes": None, "axis": None, "keepdims": False}
 
 generalized: dict[np.ufunc, tuple[str, str, str]] = {
     getattr(np, name): cores for name, cores in _CORES.items() if hasattr(np, name)
@@ -73,22 +75,26 @@ def call(
             return short
         if axis is None and casting == "same_kind" and inputs[0].__class__ is inputs[1].__class__ is DeviceArray:
             return product(*inputs)
-    signature = signature if signature is not None else sig
-    return _checked_call(ufunc, inputs, out, axes, axis, keepdims, dtype, signature, casting)
+    out = _output(ufunc, inputs, out)
+    device = device_of_operands((*inputs, out))
+    a, b = as_array(inputs[0], device), as_array(inputs[1], device)
+    given = {"out": out, "axes": axes, "axis": axis, "keepdims": keepdims}
+    return _resolved_call(ufunc, a, b, device, dtype, signature if signature is not None else sig, casting, given)
 
 
-def _multiplied(a: Any, b: Any) -> int:
-    """How many products of elements a product of matrices has, or more."""
-    return int(a.size * (b.size // b.shape[-min(2, b.ndim)]))
+def multiplied(a: Any, b: Any) -> int:
+    """How many products of elements a product of matrices has, or more; vectors and numbers are taken for them."""
+    b = np.asarray(b)
+    return np.asarray(a).size * (b.size // b.shape[-min(2, b.ndim)] if b.ndim else 1)
 
 
 @recorded
 def _product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
     """``a @ b`` of arrays that `vector_product` does not multiply."""
-    return _checked_call(np.matmul, (a, b))
+    return _resolved_call(np.matmul, a, b, device_of_operands((a, b)), None, None, "same_kind", _NOTHING_GIVEN)
 
 
-_small_product = small_call(_product, Rule(np.matmul, "integers", _multiplied))
+_small_product = small_call(_product, Rule(np.matmul, "integers", multiplied))
 
 
 def product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
@@ -96,30 +102,33 @@ def product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
     return (_small_product if a._node.dtype.kind in "biu" else _product)(a, b)
 
 
-def _checked_call(
-    ufunc: np.ufunc,
-    inputs: tuple[Any, ...],
-    out: Any = None,
-    axes: Any = None,
-    axis: Any = None,
-    keepdims: bool = False,
-    dtype: Any = None,
-    signature: Any = None,
-    casting: str = "same_kind",
-) -> DeviceArray:
+def _output(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any) -> DeviceArray | None:
+    """The array that a call writes to, by keyword or by position, if it may be written."""
     given_out = inputs[2:]
     if len(given_out) == 1 and out is None:
         out = given_out[0]
     elif len(inputs) != 2:
         raise TypeError(f"{ufunc.__name__}() takes from 2 to 3 positional arguments but {len(inputs)} were given")
     out = out[0] if isinstance(out, tuple) else out
-    if out is not None and not isinstance(out, DeviceArray):
+    if out is None:
+        return None
+    if not isinstance(out, DeviceArray):
         raise TypeError(f"return arrays must be of DeviceArray type, not {type(out).__name__}")
-    if out is not None:
-        out.check_writeable("output array is read-only")
-    device = device_of_operands((*inputs, out))
-    a, b = as_array(inputs[0], device), as_array(inputs[1], device)
-    given = {"out": out, "axes": axes, "axis": axis, "keepdims": keepdims}
+    out.check_writeable("output array is read-only")
+    return out
+
+
+def _resolved_call(
+    ufunc: np.ufunc,
+    a: DeviceArray,
+    b: DeviceArray,
+    device: Device,
+    dtype: Any,
+    signature: Any,
+    casting: str,
+    given: dict[str, Any],
+) -> DeviceArray:
+    """The product of two arrays in the dtype that NumPy would choose; `given` are the other keywords."""
     found = resolve(ufunc, (a.dtype, b.dtype), dtype, signature, casting)
     result = device_dtype(found[1][0], device)
     try:
@@ -328,4 +337,4 @@ def _let_numpy_say(ufunc: np.ufunc, a: DeviceArray, b: DeviceArray, given: dict[
     ufunc(*(np.broadcast_to(np.zeros((), x.dtype), x.shape) for x in (a, b)), **kwargs)
 
 
-__all__ = ["call", "generalized"]
+__all__ = ["call", "generalized", "multiplied"]
