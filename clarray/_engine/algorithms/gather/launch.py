@@ -427,10 +427,7 @@ def _run(
     args += found.sizes
     found.kernel.launch((found.groups,), (policy.work_group,), args, found.inline, found.nbytes)
     if awaited and error is not None and _was_set(cache, error):
-        # perhaps by launches that the core has made again, and given up because of it
-        found.kernel.launch((found.groups,), (policy.work_group,), args, found.inline, found.nbytes)
-        if _was_set(cache, error):
-            raise OutOfBounds
+        raise OutOfBounds
 
 
 def _as_int64(numbers: Node) -> Node:
