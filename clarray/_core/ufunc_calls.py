@@ -80,10 +80,16 @@ def call(
     targets = _targets(ufunc, out)
     nodes, kinds = _operands(inputs, device)
     signature = signature if signature is not None else sig
-    in_dtypes, out_dtypes = resolve(ufunc, kinds, dtype, signature, casting)
+    try:
+        in_dtypes, out_dtypes = resolve(ufunc, kinds, dtype, signature, casting)
+    except TypeError:
+        if None in nodes and casting != "unsafe":
+            _convert_numbers(ufunc, inputs, nodes, resolve(ufunc, kinds, dtype, signature, "unsafe")[0])
+        raise
     for each in (*in_dtypes, *out_dtypes):
         device_dtype(each, device)
     if any(t is not None for t in targets):
+        _convert_numbers(ufunc, inputs, nodes, in_dtypes)
         _check_out(ufunc, kinds, in_dtypes, targets, casting, dtype, signature)
         if _write or not targets[0]._node.flags & MASKED:  # a selection stays pending: `_replace` looks
             shapes = [() if n is None else n.shape for n in nodes]
@@ -115,6 +121,16 @@ def _results(
         return [in_order(full(scalar_node(constant, _BOOL), shape), "K", like)._node]
     args = tuple(_argument(n, x, d) for n, x, d in zip(nodes, inputs, in_dtypes, strict=True))
     return [build.nary(find_loop(ufunc, in_dtypes, out_dtypes, number), args) for number in range(ufunc.nout)]
+
+
+def _convert_numbers(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], nodes: list[Node | None], in_dtypes: tuple[np.dtype, ...]
+) -> None:
+    """Raise where a Python number is none of the loop's dtype, which NumPy looks at before it judges casts."""
+    if None in nodes and _out_of_range(ufunc, inputs, in_dtypes) is None:
+        for node, value, dtype in zip(nodes, inputs, in_dtypes, strict=True):
+            if node is None:
+                _argument(node, value, dtype)
 
 
 def _argument(node: Node | None, value: Any, dtype: np.dtype) -> Node:

@@ -168,6 +168,25 @@ OTHERS = {
 }
 
 
+# A number that no dtype holds, and a cast that is refused: NumPy looks at the number first.
+REFUSED_TWICE = {
+    "out": lambda xp, ufunc, n: ufunc(xp.asarray(I), n, out=made(xp, dtype=bool)),
+    "out, number first": lambda xp, ufunc, n: ufunc(n, xp.asarray(I), out=made(xp, dtype=np.uint8)),
+    "out of bools": lambda xp, ufunc, n: ufunc(xp.asarray(I) > 1, n, out=made(xp, dtype=bool)),
+    "where": lambda xp, ufunc, n: ufunc(xp.asarray(I), n, out=made(xp, dtype=bool), where=xp.asarray(I) > 1),
+    "dtype": lambda xp, ufunc, n: ufunc(xp.asarray(I), n, dtype=np.uint16),
+    "signature": lambda xp, ufunc, n: ufunc(xp.asarray(I), n, signature=(np.int8, None, None)),
+    "in place": lambda xp, ufunc, n: ufunc(xp.asarray(I), n, out=xp.asarray(I), dtype=np.uint8),
+}
+
+
+@pytest.mark.parametrize("number", [-3, 300, 2**40, -(2**62)])
+@pytest.mark.parametrize("ufunc", [np.add, np.left_shift, np.bitwise_or, np.floor_divide])
+@pytest.mark.parametrize("call", REFUSED_TWICE.values(), ids=REFUSED_TWICE)
+def test_which_error_comes_first(same: Any, call: Any, ufunc: np.ufunc, number: int) -> None:
+    same(lambda xp: call(xp, ufunc, number))
+
+
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("symbol", ["+", "-", "/", "**", "&"])
 @pytest.mark.parametrize("state", ["memory", "pending"])
