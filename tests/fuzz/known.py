@@ -63,6 +63,13 @@ def is_the_hosts(name: str, values: dict[str, Any]) -> bool:
     return any(value is values.get(name) for other, value in values.items() if other[0] == "h")
 
 
+def is_of_the_hosts(name: str, values: dict[str, Any]) -> bool:
+    """Whether a variable lies in memory of the host's."""
+    mine = values.get(name)
+    hosts = [value for other, value in values.items() if other[0] == "h" and isinstance(value, np.ndarray)]
+    return isinstance(mine, np.ndarray) and any(np.may_share_memory(mine, value) for value in hosts)
+
+
 def modulus_overflows(value: Any) -> bool:
     """Whether finite complex numbers have a modulus that their dtype does not hold."""
     with np.errstate(over="ignore"):
@@ -198,7 +205,13 @@ KNOWN: tuple[Row, ...] = (
     Row(
         "asarray of an ndarray is the ndarray itself in NumPy, whose flags are set with it; each window has its own",
         kinds="writeable",
-        when=lambda difference, statement, values: is_the_hosts(difference.name, values),
+        when=lambda difference, statement, values: is_of_the_hosts(difference.name, values),
+    ),
+    Row(
+        "NumPy cannot set the flag of what came by DLPack, not even as it is set already",
+        statement=r"flags\.writeable = True",
+        kinds="not raised",
+        theirs="cannot set WRITEABLE flag to True of this array",
     ),
     Row(
         "asarray of an ndarray is the ndarray itself in NumPy: read-only where it has been made so by another name",
