@@ -248,6 +248,12 @@ KNOWN: tuple[Row, ...] = (
         ours="nan",
     ),
     Row(
+        "what does not vary is a range of what it is rounded by, too narrow for bins, or of nothing, which is widened",
+        statement=r"histogram",
+        kinds="raised|not raised",
+        ours="Too many bins for data range|no error",
+    ),
+    Row(
         "1 + z is rounded before NumPy takes the logarithm of a complex z near 0; where it writes to z, it shows later",
         statement=r"log1p\(.*out=",
         kinds="value",
@@ -430,7 +436,7 @@ def converts_what_it_leaves(statement: Statement, values: dict[str, Any]) -> boo
 
     NumPy computes into a temporary of the result's dtype, and converts what the mask leaves out there and back.
     """
-    call = re.search(r"xp\.(\w+)\((.*), out=(v\d+), where=", statement.text)
+    call = re.search(r"(?:xp|np)\.(\w+)\((.*), out=(v\d+), where=", statement.text)
     if call is None or not isinstance(values.get(call[3]), np.ndarray):
         return False
     name, operands, target = call[1], call[2], values[call[3]]
