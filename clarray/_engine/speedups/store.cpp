@@ -1,11 +1,62 @@
 // From an expression to memory that is there already: the twin of `write` in clarray._engine.writing.
 #include "operands.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 namespace clarray {
 
 namespace {
+
+// Where the elements of a place lie in a grid: the first along each of its axes, how many, and what is left of the offset.
+struct Box {
+    long long first[MOST_AXES], count[MOST_AXES], rest;
+};
+
+// The box of a place in a grid of these strides, the largest first; false where an element would have two coordinates.
+bool find_box(const Place& place, const long long* steps, size_t axes, Box& box) {
+    box.rest = place.offset;
+    std::fill(box.count, box.count + axes, 1LL);
+    for (Py_ssize_t axis = 0; axis < place.ndim; ++axis) {
+        if (place.shape[axis] == 1) continue;
+        const size_t at = size_t(std::find(steps, steps + axes, std::llabs(place.strides[axis])) - steps);
+        if (at == axes || box.count[at] != 1) return false;
+        box.count[at] = place.shape[axis];
+        if (place.strides[axis] < 0) box.rest += (place.shape[axis] - 1) * place.strides[axis];
+    }
+    for (size_t at = 0; at < axes; ++at) {
+        box.first[at] = box.rest / steps[at];
+        box.rest %= steps[at];
+    }
+    long long reach = box.rest;  // along the axes that step less far
+    for (size_t at = axes; at-- > 0;) {
+        if (reach >= steps[at]) return false;
+        reach += (box.first[at] + box.count[at] - 1) * steps[at];
+    }
+    return true;
+}
+
+// Whether two places of elements of one size have none in common: columns of a table, every other element, blocks of rows.
+// False also where they are no boxes of one grid.
+bool are_disjoint(const Place& one, const Place& other) {
+    std::vector<long long> steps;
+    for (const Place* place : {&one, &other})
+        for (Py_ssize_t axis = 0; axis < place->ndim; ++axis) {
+            const long long step = std::llabs(place->strides[axis]);
+            if (place->shape[axis] == 1) continue;
+            if (step == 0) return false;
+            if (std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(step);
+        }
+    std::sort(steps.rbegin(), steps.rend());
+    Box mine, theirs;
+    if (steps.size() > size_t(MOST_AXES)) return false;
+    if (!find_box(one, steps.data(), steps.size(), mine) || !find_box(other, steps.data(), steps.size(), theirs)) return false;
+    bool apart = mine.rest != theirs.rest;
+    for (size_t at = 0; at < steps.size(); ++at)
+        apart = apart || mine.first[at] + mine.count[at] <= theirs.first[at] || theirs.first[at] + theirs.count[at] <= mine.first[at];
+    return apart;
+}
 
 // Whether what is read lies apart from the target, or is the target, element for element.
 bool is_apart(PyObject* operand, PyObject* in, const Place& target, PyObject* dtype) {
@@ -14,8 +65,10 @@ bool is_apart(PyObject* operand, PyObject* in, const Place& target, PyObject* dt
     const long long theirs = itemsize_of(operand), ours = dtype_of(dtype)->itemsize;
     long long first, last, low, high;
     target.extent(first, last);
-    place_of(operand).extent(low, high);
-    return (last + 1) * ours <= low * theirs || (high + 1) * theirs <= first * ours;
+    const Place read = place_of(operand);
+    read.extent(low, high);
+    if ((last + 1) * ours <= low * theirs || (high + 1) * theirs <= first * ours) return true;
+    return ours == theirs && are_disjoint(target, read);
 }
 
 // Whether a pending node, to which we hold a reference, is part of an expression and of nothing else: nobody holds it, nor
@@ -47,6 +100,19 @@ Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands&
     shift_inputs(*p, found);
     finish_arguments(*p, found, in, target.offset, size);
     return launch(*p, found.device, found.arguments, found.count, p->vector ? size * p->element_bytes : p->nbytes);
+}
+
+// Have what is written become one launch: a reduction is computed into memory of its own, as is what has to be computed
+// before. RARE where it is none.
+Outcome compute_below(PyObject* value, PyObject* on) {
+    const auto flags_of = [value] { return as_long(node.flags.of(value)) & ~READONLY; };
+    if (node.memory.of(value) != Py_None) return flags_of() & EAGER ? Outcome::RARE : Outcome::DONE;
+    PyTypeObject* operation = Py_TYPE(node.op.of(value));
+    if ((operation != loop_type && operation != reduction_type) || flags_of() & ~long(SHARED | REDUCES)) return Outcome::RARE;
+    if (operation == reduction_type) return evaluate_node(value) ? Outcome::DONE : Outcome::FAILED;
+    if (!flags_of()) return Outcome::DONE;
+    const Outcome shared = compute_shared(value, on);
+    return shared == Outcome::DONE && flags_of() & ~long(SHARED) ? Outcome::RARE : shared;
 }
 
 // Store what overlaps the elements that it overwrites: from memory of its own, which it is computed into first.
@@ -104,9 +170,9 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
     if (!held) return Outcome::FAILED;
     if (!can_launch(on) || memory.shared.of(in.get()) != Py_False) return Outcome::RARE;
     if (!flush_readers(in.get(), node.memory.of(value) == Py_None ? value : nullptr)) return Outcome::FAILED;
+    const Outcome alone = compute_below(value, on);
+    if (alone != Outcome::DONE) return alone;
     const bool is_leaf = node.memory.of(value) != Py_None;
-    const long flags = as_long(node.flags.of(value)) & ~READONLY;
-    if (is_leaf ? flags & EAGER : flags || Py_TYPE(node.op.of(value)) != loop_type) return Outcome::RARE;
     if (target.size() == 0 || !target.has_shape(node.shape.of(value))) return Outcome::RARE;
     if (is_leaf && node.memory.of(value) == in.get() && is_same_place(target, value)) return Outcome::DONE;
     Ref inputs = is_leaf ? Ref::steal(PyTuple_Pack(1, value)) : Ref::share(node.inputs.of(value));
