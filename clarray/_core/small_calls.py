@@ -92,7 +92,7 @@ def small_call(ours: Function, rule: Rule) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         nonlocal left
         if setting.on and len(args) <= by_position and (always or left > 0):
-            device = _served(args)
+            device = _served(args, rule.dtypes == "integers")
             if device is not None:
                 found = _tried(rule, device, args, kwargs)
                 if found is not ELSEWHERE:
@@ -167,12 +167,14 @@ def _tried(rule: Rule, device: Device, args: tuple[Any, ...], kwargs: dict[str, 
             return ELSEWHERE
 
 
-def _served(args: tuple[Any, ...]) -> Device | None:
-    """The device of the first array among operands, if there are small calls on it."""
+def _served(args: tuple[Any, ...], integers: bool) -> Device | None:
+    """The device of the first array among operands, if there are small calls on it, perhaps of `integers` alone."""
     for one in args:
         while one.__class__ in SEQUENCES and one:
             one = one[0]
         if one.__class__ is DeviceArray:
+            if integers and one._node.dtype.kind not in "biu":
+                return None
             device = device_of_node(one._node)
             return device if serves(device) else None
     return None

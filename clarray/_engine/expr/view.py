@@ -212,18 +212,6 @@ def expand_dims(view: View, axis: Any) -> View:
     return View(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs), view.offset)
 
 
-def flip(view: View, axis: Any = None) -> View:
-    """Reverse the order of the elements along axes (all of them when None)."""
-    ndim = len(view.shape)
-    axes = range(ndim) if axis is None else normalize_axis_tuple(axis, ndim)
-    strides = list(view.strides)
-    offset = view.offset
-    for i in axes:
-        offset += max(view.shape[i] - 1, 0) * strides[i] if view.size else 0
-        strides[i] = -strides[i]
-    return View(view.shape, tuple(strides), offset)
-
-
 def diagonal(view: View, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> View:
     """Take the diagonal of two axes as the last axis."""
     ndim = len(view.shape)

@@ -256,10 +256,16 @@ class broadcast:  # noqa: N801 - NumPy's name
         self.index = 0
 
 
+_WHOLE, _REVERSED = slice(None), slice(None, None, -1)
+
+
 def flip(m: Any, axis: Any = None) -> DeviceArray:
     """Reverse the order along axes, or all of them, as a view; of a 0-d array it is its value. See `numpy.flip`."""
-    flipped = transform_view(asarray(m), views.flip, axis)
-    return flipped if flipped.ndim else flipped[()]
+    array = asarray(m)
+    ndim = array.ndim
+    axes = range(ndim) if axis is None else normalize_axis_tuple(axis, ndim)
+    flipped: DeviceArray = array[tuple([_REVERSED if k in axes else _WHOLE for k in range(ndim)])]
+    return flipped
 
 
 def _of_ndim(array: DeviceArray, ndim: int) -> DeviceArray:

@@ -154,8 +154,6 @@ def test_axes(drawn: Any, data: st.DataObject) -> None:
     check(base, array, v, lambda w: view.squeeze(w), lambda a: a.squeeze())
     check(base, array, v, lambda w: view.squeeze(w, axes), lambda a: a.squeeze(axes))
     check(base, array, v, lambda w: view.expand_dims(w, axes), lambda a: np.expand_dims(a, axes))
-    check(base, array, v, lambda w: view.flip(w), lambda a: np.flip(a))
-    check(base, array, v, lambda w: view.flip(w, axes), lambda a: np.flip(a, axes))
     check(base, array, v, lambda w: view.diagonal(w, k, i, j), lambda a: a.diagonal(k, i, j))
 
 
