@@ -21,7 +21,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 6;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 7;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -191,6 +191,10 @@ PyObject* reduced(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     return guarded([=] { return ufunc_reduce(self, args, flags, names); });
 }
 
+PyObject* multiplied(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    return guarded([=] { return vector_product(self, args, flags, names); });
+}
+
 PyObject* seen_on_host(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
     return guarded([=] {
@@ -225,7 +229,7 @@ constexpr struct {
 } TWINS[] = {{"unary", unary},       {"binary", binary},   {"nary", nary},      {"reduction", grown_reduction},
               {"evaluate", evaluate}, {"getitem", getitem}, {"setitem", setitem}, {"computed_number", computed},
               {"write", written},    {"scalar", as_scalar},  {"ufunc_reduce", reduced},  {"pass_on", passed_on}, {"give_back", given_back},
-              {"regrow", regrown},
+              {"regrow", regrown},   {"vector_product", multiplied},
               {"window", seen_on_host}, {"host_copy", copied_from_host}};
 
 // twin(function): what stands for a Python function, by its name; the function becomes its reference.

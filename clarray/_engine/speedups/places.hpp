@@ -58,6 +58,7 @@ PyObject* computed_number(PyObject* node);
 PyObject* scalar(PyObject* array, PyObject* kind);
 
 PyObject* ufunc_reduce(PyObject* self, PyObject* const* given, size_t flags, PyObject* names);
+PyObject* vector_product(PyObject* self, PyObject* const* given, size_t flags, PyObject* names);
 
 // Compute a value into a place of a leaf's memory. RARE, with nothing done, where that takes more than a launch.
 // A pending value must be nobody else's.

@@ -18,6 +18,7 @@ from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.runtime import Device
+from clarray._engine.speedups import accelerated, called_by_core
 
 _steps: dict[Any, tuple[Any, Any]] = {}  # of a dtype and the numbers of axes: the multiplication, and the sum
 
@@ -29,6 +30,7 @@ def product_loop(dtype: np.dtype) -> Any:
     return find_loop(ufunc, (wide, wide), (wide,))
 
 
+@called_by_core
 def _steps_of(dtype: np.dtype, ndims: tuple[int, int]) -> tuple[Any, Any]:
     ufunc = np.logical_or if dtype.kind == "b" else np.add
     axis = 1 if ndims == (2, 1) else 0
@@ -37,6 +39,7 @@ def _steps_of(dtype: np.dtype, ndims: tuple[int, int]) -> tuple[Any, Any]:
     return found
 
 
+@accelerated
 def vector_product(a: Any, b: Any) -> DeviceArray | None:
     """``a @ b`` of two vectors, or of a vector and a matrix; None where it is not that simple.
 
