@@ -22,7 +22,7 @@ from clarray._engine.expr.node import CONST, EAGER, MASKED, Known, Node, constan
 from clarray._engine.expr.view import broadcast_shapes
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
-from clarray._engine.speedups import core
+from clarray._engine.speedups import core, known_to_core
 from clarray._engine.writing import write
 from clarray._numpy.products import gufuncs
 from clarray._numpy.products.vectors import vector_product
@@ -35,6 +35,7 @@ __all__ = ["binary", "binary_any", "in_place", "matmul", "matmul_in_place", "pow
 Operator = Callable[["DeviceArray", Any], Any]
 
 _BOOL = np.dtype(bool)
+known_to_core("_BOOL", _BOOL)
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 
 
@@ -124,6 +125,7 @@ _single = struct.Struct("f")
 _NORMAL = float(np.finfo(np.float32).tiny)
 # Those that the compiled core folds.
 _SIGNS: dict[Any, str] = {np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/"}
+_SIGNS |= {np.equal: "=", np.not_equal: "!", np.less: "<", np.less_equal: "l", np.greater: ">", np.greater_equal: "g"}
 
 
 def _folded(fold: Callable[[Any, Any], Any] | None, known_node: Node, other: Any, reflected: bool) -> Node | None:

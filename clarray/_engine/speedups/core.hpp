@@ -10,6 +10,7 @@
 #include <structmember.h>
 #undef READONLY  // its name for what is one of our flags
 
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -177,6 +178,13 @@ struct Dtype {
 Dtype* dtype_of(PyObject* dtype);  // null after an error
 inline bool is_integer(const Dtype& dtype) { return dtype.kind == 'i' || dtype.kind == 'u'; }
 
+// Whether an integer dtype holds a number.
+inline bool holds(const Dtype& dtype, long long value) {
+    const int bits = int(dtype.itemsize * 8);
+    const long long most = dtype.kind == 'i' ? LLONG_MAX >> (64 - bits) : bits == 64 ? LLONG_MAX : (1LL << bits) - 1;
+    return value <= most && value >= (dtype.kind == 'i' ? -most - 1 : 0);
+}
+
 // By dtype, borrowed; null after an error.
 PyObject* letter_of(PyObject* dtype);
 PyObject* leaf_signature(PyObject* dtype);
@@ -185,6 +193,7 @@ PyObject* cast_loop(PyObject* dtype);
 
 // The twins of `constant` and `known` in clarray._engine.expr.node.
 Ref new_constant(PyObject* value, PyObject* dtype);
+Ref constant_of(PyObject* number, PyObject* dtype);  // empty, without an error, where Python has to judge
 Ref known_value(PyObject* value, PyObject* dtype, PyObject* on);
 
 // Growing: the twins of clarray._engine.expr.build.

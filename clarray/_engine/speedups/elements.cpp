@@ -3,7 +3,6 @@
 #include "operands.hpp"
 
 #include <cmath>
-#include <climits>
 #include <cstring>
 
 namespace clarray {
@@ -66,10 +65,7 @@ bool put_element(char* at, const Dtype& dtype, PyObject* value) {
     int overflow = 0;
     const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow) return false;
-    const int bits = int(dtype.itemsize * 8);
-    const long long most = dtype.kind == 'i' ? LLONG_MAX >> (64 - bits) : bits == 64 ? LLONG_MAX : (1LL << bits) - 1;
-    const long long least = dtype.kind == 'i' ? -most - 1 : 0;
-    if (whole < least || whole > most) return false;
+    if (!holds(dtype, whole)) return false;
     switch (dtype.itemsize) {
         case 1: return write(at, uint8_t(whole));
         case 2: return write(at, uint16_t(whole));

@@ -1,8 +1,6 @@
 // Reading and writing by plain keys: the twins of `getitem` and `setitem` in clarray._numpy.indexing.subscripts.
 #include "places.hpp"
 
-#include <climits>
-
 namespace clarray {
 
 bool note_view(PyObject* leaf) {
@@ -26,9 +24,11 @@ bool note_view(PyObject* leaf) {
 
 namespace {
 
-// Whether a key names a part of a pending value, so that it becomes memory: ints and slices do, and not of what has no axes.
+// Whether a key names a part of a pending value, so that it becomes memory: not of what has no axes.
 bool is_computed_for(PyObject* key, PyObject* value) {
-    const auto is_plain = [](PyObject* item) { return PyLong_CheckExact(item) || PySlice_Check(item); };
+    const auto is_plain = [](PyObject* item) {
+        return PyLong_CheckExact(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
+    };
     if (is_selection(value) || !PyTuple_GET_SIZE(node.shape.of(value))) return false;
     if (!PyTuple_CheckExact(key)) return is_plain(key);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
@@ -107,6 +107,26 @@ bool is_laid_out_alike(PyObject* value, const Place& place) {
     return is_in_c_order(place);
 }
 
+// Write a number to every element of a place.
+Outcome fill(PyObject* leaf, const Place& place, Ref number) {
+    PyObject* cast = cast_loop(node.dtype.of(leaf));
+    Ref filled = cast ? grow_unary(cast, number.get()) : Ref();
+    Ref shape = tuple_of(place.shape, place.ndim), size = Ref::steal(PyLong_FromLongLong(place.size()));
+    if (!filled || !shape || !size) return Outcome::FAILED;
+    node.shape.put(filled.get(), shape.release());
+    node.size.put(filled.get(), size.release());
+    return store(leaf, place, filled.get());
+}
+
+// The same of a Python number, or to one element.
+Outcome put_value(PyObject* leaf, const Place& place, PyObject* value) {
+    if (!place.ndim) return put_number(leaf, place.offset, value);
+    if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return Outcome::RARE;
+    Ref number = constant_of(value, node.dtype.of(leaf));
+    if (!number) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    return fill(leaf, place, std::move(number));
+}
+
 Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     static Reference* const marker = reference_of("CONST");
     Part part;
@@ -114,13 +134,13 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     if (is_known != Outcome::DONE) return is_known;
     const auto& [leaf, in, place] = part;
     if (!is_writeable(leaf.get())) return Outcome::RARE;
-    if (Py_TYPE(value) != array_type) return place.ndim ? Outcome::RARE : put_number(leaf.get(), place.offset, value);
+    if (Py_TYPE(value) != array_type) return put_value(leaf.get(), place, value);
     if (!has_node(value)) return Outcome::RARE;
     Ref given = Ref::share(array.node.of(value));
     if (node.dtype.of(given.get()) != node.dtype.of(leaf.get()) || as_long(node.flags.of(given.get())) & MASKED) return Outcome::RARE;
     if (node.op.of(given.get()) == marker->function && Py_TYPE(given.get()) == known_type) {
-        if (place.ndim || known.device.of(given.get()) != memory.device.of(in.get())) return Outcome::RARE;
-        return put_number(leaf.get(), place.offset, node.value.of(given.get()));
+        if (known.device.of(given.get()) != memory.device.of(in.get())) return Outcome::RARE;
+        return put_value(leaf.get(), place, node.value.of(given.get()));
     }
     // Whoever holds the array goes on with a copy of what lies there now, so that it is computed once; what holds the node
     // itself is for Python.

@@ -1,6 +1,7 @@
 // What the core knows of dtypes, and numbers as nodes: the twins of `constant` and `known` in clarray._engine.expr.node.
 #include "core.hpp"
 
+#include <limits>
 #include <unordered_map>
 
 namespace clarray {
@@ -28,6 +29,24 @@ Ref filled(Ref made, PyObject* value, PyObject* dtype, PyObject* readers) {
     node.memory.set(out, Py_None);
     node.value.set(out, value);
     return made;
+}
+
+constexpr double LARGEST_FLOAT = std::numeric_limits<float>::max();
+constexpr long EXACT_IN_HALF = 2048;  // integers up to here are exact in every float dtype
+
+// A Python number as kernels take it for a dtype, as `scalar_value` gives it; empty where that has to judge.
+Ref scalar_value(PyObject* number, const Dtype& dtype) {
+    if (PyFloat_CheckExact(number)) {
+        const double value = PyFloat_AS_DOUBLE(number);
+        const bool exact = dtype.itemsize == 8 || (dtype.itemsize == 4 && -LARGEST_FLOAT < value && value < LARGEST_FLOAT);
+        return dtype.kind == 'f' && exact ? Ref::share(number) : Ref();
+    }
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow) return {};
+    if (dtype.kind == 'f')
+        return -EXACT_IN_HALF <= value && value <= EXACT_IN_HALF ? Ref::steal(PyFloat_FromDouble(double(value))) : Ref();
+    return is_integer(dtype) && holds(dtype, value) ? Ref::share(number) : Ref();
 }
 
 }  // namespace
@@ -72,6 +91,12 @@ PyObject* cast_loop(PyObject* dtype) {
 Ref new_constant(PyObject* value, PyObject* dtype) {
     static Reference* const unread = reference_of("_UNREAD");
     return filled(blank_node(), value, dtype, unread->function);
+}
+
+Ref constant_of(PyObject* number, PyObject* dtype) {
+    const Dtype* known = dtype_of(dtype);
+    Ref value = known ? scalar_value(number, *known) : Ref();
+    return value ? new_constant(value.get(), dtype) : Ref();
 }
 
 Ref known_value(PyObject* value, PyObject* dtype, PyObject* on) {

@@ -4,10 +4,8 @@
 // a method. What it does not know is for the Python operator that it was made from.
 #include "places.hpp"
 
-#include <climits>
 #include <cmath>
 #include <deque>
-#include <limits>
 
 namespace clarray {
 
@@ -70,74 +68,86 @@ const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject*
     return &self->rows.back();
 }
 
-constexpr double LARGEST_FLOAT = std::numeric_limits<float>::max();
-constexpr long EXACT_IN_HALF = 2048;  // integers up to here are exact in every float dtype
+// The value of a known node like another one, or a Python number beside it; null for any other.
+PyObject* number_of(PyObject* operand, PyObject* beside) {
+    if (PyFloat_CheckExact(operand) || PyLong_CheckExact(operand)) return operand;
+    const bool is_alike = Py_TYPE(operand) == known_type && node.memory.of(operand) == Py_None &&
+                          node.dtype.of(operand) == node.dtype.of(beside) && known.device.of(operand) == known.device.of(beside);
+    return is_alike ? node.value.of(operand) : nullptr;
+}
 
-// A Python number as kernels take it for a dtype, as `scalar_value` gives it; empty where that has to judge.
-Ref scalar_value(PyObject* number, const Dtype& dtype) {
-    if (PyFloat_CheckExact(number)) {
-        const double value = PyFloat_AS_DOUBLE(number);
-        const bool exact = dtype.itemsize == 8 || (dtype.itemsize == 4 && -LARGEST_FLOAT < value && value < LARGEST_FLOAT);
-        return dtype.kind == 'f' && exact ? Ref::share(number) : Ref();
-    }
+// The same as a number of C++'s; false where it is none exactly.
+bool read_number(PyObject* value, double& number) {
+    if (PyFloat_CheckExact(value)) return number = PyFloat_AS_DOUBLE(value), true;
+    if (!PyLong_CheckExact(value)) return false;
     int overflow = 0;
-    const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (overflow) return {};
-    if (dtype.kind == 'f')
-        return -EXACT_IN_HALF <= value && value <= EXACT_IN_HALF ? Ref::steal(PyFloat_FromDouble(double(value))) : Ref();
-    const int bits = int(dtype.itemsize * 8);
-    if (dtype.kind == 'i') {
-        const long long most = LLONG_MAX >> (64 - bits);
-        return -most - 1 <= value && value <= most ? Ref::share(number) : Ref();
-    }
-    if (dtype.kind == 'u') {
-        const bool fits = value >= 0 && (bits == 64 || value <= (1LL << bits) - 1);
-        return fits ? Ref::share(number) : Ref();
-    }
-    return {};
+    const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return number = double(whole), !overflow && -(1LL << 24) <= whole && whole <= 1LL << 24;
 }
 
-// A Python number as a node; empty, without an error, where Python has to judge.
-Ref constant_of(PyObject* number, PyObject* dtype) {
-    const Dtype* known = dtype_of(dtype);
-    Ref value = known ? scalar_value(number, *known) : Ref();
-    return value ? new_constant(value.get(), dtype) : Ref();
+bool read_number(PyObject* value, long long& number) {
+    int overflow = 0;
+    if (!PyLong_CheckExact(value)) return false;
+    number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return !overflow;
 }
 
-// The number of a known node, or of a Python number beside it; false for any other.
-bool number_of(PyObject* operand, PyObject* beside, double& number) {
-    if (PyFloat_CheckExact(operand)) return number = PyFloat_AS_DOUBLE(operand), true;
-    if (PyLong_CheckExact(operand)) {
-        int overflow = 0;
-        const long long whole = PyLong_AsLongLongAndOverflow(operand, &overflow);
-        return number = double(whole), !overflow && -(1LL << 24) <= whole && whole <= 1LL << 24;
-    }
-    if (Py_TYPE(operand) != known_type || node.memory.of(operand) != Py_None || !PyFloat_CheckExact(node.value.of(operand)))
-        return false;
-    number = PyFloat_AS_DOUBLE(node.value.of(operand));
-    return node.dtype.of(operand) == node.dtype.of(beside) && known.device.of(operand) == known.device.of(beside);
-}
-
+// What is true of two numbers, by the sign that Python has given a comparison; -1 for any other sign.
 template <typename Number>
-bool fold(char sign, double one, double other, double& result) {
-    const Number a = Number(one), b = Number(other);
-    const Number value = sign == '+' ? a + b : sign == '-' ? a - b : sign == '*' ? a * b : a / b;
-    result = double(value);
-    return std::isfinite(a) && std::isfinite(b) && std::isfinite(value);
+int compare(char sign, Number a, Number b) {
+    switch (sign) {
+        case '=': return a == b;
+        case '!': return a != b;
+        case '<': return a < b;
+        case '>': return a > b;
+        case 'l': return a <= b;
+        case 'g': return a >= b;
+        default: return -1;
+    }
 }
 
-// What an operation of two known numbers gives, rounded as a kernel rounds it; RARE for all that Python folds.
+// What an operation of two known floats gives, rounded as a kernel rounds it; empty for all that Python folds.
+template <typename Number>
+Ref fold_floats(char sign, double one, double other) {
+    const Number a = Number(one), b = Number(other);
+    if (!std::isfinite(a) || !std::isfinite(b)) return {};
+    const int truth = compare(sign, a, b);
+    if (truth >= 0) return Ref::share(truth ? Py_True : Py_False);
+    const Number value = sign == '+' ? a + b : sign == '-' ? a - b : sign == '*' ? a * b : a / b;
+    return std::isfinite(value) ? Ref::steal(PyFloat_FromDouble(double(value))) : Ref();
+}
+
+// The same of integers, which do not overflow.
+Ref fold_integers(const Dtype& dtype, char sign, long long a, long long b) {
+    constexpr long long MOST = 1LL << 31;  // so that no product does in C++
+    const bool are_small = -MOST < a && a < MOST && -MOST < b && b < MOST;
+    if (sign == '/' || !are_small || !holds(dtype, a) || !holds(dtype, b)) return {};
+    const int truth = compare(sign, a, b);
+    if (truth >= 0) return Ref::share(truth ? Py_True : Py_False);
+    const long long value = sign == '+' ? a + b : sign == '-' ? a - b : a * b;
+    return holds(dtype, value) ? Ref::steal(PyLong_FromLongLong(value)) : Ref();
+}
+
+// What an operation of two known numbers gives; RARE for all that Python folds.
 Outcome fold_known(Operator* self, PyObject* a, PyObject* other, Ref& found) {
+    static Reference* const truth = reference_of("_BOOL");
     const Dtype* dtype = dtype_of(node.dtype.of(a));
-    double mine, theirs, result;
     if (!dtype) return Outcome::FAILED;
-    if (!self->folds || dtype->kind != 'f' || dtype->itemsize < 4) return Outcome::RARE;
-    if (!number_of(a, a, mine) || !number_of(other, a, theirs)) return Outcome::RARE;
+    PyObject *mine = number_of(a, a), *theirs = number_of(other, a);
+    if (!self->folds || !mine || !theirs) return Outcome::RARE;
     if (self->reflected) std::swap(mine, theirs);
-    const auto folded = dtype->itemsize == 8 ? fold<double> : fold<float>;
-    if (!folded(self->folds, mine, theirs, result)) return Outcome::RARE;
-    Ref value = Ref::steal(PyFloat_FromDouble(result));
-    if (value) found = known_value(value.get(), node.dtype.of(a), known.device.of(a));
+    Ref value;
+    if (dtype->kind == 'f' && dtype->itemsize >= 4) {
+        double one, two;
+        if (!read_number(mine, one) || !read_number(theirs, two)) return Outcome::RARE;
+        value = dtype->itemsize == 8 ? fold_floats<double>(self->folds, one, two) : fold_floats<float>(self->folds, one, two);
+    } else if (is_integer(*dtype)) {
+        long long one, two;
+        if (!read_number(mine, one) || !read_number(theirs, two)) return Outcome::RARE;
+        value = fold_integers(*dtype, self->folds, one, two);
+    }
+    if (!value) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    found = known_value(value.get(), PyBool_Check(value.get()) ? truth->function : node.dtype.of(a), known.device.of(a));
     return found ? Outcome::DONE : Outcome::FAILED;
 }
 
@@ -171,7 +181,8 @@ PyObject* operate(PyObject* callable, PyObject* const* arguments, size_t flags, 
     if (both ? !has_node(other) : kind != &PyFloat_Type && kind != &PyLong_Type)
         return PyObject_Vectorcall(self->twin.reference, arguments, flags, nullptr);
     if (both) b = Ref::share(array.node.of(other));
-    if (Py_TYPE(a.get()) == known_type && node.memory.of(a.get()) == Py_None) {
+    const auto is_known = [](PyObject* of) { return Py_TYPE(of) == known_type && node.memory.of(of) == Py_None; };
+    if (is_known(a.get()) && (!both || is_known(b.get()))) {
         Ref number;
         const Outcome folded = fold_known(self, a.get(), both ? b.get() : other, number);
         if (folded == Outcome::FAILED) return nullptr;

@@ -1,7 +1,6 @@
 // Reductions of arrays by a ufunc: the twin of `ufunc_reduce` in clarray._numpy.reduction.reduce_calls.
 #include "places.hpp"
 
-#include <climits>
 #include <map>
 #include <tuple>
 

@@ -1,7 +1,6 @@
 // Making the launches of a call again, and the table of those that have been recorded.
 #include "recording.hpp"
 
-#include <climits>
 #include <unordered_map>
 
 namespace clarray {
