@@ -14,7 +14,7 @@ from clarray._engine.expr.node import EAGER, READONLY, Node, graph_lock, leaf_si
 from clarray._engine.expr.overlap import same_elements
 from clarray._engine.expr.view import View
 from clarray._engine.runtime import Memory
-from clarray._engine.speedups import called_by_core
+from clarray._engine.speedups import called_by_core, known_to_core
 
 _FEW = 64  # views of a memory that are kept before dead ones are looked for
 
@@ -22,17 +22,18 @@ _FEW = 64  # views of a memory that are kept before dead ones are looked for
 class _Views(list[Any]):
     """Weak references of the leaves that look at a memory; what is dead goes whenever their number has doubled."""
 
-    __slots__ = ("limit",)
+    __slots__ = ("_left",)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.limit = _FEW
+    @property
+    def limit(self) -> int:
+        """How many may be there before the dead ones go."""
+        return 2 * getattr(self, "_left", 0) + _FEW
 
     def prune(self) -> None:
         with graph_lock:
             count = len(self)  # others may append meanwhile
             self[:count] = [view for view in self[:count] if view() is not None]
-            self.limit = 2 * len(self) + _FEW
+            self._left = len(self)
 
 
 def view_of(array: DeviceArray) -> View:
@@ -79,7 +80,9 @@ def _seen(array: DeviceArray, made: Node) -> DeviceArray:
     return wrap(made, array if array._base is None else array._base)
 
 
-@called_by_core
+known_to_core("_Views", _Views)
+
+
 def _first_of(memory: Memory) -> _Views:
     with graph_lock:
         if memory.views is None:

@@ -171,7 +171,7 @@ Outcome evaluate_fast(PyObject* root) {
     if (node.memory.of(root) != Py_None) return Outcome::DONE;
     if (!can_launch(on)) return Outcome::RARE;
     if (!is_one_launch(root, EAGER)) {
-        const Outcome shared = compute_shared(root, on);
+        const Outcome shared = compute_shared(root, reduced_at_once(on));
         const Outcome done = shared == Outcome::DONE ? evaluate_alone(root, SHARED) : shared;
         if (done != Outcome::RARE || shared != Outcome::DONE) return done;
     }

@@ -4,13 +4,17 @@
 namespace clarray {
 
 bool note_view(PyObject* leaf) {
-    static Reference* const first_view = reference_of("_first_of");
+    static Reference* const kind = reference_of("_Views");
     constexpr Py_ssize_t FEW = 64;  // that are appended before Python looks whether there are too many
     PyObject* in = node.memory.of(leaf);
     if (memory.shared.of(in) == Py_True) return true;
-    Ref views = memory.views.of(in) == Py_None ? Ref::steal((*first_view)(in)) : Ref::share(memory.views.of(in));
-    Ref view = Ref::steal(PyWeakref_NewRef(leaf, nullptr));
-    if (!views || !view || PyList_Append(views.get(), view.get())) return false;
+    if (memory.views.of(in) == Py_None) {
+        Ref none = Ref::steal(PyObject_CallNoArgs(kind->function));
+        if (!none) return false;
+        if (memory.views.of(in) == Py_None) memory.views.put(in, none.release());
+    }
+    Ref views = Ref::share(memory.views.of(in)), view = Ref::steal(PyWeakref_NewRef(leaf, nullptr));
+    if (!view || PyList_Append(views.get(), view.get())) return false;
     if (PyList_GET_SIZE(views.get()) % FEW == 0) {
         static Reference* const look_after = reference_of("_look_after");
         if (!Ref::steal((*look_after)(views.get()))) return false;

@@ -70,9 +70,10 @@ long long reduced_below(PyObject* device);
 // The bytes up to which the calling thread reduces at once; 0 where it does not, or no launch is known yet.
 long long reduced_at_once(PyObject* device);
 
-// Compute what is below a node and has to be memory before that is one launch: reductions, but for one that it only goes
-// on from, and what is read elsewhere too; the lock of the device is held. RARE where selections are among it.
-Outcome compute_shared(PyObject* root, PyObject* device);
+// Compute what is below a node and has to be memory before that is one launch: reductions, and what is read elsewhere too;
+// the lock of the device is held. A reduction that the node only goes on from stays part of its launch, which Python
+// prepares each time, unless it reads but a `little`, in bytes. RARE where selections are among it.
+Outcome compute_shared(PyObject* root, long long little);
 
 // What reads a memory or a node, directly or through others, and is pending: operands before what uses them.
 std::vector<Ref> live_readers(PyObject* readers);

@@ -58,18 +58,15 @@ bool is_read_outside(PyObject* of, const std::unordered_set<PyObject*>& inside) 
     return false;
 }
 
-// Whether what a reduction goes on to is one more launch rather than part of its own, which Python prepares each time: for
-// little, which the calling thread computes.
-bool is_apart_cheaper(PyObject* root, PyObject* on) { return !is_reduction(root) && bytes_read(root) <= reduced_at_once(on); }
-
 }  // namespace
 
-Outcome compute_shared(PyObject* root, PyObject* on) {
+Outcome compute_shared(PyObject* root, long long little) {
     Nodes order;
     std::unordered_set<PyObject*> inside;
     if (!visit(root, order, inside)) return Outcome::RARE;
     PyObject* fused = nullptr;
-    if (!find_fused(root, node.shape.of(root), fused) || is_apart_cheaper(root, on)) fused = nullptr;
+    const bool is_little = !is_reduction(root) && bytes_read(root) <= little;
+    if (!find_fused(root, node.shape.of(root), fused) || is_little) fused = nullptr;
     for (const Ref& each : order) {
         PyObject* of = each.get();
         if (of == root || !is_pending(of)) continue;

@@ -104,14 +104,15 @@ Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands&
 
 // Have what is written become one launch: a reduction is computed into memory of its own, as is what has to be computed
 // before. RARE where it is none.
-Outcome compute_below(PyObject* value, PyObject* on) {
+Outcome compute_below(PyObject* value) {
+    constexpr long long LITTLE = 1 << 16;  // bytes that are sooner read by a launch of their own than by one that Python prepares
     const auto flags_of = [value] { return as_long(node.flags.of(value)) & ~READONLY; };
     if (node.memory.of(value) != Py_None) return flags_of() & EAGER ? Outcome::RARE : Outcome::DONE;
     PyTypeObject* operation = Py_TYPE(node.op.of(value));
     if ((operation != loop_type && operation != reduction_type) || flags_of() & ~long(SHARED | REDUCES)) return Outcome::RARE;
     if (operation == reduction_type) return evaluate_node(value) ? Outcome::DONE : Outcome::FAILED;
     if (!flags_of()) return Outcome::DONE;
-    const Outcome shared = compute_shared(value, on);
+    const Outcome shared = compute_shared(value, LITTLE);
     return shared == Outcome::DONE && flags_of() & ~long(SHARED) ? Outcome::RARE : shared;
 }
 
@@ -170,7 +171,7 @@ Outcome store(PyObject* leaf, const Place& target, PyObject* value) {
     if (!held) return Outcome::FAILED;
     if (!can_launch(on) || memory.shared.of(in.get()) != Py_False) return Outcome::RARE;
     if (!flush_readers(in.get(), node.memory.of(value) == Py_None ? value : nullptr)) return Outcome::FAILED;
-    const Outcome alone = compute_below(value, on);
+    const Outcome alone = compute_below(value);
     if (alone != Outcome::DONE) return alone;
     const bool is_leaf = node.memory.of(value) != Py_None;
     if (target.size() == 0 || !target.has_shape(node.shape.of(value))) return Outcome::RARE;

@@ -16,12 +16,15 @@ VALUES = {
     "float32": [0, -0.0, 1.5, -3.25, np.nan, np.inf, 1e-45, 3e38, 0.1],
     "float64": [0, -0.0, 1.5, np.nan, -np.inf, 1e300, 0.1],
     "int8": [0, 127, -128, 5],
+    "int32": [0, 2**31 - 1, -(2**31), 46341],
+    "int64": [0, -1, 2**31, 2**62],
     "uint64": [0, 2**64 - 1, 2],
     "float16": [0, 1.5, 65504, np.nan],
     "bool": [False, True],
 }
 NUMBERS = [2, -1, 0.1, -0.0, 1e39, 2**40, True, 300]
-OPERATORS = [operator.add, operator.sub, operator.mul, operator.lt, operator.ge, operator.eq, operator.ne]
+OPERATORS = [operator.add, operator.sub, operator.mul]
+OPERATORS += [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
 
 
 def outcome(function: Any, *args: Any) -> Any:

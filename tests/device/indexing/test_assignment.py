@@ -164,6 +164,42 @@ def test_overlap(same: Any, name: str, size: int) -> None:
     same(body)
 
 
+def a_slice(r: np.random.Generator, extent: int, length: int) -> slice:
+    """Some `length` elements of an axis, in steps that may be negative."""
+    step = int(r.integers(1, max(2, extent // length + 1)))
+    start = int(r.integers(0, extent - (length - 1) * step))
+    stop = start + (length - 1) * step + 1
+    if r.random() < 0.8:
+        return slice(start, stop, step)
+    return slice(stop - 1, start - 1 if start else None, -step)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_of_one_array(same: Any, seed: int) -> None:
+    """Parts that share elements, touch, or lie between each other: rows, columns, blocks, every other element."""
+
+    def body(xp: Any) -> Any:
+        r = np.random.default_rng(seed)
+        results = []
+        for _ in range(60):
+            shape = (5, 7, 6)[: r.integers(1, 4)]
+            a = xp.array(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
+            if len(shape) == 2 and r.random() < 0.3:
+                a = a.T
+            lengths = [int(r.integers(1, extent)) for extent in a.shape]
+            target, source = (
+                tuple(a_slice(r, extent, length) for extent, length in zip(a.shape, lengths, strict=True))
+                for _ in range(2)
+            )
+            a[target] = a[source].copy() if xp is np else a[source]
+            a[target] = a[source] * 2 + a[target]
+            a[source] -= 1
+            results.append(a)
+        return results
+
+    same(body)
+
+
 def test_transposed_overlap(same: Any) -> None:
     def body(xp: Any) -> Any:
         a = xp.array(np.arange(36, dtype=np.float32).reshape(6, 6))

@@ -1,0 +1,64 @@
+"""Statements that the compiled core does alone: after the first times none of clarray's Python runs."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray._engine import speedups
+from clarray._engine.runtime import current_device
+
+from ..conftest import assert_same
+from .test_recordings import python_calls
+
+# And how many functions of Python's they go through: `sum`, `max` and `@` by their names, and two that ask a device on
+# which launches are waited for whether a number is there at once.
+STATEMENTS: list[tuple[str, int]] = [
+    ("w[:, -1] = w[:, -2]", 0),
+    ("w[0, :] = w[1, :]", 0),
+    ("w[4:, :4] = w[4:, 4:8] * 2", 0),
+    ("w[2:, 3:] -= w[2:, 2:3] * w[1, 3:]", 0),
+    ("v[::2] = v[1::2]", 0),
+    ("v[:8] = v[:7:-1]", 0),
+    ("v[1:] = v[:-1] + v[1:]", 0),
+    ("w[-1, :] = 0", 0),
+    ("w[2:4, ::2] = 1.5", 0),
+    ("v[2:5] = v[7]", 0),
+    ("v[:4] = (v[:4] + v[4:8])[::-1]", 0),
+    ("s = ((v + 1)[:, None] * v).sum()", 1),
+    ("v[3] = v[:3].sum() * 2", 1),
+    ("v[:] = (v - v.sum()) * v.max()", 2),
+    ("s = w[3, :5] @ v[:5]", 3),
+    ("s = w @ v[:10]", 1),
+    ("s = v[:9] @ w", 1),
+    ("n = i[3] * 2 + 1", 0),
+    ("n = 7 - i[1] > i[2]", 0),
+    ("v[1:4] = v[0] * v[4:7]", 0),
+]
+
+
+def _names() -> dict[str, Any]:
+    r = np.random.default_rng(3)
+    return {"w": r.integers(1, 9, (9, 10)) / 2, "v": r.integers(1, 9, 16) / 2, "i": np.arange(6)}
+
+
+@pytest.mark.skipif(speedups.core is None, reason="there is no compiled core")
+@pytest.mark.parametrize(("statement", "functions"), STATEMENTS)
+def test_no_python_runs(statement: str, functions: int) -> None:
+    code = compile(statement, "", "exec")
+    if not current_device().capabilities.host_memory:
+        pytest.skip("elements of memory of the device's own are read by Python")
+    least = 1000
+    for _ in range(12):
+        expected = _names()
+        found = {name: clarray.array(a) for name, a in expected.items()}
+        exec(code, expected)
+        least = min(least, python_calls(partial(exec, code, found)))
+        for name, value in expected.items():
+            if isinstance(value, np.ndarray | np.generic):
+                assert_same(found[name], value)
+    assert least <= functions
