@@ -307,9 +307,8 @@ def plain_order(order: str | None) -> str:
 
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> DeviceArray:
     """Make an array of zeros; parameters as in `empty`."""
-    made = empty(shape, dtype, order, device=device)
-    made.device.fill_zero(made._node.memory)  # type: ignore[arg-type]
-    return made
+    on = device_for(device)
+    return wrap(new_leaf(on, as_shape(shape), device_dtype(dtype, on), plain_order(order), None, True))
 
 
 def ones(
@@ -322,7 +321,7 @@ def ones(
 ) -> DeviceArray:
     """Make an array of ones; parameters as in `empty`."""
     made = empty(shape, float if dtype is None else dtype, order, device=device)
-    made.fill(1)
+    made[...] = 1
     return made
 
 
@@ -354,8 +353,13 @@ def full(
         given = fill_value if isinstance(fill_value, DeviceArray) else np.asarray(fill_value)
         dtype = data_dtype(given.dtype, device_for(device))
     made = empty(shape, dtype, order, device=device)
-    made[...] = _converted(fill_value, made.dtype)
+    made[...] = (
+        fill_value if fill_value.__class__ in _KEPT.get(made.dtype.kind, ()) else _converted(fill_value, made.dtype)
+    )
     return made
+
+
+_KEPT = {"i": (int,), "u": (int,), "f": (float, int)}  # Python's numbers that are written as they are converted
 
 
 def _converted(value: Any, dtype: np.dtype) -> Any:
@@ -399,6 +403,10 @@ def empty_like(
     MemoryError
         The device has no room; the message has the sizes.
     """
+    return _made_like(prototype, dtype, order, shape, device, False)
+
+
+def _made_like(prototype: Any, dtype: Any, order: str | None, shape: Any, device: Any, zero: bool) -> DeviceArray:
     if isinstance(prototype, DeviceArray):
         on = prototype.device if device is None else find_device(device)
         like = view_of(prototype)
@@ -408,7 +416,10 @@ def empty_like(
         like = host_view(prototype)
     wanted = data_dtype(prototype.dtype, on) if dtype is None else device_dtype(dtype, on)
     new = prototype.shape if shape is None else as_shape(shape)
-    return wrap(new_leaf(on, new, wanted, "K" if order is None else check_order(order), like))
+    kept = "K" if order is None else check_order(order)
+    if kept != "F" and like.contiguous:  # as most are
+        return wrap(new_leaf(on, new, wanted, "C", None, zero))
+    return wrap(new_leaf(on, new, wanted, kept, like, zero))
 
 
 def zeros_like(
@@ -426,9 +437,7 @@ def zeros_like(
     ----------
     a : array_like
     """
-    made = empty_like(a, dtype, order, subok, shape, device=device)
-    made.device.fill_zero(made._node.memory)  # type: ignore[arg-type]
-    return made
+    return _made_like(a, dtype, order, shape, device, True)
 
 
 def ones_like(

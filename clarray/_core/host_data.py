@@ -17,6 +17,7 @@ from clarray._engine.expr.node import Node, leaf
 from clarray._engine.expr.view import Shape, View, check_order, contiguous, memory_order, ordered_strides
 from clarray._engine.ops.dtypes import DTYPES, dtype_row
 from clarray._engine.runtime import Device, profiling
+from clarray._engine.speedups import accelerated
 
 
 def device_dtype(dtype: Any, device: Device) -> np.dtype:
@@ -49,15 +50,26 @@ def axis_order(view: View, order: str) -> list[int]:
     return axes[::-1] if order == "F" else axes
 
 
-def new_leaf(device: Device, shape: Shape, dtype: np.dtype, order: str | None = "C", like: View | None = None) -> Node:
-    """Allocate an array; its elements are whatever the memory held."""
+@accelerated
+def new_leaf(
+    device: Device,
+    shape: Shape,
+    dtype: np.dtype,
+    order: str | None = "C",
+    like: View | None = None,
+    zero: bool = False,
+) -> Node:
+    """Allocate an array; its elements are `zero`, or whatever the memory held."""
     for extent in shape:
         if extent < 0:
             raise ValueError("negative dimensions are not allowed")
     if like is None or len(like.shape) != len(shape):
         like = View(shape, contiguous(shape))
     strides = ordered_strides(shape, axis_order(like, order or "C"))
-    return leaf(device.allocate(prod(shape) * dtype.itemsize), shape, strides, 0, dtype)
+    memory = device.allocate(prod(shape) * dtype.itemsize)
+    if zero:
+        device.fill_zero(memory)
+    return leaf(memory, shape, strides, 0, dtype)
 
 
 # From the host ------------------------------------------------------------------------------------

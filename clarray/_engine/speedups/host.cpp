@@ -1,4 +1,5 @@
-// What NumPy reads and makes where arrays lie: the twins of functions of clarray._core.small_operands.
+// What NumPy reads and makes where arrays lie, and new arrays: the twins of functions of clarray._core.small_operands and
+// of `new_leaf` in clarray._core.host_data.
 #include "operands.hpp"
 
 #include <cstring>
@@ -63,6 +64,39 @@ Outcome host_window(PyObject* of, Ref& found) {
     found = part_of(elements.get(), as_wide(node.offset.of(of)), as_wide(node.size.of(of)));
     if (found && PyTuple_GET_SIZE(shape.get()) != 1)
         found = Ref::steal(PyObject_CallMethodOneArg(found.get(), reshape, shape.get()));
+    return found ? Outcome::DONE : Outcome::FAILED;
+}
+
+Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& found) {
+    static PyObject* const zero = PyLong_FromLong(0);
+    static PyObject* const fill_zero = PyUnicode_InternFromString("fill_zero");
+    constexpr long long MOST = 1LL << 40;  // elements
+    PyObject *on = given[0], *shape = given[1], *dtype = given[2];
+    const bool in_c_order = count == 3 || (PyUnicode_Check(given[3]) && PyUnicode_CompareWithASCIIString(given[3], "C") == 0);
+    const Dtype* known = dtype_of(dtype);
+    if (!known) return Outcome::FAILED;
+    if (!in_c_order || !PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) > MOST_AXES || !can_launch(on)) return Outcome::RARE;
+    Place place;
+    place.ndim = PyTuple_GET_SIZE(shape);
+    long long size = 1;
+    for (Py_ssize_t axis = place.ndim - 1; axis >= 0; --axis) {
+        PyObject* extent = PyTuple_GET_ITEM(shape, axis);
+        place.shape[axis] = PyLong_CheckExact(extent) ? as_wide(extent) : 0;
+        place.strides[axis] = size;
+        if (place.shape[axis] <= 0 || place.shape[axis] > MOST / size) return PyErr_Clear(), Outcome::RARE;
+        size *= place.shape[axis];
+    }
+    const long long nbytes = size * known->itemsize;
+    Pool pool;
+    Ref in = read_pool(on, pool) ? allocate(pool, on, nbytes) : Ref();
+    if (!in) return Outcome::FAILED;
+    if (count > 5 && given[5] == Py_True) {
+        void* start = device.pending.of(on) == Py_False ? PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get()))) : nullptr;
+        if (start) std::memset(start, 0, size_t(nbytes));
+        else if (PyErr_Occurred() || !Ref::steal(PyObject_CallMethodOneArg(on, fill_zero, in.get()))) return Outcome::FAILED;
+    }
+    PyObject* signature = leaf_signature(dtype);
+    found = signature ? placed_leaf(in.get(), place, {dtype, signature, zero}) : Ref();
     return found ? Outcome::DONE : Outcome::FAILED;
 }
 

@@ -213,6 +213,15 @@ PyObject* copied_from_host(PyObject* self, PyObject* const* args, size_t flags, 
     });
 }
 
+PyObject* allocated(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) < 3 || names) return reference_called(self, args, flags, names);
+    return guarded([=] {
+        Ref found;
+        const Outcome made = blank_leaf(args, PyVectorcall_NARGS(flags), found);
+        return made == Outcome::RARE ? reference_called(self, args, flags, names) : found.release();
+    });
+}
+
 // give_back(memory): what most memories are dropped by; `__del__`, so that nothing is missing of the object.
 PyObject* given_back(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     static const long long large = told("_CHECKED");
@@ -229,7 +238,7 @@ constexpr struct {
 } TWINS[] = {{"unary", unary},       {"binary", binary},   {"nary", nary},      {"reduction", grown_reduction},
               {"evaluate", evaluate}, {"getitem", getitem}, {"setitem", setitem}, {"computed_number", computed},
               {"write", written},    {"scalar", as_scalar},  {"ufunc_reduce", reduced},  {"pass_on", passed_on}, {"give_back", given_back},
-              {"regrow", regrown},   {"vector_product", multiplied},
+              {"regrow", regrown},   {"vector_product", multiplied}, {"new_leaf", allocated},
               {"window", seen_on_host}, {"host_copy", copied_from_host}};
 
 // twin(function): what stands for a Python function, by its name; the function becomes its reference.
