@@ -22,7 +22,7 @@ ${circular("tan", t)}
 % if t.width > 1 and t.bits == 32 and dialect.clang and not dialect.fp64:
 /* PoCL's vector form is wrong for small lanes that stand beside large ones. */
 ${lanes.by_lane(name, t, 1)}
-% elif not dialect.own_math or t.bits == 64:
+% elif not dialect.own_math or t.width == 1 or t.bits == 64:
 HELPER ${t} ca_${name}_${t}(${t} x) { return ${name}(x); }
 % else:
 <%

@@ -208,6 +208,18 @@ KNOWN: tuple[Row, ...] = (
         when=lambda difference, statement, values: is_of_the_hosts(difference.name, values),
     ),
     Row(
+        "NumPy computes what is large in the memory of its temporaries, and it lies as these do",
+        statement=r"^v\d+ = .*\(v\d+ ",
+        kinds="layout",
+        when=lambda difference, statement, values: getattr(values.get(difference.name), "nbytes", 0) >= 1 << 18,
+    ),
+    Row(
+        "NumPy's numbers lack an attribute that arrays of no axes have, and refuse",
+        statement=r"\.mT\b",
+        kinds="raised",
+        theirs="AttributeError",
+    ),
+    Row(
         "NumPy cannot set the flag of what came by DLPack, not even as it is set already",
         statement=r"flags\.writeable = True",
         kinds="not raised",
