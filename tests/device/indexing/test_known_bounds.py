@@ -315,3 +315,20 @@ def test_a_table_that_comes_to_reach_outside() -> None:
             table[2, 2] = 7 if turn % 3 == 2 else 0  # what was known is not any more
             for row in (0, 1, 1):
                 np.testing.assert_array_equal(x[table[row]].get(), x.get()[table[row].get()])
+
+
+def test_an_interrupt_before_the_flag_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a gather out of bounds has set is not there for the next one, which is in bounds."""
+    x = clarray.array([1.0, 2.0, 3.0])
+
+    def interrupted(*_: Any) -> bool:
+        raise KeyboardInterrupt
+
+    with policy_in_force("tiny-gpu"):
+        with monkeypatch.context() as patch:
+            patch.setattr("clarray._engine.algorithms.gather.launch._was_set", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                x[clarray.array([0, 7])].evaluate()
+        np.testing.assert_array_equal(x[clarray.array([2, 1])].get(), [3.0, 2.0])
+        with pytest.raises(IndexError):
+            x[clarray.array([0, 7])].evaluate()

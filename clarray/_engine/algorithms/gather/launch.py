@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -425,8 +426,15 @@ def _run(
         args.append(start // found.words)
     args.append(found.total if limit is None else min(found.total, limit))
     args += found.sizes
-    found.kernel.launch((found.groups,), (policy.work_group,), args, found.inline, found.nbytes)
-    if awaited and error is not None and _was_set(cache, error):
+    try:
+        found.kernel.launch((found.groups,), (policy.work_group,), args, found.inline, found.nbytes)
+        outside = awaited and error is not None and _was_set(cache, error)
+    except BaseException:  # an interrupt between the two must not leave a flag for the next launch to find
+        if awaited and error is not None:
+            with suppress(Exception):
+                cache.device.fill_zero(error)
+        raise
+    if outside:
         raise OutOfBounds
 
 
