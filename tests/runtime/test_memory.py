@@ -86,6 +86,37 @@ def test_copies_are_ordered_after_launches(device: Device, scale: Any) -> None:
         np.testing.assert_array_equal(out, x * by)
 
 
+@pytest.mark.parametrize("kind", ["shared", "pool"])
+def test_memory_that_goes_within_a_launch(device: Device, scale: Any, kind: str) -> None:
+    """The garbage collector may run between the noting of a launch and its queueing: it is waited for all the same."""
+    if not device.capabilities.host_memory:
+        pytest.skip("the device shares no memory")
+    source, target = device.upload(np.ones(1000, np.float32)), device.allocate(4000)
+
+    def launch() -> None:
+        scale.kernel.launch((4,), (1,), (source.buffer, 1000, target.buffer, 2.0))
+
+    for _ in range(4):  # often enough to need no more attention
+        launch()
+    bound = scale.kernel._main
+    held, set_args = [device.wrap(np.ones(1000, np.float32))], bound.set_args
+
+    def dropping(*args: Any) -> None:
+        if kind == "shared":
+            held.clear()
+        else:
+            device.pool.empty()
+        set_args(*args)
+
+    device.synchronize()
+    bound.set_args = dropping
+    try:
+        launch()
+    finally:
+        bound.set_args = set_args
+    assert device.pending
+
+
 def test_too_much_is_a_memory_error_and_the_process_goes_on(device: Device, scale: Any) -> None:
     for nbytes in (1 << 62, 4 * device.capabilities.global_bytes):
         with pytest.raises(MemoryError, match="cannot allocate") as error:

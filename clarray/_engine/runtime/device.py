@@ -351,12 +351,21 @@ class Device:
     def finish(self) -> None:
         """Wait for the main queue, uncounted by a profile. For the runtime: the lock is held."""
         if self.pending:
+            self.drain()
+            self.pending = False
+
+    def drain(self) -> None:
+        """Wait for what is queued, as `finish` does, and go on taking the queue for busy.
+
+        For where memory is dropped, the garbage collector's among it: that may be within a launch which has been noted
+        as pending, and is queued after this.
+        """
+        if self.pending:
             try:
                 self.main.commands.finish()
             except cl.Error as error:
                 self.check_alive(error)
                 raise
-            self.pending = False
             self._dropped.clear()
 
     def let_go(self, *dropped: Any) -> None:
@@ -369,7 +378,7 @@ class Device:
         elif self.pending and not self.closed:
             if self.lock.acquire(blocking=False):
                 try:
-                    self.finish()
+                    self.drain()
                 finally:
                     self.lock.release()
             else:

@@ -356,7 +356,7 @@ class Pool:
     def _drop(self, keep: int) -> None:
         device = self._device
         with device.lock:
-            device.finish()  # a queued kernel may still use the host memory under a free block
+            device.drain()  # a queued kernel may still use the host memory under a free block
             self._release(keep)
 
     def _release(self, keep: int) -> None:
