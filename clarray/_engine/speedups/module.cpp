@@ -235,11 +235,26 @@ PyObject* given_back(PyObject* self, PyObject* const* args, size_t flags, PyObje
 constexpr struct {
     const char* name;
     vectorcallfunc call;
-} TWINS[] = {{"unary", unary},       {"binary", binary},   {"nary", nary},      {"reduction", grown_reduction},
-              {"evaluate", evaluate}, {"getitem", getitem}, {"setitem", setitem}, {"computed_number", computed},
-              {"write", written},    {"scalar", as_scalar},  {"ufunc_reduce", reduced},  {"pass_on", passed_on}, {"give_back", given_back},
-              {"regrow", regrown},   {"vector_product", multiplied}, {"new_leaf", allocated},
-              {"window", seen_on_host}, {"host_copy", copied_from_host}};
+} TWINS[] = {
+    {"binary", binary},
+    {"computed_number", computed},
+    {"evaluate", evaluate},
+    {"getitem", getitem},
+    {"give_back", given_back},
+    {"host_copy", copied_from_host},
+    {"nary", nary},
+    {"new_leaf", allocated},
+    {"pass_on", passed_on},
+    {"reduction", grown_reduction},
+    {"regrow", regrown},
+    {"scalar", as_scalar},
+    {"setitem", setitem},
+    {"ufunc_reduce", reduced},
+    {"unary", unary},
+    {"vector_product", multiplied},
+    {"window", seen_on_host},
+    {"write", written},
+};
 
 // twin(function): what stands for a Python function, by its name; the function becomes its reference.
 PyObject* twin(PyObject*, PyObject* function) {

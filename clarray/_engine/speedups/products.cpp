@@ -70,15 +70,16 @@ Outcome multiply(PyObject* a, PyObject* b, Ref& found) {
     const Steps steps = steps_of(dtype, first, second);
     if (!steps.sum) return Outcome::FAILED;
     if (Py_TYPE(steps.multiplication) != loop_type || Py_TYPE(steps.sum) != reduction_type) return Outcome::RARE;
-    Ref shape = first == 1 && second == 1 ? Ref::share(empty_tuple)
-                                          : Ref::steal(PyTuple_Pack(1, PyTuple_GET_ITEM(first == 2 ? mine.get() : theirs.get(), second - 1)));
+    const bool is_number = first == 1 && second == 1;
+    PyObject* extent = PyTuple_GET_ITEM(first == 2 ? mine.get() : theirs.get(), second - 1);
+    Ref shape = is_number ? Ref::share(empty_tuple) : Ref::steal(PyTuple_Pack(1, extent));
     Ref products = shape ? grow_binary(steps.multiplication, left.get(), right.get()) : Ref();
     Ref made = products ? grow_reduction(steps.sum, products.get(), shape.get()) : Ref();
     if (made && node.dtype.of(made.get()) != dtype) {
         PyObject* cast = cast_loop(dtype);
         made = cast ? grow_unary(cast, made.get()) : Ref();
     }
-    if (made && shape.get() == empty_tuple) made = Ref::steal(computed_number(made.get()));
+    if (made && is_number) made = Ref::steal(computed_number(made.get()));
     if (!made || !settle(made.get())) return Outcome::FAILED;
     found = new_array(array_type, made.get());
     return found ? Outcome::DONE : Outcome::FAILED;
