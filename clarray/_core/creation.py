@@ -294,8 +294,12 @@ def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
     MemoryError
         The device has no room; the message has the sizes.
     """
+    return _made(shape, dtype, order, device, False)
+
+
+def _made(shape: Any, dtype: Any, order: str | None, device: Any, zero: bool) -> DeviceArray:
     on = device_for(device)
-    return wrap(new_leaf(on, as_shape(shape), device_dtype(dtype, on), plain_order(order)))
+    return wrap(new_leaf(on, as_shape(shape), device_dtype(dtype, on), plain_order(order), None, zero))
 
 
 def plain_order(order: str | None) -> str:
@@ -307,8 +311,7 @@ def plain_order(order: str | None) -> str:
 
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> DeviceArray:
     """Make an array of zeros; parameters as in `empty`."""
-    on = device_for(device)
-    return wrap(new_leaf(on, as_shape(shape), device_dtype(dtype, on), plain_order(order), None, True))
+    return _made(shape, dtype, order, device, True)
 
 
 def ones(
@@ -353,9 +356,8 @@ def full(
         given = fill_value if isinstance(fill_value, DeviceArray) else np.asarray(fill_value)
         dtype = data_dtype(given.dtype, device_for(device))
     made = empty(shape, dtype, order, device=device)
-    made[...] = (
-        fill_value if fill_value.__class__ in _KEPT.get(made.dtype.kind, ()) else _converted(fill_value, made.dtype)
-    )
+    is_kept = fill_value.__class__ in _KEPT.get(made.dtype.kind, ())
+    made[...] = fill_value if is_kept else _converted(fill_value, made.dtype)
     return made
 
 

@@ -36,6 +36,9 @@ class _Views(list[Any]):
             self._left = len(self)
 
 
+known_to_core("_Views", _Views)
+
+
 def view_of(array: DeviceArray) -> View:
     """Give where an array's elements lie; a pending value is computed first."""
     node = array._node
@@ -78,9 +81,6 @@ def _seen(array: DeviceArray, made: Node) -> DeviceArray:
         if memory.shared:  # by another thread, since
             made.flags |= EAGER
     return wrap(made, array if array._base is None else array._base)
-
-
-known_to_core("_Views", _Views)
 
 
 def _first_of(memory: Memory) -> _Views:

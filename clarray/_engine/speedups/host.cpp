@@ -42,12 +42,8 @@ private:
 Place place_in_c_order(const Py_buffer& view) {
     Place place;
     place.ndim = view.ndim;
-    long long step = 1;
-    for (Py_ssize_t axis = view.ndim - 1; axis >= 0; --axis) {
-        place.shape[axis] = view.shape[axis];
-        place.strides[axis] = step;
-        if (view.shape[axis]) step *= view.shape[axis];
-    }
+    for (Py_ssize_t axis = 0; axis < view.ndim; ++axis) place.shape[axis] = view.shape[axis];
+    place.lay_in_c_order();
     return place;
 }
 
@@ -79,16 +75,15 @@ Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& found) {
     Place place;
     place.ndim = PyTuple_GET_SIZE(shape);
     long long size = 1;
-    for (Py_ssize_t axis = place.ndim - 1; axis >= 0; --axis) {
+    for (Py_ssize_t axis = 0; axis < place.ndim; ++axis) {
         PyObject* extent = PyTuple_GET_ITEM(shape, axis);
         place.shape[axis] = PyLong_CheckExact(extent) ? as_wide(extent) : 0;
-        place.strides[axis] = size;
         if (place.shape[axis] <= 0 || place.shape[axis] > MOST / size) return PyErr_Clear(), Outcome::RARE;
         size *= place.shape[axis];
     }
+    place.lay_in_c_order();
     const long long nbytes = size * known->itemsize;
-    Pool pool;
-    Ref in = read_pool(on, pool) ? allocate(pool, on, nbytes) : Ref();
+    Ref in = allocate(on, nbytes);
     if (!in) return Outcome::FAILED;
     if (count > 5 && given[5] == Py_True) {
         void* start = device.pending.of(on) == Py_False ? PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get()))) : nullptr;
@@ -109,8 +104,7 @@ Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* on, Ref& found) {
         return Outcome::RARE;
     }
     if (bytes.view().ndim > MOST_AXES) return Outcome::RARE;
-    Pool pool;
-    Ref in = read_pool(on, pool) ? allocate(pool, on, bytes.view().len) : Ref();
+    Ref in = allocate(on, bytes.view().len);
     if (!in) return Outcome::FAILED;
     void* to = PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get())));
     if (!to) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;

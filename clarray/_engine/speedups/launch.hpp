@@ -45,6 +45,10 @@ bool read_pool(PyObject* device, Pool& pool);  // false after an error
 
 // New memory, as `Pool.allocate` gives it.
 Ref allocate(const Pool& pool, PyObject* device, long long nbytes);
+inline Ref allocate(PyObject* device, long long nbytes) {
+    Pool pool;
+    return read_pool(device, pool) ? allocate(pool, device, nbytes) : Ref();
+}
 
 // A launch that has been prepared for a structure and a layout of its operands; Python computes all of it once.
 struct Prepared {

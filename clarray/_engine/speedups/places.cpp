@@ -32,6 +32,14 @@ bool Place::has_shape(PyObject* tuple) const {
 
 Ref Place::stride_tuple() const { return tuple_of(strides, ndim); }
 
+void Place::lay_in_c_order() {
+    long long step = 1;
+    for (Py_ssize_t axis = ndim - 1; axis >= 0; --axis) {
+        strides[axis] = step;
+        if (shape[axis]) step *= shape[axis];
+    }
+}
+
 bool Place::is_contiguous() const {
     long long step = 1;
     if (size() == 0) return true;

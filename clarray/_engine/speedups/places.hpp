@@ -16,6 +16,7 @@ struct Place {
     bool is_contiguous() const;
     bool has_shape(PyObject* tuple) const;
     Ref stride_tuple() const;
+    void lay_in_c_order();  // give the axes such strides
     // First and last element that are touched; of an empty place the last is before the first.
     void extent(long long& first, long long& last) const;
 };
