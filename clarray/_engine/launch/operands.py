@@ -194,7 +194,7 @@ def place_flat(
         Whether `alignment` matters and an input starts elsewhere than an aligned vector may, which belongs to the key;
         None where they lie otherwise. Some have been appended then.
     """
-    seen: dict[Node, int] = {}
+    seen: dict[Node, int] = {}  # as in `place`: a generator that both go through costs 0.4 of the 7.3 us of ``x + x``
     loose = False
     for node in inputs:
         number = seen.get(node)
