@@ -46,6 +46,7 @@ def write(target: Node, value: Node) -> None:
             value = _copy(value)
         eager = (value.flags & EAGER) or memory.shared
         _, launches = prepare(kernel_cache_of(memory.device), value, target)
+        memory.facts = None  # what was computed just now may have looked at it
         for launch in launches:
             launch.run()
         if eager:
@@ -94,6 +95,7 @@ def hand_over(target: Node, value: Node) -> None:
             and (value.sig == before or _laid_out_alike(value, target))
         ):
             _, launches = prepare(kernel_cache_of(memory.device), value, target)
+            memory.facts = None  # what was computed just now may have looked at it
             for launch in launches:
                 launch.run()
             _become_copy(value, target)
@@ -125,7 +127,6 @@ def _in_c_order(node: Node) -> bool:
 
 def _flush_beside(memory: Memory, value: Node) -> bool:
     """`flush_readers` but for `value`; False where another reader needs it."""
-    memory.facts = None
     if memory.readers:
         prune(memory.readers)
         while pending := _pending_beside(memory, value):
@@ -166,13 +167,13 @@ def flush_readers(memory: Memory, but: Node | None = None) -> None:
     Not `but`, which it is overwritten with, nor those of its parts that nobody else holds. What is held besides becomes
     memory before `but` is looked at, and is not computed again. Nothing is known of the values there any more.
     """
-    memory.facts = None
     if memory.readers:
         prune(memory.readers)
         while pending := _pending_beside(memory, but):
             node = pending[0]
             del pending  # what only this one has grown from goes with its operands
             evaluate(node)
+    memory.facts = None  # last, as those readers may have looked at the values
 
 
 def _pending_beside(memory: Memory, value: Node | None) -> list[Node]:

@@ -165,7 +165,7 @@ def kind(device: cl.Device) -> str:
 def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
     """Gather everything about a device."""
     extensions = device.extensions.split()
-    host = kind(device) == "cpu" and bool(device.host_unified_memory)
+    host = kind(device) == "cpu" and bool(device.host_unified_memory) and not _simulated("OWN_MEMORY")
     memory = device.global_mem_size
     return Capabilities(
         kind=kind(device),

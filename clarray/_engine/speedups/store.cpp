@@ -99,6 +99,7 @@ Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands&
     if (size > p->most_size) return Outcome::RARE;
     shift_inputs(*p, found);
     finish_arguments(*p, found, in, target.offset, size);
+    forget_facts(in);  // not before: what has been computed up to here may have looked at the values
     return launch(*p, found.device, found.arguments, found.count, p->vector ? size * p->element_bytes : p->nbytes);
 }
 
@@ -147,7 +148,6 @@ bool has_other_readers(PyObject* in, PyObject* value) {
 }
 
 bool flush_readers(PyObject* in, PyObject* value) {
-    forget_facts(in);
     while (has_other_readers(in, value)) {
         std::vector<PyObject*> reading;  // what others hold: no reference is kept here, as holders are counted
         for (const Ref& each : live_readers(memory.readers.of(in))) reading.push_back(each.get());

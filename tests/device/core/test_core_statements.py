@@ -16,7 +16,7 @@ from ..conftest import assert_same
 from .test_recordings import python_calls
 
 # And how many functions of Python's they go through: `sum`, `max` and `@` by their names, and two that ask a device on
-# which launches are waited for whether a number is there at once.
+# which launches are waited for whether a number is there at once; three where a process has several devices.
 STATEMENTS: list[tuple[str, int]] = [
     ("w[:, -1] = w[:, -2]", 0),
     ("w[0, :] = w[1, :]", 0),
@@ -32,7 +32,7 @@ STATEMENTS: list[tuple[str, int]] = [
     ("s = ((v + 1)[:, None] * v).sum()", 1),
     ("v[3] = v[:3].sum() * 2", 1),
     ("v[:] = (v - v.sum()) * v.max()", 2),
-    ("s = w[3, :5] @ v[:5]", 3),
+    ("s = w[3, :5] @ v[:5]", 4),
     ("s = w @ v[:10]", 1),
     ("s = v[:9] @ w", 1),
     ("n = i[3] * 2 + 1", 0),

@@ -16,6 +16,7 @@ from clarray._engine.expr.bounds import bounds_of, fact_of
 from ..conftest import check_same, policy_in_force
 
 FAR = 99  # no element of the arrays here
+MANY = 5000  # more than a CPU selects from in one launch
 Write = Callable[[Any, ModuleType], Any]
 
 
@@ -107,6 +108,45 @@ def test_what_has_been_written_is_looked_at_again(way: str, read: str) -> None:
         return READS[read](x, i, xp)
 
     check_same(body)
+
+
+MASK_WRITES: dict[str, Write] = {
+    "element": lambda m, xp: m.__setitem__(0, False),
+    "slice": lambda m, xp: m.__setitem__(slice(0, 3), False),
+    "slice from an array": lambda m, xp: m.__setitem__(slice(0, 2), xp.array([False, True])),
+    "slice from a pending value": lambda m, xp: m.__setitem__(slice(0, 2), ~xp.array([True, False])),
+    "by what it selects": lambda m, xp: m.__setitem__(slice(0, 4), m[m][:4] & xp.array([True, False] * 2)),
+    "by what it selects of others": lambda m, xp: m.__setitem__(slice(0, 4), xp.arange(m.size)[m][:4] > 2),
+    "in place": lambda m, xp: m.__ixor__(True),
+    "in place, by what it selects": lambda m, xp: m.__iand__(m[m][:1]),
+    "out": lambda m, xp: np.equal(m, xp.arange(m.size) > 3, out=m),
+    "mask": lambda m, xp: m.__setitem__(m, xp.array(False)),
+    "mask, by an array": lambda m, xp: m.__setitem__(m, ~m[m]),
+    "index array": lambda m, xp: m.__setitem__(xp.array([0, 1]), False),
+    "at": lambda m, xp: np.logical_xor.at(m, xp.array([0, 1, 4]), True),
+    "put": lambda m, xp: xp.put(m, [0], [False]),
+    "fill": lambda m, xp: m.fill(True),
+    "copyto, where": lambda m, xp: xp.copyto(m, False, where=m),
+    "out of a scan": lambda m, xp: np.logical_and.accumulate(m[::-1], out=m),
+    "out of a gather": lambda m, xp: xp.take(m, xp.arange(m.size)[::-1] // 2, out=m),
+    "another dtype": lambda m, xp: m.view(np.uint8).__setitem__(slice(0, 2), 0),
+    "sorted in place": lambda m, xp: (m.__setitem__(0, False), m.sort()),
+}
+
+
+@pytest.mark.parametrize("policy", ["own", "tiny-gpu"])
+@pytest.mark.parametrize("way", MASK_WRITES)
+def test_what_readers_have_counted_is_of_before(way: str, policy: str) -> None:
+    """A pending selection is computed, and its elements are counted, because the mask is about to be written."""
+
+    def body(xp: ModuleType) -> Any:
+        x, m = xp.arange(MANY), xp.array(np.arange(MANY) % 3 != 1)
+        before, others = x[m] + 1, x[~m] + 1
+        MASK_WRITES[way](m, xp)
+        return x[m], x[~m], before, others, m
+
+    with policy_in_force(policy):
+        check_same(body)
 
 
 def waits(body: Callable[[], Any]) -> int:

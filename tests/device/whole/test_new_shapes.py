@@ -159,7 +159,8 @@ def test_a_length_is_prepared_as_any_other(statement: str, policy: str, monkeypa
 
     def note(launch: Launch) -> None:
         plain = [arg for arg in launch.args if not hasattr(arg, "int_ptr")]
-        launched.append((launch.kernel, launch.groups, launch.local, plain, launch.inline, launch.nbytes))
+        program = launch.kernel.name, launch.kernel.source  # programs may be let go of and loaded again meanwhile
+        launched.append((program, launch.groups, launch.local, plain, launch.inline, launch.nbytes))
         run(launch)
 
     monkeypatch.setattr(Launch, "run", note)
