@@ -9,6 +9,7 @@ import pickle
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,8 @@ class Moved(Side):
             return
         least = float(np.finfo(dtype).eps)
         self.names.update({n: self.moved(v, many=True, least=least) if many else v for n, v in wider.items()})
-        error = super().run(statement)
+        text = re.sub(r"dtype='complex\d+'", f"dtype={wide.name!r}", statement.text)
+        error = super().run(replace(statement, text=text))
         self.names.update(operands)
         ((name, value),) = made.items()
         found = self.names[name]
