@@ -126,10 +126,10 @@ def _results(
 def _convert_numbers(
     ufunc: np.ufunc, inputs: tuple[Any, ...], nodes: list[Node | None], in_dtypes: tuple[np.dtype, ...]
 ) -> None:
-    """Raise where a Python number is none of the loop's dtype, which NumPy looks at before it judges casts."""
+    """Raise where a Python integer is none of the loop's dtype, which NumPy looks at before it judges casts."""
     if None in nodes and _out_of_range(ufunc, inputs, in_dtypes) is None:
         for node, value, dtype in zip(nodes, inputs, in_dtypes, strict=True):
-            if node is None:
+            if node is None and isinstance(value, int):
                 _argument(node, value, dtype)
 
 
@@ -138,6 +138,8 @@ def _argument(node: Node | None, value: Any, dtype: np.dtype) -> Node:
     if node is None:
         if dtype.kind == "b" and value.__class__ is int:
             np.int64(value)  # in which NumPy has a number that it takes the truth of, or raises
+        elif value.__class__ in (float, complex) and not np.can_cast(value.__class__, dtype, "same_kind"):
+            value = np.asarray(value).astype(dtype)[()]  # as NumPy casts it, with its warnings
         return scalar_node(value, dtype)
     if node.op is CONST and node.dtype != dtype and np.can_cast(node.dtype, dtype):
         return scalar_node(node.dtype.type(node.value), dtype)
@@ -234,17 +236,30 @@ def _check_power(
     device: Device,
 ) -> None:
     """Refuse negative powers of integers, as NumPy does where it computes one."""
-    if ufunc is not np.power or in_dtypes[1].kind != "i":
+    if ufunc is not np.power or in_dtypes[1].kind != "i" or not all(n is None or n.size for n in nodes):
         return
-    node = nodes[1]
-    chosen = where if where is True else arrays.wrap(mask_node(where, device))
-    if node is None:
-        negative = inputs[1] < 0 and (chosen is True or bool(chosen.any()))
-    else:
-        less = find_loop(np.less, (node.dtype, node.dtype), (_BOOL,))
-        below = arrays.wrap(build.binary(less, node, scalar_node(0, node.dtype)))
-        negative = node.size > 0 and bool((below if chosen is True else below & chosen).any())
-    if negative and all(n is None or n.size for n in nodes):
+    exponents = _argument(nodes[1], inputs[1], in_dtypes[1])
+    refuse_negative(exponents, in_dtypes[1], True if where is True else mask_node(where, device))
+
+
+def refuse_negative(exponents: Node, dtype: np.dtype, chosen: Any = True) -> None:
+    """Raise ValueError where integers would be raised to a negative power.
+
+    Parameters
+    ----------
+    exponents : Node
+    dtype : numpy.dtype
+        Of integers: of the loop, into which exponents are cast.
+    chosen : Node or True
+        Where powers are computed; broadcasts with the exponents.
+    """
+    if not np.can_cast(exponents.dtype, dtype):  # what the cast makes of it counts
+        exponents = build.unary(cast_loop(dtype), exponents)
+    less = find_loop(np.less, (exponents.dtype, exponents.dtype), (_BOOL,))
+    negative = build.binary(less, exponents, scalar_node(0, exponents.dtype))
+    if chosen is not True:
+        negative = build.binary(find_loop(np.logical_and, (_BOOL, _BOOL), (_BOOL,)), negative, chosen)
+    if negative.size and bool(arrays.wrap(negative).any()):
         raise ValueError("Integers to negative integer powers are not allowed.")
 
 

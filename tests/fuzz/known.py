@@ -67,7 +67,7 @@ def is_of_the_hosts(name: str, values: dict[str, Any]) -> bool:
     """Whether a variable lies in memory of the host's."""
     mine = values.get(name)
     hosts = [value for other, value in values.items() if other[0] == "h" and isinstance(value, np.ndarray)]
-    return isinstance(mine, np.ndarray) and any(np.may_share_memory(mine, value) for value in hosts)
+    return isinstance(mine, np.ndarray) and any(mine is value or np.may_share_memory(mine, value) for value in hosts)
 
 
 def modulus_overflows(value: Any) -> bool:
@@ -222,6 +222,12 @@ KNOWN: tuple[Row, ...] = (
     Row(
         "NumPy cannot set the flag of what came by DLPack, not even as it is set already",
         statement=r"flags\.writeable = True",
+        kinds="not raised",
+        theirs="cannot set WRITEABLE flag to True of this array",
+    ),
+    Row(
+        "NumPy cannot set the flag of a view whose array has been made read-only since, as broadcasting has it do",
+        statement=r"broadcast_arrays\(",
         kinds="not raised",
         theirs="cannot set WRITEABLE flag to True of this array",
     ),

@@ -80,7 +80,8 @@ class Moved(Side):
     def run(self, statement: Statement) -> Exception | None:
         names = statement.names
         known = names.reads | names.writes
-        equal = SORTING.search(statement.text) or EXTREMES.search(statement.text)
+        sorts = SORTING.search(statement.text)
+        equal = sorts or EXTREMES.search(statement.text)
         mixed = equal and any(map(has_both_zeros, map(self.names.get, known)))
         rounds = self.rounding(statement)
         error = self.run_rounding(statement, rounds) if rounds else super().run(statement)
@@ -88,6 +89,9 @@ class Moved(Side):
             return error
         if rounds or (EXTREMES.search(statement.text) and self.any_complex(names.makes)):
             for name in names.makes | names.writes if rounds else names.makes:
+                self.names[name] = opened(self.names[name], self.signs, self.infinite)
+        if sorts:  # NumPy's vectorised sorts forget which NaN it was
+            for name in names.makes | names.writes | statement.changes:
                 self.names[name] = opened(self.names[name], self.signs, self.infinite)
         if mixed or rounds == "operands":
             for name in names.makes | names.writes | statement.changes:

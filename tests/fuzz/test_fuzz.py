@@ -370,6 +370,18 @@ MEANT = {
         ("float64", [0, 0.008339389784041074], ".view('complex128')"),
         ("v1 = xp.log1p(v0, dtype='complex128')",),
     ),
+    "which NaN it was that is sorted": (
+        ("int64", [-2, -3], ""),
+        ("v1 = v0.view('float64')", "v1.sort()", "v2 = v0 + 1"),
+    ),
+    "the host's array of nothing, read-only by another name": (
+        ("float16", [], ""),
+        ("v1 = xp.asarray(h0)", "v1.setflags(write=False)", "v2 = xp.asarray(h0)"),
+    ),
+    "a view broadcast whose array is read-only": (
+        ("float16", [1, 2], ""),
+        ("v1 = v0.transpose()", "v0.flags.writeable = False", "v2 = [x.copy() for x in xp.broadcast_arrays(v1, 3)]"),
+    ),
     "float16 that NumPy leaves unsorted": (
         ("float16", [-1.25, -0.25, 0.5, 1.75, -2] * 1000, ""),
         ("v1 = xp.sort(v0)", "v2 = xp.median(v0)"),

@@ -103,11 +103,6 @@ def _monoid(ufunc: np.ufunc, method: str, node: Node, dtype: Any, out: Any) -> M
     return fold_monoid(ufunc, wanted)
 
 
-def _raise_negative(negative: DeviceArray) -> None:
-    if negative.size and bool(negative.any()):
-        raise ValueError("Integers to negative integer powers are not allowed.")
-
-
 # accumulate ---------------------------------------------------------------------------------------
 
 
@@ -141,7 +136,7 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, ou
         raise ValueError("provided out is the wrong size for the accumulation.")
     if ufunc is np.power and monoid.in_dtype.kind == "i":
         exponents = wrap(node)[(slice(None),) * axis + (slice(1, None),)]
-        _raise_negative(exponents < 0)
+        ufunc_calls.refuse_negative(exponents._node, monoid.in_dtype)
     if target is None:
         return wrap(scan(node, monoid, axis))
     place = evaluate(target._node)
@@ -196,7 +191,7 @@ def reduceat(
         )
     if ufunc is np.power and monoid.in_dtype.kind == "i" and node.size:
         exponents = _later_in_segment(positions, node.shape[axis]).reshape((-1,) + (1,) * (len(node.shape) - axis - 1))
-        _raise_negative((wrap(node) < 0) & creation.asarray(exponents, device=device))
+        ufunc_calls.refuse_negative(node, monoid.in_dtype, creation.asarray(exponents, device=device)._node)
     place = creation.array(positions, dtype=_INT64, device=device)._node
     if not place.contiguous or place.offset:
         place = ufunc_calls.ascontiguous(place)
@@ -352,4 +347,4 @@ def _independent(value: Node, a: DeviceArray) -> Node:
 
 def _check_exponents(ufunc: np.ufunc, loop: Loop, value: Node) -> None:
     if ufunc is np.power and loop.in_dtypes[1].kind == "i":
-        _raise_negative(wrap(value) < 0)
+        ufunc_calls.refuse_negative(value, loop.in_dtypes[1])

@@ -15,7 +15,7 @@ from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
 from clarray._core.views import make_view, view_of
-from clarray._engine.evaluate import device_of
+from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axes, strict_axis
 from clarray._engine.expr.indexing import index
@@ -204,7 +204,7 @@ def _plain_reduction(ufunc: np.ufunc, node: Node, axis: int | None, masked: bool
 
 def _new_reduction(ufunc: np.ufunc, node: Node, axis: int | None, masked: bool) -> Reduction | None:
     ndim = len(node.shape)
-    if axis is None and not _reorderable(ufunc):  # NumPy takes them one at a time
+    if (axis is None and not _reorderable(ufunc)) or ufunc is np.power:  # NumPy takes them one at a time
         return None
     axes = tuple(range(ndim)) if axis is None else (axis % ndim,)
     monoid = _fold(ufunc, node.dtype, None)
@@ -261,6 +261,8 @@ def _read(
     check_out(out)
     monoid = _fold(ufunc, array.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None))
     device_dtype(monoid.out_dtype, wrap(array).device)
+    if ufunc is np.power:
+        evaluate(array)  # which of what is selected comes first is no exponent
     node, mask, axis = split_mask(array, axis, where, keepdims)
     selected = node is not array
     axes = axes_of(node, axis)
@@ -303,11 +305,24 @@ def _grown(call: _Call) -> Node:
             return full_node(0, monoid.out_dtype, call.shape) if start is None else ufunc_calls.full(start, call.shape)
     if _is_narrowed(monoid, node.dtype):
         node = narrowed(node, monoid.in_dtype)
+    if call.ufunc is np.power and monoid.in_dtype.kind == "i":
+        _refuse_negative(call)
     if not call.axes:
         return _each(call, node)
     if call.first is None:
         return reduced(monoid, node, call.mask, call.axes, call.keepdims)
     return _reduce_from(call.ufunc, monoid, call.first, node, call.mask, call.axes, call.keepdims)
+
+
+def _refuse_negative(call: _Call) -> None:
+    """Look at the exponents of a reduction to powers: all elements but what it starts with."""
+    exponents, chosen = call.node, True if call.mask is None else call.mask
+    if call.first is None:
+        if not call.axes:
+            return
+        (axis,) = call.axes
+        exponents = wrap(exponents)[(slice(None),) * axis + (slice(1, None),)]._node
+    ufunc_calls.refuse_negative(exponents, call.monoid.in_dtype, chosen)
 
 
 def _any(mask: Node | None) -> bool:
