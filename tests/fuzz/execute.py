@@ -20,6 +20,7 @@ from .sides import Moved, Side, quiet
 
 LARGEST = 400_000  # elements of a result; a statement that makes more is left out
 # NumPy 2.4 ends the process: np.less(np.zeros(5, "u4"), -2, where=np.ones(5, bool), out=np.zeros(5, bool)).
+AT = re.compile(r"\w\.at\((\w+),")  # as many rows as there are indices, one element after the other
 ENDS_NUMPY = re.compile(r"\b(less|less_equal|greater|greater_equal|equal|not_equal)\([^=]*\b\d+\b.*where=")
 PRODUCTS = re.compile(  # what makes of n elements more than some n, or takes n * n steps
     r"outer|kron|meshgrid|ix_|diag|tri[lu]|vander|convolve|correlate|cov|corrcoef|inner|tensordot|dot|mat|vec|@|einsum|poly|r_|c_"
@@ -101,6 +102,9 @@ def guarded(statement: Statement, side: Side) -> bool:
 def in_reach(statement: Statement, side: Side) -> bool:
     """Whether what a statement makes, by its operands' shapes, is not too large even to be tried."""
     arrays = [side.names.get(name) for name in statement.names.reads]
+    updated = AT.search(statement.text)
+    if updated is not None and isinstance(target := side.names.get(updated[1]), np.ndarray):
+        return max(map(np.size, arrays), default=1) * int(np.prod(target.shape[1:])) <= LARGEST
     shapes = [a.shape for a in arrays if isinstance(a, np.ndarray)]
     if PRODUCTS.search(statement.text):
         sizes = sorted(int(np.prod(shape)) for shape in shapes)

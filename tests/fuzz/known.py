@@ -266,6 +266,15 @@ KNOWN: tuple[Row, ...] = (
         ours="nan",
     ),
     Row(
+        "NumPy takes the dtype of quantiles from those of the first line, which are of the array's where all in it is NaN",
+        statement=r"nan(quantile|percentile)\(",
+        kinds="dtype",
+        when=lambda difference, statement, values: any(
+            isinstance(value := values.get(name), np.ndarray) and value.dtype.kind == "f" and bool(np.isnan(value).any())
+            for name in statement.names.reads
+        ),
+    ),
+    Row(
         "what does not vary is a range of what it is rounded by, too narrow for bins, or of nothing, which is widened",
         statement=r"histogram",
         kinds="raised|not raised",

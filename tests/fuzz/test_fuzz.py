@@ -382,6 +382,10 @@ MEANT = {
         ("float16", [1, 2], ""),
         ("v1 = v0.transpose()", "v0.flags.writeable = False", "v2 = [x.copy() for x in xp.broadcast_arrays(v1, 3)]"),
     ),
+    "quantiles of nothing but NaN": (
+        ("float32", [np.nan], ".reshape(1, 1)"),
+        ("v1 = xp.nanquantile(v0, [0.25, 0.75], 1)",),
+    ),
     "float16 that NumPy leaves unsorted": (
         ("float16", [-1.25, -0.25, 0.5, 1.75, -2] * 1000, ""),
         ("v1 = xp.sort(v0)", "v2 = xp.median(v0)"),
