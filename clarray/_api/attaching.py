@@ -63,7 +63,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
     for name, ufunc in _BINARY.items():
         made[f"__{name}__"] = binary(ufunc)
         made[f"__r{name}__"] = binary(ufunc, reflected=True)
-        made[f"__i{name}__"] = in_place(ufunc)
+        made[f"__i{name}__"] = in_place(ufunc, made[f"__{name}__"])
     for name, rare in _BINARY_ANY.items():
         made[f"__{name}__"] = binary_any(rare)
         made[f"__r{name}__"] = binary_any(rare, reflected=True)

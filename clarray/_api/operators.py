@@ -13,7 +13,7 @@ import numpy as np
 
 from clarray._api.protocols import array_ufunc
 from clarray._core import ufunc_calls
-from clarray._core.device_array import DeviceArray, is_writeable, wrap
+from clarray._core.device_array import DeviceArray, is_number, is_writeable, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import LARGE, RANGES, Manner, NotNumbers, manner_of, scalar_node, scalar_value
 from clarray._engine.evaluate import evaluate
@@ -297,7 +297,9 @@ def power() -> tuple[Callable[[DeviceArray, Any], Any], Callable[[DeviceArray, A
         short = _short_power(self._node.dtype, other)
         return power(self, other) if short is None else special[short](self)
 
-    def in_place(self: DeviceArray, other: Any) -> DeviceArray:
+    def in_place(self: DeviceArray, other: Any) -> Any:
+        if is_number(self):
+            return operator(self, other)
         short = _short_power(self._node.dtype, other)
         if short is None:
             return _in_place(np.power, self, other)
@@ -338,8 +340,10 @@ def _apart(operand: Node, memory: Memory) -> None:
             return
 
 
-def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
+def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Callable[[DeviceArray, Any], Any]:
     """``x += y``: written to memory where there is some, else the pending value is replaced.
+
+    What NumPy has as a number is not changed: ``apart`` is the operator that makes another.
 
     The short way is that of an array of whose dtype and shape the result is, and goes straight to `write`.
     """
@@ -347,7 +351,9 @@ def in_place(ufunc: np.ufunc) -> Callable[[DeviceArray, Any], DeviceArray]:
     grow = build.binary
     folds = _FOLDS.get(ufunc)
 
-    def operator(self: DeviceArray, other: Any) -> DeviceArray:
+    def operator(self: DeviceArray, other: Any) -> Any:
+        if is_number(self):
+            return apart(self, other)
         a = self._node
         if a.op is CONST and (value := _folded(folds, a, other, False)) is not None:
             self._node = value

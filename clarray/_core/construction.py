@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import asarray, device_for, plain_order
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.reinterpreting import view
 from clarray._core.views import make_view, view_of
@@ -39,7 +39,7 @@ def construct(
             return wrap(new_leaf(device_for(device), as_shape(shape), wanted, letter))
         like = np.ndarray(shape, wanted, strides=strides)  # judges the strides; nothing is written
         memory = device_for(device).allocate(like.nbytes)
-        return wrap(leaf(memory, like.shape, _in_elements(like.strides, wanted), 0, wanted))
+        return no_number(wrap(leaf(memory, like.shape, _in_elements(like.strides, wanted), 0, wanted)))
     if offset < 0:
         raise ValueError("offset must be non-negative")  # NumPy reads before the buffer
     if isinstance(buffer, DeviceArray):

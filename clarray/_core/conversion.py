@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import creation, ufunc_calls
-from clarray._core.device_array import DeviceArray, is_writeable, wrap
+from clarray._core.device_array import DeviceArray, is_number, is_writeable, no_number, wrap
 from clarray._core.elements import element
 from clarray._core.host_data import device_dtype, host_window
 from clarray._engine.evaluate import evaluate
@@ -298,6 +298,8 @@ def astype(
     if known and (order == "A" or 0 in node.strides):  # what a pass over the elements would lay out otherwise
         return creation.converted(array, target, order)
     converted = ufunc_calls.evaluate_if_eager(ufunc_calls.cast(node, target))
+    if not is_number(array):
+        no_number(converted)
     return converted if order == "K" else converted.copy(order)
 
 

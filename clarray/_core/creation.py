@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import ufunc_calls
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
 from clarray._core.operands import NO_MASKS
 from clarray._core.views import make_view, view_of
@@ -199,7 +199,7 @@ def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None,
             a = make_view(a, view_of(a))
         return _from_device_array(a, dtype, order, device, copy)
     if is_cl_array(a):
-        shared = wrap(adopt(a))
+        shared = no_number(wrap(adopt(a)))
         return _from_device_array(shared, dtype, order, device, copy)
     on = device_for(device)
     if copy is False and not isinstance(a, np.ndarray):
@@ -211,13 +211,13 @@ def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None,
     if copy is not True and host.dtype == wanted and _in_order(host_view(host), order):
         node = share(host, on)
         if node is not None:
-            return wrap(node)
+            return no_number(wrap(node))
     if copy is False:
         raise ValueError(
             "Unable to avoid copy while creating an array as requested: "
             f"{on.capabilities.name} cannot use this array's memory; leave copy=None"
         )
-    return wrap(upload(host, wanted, on, _order_of_copy(order, host.dtype, wanted)))
+    return no_number(wrap(upload(host, wanted, on, _order_of_copy(order, host.dtype, wanted))))
 
 
 def _order_of_copy(order: str, given: np.dtype, wanted: np.dtype) -> str:
@@ -242,7 +242,7 @@ def _from_device_array(a: DeviceArray, dtype: Any, order: str, device: Any, copy
                 f"Unable to avoid copy while creating an array as requested: the array is on "
                 f"{a.device}, not on {on}; leave copy=None"
             )
-        return wrap(upload(a.get(), wanted, on, order))
+        return no_number(wrap(upload(a.get(), wanted, on, order)))
     fits = wanted == a.dtype and (order == "K" or _in_order(view_of(a), order))
     if fits and copy is not True:
         return a
@@ -264,7 +264,7 @@ def converted(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
     made = wrap(new_leaf(a.device, a.shape, dtype, "C" if order == "K" and like is None else order, like))
     # a node of its own, as the one that is written is used up
     ufunc_calls.assign(made, ufunc_calls.broadcast(ufunc_calls.cast(a._node, dtype), made.shape))
-    return made
+    return no_number(made)
 
 
 # From nothing -------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = Non
 
 def _made(shape: Any, dtype: Any, order: str | None, device: Any, zero: bool) -> DeviceArray:
     on = device_for(device)
-    return wrap(new_leaf(on, as_shape(shape), device_dtype(dtype, on), plain_order(order), None, zero))
+    return no_number(wrap(new_leaf(on, as_shape(shape), device_dtype(dtype, on), plain_order(order), None, zero)))
 
 
 def plain_order(order: str | None) -> str:
@@ -420,8 +420,8 @@ def _made_like(prototype: Any, dtype: Any, order: str | None, shape: Any, device
     new = prototype.shape if shape is None else as_shape(shape)
     kept = "K" if order is None else check_order(order)
     if kept != "F" and like.contiguous:  # as most are
-        return wrap(new_leaf(on, new, wanted, "C", None, zero))
-    return wrap(new_leaf(on, new, wanted, kept, like, zero))
+        return no_number(wrap(new_leaf(on, new, wanted, "C", None, zero)))
+    return no_number(wrap(new_leaf(on, new, wanted, kept, like, zero)))
 
 
 def zeros_like(

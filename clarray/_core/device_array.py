@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarray._engine.evaluate import device_of, evaluate
-from clarray._engine.expr.node import READONLY, Node, contiguous_leaf
+from clarray._engine.expr.node import MASKED, READONLY, Node, contiguous_leaf
 from clarray._engine.expr.overlap import repeats_elements
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import laid_out
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     Methods = object
 
-__all__ = ["DeviceArray", "empty", "is_writeable", "seen_as", "wrap"]
+__all__ = ["DeviceArray", "empty", "is_number", "is_writeable", "no_number", "seen_as", "wrap"]
 
 
 def wrap(node: Node, base: Any = None) -> DeviceArray:
@@ -73,12 +73,13 @@ class DeviceArray(Methods):
     """
 
     __module__ = "clarray"  # where users find it
-    __slots__ = ("_node", "_base", "__weakref__")
+    __slots__ = ("_node", "_base", "_no_number", "__weakref__")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     _node: Node
     _base: Any
+    _no_number: bool  # set by `no_number` alone
 
     # What it is ---------------------------------------------------------------------------------
 
@@ -156,6 +157,30 @@ def seen_as(array: DeviceArray, kind: type, source: Any) -> Any:
     if finalize is not None:
         finalize(source)
     return made
+
+
+def no_number(array: DeviceArray) -> DeviceArray:
+    """Note of a new array that NumPy has an array there, even of no axes: it gives numbers of other results."""
+    node = array._node
+    if not node.flags & MASKED and not node.shape:
+        array._no_number = True
+    return array
+
+
+def is_number(array: DeviceArray) -> bool:
+    """Tell whether NumPy has a number there, which no operator changes in place: ``t += 1`` makes another.
+
+    So are elements, reductions to none of the axes, and what is computed of both; not what has been made as an array,
+    nor a view.
+    """
+    node = array._node
+    return (
+        array._base is None
+        and not node.flags & MASKED
+        and not node.shape
+        and array.__class__ is DeviceArray
+        and not hasattr(array, "_no_number")
+    )
 
 
 def is_writeable(array: DeviceArray) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._core.callers import warn
 from clarray._core.creation import array
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import host_window
 from clarray._core.host_policy import HostFallbackWarning, config
 from clarray._core.operands import Manner, manner_of
@@ -134,7 +134,8 @@ class _Copies:
             if value.dtype.newbyteorder("=") not in DTYPES:
                 return value
             first = next(iter(self._known.values()), None)
-            return array(value, device=None if first is None else first[0].device)
+            made = array(value, device=None if first is None else first[0].device)
+            return made if kind is np.ndarray else wrap(made._node)  # of a number one
         return _mapped(self.to_device, value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import host_view, new_leaf
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.host_value import host_array
@@ -206,7 +206,7 @@ def made(value: Any, device: Device) -> Any:
         number = value.item()
         if number == number:
             return wrap(known(number, dtype, device))
-        return _array(np.asarray(value), device)
+        return wrap(_array(np.asarray(value), device)._node)
     if kind is tuple or kind is list:
         return kind([made(one, device) for one in value])
     if hasattr(value, "_fields"):
@@ -230,4 +230,4 @@ def host_copy(value: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray
     elements = memory.elements(dtype)
     assert elements is not None
     elements[: value.size] = value.reshape(-1)
-    return wrap(contiguous_leaf(memory, value.shape, dtype))
+    return no_number(wrap(contiguous_leaf(memory, value.shape, dtype)))

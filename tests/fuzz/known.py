@@ -266,11 +266,13 @@ KNOWN: tuple[Row, ...] = (
         ours="nan",
     ),
     Row(
-        "NumPy takes the dtype of quantiles from those of the first line, which are of the array's where all in it is NaN",
+        "NumPy takes the dtype of quantiles from those of its first line, the array's where that is all NaN",
         statement=r"nan(quantile|percentile)\(",
         kinds="dtype",
         when=lambda difference, statement, values: any(
-            isinstance(value := values.get(name), np.ndarray) and value.dtype.kind == "f" and bool(np.isnan(value).any())
+            isinstance(value := values.get(name), np.ndarray)
+            and value.dtype.kind == "f"
+            and bool(np.isnan(value).any())
             for name in statement.names.reads
         ),
     ),

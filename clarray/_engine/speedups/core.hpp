@@ -82,7 +82,7 @@ struct KnownSlots {
     Slot device{"device"};
 };
 struct ArraySlots {
-    Slot node{"_node"}, base{"_base"};
+    Slot node{"_node"}, base{"_base"}, no_number{"_no_number"};
 };
 
 extern NodeSlots node;

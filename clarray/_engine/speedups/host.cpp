@@ -112,6 +112,7 @@ Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* on, Ref& found) {
     PyObject* signature = leaf_signature(dtype);
     Ref leaf = signature ? placed_leaf(in.get(), place_in_c_order(bytes.view()), {dtype, signature, zero}) : Ref();
     found = leaf ? new_array(array_type, leaf.get()) : Ref();
+    if (found && !bytes.view().ndim) array.no_number.set(found.get(), Py_True);
     return found ? Outcome::DONE : Outcome::FAILED;
 }
 

@@ -169,6 +169,12 @@ Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* 
     return Ref::steal((*write)(a, made.get())) ? Outcome::DONE : Outcome::FAILED;
 }
 
+// What NumPy has as a number: no operator changes it in place.
+bool is_number(PyObject* of, PyObject* value) {
+    return array.base.of(of) == Py_None && !is_selection(value) && !PyTuple_GET_SIZE(node.shape.of(value)) &&
+           Py_TYPE(of) == array_type && !array.no_number.of(of);
+}
+
 PyObject* operate(PyObject* callable, PyObject* const* arguments, size_t flags, PyObject* names) {
     Operator* self = reinterpret_cast<Operator*>(callable);
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
@@ -181,13 +187,14 @@ PyObject* operate(PyObject* callable, PyObject* const* arguments, size_t flags, 
     if (both ? !has_node(other) : kind != &PyFloat_Type && kind != &PyLong_Type)
         return PyObject_Vectorcall(self->twin.reference, arguments, flags, nullptr);
     if (both) b = Ref::share(array.node.of(other));
+    const bool in_place = self->in_place && !is_number(mine, a.get());
     const auto is_known = [](PyObject* of) { return Py_TYPE(of) == known_type && node.memory.of(of) == Py_None; };
     if (is_known(a.get()) && (!both || is_known(b.get()))) {
         Ref number;
         const Outcome folded = fold_known(self, a.get(), both ? b.get() : other, number);
         if (folded == Outcome::FAILED) return nullptr;
         if (folded == Outcome::RARE) return PyObject_Vectorcall(self->twin.reference, arguments, flags, nullptr);
-        if (!self->in_place) return new_array(Py_TYPE(mine), number.get()).release();
+        if (!in_place) return new_array(Py_TYPE(mine), number.get()).release();
         array.node.set(mine, number.get());
         return Py_NewRef(mine);
     }
@@ -202,7 +209,7 @@ PyObject* operate(PyObject* callable, PyObject* const* arguments, size_t flags, 
     }
     if (!row || row->is_reference || !b) return PyObject_Vectorcall(self->twin.reference, arguments, flags, nullptr);
     Ref loop = Ref::share(row->loop);
-    if (self->in_place) {
+    if (in_place) {
         const Outcome done = operate_in_place(loop.get(), mine, a.get(), b.get());
         if (done == Outcome::RARE) return PyObject_Vectorcall(self->twin.reference, arguments, flags, nullptr);
         return done == Outcome::DONE ? Py_NewRef(mine) : nullptr;

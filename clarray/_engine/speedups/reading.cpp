@@ -170,7 +170,7 @@ bool read_made(PyObject* recording, PyObject* object, const Call& call, Replay& 
         return true;
     }
     if (Py_TYPE(object) == array_type) {
-        if (!has_node(object)) return false;
+        if (!has_node(object) || array.no_number.of(object)) return false;
         if (node.memory.of(array.node.of(object)) == Py_None) {
             made.kind = 'p';
             return array.base.of(object) == Py_None && read_grown(recording, array.node.of(object), call, replay, known, made.number);

@@ -89,7 +89,8 @@ def contract(
     first = _run_before(own, at, rows)
     inner, outer = own[at:], own[first:at]
     batch = [label for label in labels if label not in own[first:]]
-    return _multiplied(a, a_labels, b, b_labels, labels, (batch, outer, inner, summed), extents, dtype, target)
+    made = _multiplied(a, a_labels, b, b_labels, labels, (batch, outer, inner, summed), extents, dtype, target)
+    return made if like is None else in_order(made._node, "K", like)
 
 
 def _run_before(labels: Labels, end: int, group: Labels) -> int:
