@@ -269,12 +269,7 @@ KNOWN: tuple[Row, ...] = (
         "NumPy takes the dtype of quantiles from those of its first line, the array's where that is all NaN",
         statement=r"nan(quantile|percentile)\(",
         kinds="dtype",
-        when=lambda difference, statement, values: any(
-            isinstance(value := values.get(name), np.ndarray)
-            and value.dtype.kind == "f"
-            and bool(np.isnan(value).any())
-            for name in statement.names.reads
-        ),
+        theirs="float(16|32)",
     ),
     Row(
         "what does not vary is a range of what it is rounded by, too narrow for bins, or of nothing, which is widened",

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._core.device_array import no_number
 
 from ..whole.test_every_function import (
     FUNCTIONS,
@@ -190,7 +191,8 @@ def told(function: Any, args: Any, kwargs: Any, kind: type) -> Any:
 
 def pending(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return clarray.array(value) + np.zeros((), value.dtype)
+        found = clarray.array(value) + np.zeros((), value.dtype)
+        return found if found.ndim else no_number(found)  # an array, as it is NumPy's side
     return type(value)(map(pending, value)) if type(value) in (tuple, list) else value
 
 
