@@ -145,6 +145,8 @@ def tolist(self: DeviceArray) -> Any:
 
 def tobytes(self: DeviceArray, order: Any = "C") -> bytes:
     """The elements' bytes, copied to the host."""
+    if order in ("A", "a"):  # of the array, not of its copy, which lies closer
+        order = "F" if self.flags.fnc else "C"
     return np.asarray(self).tobytes(order)
 
 

@@ -388,14 +388,18 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> D
 
     Parameters
     ----------
-    x : DeviceArray or ndarray
+    x : DeviceArray, ndarray or NumPy's number
 
     Raises
     ------
     TypeError
         `x` is no array, or the device has no such dtype.
+    AttributeError
+        `x` is Python's number.
     """
-    if not isinstance(x, DeviceArray | np.ndarray):  # lists are refused, as NumPy does
+    if isinstance(x, int | float | complex | str | bytes) and not isinstance(x, np.generic):
+        raise AttributeError(f"'{type(x).__name__}' object has no attribute 'astype'")
+    if not isinstance(x, DeviceArray | np.ndarray | np.generic):  # lists are refused, as NumPy does
         raise TypeError(f"Input should be a clarray array. It is a {type(x)} instead.")
     return asarray(x, device=device).astype(dtype, copy=copy)
 

@@ -32,11 +32,38 @@ def test_as_numpys(same: Callable[..., None], name: str, kind: str) -> None:
     same(lambda xp: CALLS[name](xp.asarray(host)))
 
 
-def test_bytes() -> None:
-    host = np.arange(12.0, dtype=np.float32).reshape(3, 4)
-    array = clarray.array(host)
-    assert array.T.tobytes() == host.T.tobytes()
-    assert array.tobytes("F") == host.tobytes("F")
+LAYOUTS: dict[str, Callable[[Any, Any], Any]] = {
+    "rows": lambda xp, a: a,
+    "columns": lambda xp, a: a.T,
+    "every other": lambda xp, a: a[:, ::2],
+    "backwards": lambda xp, a: a[::-1].T,
+    "repeated rows": lambda xp, a: xp.broadcast_to(a[0], (3, 4)),
+    "repeated columns": lambda xp, a: xp.broadcast_to(a[:, :1], (3, 4)),
+    "repeated everywhere": lambda xp, a: xp.broadcast_to(a[0, 0], (2, 3)),
+    "columns, repeated": lambda xp, a: xp.broadcast_to(a.T, (2, 4, 3)),
+    "one column": lambda xp, a: a.T[:, :1],
+    "pending": lambda xp, a: a.T + 1,
+}
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_orders(same: Callable[..., None], name: str, order: Any) -> None:
+    """The order 'A' is the array's own, whatever its copy on the host lies in."""
+
+    def body(xp: Any) -> Any:
+        a = LAYOUTS[name](xp, xp.arange(12, dtype=np.uint16).reshape(3, 4))
+        return a.tobytes(order), a.ravel(order), a.flatten(order), a.copy(order).strides, a.flags.fnc
+
+    same(body)
+
+
+@pytest.mark.parametrize("value", [1.0, 3, 1j, "1", np.float32(2), [1.0], None])
+def test_astype_of_no_array(same: Callable[..., None], value: Any) -> None:
+    def body(xp: Any) -> Any:
+        return xp.astype(value, np.float64)
+
+    same(body, message=False)
 
 
 @pytest.mark.parametrize("value", [0, 3, -1, True, 2.5, 1j, [3], [[1, 2], [3, 4]], [], [[5]]])
