@@ -1,4 +1,4 @@
-"""Negative powers of integers are refused as the cast makes them, and numbers are cast, or refused, as NumPy does it."""
+"""Negative powers of integers are refused as the cast makes them; numbers are cast, or refused, as NumPy does it."""
 
 from __future__ import annotations
 
