@@ -36,7 +36,7 @@ def construct(
         wanted = device_dtype(dtype, device_for(device))
         if strides is None:
             letter = plain_order("F" if order == "F" else "C")
-            return wrap(new_leaf(device_for(device), as_shape(shape), wanted, letter))
+            return no_number(wrap(new_leaf(device_for(device), as_shape(shape), wanted, letter)))
         like = np.ndarray(shape, wanted, strides=strides)  # judges the strides; nothing is written
         memory = device_for(device).allocate(like.nbytes)
         return no_number(wrap(leaf(memory, like.shape, _in_elements(like.strides, wanted), 0, wanted)))
@@ -100,6 +100,7 @@ def set_shape(array: DeviceArray, shape: Any) -> None:
     if found is None:
         raise AttributeError(_NO_FIT)
     array._node = make_view(array, found)._node
+    no_number(array)
 
 
 def set_dtype(array: DeviceArray, dtype: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.creation import zeros
-from clarray._core.device_array import DeviceArray, seen_as
+from clarray._core.device_array import DeviceArray, no_number, seen_as
 from clarray._core.host_data import device_dtype
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
@@ -178,3 +178,4 @@ def resize(array: DeviceArray, shape: Any) -> None:
         kept = min(size, array.size)
         made.reshape(-1)[:kept] = make_view(array, flat)[:kept]
     array._node = made._node
+    no_number(array)

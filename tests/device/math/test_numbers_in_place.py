@@ -5,6 +5,8 @@ What is an array of no axes there is written to in place, and its views and its 
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -15,6 +17,22 @@ import pytest
 import clarray
 
 from ..conftest import check_same
+
+
+def _filled(t: Any) -> Any:
+    t[...] = 2.5
+    return t
+
+
+def _without_axes(t: Any) -> Any:
+    t.shape = ()
+    return t
+
+
+def _resized(t: Any) -> Any:
+    t.resize((), refcheck=False)
+    return t
+
 
 Made = Callable[[ModuleType, Any, Any], Any]
 
@@ -59,6 +77,13 @@ ARRAYS: dict[str, Made] = {
     "like another": lambda xp, x, a: xp.full_like(a, 3),
     "like a number": lambda xp, x, a: xp.zeros_like(x.sum()),
     "of the host's": lambda xp, x, a: xp.asarray(np.array(5.0)),
+    "constructed": lambda xp, x, a: _filled(xp.ndarray(())),
+    "constructed with strides": lambda xp, x, a: _filled(xp.ndarray((), strides=())),
+    "of a buffer": lambda xp, x, a: xp.frombuffer(np.array([5.0]).tobytes()).copy().reshape(()).copy(),
+    "of one element, its axis taken away": lambda xp, x, a: _without_axes(xp.array([5.0])),
+    "of one element, resized": lambda xp, x, a: _resized(xp.array([5.0])),
+    "pickled": lambda xp, x, a: pickle.loads(pickle.dumps(a)),
+    "copied by the module": lambda xp, x, a: copy.deepcopy(a),
     "view": lambda xp, x, a: a[...],
     "reshaped": lambda xp, x, a: x[0, 1:2].reshape(()),
     "squeezed": lambda xp, x, a: xp.squeeze(x[:1, :1]),
@@ -87,6 +112,7 @@ def _divided(t: Any) -> Any:
     return t
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape")
 @pytest.mark.parametrize("evaluated", [False, True], ids=["pending", "evaluated"])
 @pytest.mark.parametrize("name", [*NUMBERS, *ARRAYS])
 def test_in_place(name: str, evaluated: bool) -> None:
