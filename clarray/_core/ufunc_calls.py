@@ -133,12 +133,15 @@ def _convert_numbers(
                 _argument(node, value, dtype)
 
 
+_HOLDING: dict[type, str] = {float: "fc", complex: "c"}  # the kinds of dtypes that have such numbers
+
+
 def _argument(node: Node | None, value: Any, dtype: np.dtype) -> Node:
     """An operand as a loop takes it: constants are converted here, so that no dtype of theirs makes another kernel."""
     if node is None:
         if dtype.kind == "b" and value.__class__ is int:
             np.int64(value)  # in which NumPy has a number that it takes the truth of, or raises
-        elif value.__class__ in (float, complex) and not np.can_cast(value.__class__, dtype, "same_kind"):
+        elif dtype.kind not in _HOLDING.get(value.__class__, dtype.kind):
             value = np.asarray(value).astype(dtype)[()]  # as NumPy casts it, with its warnings
         return scalar_node(value, dtype)
     if node.op is CONST and node.dtype != dtype and np.can_cast(node.dtype, dtype):
@@ -253,6 +256,8 @@ def refuse_negative(exponents: Node, dtype: np.dtype, chosen: Any = True) -> Non
     chosen : Node or True
         Where powers are computed; broadcasts with the exponents.
     """
+    if exponents.op is CONST and exponents.value >= 0:
+        return
     if not np.can_cast(exponents.dtype, dtype):  # what the cast makes of it counts
         exponents = build.unary(cast_loop(dtype), exponents)
     less = find_loop(np.less, (exponents.dtype, exponents.dtype), (_BOOL,))

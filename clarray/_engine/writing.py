@@ -45,12 +45,19 @@ def write(target: Node, value: Node) -> None:
         elif overlaps(value, target):
             value = _copy(value)
         eager = (value.flags & EAGER) or memory.shared
-        _, launches = prepare(kernel_cache_of(memory.device), value, target)
-        memory.facts = None  # what was computed just now may have looked at it
-        for launch in launches:
-            launch.run()
+        _overwrite(target, value)
         if eager:
             memory.device.synchronize()
+
+
+def _overwrite(target: Node, value: Node) -> None:
+    """Launch what computes a value into a leaf, and what has to be computed before."""
+    memory = target.memory
+    assert memory is not None
+    _, launches = prepare(kernel_cache_of(memory.device), value, target)
+    memory.facts = None  # not before: what has been computed up to here may have looked at the values
+    for launch in launches:
+        launch.run()
 
 
 def _read_by(value: Node, target: Node) -> bool:
@@ -94,10 +101,7 @@ def hand_over(target: Node, value: Node) -> None:
             # once more where one of its parts was computed
             and (value.sig == before or _laid_out_alike(value, target))
         ):
-            _, launches = prepare(kernel_cache_of(memory.device), value, target)
-            memory.facts = None  # what was computed just now may have looked at it
-            for launch in launches:
-                launch.run()
+            _overwrite(target, value)
             _become_copy(value, target)
         else:
             write(target, evaluate(value))

@@ -141,11 +141,11 @@ def unlike(theirs: np.ndarray, ours: np.ndarray, moved: Sequence[np.ndarray]) ->
     """Which elements are not NumPy's."""
     kind = theirs.dtype.kind
     if kind in "biu" or kind not in "fc":
-        left_open = np.zeros(theirs.shape, bool)
+        open_ = np.zeros(theirs.shape, bool)
         for m in moved:
-            left_open |= m != theirs
-        wrong = (theirs != ours) & ~left_open
-        by_chance = np.count_nonzero(left_open) / CHANCE  # which no moved run reached, such as equal keys of many
+            open_ |= m != theirs
+        wrong = (theirs != ours) & ~open_
+        by_chance = np.count_nonzero(open_) / CHANCE  # which no moved run reached, such as equal keys of many
         return np.asarray(wrong & (np.count_nonzero(wrong) > by_chance))
     if kind == "c":
         return unlike_complex(theirs, ours, moved)

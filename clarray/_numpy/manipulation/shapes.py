@@ -397,7 +397,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> D
     AttributeError
         `x` is Python's number.
     """
-    if isinstance(x, int | float | complex | str | bytes) and not isinstance(x, np.generic):
+    if np.isscalar(x) and not isinstance(x, np.generic):
         raise AttributeError(f"'{type(x).__name__}' object has no attribute 'astype'")
     if not isinstance(x, DeviceArray | np.ndarray | np.generic):  # lists are refused, as NumPy does
         raise TypeError(f"Input should be a clarray array. It is a {type(x)} instead.")

@@ -90,7 +90,10 @@ def contract(
     inner, outer = own[at:], own[first:at]
     batch = [label for label in labels if label not in own[first:]]
     made = _multiplied(a, a_labels, b, b_labels, labels, (batch, outer, inner, summed), extents, dtype, target)
-    return made if like is None else in_order(made._node, "K", like)
+    if like is None or (like.contiguous and made._node.contiguous):
+        return made
+    found = in_order(made._node, "K", like)
+    return found
 
 
 def _run_before(labels: Labels, end: int, group: Labels) -> int:

@@ -191,8 +191,7 @@ def told(function: Any, args: Any, kwargs: Any, kind: type) -> Any:
 
 def pending(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        found = clarray.array(value) + np.zeros((), value.dtype)
-        return found if found.ndim else no_number(found)  # an array, as it is NumPy's side
+        return no_number(clarray.array(value) + np.zeros((), value.dtype))  # as NumPy's side has an array
     return type(value)(map(pending, value)) if type(value) in (tuple, list) else value
 
 
