@@ -79,7 +79,7 @@ Outcome look_at(PyObject* root, PyObject* inputs, Operands& found) {
     PyObject* shape = node.shape.of(root);
     std::string& key = found.key;
     append(key, as_long(node.sig.of(root)));
-    bool aligned = true;
+    bool aligned = true, singles_aligned = true;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
         PyObject* operand = PyTuple_GET_ITEM(inputs, i);
         size_t number = 0;
@@ -106,11 +106,12 @@ Outcome look_at(PyObject* root, PyObject* inputs, Operands& found) {
         const bool single = !whole && as_wide(node.size.of(operand)) == 1;
         key.push_back(whole ? 'u' : single ? 'z' : 's');
         if (!whole && !single) found.flat = false;
-        if (!is_aligned(operand)) aligned = false;
+        if (!is_aligned(operand)) (single ? singles_aligned : aligned) = false;
         found.add_buffer(of);
         found.add(as_wide(node.offset.of(operand)));
     }
-    key.push_back(aligned ? 'a' : 'o');
+    // where loops are flat, whether single elements are aligned is nothing to a kernel; elsewhere it is
+    key.push_back(!aligned ? 'o' : singles_aligned ? 'a' : 's');
     if (PyErr_Occurred()) return Outcome::FAILED;
     return found.device ? Outcome::DONE : Outcome::RARE;
 }
