@@ -17,6 +17,7 @@ from .compare import Difference, Found, Undetermined, compare, compare_hosts, le
 from .follow import FOLLOWING, following, looks_at_order, order_of, together, written_apart
 from .program import Program, Statement, compiled
 from .sides import Moved, Side, quiet
+from .undefined import undefined
 
 LARGEST = 400_000  # elements of a result; a statement that makes more is left out
 # NumPy 2.4 ends the process: np.less(np.zeros(5, "u4"), -2, where=np.ones(5, bool), out=np.zeros(5, bool)).
@@ -45,7 +46,7 @@ class Oracle:
 
 
 def well_defined(program: Program) -> Program:
-    """Without the statements whose result NumPy leaves open: see `known.UNDEFINED`."""
+    """Without the statements whose result NumPy leaves open: see `undefined`."""
     for _ in range(len(program.statements) + 1):
         bad = first_undefined(program)
         if bad is None:
@@ -66,7 +67,7 @@ def first_undefined(program: Program) -> int | None:
             error, told = told_by(oracle, statement)
         except Undetermined:
             return k
-        if known.undefined(statement, error, told, oracle.plain.names) or too_large(statement, oracle.plain):
+        if undefined(statement, error, told, oracle.plain.names) or too_large(statement, oracle.plain):
             return k
     return None
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from .compare import Undetermined
 from .execute import Oracle, first_undefined, guarded, told_by, too_large, well_defined
-from .known import undefined
 from .operations import GROUPS
 from .program import LAYOUTS, Datum, Program, Statement
 from .row import Operation
 from .slots import ALL_DTYPES, NoFit, Scope
+from .undefined import undefined
 from .values import PROFILES
 
 ORDERS = ("evaluated", "lazy", "mixed")
