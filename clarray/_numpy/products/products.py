@@ -12,9 +12,9 @@ import numpy as np
 from clarray._core import callers
 from clarray._core.composing import applied
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, empty, wrap
+from clarray._core.device_array import DeviceArray, empty
 from clarray._core.host_data import device_dtype
-from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, in_order
+from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, evaluate_if_eager, in_order
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.expr.node import Node
@@ -97,7 +97,7 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     if not left.ndim or not right.ndim:
         _check_out(out, left.shape or right.shape, dtype, "dot")
         loop = find_loop(np.logical_and if dtype.kind == "b" else np.multiply, (dtype, dtype), (dtype,))
-        return _into(out, wrap(build.binary(loop, left._node, right._node)), "dot")
+        return _into(out, evaluate_if_eager(build.binary(loop, left._node, right._node)), "dot")
     return _summed(left, left.ndim - 1, right, max(right.ndim - 2, 0), dtype, out, "dot")
 
 

@@ -1,4 +1,4 @@
-"""The launch that is kept for some operands is the one for those that take it: its key tells all that its plan goes by."""
+"""The launch kept for some operands is the right one for all that take it: its key tells all that its plan goes by."""
 
 from __future__ import annotations
 
