@@ -18,7 +18,9 @@ from clarray._engine.expr import view as views
 from clarray._engine.expr.indexing import index_plainly
 from clarray._engine.expr.node import CONST, Node, leaf
 from clarray._engine.expr.view import View, check_order, memory_order
+from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import find_device, profiling
+from clarray._engine.runtime.mirrors import read_element
 from clarray._engine.speedups import accelerated
 from clarray._engine.writing import share_with_host
 
@@ -27,14 +29,29 @@ from clarray._engine.writing import share_with_host
 
 def _read(node: Node) -> Any:
     """The one element of a node as a NumPy scalar; waits for it."""
-    memory = node.memory
-    if memory is None:
+    if node.memory is None:
         if node.op is CONST:
             return node.dtype.type(node.value)
-        memory = evaluate(node).memory
-        assert memory is not None
-    dtype = node.dtype
-    return memory.device.read_scalar(memory, node.offset * dtype.itemsize, dtype)
+        of = _copied(node)
+        if of is not None and of.memory is not None:
+            with of.memory.device.lock:  # whoever writes there computes the copy before
+                if node.memory is None:
+                    return read_element(of.memory, of.offset * of.dtype.itemsize, of.dtype)
+        evaluate(node)
+    memory = node.memory
+    assert memory is not None
+    return read_element(memory, node.offset * node.dtype.itemsize, node.dtype)
+
+
+def _copied(node: Node) -> Node | None:
+    """The element of memory of a device's own that a pending value is no more than a copy of; None where it is more."""
+    if node.op is not cast_loop(node.dtype):
+        return None
+    (of,) = node.args
+    memory = of.memory
+    if memory is None or of.dtype is not node.dtype or of.shape or memory.device.capabilities.host_memory:
+        return None
+    return of
 
 
 @accelerated
@@ -48,8 +65,12 @@ def scalar(array: DeviceArray, kind: str) -> Any:
     if memory is None:
         if node.op is CONST:
             return node.value
+        if _copied(node) is not None:
+            return _read(node).item()
         memory = evaluate(node).memory
         assert memory is not None
+    if not memory.device.capabilities.host_memory:
+        return _read(node).item()
     dtype = node.dtype
     return memory.device.read_number(memory, node.offset * dtype.itemsize, dtype)
 

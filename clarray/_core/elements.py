@@ -15,6 +15,8 @@ from clarray._engine.expr.node import Node, known
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
+from clarray._engine.runtime.mirrors import mirrored
+from clarray._engine.runtime.recording import spoil
 from clarray._engine.speedups import accelerated
 from clarray._engine.writing import flush_readers
 
@@ -30,11 +32,15 @@ def element(node: Node, offset: int) -> Any:
     memory = node.memory
     assert memory is not None
     device = memory.device
-    if device.pending:
-        return None
     dtype = node.dtype
     elements = memory.elements(dtype)
     if elements is None:
+        kept = mirrored(memory, offset * dtype.itemsize, dtype)
+        if kept is None:
+            return None
+        spoil()
+        return kept.item()
+    if device.pending:
         return None
     if profiling.state.recorder is not None:
         return device.read_number(memory, offset * dtype.itemsize, dtype)

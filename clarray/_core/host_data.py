@@ -17,6 +17,7 @@ from clarray._engine.expr.node import Node, leaf
 from clarray._engine.expr.view import Shape, View, check_order, contiguous, memory_order, ordered_strides
 from clarray._engine.ops.dtypes import DTYPES, dtype_row
 from clarray._engine.runtime import Device, profiling
+from clarray._engine.runtime.mirrors import UPLOADED
 from clarray._engine.speedups import accelerated
 
 
@@ -107,7 +108,10 @@ def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None
     memory = device.allocate(array.size * dtype.itemsize)
     host = memory.host
     if host is None or (arranged.dtype == dtype and arranged.flags.c_contiguous):
-        device.write(memory, 0, np.ascontiguousarray(arranged, dtype))
+        whole = np.ascontiguousarray(arranged, dtype)
+        device.write(memory, 0, whole)
+        if host is None and whole.nbytes <= UPLOADED:
+            memory.mirror = 0, whole.tobytes()
     else:
         # one pass converts byte order, dtype and layout
         device.synchronize()

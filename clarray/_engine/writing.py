@@ -55,7 +55,7 @@ def _overwrite(target: Node, value: Node) -> None:
     memory = target.memory
     assert memory is not None
     _, launches = prepare(kernel_cache_of(memory.device), value, target)
-    memory.facts = None  # not before: what has been computed up to here may have looked at the values
+    memory.forget()  # not before: what has been computed up to here may have looked at the values
     for launch in launches:
         launch.run()
 
@@ -177,7 +177,7 @@ def flush_readers(memory: Memory, but: Node | None = None) -> None:
             node = pending[0]
             del pending  # what only this one has grown from goes with its operands
             evaluate(node)
-    memory.facts = None  # last, as those readers may have looked at the values
+    memory.forget()  # last, as those readers may have looked at the values
 
 
 def _pending_beside(memory: Memory, value: Node | None) -> list[Node]:

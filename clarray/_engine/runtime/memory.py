@@ -26,6 +26,7 @@ from clarray._engine.speedups import accelerated, known_to_core, laid_out
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
+    from clarray._engine.runtime.mirrors import Mirror
 
 _SMALLEST = 128  # the alignment too: a vector of 16 doubles, and Intel's threshold for zero-copy
 _FINE = 2048  # up to here every multiple of that is a size
@@ -109,7 +110,9 @@ class Memory:
     views : list of weakref, or None
         For the layer above: what looks at this memory, but for what it was made for; dead ones included.
     facts : dict or None
-        For the layer above: what is known of the values here. Whoever writes to the memory says that nothing is.
+        For the layer above: what is known of the values here.
+    mirror : tuple of int and bytes, or None
+        What the host keeps of the bytes, see `runtime.mirrors`.
     cost : int
         1 for small memory, up to 65 for all of the device's: the weight of keeping it alive.
     """
@@ -124,6 +127,7 @@ class Memory:
         "readers",
         "views",
         "facts",
+        "mirror",
         "cost",
         "_block",
         "_keep",
@@ -140,9 +144,14 @@ class Memory:
         self.readers: list[Any] = []
         self.views: Any = None
         self.facts: dict[Any, Any] | None = None
+        self.mirror: Mirror | None = None
         self.cost = cost
         self._block = block
         self._keep: Any = None
+
+    def forget(self) -> None:
+        """Know nothing of the values any more: whoever writes to the memory says so, when the write begins."""
+        self.facts = self.mirror = None
 
     @property
     def host(self) -> np.ndarray | None:

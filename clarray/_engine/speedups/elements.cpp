@@ -80,16 +80,36 @@ char* host_address(PyObject* in, long long offset, const Dtype& dtype) {
     return start ? start + offset * dtype.itemsize : nullptr;
 }
 
+// Where an element is in what the host keeps of memory of the device's own, see clarray._engine.runtime.mirrors; null
+// where that does not hold it.
+const char* mirrored_address(PyObject* in, long long offset, const Dtype& dtype) {
+    PyObject* mirror = memory.mirror.of(in);
+    if (mirror == Py_None) return nullptr;
+    PyObject* data = PyTuple_GET_ITEM(mirror, 1);
+    const long long at = offset * dtype.itemsize - as_wide(PyTuple_GET_ITEM(mirror, 0));
+    return at < 0 || at + dtype.itemsize > PyBytes_GET_SIZE(data) ? nullptr : PyBytes_AS_STRING(data) + at;
+}
+
 // Read an element of a leaf; RARE where it cannot be read at once, or not as one of Python's numbers with all its bits.
 Outcome read_element(PyObject* leaf, long long offset, Ref& value) {
     PyObject *in = node.memory.of(leaf), *on = memory.device.of(in);
     const Dtype* dtype = dtype_of(node.dtype.of(leaf));
     if (!dtype) return Outcome::FAILED;
     const char* at = host_address(in, offset, *dtype);
-    if (!at || device.pending.of(on) != Py_False || !can_launch(on)) return Outcome::RARE;
+    if (at && device.pending.of(on) != Py_False) return Outcome::RARE;
+    if (!at) at = mirrored_address(in, offset, *dtype);
+    if (!at || !can_launch(on)) return Outcome::RARE;
     value = element_at(at, *dtype);
     if (value) return Outcome::DONE;
     return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+}
+
+// Whether a pending value is no more than the copy of an element of memory of a device's own, which is read there.
+bool is_copied_element(PyObject* pending) {
+    if (node.op.of(pending) != cast_loop(node.dtype.of(pending)) || PyTuple_GET_SIZE(node.args.of(pending)) != 1) return false;
+    PyObject* of = PyTuple_GET_ITEM(node.args.of(pending), 0);
+    PyObject* in = node.memory.of(of);
+    return in != Py_None && PyLong_AsVoidPtr(block.start.of(memory.block.of(in))) == nullptr;
 }
 
 // Whether the calling thread would compute a node now: see `computed_number`.
@@ -117,7 +137,7 @@ Outcome put_number(PyObject* leaf, long long offset, PyObject* value) {
     const Held held(device.lock.of(on.get()));  // a launch of another thread's may read its neighbours, and write them back
     if (!held) return Outcome::FAILED;
     if (device.pending.of(on.get()) != Py_False || has_other_readers(in.get(), nullptr)) return Outcome::RARE;
-    forget_facts(in.get());
+    forget(in.get());
     return put_element(at, *dtype, value) ? Outcome::DONE : Outcome::RARE;
 }
 
@@ -140,6 +160,7 @@ PyObject* scalar(PyObject* of, PyObject* kind) {
     if (is_selection(value.get()) || PyTuple_GET_SIZE(node.shape.of(value.get()))) return (*reference)(of, kind);
     if (node.memory.of(value.get()) == Py_None) {
         if (node.op.of(value.get()) == marker->function) return Py_NewRef(node.value.of(value.get()));
+        if (is_copied_element(value.get())) return (*reference)(of, kind);
         if (!evaluate_node(value.get())) return nullptr;
     }
     Ref number;

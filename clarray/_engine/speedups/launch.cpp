@@ -194,6 +194,7 @@ Ref allocate(const Pool& pool, PyObject* on, long long nbytes) {
     memory.readers.put(out, readers.release());
     memory.views.set(out, Py_None);
     memory.facts.set(out, Py_None);
+    memory.mirror.set(out, Py_None);
     memory.cost.put(out, cost.release());
     memory.block.put(out, taken.release());
     memory.keep.set(out, Py_None);

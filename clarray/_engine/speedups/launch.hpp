@@ -9,7 +9,7 @@ namespace clarray {
 
 struct MemorySlots {
     Slot buffer{"buffer"}, handle{"handle"}, nbytes{"nbytes"}, device{"device"}, shared{"shared"},
-        writeable{"writeable"}, readers{"readers"}, views{"views"}, facts{"facts"}, cost{"cost"},
+        writeable{"writeable"}, readers{"readers"}, views{"views"}, facts{"facts"}, mirror{"mirror"}, cost{"cost"},
         block{"_block"}, keep{"_keep"};
 };
 struct BlockSlots {
@@ -116,9 +116,10 @@ struct Run {
 };
 Outcome enqueue_run(const Run& run, PyObject* device, const Argument* arguments, size_t count);
 
-// What is known of the values in a memory is not, once they are written; the device's lock is held.
-inline void forget_facts(PyObject* in) {
+// As `Memory.forget`: what is known of the values in a memory is not, once they are written; the device's lock is held.
+inline void forget(PyObject* in) {
     if (memory.facts.of(in) != Py_None) memory.facts.set(in, Py_None);
+    if (memory.mirror.of(in) != Py_None) memory.mirror.set(in, Py_None);
 }
 
 void lend_opencl(unsigned long long set_argument, unsigned long long enqueue);

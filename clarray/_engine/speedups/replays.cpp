@@ -202,7 +202,7 @@ Ref made_of(const Made& made, const Call& call, const Temporaries& taken, const 
 bool tell_facts(const Replay& replay, const Call& call) {
     for (size_t i = 0; i < call.memories.size(); ++i) {
         PyObject* in = call.memories[i].get();
-        if (!replay.written.empty()) forget_facts(in);
+        if (!replay.written.empty()) forget(in);
         if (replay.facts[i].get() != Py_None && !put_facts(in, replay.facts[i].get())) return false;
     }
     return true;

@@ -99,7 +99,7 @@ Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands&
     if (size > p->most_size) return Outcome::RARE;
     shift_inputs(*p, found);
     finish_arguments(*p, found, in, target.offset, size);
-    forget_facts(in);  // not before: what has been computed up to here may have looked at the values
+    forget(in);  // not before: what has been computed up to here may have looked at the values
     return launch(*p, found.device, found.arguments, found.count, p->vector ? size * p->element_bytes : p->nbytes);
 }
 

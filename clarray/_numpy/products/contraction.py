@@ -197,9 +197,10 @@ def _multiplied(
     if target is not None and found == list(labels) and _fit(target, left, right):
         memory = target._node.memory
         assert memory is not None
-        flush_readers(memory)
         view = shapes.reshape(target, flat)._node
-        matmul(left, right, view)
+        with memory.device.lock:
+            flush_readers(memory)
+            matmul(left, right, view)
         return target
     device = a.device
     leaf = contiguous_leaf(device.allocate(prod(flat) * dtype.itemsize), flat, dtype)

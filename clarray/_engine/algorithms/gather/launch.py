@@ -141,7 +141,7 @@ def scatter_selection(array: Node, named: IndexSelection, value: Node, once: boo
             _scatter_by_offers(cache, array, named, value, mode)
         else:
             _scatter_by_claims(cache, array, named, value, mode)
-        memory.facts = None  # the numbers may be of this memory, and have been looked at before it was written
+        memory.forget()  # the numbers may be of this memory, and have been looked at before it was written
         _finish(cache, array, value, *(named.numbers.inputs or (named.numbers,)))
 
 
