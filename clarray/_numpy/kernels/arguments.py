@@ -221,13 +221,29 @@ def _told(log: str, source: str, snippet: Snippet) -> str:
         if inside and (text == match["text"] or "implicit declaration" in text) and not text.startswith("note:"):
             found.setdefault((file, line, column), text)
     parts = []
-    for (file, line, column), text in sorted(found.items()):
+    for (file, line, column), text in sorted((found or _named(log, texts)).items()):
         shown = texts[file].splitlines()[line - 1]
         parts.append(f"{file}, line {line}: {text}\n  {shown}\n  {' ' * (column - 1)}^")
     if parts:
         return "\n".join(parts)
     numbered = "\n".join(f"{k:4} {line}" for k, line in enumerate(snippet.text.splitlines(), 1))
     return f"{log}\n{snippet.name}:\n{numbered}"
+
+
+def _named(log: str, texts: dict[str, str]) -> dict[tuple[str, int, int], str]:
+    """What a log without lines says of names in the texts, at the first line that has each.
+
+    NVIDIA's compiler keeps what it has made of a source until it is linked: the second time the linker alone speaks.
+    """
+    found: dict[tuple[str, int, int], str] = {}
+    for said in log.splitlines():
+        for name in re.findall(r"'([A-Za-z_]\w*)'", said):
+            lines = [(f, k, line) for f, text in texts.items() for k, line in enumerate(text.splitlines(), 1)]
+            seen = ((f, k, m.start() + 1) for f, k, line in lines if (m := re.search(rf"\b{name}\b", line)))
+            place = next(seen, None)
+            if place is not None:
+                found.setdefault(place, said)
+    return found
 
 
 def _places(source: str) -> dict[int, tuple[str, int]]:

@@ -204,6 +204,17 @@ def test_a_compiler_that_heeds_no_line_directive() -> None:
     assert "whole log" in _told("whole log", source, snippet)
 
 
+def test_a_linker_that_names_no_line() -> None:
+    snippet = Snippet(name="bad", text="float q;\nz = x + missing(x)", inputs=(), outputs=(), types=(), preamble="")
+    told = _told("ptxas fatal   : Unresolved extern function 'missing'", "", snippet)
+    assert told.splitlines() == [
+        "bad, line 2: ptxas fatal   : Unresolved extern function 'missing'",
+        "  z = x + missing(x)",
+        "          ^",
+    ]
+    assert "extern function 'elsewhere'" in _told("Unresolved extern function 'elsewhere'", "", snippet)
+
+
 def test_nothing_else_is_printed() -> None:
     script = (
         "import clarray\n"
