@@ -122,6 +122,12 @@ KNOWN: tuple[Row, ...] = (
         theirs="True",
     ),
     Row(
+        "what is Python's number in NumPy, the polynomial of no roots, is a 0-d array here: see promise 2",
+        statement=r"trim_zeros\(",
+        kinds="type",
+        theirs="float",
+    ),
+    Row(
         "what is a scalar in NumPy is a 0-d array here, and is written as one: see promise 2",
         statement=r"repr\(",
         kinds="value",
@@ -293,7 +299,7 @@ KNOWN: tuple[Row, ...] = (
         when=lambda difference, statement, values: (
             np.asarray(values[difference.name]).dtype.kind in "iu"
             and any(
-                isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.size > np.getbufsize()
+                isinstance(a, np.ndarray) and a.dtype.kind in "fc" and a.size > np.getbufsize()
                 for a in map(values.get, statement.names.reads)
             )
         ),

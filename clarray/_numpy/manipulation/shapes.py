@@ -332,20 +332,20 @@ def imag(val: Any) -> DeviceArray:
 
 def set_real(array: DeviceArray, value: Any) -> None:
     """``array.real = value``."""
-    _set_part(real(array), value)
+    _set_part(real(array), value, array.dtype)
 
 
 def set_imag(array: DeviceArray, value: Any) -> None:
     """``array.imag = value``."""
     if array.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
-    _set_part(imag(array), value)
+    _set_part(imag(array), value, array.dtype)
 
 
-def _set_part(part: DeviceArray, value: Any) -> None:
-    """Set the real or imaginary parts: of a complex value NumPy takes the real part, or, from 2.5 on, refuses it."""
+def _set_part(part: DeviceArray, value: Any, dtype: np.dtype) -> None:
+    """Set the parts of an array of a dtype: of a complex value NumPy takes the real one, its truth, or nothing."""
     if isinstance(value, complex | list | tuple):
-        host = np.empty(np.shape(value), complex)
+        host = np.empty(np.shape(value), dtype)
         host.real = value
         value = host.real
     if not (isinstance(value, DeviceArray) and is_itself(value._node, part._node)):

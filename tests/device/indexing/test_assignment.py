@@ -356,10 +356,12 @@ def test_of_what_a_part_is_set_to_the_real_part_is_taken(part: str, value: Any, 
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
-def test_the_real_part_of_real_numbers_is_set(same: Callable[..., None]) -> None:
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "float32", "complex64"])
+@pytest.mark.parametrize("value", [5 + 1j, 1j, 0j, [1j, 0, 2], (1j, 2, 0), [1.5, 2, 0], 3, True])
+def test_the_real_part_is_set_as_the_dtype_takes_it(dtype: str, value: Any, same: Callable[..., None]) -> None:
     def body(xp: ModuleType) -> Any:
-        x = xp.array(np.arange(3, dtype="float32"))
-        x.real = 5 + 1j
+        x = xp.array(np.arange(3).astype(dtype))
+        x.real = value
         return x
 
     same(body)
