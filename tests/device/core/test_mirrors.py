@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,32 @@ def test_what_is_written_is_read(statement: str, uploaded: bool) -> None:
         assert elements(ours[name]) == elements(theirs[name]), name
         assert_same(ours[name], theirs[name])
     assert held[0] == held[1]
+
+
+# What only clarray has, or draws otherwise than NumPy.
+OWN_WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "elementwise kernel": lambda x, y: clarray.ElementwiseKernel("T y", "T x", "x = y * 3", "three")(y, x),
+    "reduction kernel": lambda x, y: clarray.ReductionKernel("T y", "T x", "y", "a + b", identity=0)(y, x[3, ...]),
+    "scan kernel": lambda x, y: clarray.ScanKernel("T y", "T x", "y", "a + b", "x = a", identity=0)(y, x),
+    "random": lambda x, y: clarray.random.default_rng(3).random(dtype="f4", out=x),
+    "normal": lambda x, y: clarray.random.default_rng(3).standard_normal(dtype="f4", out=x),
+    "shuffle": lambda x, y: clarray.random.default_rng(3).shuffle(x),
+    "permuted": lambda x, y: clarray.random.default_rng(3).permuted(y, out=x),
+    "filter": lambda x, y: clarray.ndimage.uniform_filter(y, 3, output=x),
+    "scatter": lambda x, y: clarray.put_along_axis(x, clarray.argsort(y), y + 20, 0),
+    "shared with another": lambda x, y: np.from_dlpack(x, copy=False).__setitem__(3, 99),
+}
+
+
+@pytest.mark.parametrize("way", OWN_WRITES)
+def test_what_clarray_alone_writes_is_read(way: str) -> None:
+    x, y = clarray.array(np.arange(12, dtype="f4")), clarray.array(np.arange(12, 24, dtype="f4"))
+    assert elements(x) == list(range(12))
+    try:
+        OWN_WRITES[way](x, y)
+    except BufferError:
+        pytest.skip("memory of a device's own is not exported")
+    assert elements(x) == clarray.asnumpy(x).tolist() != list(range(12))
 
 
 @own_memory
