@@ -98,7 +98,7 @@ USES: dict[str, Callable[[Any, Any], Any]] = {
     "pending": lambda x, pending: pending.get(),
     "get": lambda x, pending: x.get(),
     "asarray": lambda x, pending: np.asarray(x),
-    "item": lambda x, pending: x.item(3),
+    "item": lambda x, pending: pending.item(3),
     "repr": lambda x, pending: repr(x),
     "write": lambda x, pending: x.__setitem__(0, 1),
     "mask": lambda x, pending: x[x > 3].size,
@@ -137,7 +137,7 @@ def test_every_use_says_that_the_device_is_lost(first: str, device: Device, unra
         assert repr(device) in message
         assert "clarray.reset()" in message
         assert device.recent[0][0].name in message
-        for use in USES.values():
+        for use in (*USES.values(), lambda x, pending: x.item(3)):  # also what the host has kept
             with pytest.raises(clarray.DeviceLostError) as again:
                 use(x, pending)
             assert str(again.value) == message

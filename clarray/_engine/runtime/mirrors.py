@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Mirror = tuple[int, bytes]  # from which byte of the memory on, and what lies there
 
-UPLOADED = 1 << 16  # bytes up to which what has come from the host is kept there too
+UPLOADED = 1 << 14  # bytes up to which what has come from the host is kept there too, as long as its array
 _FIRST, _MORE, _MOST = 1 << 12, 16, 1 << 20  # bytes of the first mirror, how many times those of the next, and the most
 _FEW = 16  # bytes of a memory that are not worth keeping: a result of one element
 
@@ -30,7 +30,7 @@ _FEW = 16  # bytes of a memory that are not worth keeping: a result of one eleme
 def mirrored(memory: Memory, at: int, dtype: np.dtype) -> Any:
     """The element at a byte of a memory, as a NumPy scalar; None where the host does not have it."""
     mirror = memory.mirror
-    if mirror is None:
+    if mirror is None or memory.device.closed:  # whose every use raises, and not only those that wait for it
         return None
     start, data = mirror
     at -= start

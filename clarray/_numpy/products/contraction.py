@@ -92,8 +92,8 @@ def contract(
     made = _multiplied(a, a_labels, b, b_labels, labels, (batch, outer, inner, summed), extents, dtype, target)
     if like is None or (like.contiguous and made._node.contiguous):
         return made
-    found = in_order(made._node, "K", like)
-    return found
+    laid: DeviceArray = in_order(made._node, "K", like)
+    return laid
 
 
 def _run_before(labels: Labels, end: int, group: Labels) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +150,20 @@ def test_the_host_keeps_what_it_has_brought() -> None:
         assert [float(x[k]) for k in range(1000)] == list(range(1000))
         assert x[3] + x[4] == 7
     assert (p.launches, p.transfers) == (0, 0)
+
+
+@own_memory
+def test_what_is_kept_of_a_device_that_was_reset_is_not_read() -> None:
+    script = (
+        "import clarray\n"
+        "x = clarray.array([1.0, 2.0, 3.0])\n"
+        "assert float(x[1]) == 2\n"
+        "clarray.reset()\n"
+        "try: float(x[1])\n"
+        "except RuntimeError as error: print(type(error).__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100)
+    assert (done.stdout, done.stderr) == ("DeviceLostError\n", "")
 
 
 @own_memory
