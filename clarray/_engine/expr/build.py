@@ -376,19 +376,19 @@ def regrow(node: Node) -> None:
 
 def live_readers(readers: list) -> list[Node]:
     """Pending nodes that read this memory or node, directly or through others, outermost first."""
-    found: dict[int, Node] = {}
-    level = [n for r in list(readers) if (n := r()) is not None and n.memory is None]
-    while level:
-        following: dict[int, Node] = {}
-        for node in level:
-            # a later sight moves it outward: its own readers come after it
-            found.pop(id(node), None)
-            found[id(node)] = node
-            for r in list(node.readers):
-                if (n := r()) is not None and n.memory is None:
-                    following[id(n)] = n
-        level = list(following.values())
-    return list(reversed(found.values()))
+    found: list[Node] = []
+    _add_readers(readers, found, set())
+    return found
+
+
+def _add_readers(readers: list, found: list[Node], seen: set[int]) -> None:
+    """Add readers, each after what reads it."""
+    for reader in list(readers):
+        node = reader()
+        if node is not None and node.memory is None and id(node) not in seen:
+            seen.add(id(node))
+            _add_readers(node.readers, found, seen)
+            found.append(node)
 
 
 __all__ = [

@@ -2,7 +2,7 @@
 // `pass_on`, `regrow` and `live_readers` in clarray._engine.expr.build.
 #include "operands.hpp"
 
-#include <unordered_map>
+#include <algorithm>
 #include <unordered_set>
 #include <vector>
 
@@ -12,13 +12,36 @@ namespace {
 
 using Nodes = std::vector<Ref>;
 
+// A set of nodes: mostly few, which are looked through sooner than hashed.
+class NodeSet {
+public:
+    bool contains(PyObject* of) const {
+        if (few_.size() < FEW) return std::find(few_.begin(), few_.end(), of) != few_.end();
+        return many_.count(of);
+    }
+    bool insert(PyObject* of) {  // false where it is in already
+        if (contains(of)) return false;
+        if (few_.size() < FEW) few_.push_back(of);
+        if (few_.size() == FEW) {
+            if (many_.empty()) many_.insert(few_.begin(), few_.end());
+            many_.insert(of);
+        }
+        return true;
+    }
+
+private:
+    static constexpr size_t FEW = 24;
+    std::vector<PyObject*> few_;
+    std::unordered_set<PyObject*> many_;
+};
+
 bool is_pending(PyObject* of) { return node.memory.of(of) == Py_None; }
 bool is_reduction(PyObject* of) { return Py_TYPE(node.op.of(of)) == reduction_type; }
 
 // The pending nodes of a graph, operands before what uses them; false where a selection is among them.
-bool visit(PyObject* of, Nodes& order, std::unordered_set<PyObject*>& seen) {
+bool visit(PyObject* of, Nodes& order, NodeSet& seen) {
     Ref args = Ref::share(node.args.of(of));
-    if (!is_pending(of) || !PyTuple_GET_SIZE(args.get()) || !seen.insert(of).second) return true;
+    if (!is_pending(of) || !PyTuple_GET_SIZE(args.get()) || !seen.insert(of)) return true;
     if (is_selection(of)) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
         if (!visit(PyTuple_GET_ITEM(args.get(), i), order, seen)) return false;
@@ -43,14 +66,14 @@ bool find_fused(PyObject* of, PyObject* shape, PyObject*& fused) {
 }
 
 // Whether a reader is another consumer than the graph in hand: one before it, perhaps.
-bool is_outside(PyObject* reader, const std::unordered_set<PyObject*>& inside) {
+bool is_outside(PyObject* reader, const NodeSet& inside) {
     static Reference* const selecting = reference_of("Selecting");
     Ref reading = referent_of(reader);
-    if (reading && inside.count(reading.get())) return false;
+    if (reading && inside.contains(reading.get())) return false;
     return reinterpret_cast<PyObject*>(Py_TYPE(reader)) != selecting->function;
 }
 
-bool is_read_outside(PyObject* of, const std::unordered_set<PyObject*>& inside) {
+bool is_read_outside(PyObject* of, const NodeSet& inside) {
     Ref readers = Ref::share(node.readers.of(of));
     if (!PyList_CheckExact(readers.get())) return false;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(readers.get()); ++i)
@@ -62,7 +85,7 @@ bool is_read_outside(PyObject* of, const std::unordered_set<PyObject*>& inside) 
 
 Outcome compute_shared(PyObject* root, long long little) {
     Nodes order;
-    std::unordered_set<PyObject*> inside;
+    NodeSet inside;
     if (!visit(root, order, inside)) return Outcome::RARE;
     PyObject* fused = nullptr;
     const bool is_little = !is_reduction(root) && bytes_read(root) <= little;
@@ -76,29 +99,37 @@ Outcome compute_shared(PyObject* root, long long little) {
     return Outcome::DONE;
 }
 
-std::vector<Ref> live_readers(PyObject* readers) {
-    std::unordered_map<PyObject*, size_t> last;  // where a node was seen last: its own readers come after that
-    std::vector<Ref> seen;
-    const auto read = [&](PyObject* list, std::unordered_set<PyObject*>& level) {
-        if (!PyList_CheckExact(list)) return;
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-            Ref reader = referent_of(PyList_GET_ITEM(list, i));
-            if (!reader || !is_pending(reader.get()) || !level.insert(reader.get()).second) continue;
-            last[reader.get()] = seen.size();
-            seen.push_back(std::move(reader));
-        }
-    };
-    size_t first = 0;
-    std::unordered_set<PyObject*> level;
-    read(readers, level);
-    while (first < seen.size()) {
-        const size_t end = seen.size();
-        level.clear();
-        for (; first < end; ++first) read(Ref::share(node.readers.of(seen[first].get())).get(), level);
+namespace {
+
+// Add what reads a node or memory to `order`, what reads that before it: a node comes when all of its readers are there.
+void add_readers(PyObject* list, NodeSet& seen, Nodes& order) {
+    if (!PyList_CheckExact(list)) return;
+    Ref readers = Ref::share(list);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+        Ref reader = referent_of(PyList_GET_ITEM(list, i));
+        if (!reader || !is_pending(reader.get()) || !seen.insert(reader.get())) continue;
+        add_readers(node.readers.of(reader.get()), seen, order);
+        order.push_back(std::move(reader));
     }
+}
+
+// Whether a list names a pending reader that is not in a set.
+bool has_reader_beside(PyObject* list, const NodeSet& known) {
+    if (!PyList_CheckExact(list)) return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+        Ref reader = referent_of(PyList_GET_ITEM(list, i));
+        if (reader && is_pending(reader.get()) && !known.contains(reader.get())) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::vector<Ref> live_readers(PyObject* readers) {
+    NodeSet seen;
     Nodes order;
-    for (size_t i = 0; i < seen.size(); ++i)
-        if (last[seen[i].get()] == i) order.push_back(std::move(seen[i]));
+    add_readers(readers, seen, order);
+    std::reverse(order.begin(), order.end());
     return order;
 }
 
@@ -111,16 +142,17 @@ bool pass_on(PyObject* readers, PyObject* in) {
         PyObject* reader = PyList_GET_ITEM(readers, i);
         if (referent_of(reader) && PyList_Append(theirs.get(), reader)) return false;
     }
-    std::unordered_set<PyObject*> done;
+    NodeSet done;
     Nodes kept;  // so that no other comes to have the address of one
-    for (bool more = true; more;) {  // another thread may grow from a reader before that is regrown, so look again
-        more = false;
+    for (bool more = true; more;) {
         for (Ref& each : live_readers(readers)) {
-            if (!done.insert(each.get()).second) continue;
-            more = true;
+            if (!done.insert(each.get())) continue;
             if (!regrow(each.get())) return false;
             kept.push_back(std::move(each));
         }
+        // another thread may have grown from a reader before that was regrown
+        more = has_reader_beside(readers, done);
+        for (size_t i = 0; i < kept.size() && !more; ++i) more = has_reader_beside(node.readers.of(kept[i].get()), done);
     }
     return true;
 }
