@@ -124,7 +124,30 @@ class Moved(Side):
                     self.names[name] = self.moved(self.names[name], many=True, by=largest)
                 if self.snaps:
                     self.names[name] = snapped(self.names[name])
+        if error is None and self.snaps and rounds == "operands" and not names.writes:
+            self.cancel(statement)
         return error
+
+    def cancel(self, statement: Statement) -> None:
+        """Let terms that nearly cancel do so: of the operands' moduli a statement makes what its errors grow with."""
+        operands = {n: v for n in statement.names.reads if isinstance(v := self.names.get(n), np.ndarray | np.generic)}
+        made = {name: self.names[name] for name in statement.names.makes}
+        self.names.update({n: np.abs(v) for n, v in operands.items() if v.dtype.kind in "ifc"})
+        error = super().run(statement)
+        sizes = {name: np.asarray(self.names.get(name)) for name in made}
+        self.names.update(operands | made)
+        for name, value in made.items():
+            arrays = isinstance(value, np.ndarray | np.generic) and {value.dtype.kind, sizes[name].dtype.kind} <= set(
+                "fc"
+            )
+            if error is not None or not arrays or sizes[name].shape != value.shape:
+                continue
+            with quiet():
+                lost = np.abs(value) <= 32 * np.finfo(value.dtype).eps * np.abs(sizes[name])
+            if isinstance(value, np.generic):
+                self.names[name] = value.dtype.type(0) if lost else value
+            elif value.flags.writeable:
+                value[lost] = 0
 
     def rounding(self, statement: Statement) -> str:
         """Where a statement rounds; differences of products are those of operands where NumPy's are complex."""

@@ -225,6 +225,15 @@ def test_what_moved_numbers_are_equal_to_is_seen() -> None:
     assert any(side.names["v3"].any() for side in oracle.moved)
 
 
+def test_terms_that_nearly_cancel_may_cancel() -> None:
+    """With a fused multiply-add the difference of two products is zero, or is not, whatever NumPy makes of it."""
+    lines = (("v0 = xp.array([0.1, -0.3, 5.0])", ""), ("v1 = xp.array([3.0, 1.0])", ""))
+    oracle = ran((*lines, ("v2 = xp.correlate(v0, v1)", "operands"), ("v3 = v2 != 0", "")), 12)
+    assert oracle.plain.names["v3"].all()
+    assert not all(side.names["v3"][0] for side in oracle.moved)
+    assert all(side.names["v3"][1] for side in oracle.moved)
+
+
 def test_a_shape_that_rounding_decides_is_open_on_the_host_too() -> None:
     found = np.zeros((1, 1))
     with pytest.raises(Undetermined):
