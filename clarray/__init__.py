@@ -20,6 +20,8 @@ from clarray._api.dtype_functions import *  # noqa: F403
 from clarray._api.numpy_names import *  # noqa: F403
 from clarray._api.numpy_ufuncs import *  # noqa: F403
 from clarray._api.protocols import _rebuild as _rebuild
+from clarray._api.settings import free_memory as free_memory
+from clarray._api.settings import memory_info as memory_info
 from clarray._api.settings import reset as reset
 from clarray._api.settings import show_config as show_config
 from clarray._api.settings import synchronize as synchronize
@@ -33,6 +35,7 @@ from clarray._core.printing import *  # noqa: F403
 from clarray._core.sharing import *  # noqa: F403
 from clarray._engine.runtime import DeviceLostError as DeviceLostError
 from clarray._engine.runtime import devices as devices
+from clarray._engine.runtime import set_device as set_device
 from clarray._engine.runtime import use_device as _use_device
 from clarray._engine.runtime.profiling import profile as profile
 from clarray._engine.version import __version__ as __version__

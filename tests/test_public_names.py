@@ -14,7 +14,8 @@ import clarray
 from clarray._api import attaching
 
 ROOT = Path(__file__).resolve().parents[1]
-NOT_NUMPYS = {"asnumpy", "device", "devices", "profile", "reset", "show_config", "synchronize"}
+NOT_NUMPYS = {"asnumpy", "device", "devices", "free_memory", "memory_info", "profile", "reset", "set_device"}
+NOT_NUMPYS |= {"show_config", "synchronize"}
 
 FUNCTIONS = sorted(
     name for name, value in vars(clarray).items() if not name.startswith("_") and inspect.isroutine(value)

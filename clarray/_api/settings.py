@@ -10,7 +10,7 @@ from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.launch.kernel_cache import forget
 from clarray._engine.launch.tuned_files import place_of
-from clarray._engine.runtime import current_device, devices, find_device
+from clarray._engine.runtime import MemoryInfo, current_device, devices, find_device, opened_devices
 from clarray._engine.speedups import core
 from clarray._engine.tuning.search_space import ALGORITHMS
 
@@ -48,6 +48,60 @@ def reset(device: Any = None) -> None:
     forget(old)
 
 
+def memory_info(device: Any = None) -> MemoryInfo:
+    """Tell what this process has taken of a device's memory, and what is left.
+
+    Parameters
+    ----------
+    device : Device, str or int, optional
+        The current device when None.
+
+    Returns
+    -------
+    MemoryInfo
+        `used`, `pooled`, `peak`, `limit`, `left` and `total`, in bytes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> before = clarray.memory_info().used
+    >>> x = clarray.zeros(1 << 20, clarray.int8)
+    >>> clarray.memory_info().used - before
+    1048576
+    """
+    return (current_device() if device is None else find_device(device)).pool.info()
+
+
+def free_memory(device: Any = None) -> int:
+    """Give memory that waits for reuse back to the system, once nothing that has been launched uses it.
+
+    It is given back without being asked when other processes need it, or when it has waited for long; see "Memory" in
+    the page about devices.
+
+    Parameters
+    ----------
+    device : Device, str or int, optional
+        All devices when None.
+
+    Returns
+    -------
+    int
+        Bytes.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> x = clarray.zeros(1 << 20, clarray.int8)
+    >>> del x
+    >>> clarray.free_memory() >= 1 << 20
+    True
+    >>> clarray.memory_info().pooled
+    0
+    """
+    chosen = opened_devices() if device is None else [find_device(device)]
+    return sum(each.pool.empty() for each in chosen)
+
+
 def show_config() -> None:
     """Print the devices found, the one in use, what it can do, and the settings in force."""
     chosen = current_device()
@@ -63,7 +117,8 @@ def show_config() -> None:
         print(f"    {getattr(policies, algorithm)}")
     print(f"  {'tuning results':20} {place_of(chosen)}")
     print(f"  {'program_cache':20} {chosen.program_cache.folder}")
-    print(f"  {'memory pool':20} {chosen.pool.reserved:,} bytes, {chosen.pool.free_bytes():,} free")
+    memory = chosen.pool.info()
+    print(f"  {'memory':20} {memory.used:,} bytes used, {memory.pooled:,} pooled, of {memory.limit:,}")
     print(f"  {'compiled core':20} {'in force' if core is not None else 'not in force: small statements are slower'}")
     print(f"  {'first calls':20} {'by NumPy, of small exact values on a CPU' if setting.on else 'by kernels'}")
     print(f"  {'host_fallback':20} {config.host_fallback!r}")

@@ -1,10 +1,13 @@
-"""What clarray may do on its own, decided by the user: `clarray.config`."""
+"""What clarray may do on its own and how much it may take, decided by the user: `clarray.config`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
+
+from clarray._engine.runtime.accounts import memory_limit, set_memory_limit
 
 __all__ = ["Config", "HostFallbackWarning", "config"]
 
@@ -29,6 +32,11 @@ class Config:
         the factorizations of `clarray.linalg`, `clarray.fft` where no OpenCL library does it, and
         `multivariate_normal`, which factorizes the covariances.
         It runs (the default), warns and runs, or raises TypeError.
+    memory_limit : int, str or None
+        How much this process may take of each memory: of the host's, for all devices that work in it together, and of
+        each other device's own. Bytes, a number with a unit (``"1.5GiB"``, ``"800MB"``) or a percentage (``"50%"``);
+        None for all there is. It begins as CLARRAY_MEMORY_LIMIT says. It is the whole process's, and so no block
+        has another one.
 
     Examples
     --------
@@ -37,8 +45,10 @@ class Config:
     >>> with config(host_fallback="allow"):
     ...     config.host_fallback
     'allow'
+    >>> config.memory_limit = "16 GiB"
     >>> config
-    <config host_fallback='raise' host_library='allow'>
+    <config host_fallback='raise' host_library='allow' memory_limit=17179869184>
+    >>> config.memory_limit = None
     """
 
     __slots__ = ("_default", "_here")
@@ -66,6 +76,15 @@ class Config:
     def host_library(self, value: str) -> None:
         self._default["host_library"] = _checked("host_library", value)
 
+    @property
+    def memory_limit(self) -> int | str | None:
+        limit = memory_limit()
+        return None if limit is None else limit.value
+
+    @memory_limit.setter
+    def memory_limit(self, value: Any) -> None:
+        set_memory_limit(value)
+
     @contextmanager
     def __call__(self, *, host_fallback: str | None = None, host_library: str | None = None) -> Iterator[Config]:
         """Settings for a block of code, in this thread or task only; None leaves one as it is."""
@@ -79,7 +98,7 @@ class Config:
 
     def __repr__(self) -> str:
         settings = " ".join(f"{name}={self._get(name)!r}" for name in self._default)
-        return f"<config {settings}>"
+        return f"<config {settings} memory_limit={self.memory_limit!r}>"
 
 
 def _checked(name: str, value: str) -> str:

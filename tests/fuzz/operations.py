@@ -73,7 +73,9 @@ GROUPS: dict[str, tuple[float, list[Operation]]] = {
 # What no row of the table calls.
 NOT_CALLED = {
     "kernels written by the user: tests/device/kernels/test_kernels.py": "ElementwiseKernel ReductionKernel ScanKernel",
-    "devices and settings, which compute nothing": "config device devices profile reset synchronize show_config",
+    "devices and settings, which compute nothing": (
+        "config device devices free_memory memory_info profile reset set_device synchronize show_config"
+    ),
     "files: tests/device/creation/test_files.py": (
         "fromfile genfromtxt load loadtxt save savetxt savez savez_compressed"
     ),

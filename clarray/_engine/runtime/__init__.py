@@ -9,12 +9,15 @@ from clarray._engine.runtime.discovery import (
     devices,
     find_device,
     held_at_fork,
+    opened_devices,
     reset,
+    set_device,
     use_device,
 )
 from clarray._engine.runtime.errors import DeviceLostError, different_devices
 from clarray._engine.runtime.launch import Kernel
 from clarray._engine.runtime.memory import Memory
+from clarray._engine.runtime.pool import MemoryInfo
 from clarray._engine.runtime.profiling import Profile
 from clarray._engine.runtime.programs import ArgType, Program
 
@@ -26,6 +29,7 @@ __all__ = [
     "DeviceLostError",
     "Kernel",
     "Memory",
+    "MemoryInfo",
     "Profile",
     "Program",
     "adopt",
@@ -35,6 +39,8 @@ __all__ = [
     "different_devices",
     "find_device",
     "held_at_fork",
+    "opened_devices",
     "reset",
+    "set_device",
     "use_device",
 ]

@@ -40,7 +40,8 @@ from clarray._engine.runtime.errors import (
     reset_message,
 )
 from clarray._engine.runtime.launch import Launched
-from clarray._engine.runtime.memory import Memory, Pool
+from clarray._engine.runtime.memory import Memory
+from clarray._engine.runtime.pool import Pool
 from clarray._engine.runtime.programs import ArgType, Program
 from clarray._engine.runtime.recording import spoil
 from clarray._engine.speedups import laid_out
@@ -395,6 +396,7 @@ class Device:
         if not self.closed and not self._answers():
             self.lost = True
             _keep_for_good(self)  # what freeing it would call fails, and says so on stderr
+            self.pool.write_off()
             self._close(DeviceLostError, lost_message(self, error, self.recent))
         self.check_open(error)
 

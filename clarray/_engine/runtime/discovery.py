@@ -63,6 +63,11 @@ def devices() -> list[Device]:
         return list(_found)
 
 
+def opened_devices() -> list[Device]:
+    """List the devices that this process has used and can use, and of which it may hold memory."""
+    return [device for device in Device.alive if "pool" in device.__dict__ and not device.closed]
+
+
 def find_device(which: str | int | Device | None = None) -> Device:
     """Give a device by its index in `devices`, part of a name, its kind, or itself.
 
@@ -70,8 +75,8 @@ def find_device(which: str | int | Device | None = None) -> Device:
     ----------
     which : str, int, Device or None
         An index; or a part, in any case, of a platform's or device's name; or "cpu", "gpu" or
-        "accelerator": the device in use if it is one, else the first. None is the default:
-        CLARRAY_DEVICE, else the first GPU, else the first device.
+        "accelerator": the device in use if it is one, else the first. None is the process's: what
+        `set_device` has set, else CLARRAY_DEVICE, else the first GPU, else the first device.
     """
     if isinstance(which, Device):
         return _latest(which)
@@ -107,8 +112,8 @@ def use_device(which: str | int | Device | None) -> Iterator[Device]:
     ----------
     which : str, int, Device or None
         A number in `devices`; or a part, in any case, of a platform's or device's name; or "cpu", "gpu" or
-        "accelerator": the device in use if it is one, else the first. None is the default: CLARRAY_DEVICE, else the
-        first GPU, else the first device.
+        "accelerator": the device in use if it is one, else the first. None is the process's: what `set_device` has
+        set, else CLARRAY_DEVICE, else the first GPU, else the first device.
 
     Yields
     ------
@@ -128,6 +133,37 @@ def use_device(which: str | int | Device | None) -> Iterator[Device]:
         yield device
     finally:
         _used.reset(token)
+
+
+def set_device(which: str | int | Device | None) -> Device:
+    """Make new arrays on this device from now on: in the whole process, all its threads included.
+
+    A ``with clarray.device(...)`` block goes before it, in the thread or task that is in one.
+
+    Parameters
+    ----------
+    which : str, int, Device or None
+        As `device` has it; None takes back what has been set.
+
+    Returns
+    -------
+    Device
+        The one that has been set.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> chosen = clarray.set_device(0)
+    >>> clarray.zeros(4, clarray.float32).device is chosen
+    True
+    >>> default = clarray.set_device(None)
+    """
+    global _chosen
+    if which is None:
+        _chosen = None
+        return _default()
+    _chosen = find_device(which)
+    return _chosen
 
 
 def reset(which: str | int | Device | None = None) -> Device:

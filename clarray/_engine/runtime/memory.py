@@ -1,26 +1,17 @@
-"""Device memory: a pool of blocks reused by size, and the handle that returns a block when dropped.
+"""Device memory: the handle of a block, which returns it to its pool when dropped, and memory that is the user's.
 
-    nbytes -> size class -> a free block of that class, or a new one -> Memory
-                                   ^                                      |
-                                   +-------------- __del__ ---------------+
-
-On devices that work in host memory a block is a piece of host memory wrapped once by a buffer;
-large ones start at a huge page, since fresh 4 KiB pages cost more than the arithmetic done in them.
 Taking and returning a block are single list operations, so they need no lock and may happen in any
 thread, the garbage collector's included.
 """
 
 from __future__ import annotations
 
-import mmap
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl as cl
 
 from clarray._engine.runtime import profiling
-from clarray._engine.runtime.limits import available_host_bytes, in_units
 from clarray._engine.runtime.recording import spoil
 from clarray._engine.speedups import accelerated, known_to_core, laid_out
 
@@ -28,14 +19,13 @@ if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
     from clarray._engine.runtime.mirrors import Mirror
 
-_SMALLEST = 128  # the alignment too: a vector of 16 doubles, and Intel's threshold for zero-copy
+SMALLEST = 128  # the alignment too: a vector of 16 doubles, and Intel's threshold for zero-copy
 _FINE = 2048  # up to here every multiple of that is a size
-known_to_core("_SMALLEST", _SMALLEST)
+known_to_core("_SMALLEST", SMALLEST)
 known_to_core("_FINE", _FINE)
-_HUGE_PAGE = 2 << 20
-_CHECKED = 64 << 20  # blocks from this size on are held against the memory that is left
-known_to_core("_CHECKED", _CHECKED)
-_FLAGS = cl.mem_flags.READ_WRITE
+CHECKED = 64 << 20  # blocks from this size on are held against the memory that is left
+known_to_core("_CHECKED", CHECKED)
+FLAGS = cl.mem_flags.READ_WRITE
 
 
 def size_class(nbytes: int) -> int:
@@ -47,7 +37,7 @@ def size_class(nbytes: int) -> int:
     (128, 256, 5120)
     """
     if nbytes <= _FINE:
-        return (nbytes + _SMALLEST - 1) & -_SMALLEST or _SMALLEST
+        return (nbytes + SMALLEST - 1) & -SMALLEST or SMALLEST
     step = 1 << ((nbytes - 1).bit_length() - 4)
     return -(-nbytes // step) * step
 
@@ -76,7 +66,7 @@ class Block:
 
 # The default is bound early: while Python shuts down, names of the module are gone.
 @accelerated
-def give_back(memory: Memory, large: int = _CHECKED) -> None:
+def give_back(memory: Memory, large: int = CHECKED) -> None:
     """Return a memory's block to the pool, as the last reference to the memory is dropped."""
     block = memory._block
     if block.home is None:
@@ -240,10 +230,10 @@ def wrap(device: Device, array: np.ndarray) -> Memory:
         low, high = np.lib.array_utils.byte_bounds(array)
         nbytes = high - low
         host = np.asarray(_Extent(low, nbytes, array))
-    return _foreign(device, _over(device, host), nbytes, host, flags.writeable, array)
+    return _foreign(device, over(device, host), nbytes, host, flags.writeable, array)
 
 
-def _over(device: Device, host: np.ndarray) -> cl.Buffer:
+def over(device: Device, host: np.ndarray) -> cl.Buffer:
     """Make a buffer over host memory.
 
     PoCL refuses one that is longer than what it calls its largest allocation, a quarter of the memory or less. But it
@@ -253,7 +243,7 @@ def _over(device: Device, host: np.ndarray) -> cl.Buffer:
     size = host.size
     if device.is_pocl and size > device.pool.largest:
         size = device.pool.largest
-    return own(device, cl.Buffer(device.context, _FLAGS | cl.mem_flags.USE_HOST_PTR, size, host))
+    return own(device, cl.Buffer(device.context, FLAGS | cl.mem_flags.USE_HOST_PTR, size, host))
 
 
 def adopt(device: Device, buffer: cl.Buffer) -> Memory:
@@ -283,162 +273,3 @@ def _foreign(
     memory.writeable = writeable
     memory._keep = owner
     return memory
-
-
-class Pool:
-    """The blocks of one device.
-
-    Parameters
-    ----------
-    device : Device
-        Whose memory.
-    host_memory : bool
-        Whether blocks are host memory wrapped by buffers.
-    global_bytes : int
-        The device's memory.
-    largest : int
-        What it calls its largest allocation. That is no limit: the runtimes tried make and use larger ones, and where
-        one will not there is a MemoryError.
-    """
-
-    def __init__(self, device: Device, host_memory: bool, global_bytes: int, largest: int) -> None:
-        self._device = device
-        self._host_memory = host_memory
-        self._global_bytes = global_bytes
-        self.largest = largest
-        self._kept = global_bytes // 4 if host_memory else global_bytes // 2
-        self._bins: dict[int, list[Block]] = {}
-        self.reserved = 0  # bytes of all blocks, in use or free
-
-    def cost(self, nbytes: int) -> int:
-        """Give the weight of keeping so many bytes alive."""
-        return 1 + (nbytes << 6) // self._global_bytes
-
-    def allocate(self, nbytes: int) -> Memory:
-        """Take a free block or make one.
-
-        Raises
-        ------
-        MemoryError
-            With the sizes, after the free blocks have been given back and it was tried again.
-        """
-        size = size_class(nbytes)
-        try:
-            block = self._bins[size].pop()
-        except (KeyError, IndexError):
-            block = self._create(size, nbytes)
-        if profiling.state.recorder is not None:
-            profiling.record("allocate", "memory", nbytes, 0.0)
-        memory = Memory(self._device, block, nbytes, 1 + (nbytes << 6) // self._global_bytes)
-        recording = profiling.state.recording
-        if recording is not None:
-            recording.allocated(memory)
-        return memory
-
-    def empty(self) -> None:
-        """Give all free blocks back to the system."""
-        self._drop(0)
-
-    def trim(self) -> None:
-        """Give free blocks back beyond the share of memory that may be kept for reuse.
-
-        It is called where memory is dropped, in whatever thread and with whatever locks held, so it
-        waits for nobody: if the device is busy, a later call will do.
-        """
-        device = self._device
-        if device.closed:
-            if not (device.inherited or device.lost):
-                self._release(0)
-            return
-        if self.free_bytes() <= self._kept:
-            return
-        if device.lock.acquire(blocking=False):
-            try:
-                self._drop(self._kept)
-            finally:
-                device.lock.release()
-
-    def free_bytes(self) -> int:
-        """Bytes of the blocks that wait for reuse."""
-        return sum(size * len(bin_) for size, bin_ in list(self._bins.items()))
-
-    def _drop(self, keep: int) -> None:
-        device = self._device
-        with device.lock:
-            device.drain()  # a queued kernel may still use the host memory under a free block
-            self._release(keep)
-
-    def _release(self, keep: int) -> None:
-        free = self.free_bytes()
-        for size in sorted(self._bins, reverse=True):
-            bin_ = self._bins[size]
-            while free > keep:
-                try:
-                    block = bin_.pop(0)
-                except IndexError:
-                    break
-                free -= size
-                self.reserved -= size
-                block.buffer.release()
-
-    def _create(self, size: int, nbytes: int) -> Block:
-        device = self._device
-        with device.lock:
-            home = self._bins.setdefault(size, [])
-            failure: Exception | None = None
-            for last in (False, True):
-                if self._fits(size):
-                    try:
-                        block = self._new_block(size, home)
-                    except (cl.Error, MemoryError, OSError, OverflowError, ValueError) as error:
-                        failure = error
-                    else:
-                        self.reserved += size
-                        return block
-                if not last:
-                    self.empty()
-            if isinstance(failure, cl.Error):
-                device.check_alive(failure)
-        raise self.exhausted(nbytes, failure) from failure
-
-    def exhausted(self, nbytes: int = 0, failure: Exception | None = None) -> MemoryError:
-        """Make the error for an allocation that cannot be had, or for a launch (no size)."""
-        what = in_units(nbytes) if nbytes else "what a launch needs"
-        used = in_units(self.reserved - self.free_bytes())
-        left = f", {in_units(available_host_bytes())} are left" if self._host_memory else ""
-        refused = isinstance(failure, cl.Error) and failure.code == cl.status_code.INVALID_BUFFER_SIZE
-        least = f", and the largest allocation is {in_units(self.largest)}" if refused else ""
-        return MemoryError(
-            f"cannot allocate {what} on {self._device}: {used} of {in_units(self._global_bytes)} "
-            f"are in use by clarray{left}{least}; drop arrays that are no longer needed, or work in pieces"
-        )
-
-    def _fits(self, size: int) -> bool:
-        # Some drivers hand out more than there is and fail at the launch that uses it.
-        if self.reserved + size > self._global_bytes:
-            return False
-        # Linux promises memory it has not got and kills the process that touches it, so look first.
-        return not self._host_memory or size < _CHECKED or size <= available_host_bytes()
-
-    def _new_block(self, size: int, home: list[Block]) -> Block:
-        context = self._device.context
-        if not self._host_memory:
-            return Block(own(self._device, cl.Buffer(context, _FLAGS, size=size)), size, None, home)
-        host = _host_bytes(size)
-        return Block(_over(self._device, host), size, host, home)
-
-
-def _host_bytes(size: int) -> np.ndarray:
-    """Allocate aligned host memory, in huge pages where it is large and the system has them."""
-    if size >= _HUGE_PAGE and os.name == "posix":
-        mapped = mmap.mmap(-1, size + _HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            mapped.madvise(mmap.MADV_HUGEPAGE)
-        raw = np.frombuffer(mapped, np.uint8)
-        return _aligned(raw, size, _HUGE_PAGE)
-    return _aligned(np.empty(size + _SMALLEST, np.uint8), size, _SMALLEST)
-
-
-def _aligned(raw: np.ndarray, size: int, alignment: int) -> np.ndarray:
-    start = -raw.ctypes.data % alignment
-    return raw[start : start + size]

@@ -32,6 +32,8 @@ NO_CALL = {
     "empty": "values that nobody set",
     "empty_like": "values that nobody set",
     "show_config": "prints about this machine",
+    "memory_info": "tells of this process's memory",
+    "free_memory": "gives this process's memory back",
     "save": "writes a file",
     "savez": "writes a file",
     "savez_compressed": "writes a file",

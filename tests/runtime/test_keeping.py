@@ -1,0 +1,221 @@
+"""What pools keep for reuse, and the thread that gives it back when others need it or nobody uses it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import clarray
+from clarray._engine.runtime import Device, keeping, limits
+from clarray._engine.runtime import pool as pools
+
+MIB = 1 << 20
+PATIENCE = 30.0  # seconds for what takes a fraction of one
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def eventually(happens: Callable[[], bool]) -> bool:
+    end = time.monotonic() + PATIENCE
+    while not happens():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@pytest.fixture
+def quick(device: Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    """A device with an empty pool, whose thread looks a hundred times a second."""
+    clarray.free_memory()
+    assert eventually(lambda: keeping._thread is None or device.pool.reserved > keeping.FEW)
+    monkeypatch.setattr(keeping, "SECONDS", 0.01)
+    monkeypatch.setattr(pools, "is_short", lambda available, total: False)
+    monkeypatch.setattr(keeping, "is_short", lambda available, total: False)
+    yield device
+    clarray.free_memory()
+
+
+def fill(device: Device) -> int:
+    """Have 200 MiB wait for reuse, in large blocks and in small ones; the bytes in all."""
+    held = [device.allocate(40 * MIB) for _ in range(4)] + [device.allocate(MIB) for _ in range(40)]
+    keeping.watch(device.pool)
+    del held
+    return device.pool.free_bytes()
+
+
+def test_what_nobody_uses_is_given_back(quick: Device) -> None:
+    assert fill(quick) >= 200 * MIB
+    assert eventually(lambda: quick.pool.free_bytes() <= keeping.FEW)
+
+
+def test_what_moves_stays(quick: Device) -> None:
+    fill(quick)
+    end = time.monotonic() + 0.5  # fifty rounds
+    while time.monotonic() < end:
+        held = quick.allocate(MIB)
+        time.sleep(0.002)
+        del held
+        time.sleep(0.002)
+    assert quick.pool.free_bytes() >= 200 * MIB
+
+
+def test_all_goes_where_memory_is_short(quick: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(quick)
+    monkeypatch.setattr(keeping, "is_short", lambda available, total: True)
+    assert eventually(lambda: quick.pool.free_bytes() == 0)
+
+
+def test_all_goes_where_another_process_asks(quick: Device) -> None:
+    fill(quick)
+    time.sleep(0.05)
+    keeping.ask_others()
+    assert eventually(lambda: quick.pool.free_bytes() == 0)
+
+
+def test_a_device_at_work_is_left_alone(quick: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(quick)
+    monkeypatch.setattr(keeping, "is_short", lambda available, total: True)
+    with quick.lock:  # the thread neither waits for it nor fails
+        free = quick.pool.free_bytes()
+        time.sleep(0.1)
+        assert quick.pool.free_bytes() == free
+    assert eventually(lambda: quick.pool.free_bytes() == 0)
+
+
+def test_the_thread_ends_with_the_memory_and_comes_back(quick: Device) -> None:
+    for _ in range(3):
+        fill(quick)
+        assert any(thread.name == "clarray memory" for thread in threading.enumerate())
+        clarray.free_memory()
+        assert eventually(lambda: keeping._thread is None)
+
+
+def test_what_is_kept_leaves_room_for_others(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of n processes that each keep as much as they may, all together keep n / (n + 3) of what nobody uses."""
+    if not device.capabilities.host_memory:
+        pytest.skip("only the host's memory has others that can be seen")
+    there, kept = 16 << 30, [0] * 7
+    monkeypatch.setattr(device.pool._account, "total", there)
+    for _ in range(100):
+        for process in range(7):
+            left = there - sum(kept)
+            monkeypatch.setattr(pools, "recently_available_host_bytes", lambda left=left: left)
+            kept[process] = device.pool._kept(kept[process])
+    assert sum(kept) == pytest.approx(0.7 * there, rel=0.01)
+    monkeypatch.setattr(pools, "recently_available_host_bytes", lambda: there // 9)
+    assert device.pool._kept(1 << 30) == 0
+
+
+# A process that keeps some 600 MiB for reuse in large blocks and in small ones, and does nothing.
+KEEPS = """
+import sys, clarray
+from clarray._engine.runtime import keeping, limits
+from pathlib import Path
+group = Path(sys.argv[1])
+limits._CONTAINERS = ((group, "", "memory.max", "memory.current"),)
+x = [clarray.zeros(size << 20, clarray.int8) for size in (100,) * 4 + (1,) * 200]
+for each in x:
+    each[0] = 1
+clarray.synchronize()
+del x, each
+print("kept", clarray.memory_info().pooled, flush=True)
+sys.stdin.readline()
+print("left", clarray.memory_info().pooled, flush=True)
+"""
+# Another, which finds the memory that there is taken by the first one, and needs it.
+NEEDS = """
+import sys, clarray
+from clarray._engine.runtime import pool
+def of_the_other():
+    with open(f"/proc/{sys.argv[1]}/statm") as pages:
+        return int(pages.read().split()[1]) << 12
+there = of_the_other() + (100 << 20)
+pool.available_host_bytes = lambda: there - of_the_other()
+x = clarray.zeros(500 << 20, clarray.int8)
+print("had", x.nbytes)
+"""
+
+
+@pytest.fixture
+def keeper(device: Device, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    if not device.capabilities.host_memory or sys.platform != "linux":
+        pytest.skip("only Linux tells what host memory is left")
+    write_group(tmp_path, 100 * MIB)
+    (tmp_path / "memory.max").write_text(str(16 << 30))
+    (tmp_path / "memory.stat").write_text("anon 5\n")
+    environment = {**os.environ, "CLARRAY_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", KEEPS, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert process.stdout is not None
+    word, nbytes = process.stdout.readline().split()
+    assert word == "kept"
+    assert int(nbytes) >= 600 * MIB
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def write_group(folder: Path, used: int) -> None:
+    (folder / "memory.current.new").write_text(str(used))
+    (folder / "memory.current.new").rename(folder / "memory.current")
+
+
+def resident(process: subprocess.Popen[str]) -> int:
+    pages: int = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
+    return pages << 12
+
+
+def test_a_process_that_does_nothing_gives_way(keeper: subprocess.Popen[str], tmp_path: Path) -> None:
+    """Its control group runs short of memory: the system has the memory back, small blocks included."""
+    before = resident(keeper)
+    write_group(tmp_path, 15 << 30)
+    assert eventually(lambda: before - resident(keeper) > 550 * MIB)
+    found, _ = keeper.communicate("\n", timeout=PATIENCE)
+    assert found == "left 0\n"
+
+
+def test_two_processes_and_memory_for_one(keeper: subprocess.Popen[str], tmp_path: Path) -> None:
+    """What one keeps the other gets, before it fails."""
+    environment = {**os.environ, "CLARRAY_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", NEEDS, str(keeper.pid)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == (f"had {500 * MIB}\n", "")
+
+
+def test_groups_around_the_process_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit of any control group that the process is in, in both layouts."""
+    (tmp_path / "cgroup").write_text("9:memory:/batch/job\n4:cpu,cpuacct:/elsewhere\n0::/slice/unit\n")
+    new, old = tmp_path / "new", tmp_path / "old"
+    layouts = ((new, "", "memory.max", "memory.current"), (old, "memory", "memory.limit", "memory.usage"))
+    for folder, most, now, used in (
+        (new / "slice", "memory.max", "memory.current", 100),
+        (new / "slice" / "unit", "memory.max", "memory.current", 150),
+        (old / "batch" / "job", "memory.limit", "memory.usage", 300),
+        (new / "elsewhere", "memory.max", "memory.current", 0),
+    ):
+        folder.mkdir(parents=True)
+        (folder / most).write_text("1000" if used else "1")
+        (folder / now).write_text(str(used))
+        (folder / "memory.stat").write_text("anon 1\n")
+    monkeypatch.setattr(limits, "_GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(limits, "_CONTAINERS", layouts)
+    assert limits.total_host_bytes() == 1000
+    assert limits.available_host_bytes() == 700
