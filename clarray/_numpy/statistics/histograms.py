@@ -20,6 +20,7 @@ from clarray._engine.algorithms.histogram.launch import Axis
 from clarray._engine.algorithms.histogram.plan import MOST_BINS, first_guess
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
+from clarray._engine.expr.bounds import bounds_of
 from clarray._engine.expr.node import contiguous_leaf
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.special import cast_loop
@@ -98,13 +99,14 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
 
 
 def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device: Device) -> DeviceArray:
-    largest = 1 if array.dtype == _BOOL else int(np.iinfo(array.dtype).max)
+    low, high = bounds_of(array._node) or (0, 1)
+    largest = high if low >= 0 else int(np.iinfo(array.dtype).max)
     bins = max(least, first_guess(array.size, largest, kernel_cache_of(device).policies.histogram))
     weight = heavy._node if heavy is not None else None
-    if _sample(array) >= bins:
+    if bins <= largest and _sample(array) >= bins:
         bins = max(least, int(array.max()) + 1)
         _check_bins(bins, device)
-    found, top = counting.count_values(array._node, weight, bins)
+    found, top = counting.count_values(array._node, weight, bins, least)
     if top >= bins:
         evaluate(array._node)  # it is read again
         if top >= 2**31:
@@ -113,7 +115,7 @@ def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device:
             top = int(array.max())
         bins = max(least, top + 1)
         _check_bins(bins, device)
-        found, _ = counting.count_values(array._node, weight, bins)
+        found, _ = counting.count_values(array._node, weight, bins, bins)
     memory = found.memory
     assert memory is not None
     return wrap(contiguous_leaf(memory, (max(least, top + 1),), found.dtype))

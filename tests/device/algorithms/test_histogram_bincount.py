@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -191,3 +192,63 @@ def test_threads() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+# What is known of the values ---------------------------------------------------------------------
+
+
+def transfers(call: Callable[[], clarray.DeviceArray]) -> tuple[int, np.ndarray]:
+    with clarray.profile() as p:
+        found = call()
+        found.device.synchronize()
+    return p.transfers, np.asarray(found)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_has_been_seen_of_values_is_not_waited_for_again(weighted: bool) -> None:
+    host = np.random.default_rng(1).integers(0, 300, 5000)
+    x = clarray.array(host)
+    weights = np.arange(5000.0) if weighted else None
+    w = None if weights is None else clarray.array(weights)
+    assert clarray.bincount(x, w, 400).shape == (400,)
+    count, found = transfers(lambda: clarray.bincount(x, w, 400))
+    assert count == 0
+    np.testing.assert_array_equal(found, np.bincount(host, weights, 400))
+    # a length that the values decide is looked at, and so is a view that nobody has looked at
+    np.testing.assert_array_equal(np.asarray(clarray.bincount(x, w, 7)), np.bincount(host, weights, 7))
+    half = None if w is None or weights is None else (w[::2], weights[::2])
+    found = clarray.bincount(x[::2], half and half[0], 2)
+    np.testing.assert_array_equal(np.asarray(found), np.bincount(host[::2], half and half[1], 2))
+
+
+@pytest.mark.parametrize("write", ["number", "slice", "in place", "scatter", "fill"])
+def test_what_is_written_is_looked_at(write: str) -> None:
+    host = np.random.default_rng(2).integers(0, 300, 5000)
+    x = clarray.array(host)
+    clarray.bincount(x, minlength=400)
+    writes: dict[str, Callable[[Any], Any]] = {
+        "number": lambda a: operator.setitem(a, 7, 900),
+        "slice": lambda a: operator.setitem(a, slice(3, 5), 900),
+        "in place": lambda a: operator.iadd(a, 500),
+        "scatter": lambda a: operator.setitem(a, [1, 2], 900),
+        "fill": lambda a: a.fill(900),
+    }
+    writes[write](x)
+    writes[write](host)
+    np.testing.assert_array_equal(np.asarray(clarray.bincount(x, minlength=400)), np.bincount(host, minlength=400))
+    x[4] = -1
+    with pytest.raises(ValueError, match="negative"):
+        clarray.bincount(x, minlength=400)
+
+
+def test_what_a_dtype_or_an_operation_bounds_is_not_waited_for() -> None:
+    host = np.random.default_rng(3).integers(0, 256, 5000, np.uint8)
+    x = clarray.array(host)
+    x.device.synchronize()
+    count, found = transfers(lambda: clarray.bincount(x, minlength=256))
+    assert count == 0
+    np.testing.assert_array_equal(found, np.bincount(host, minlength=256))
+    wide = clarray.array(host.astype(np.int64) - 128)
+    count, found = transfers(lambda: clarray.bincount(wide % 16, minlength=16))
+    assert count == 0
+    np.testing.assert_array_equal(found, np.bincount((host.astype(np.int64) - 128) % 16, minlength=16))
