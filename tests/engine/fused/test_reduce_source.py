@@ -14,7 +14,8 @@ from clarray._engine.codegen.render import Source, render
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node, constant, leaf
 from clarray._engine.expr.view import contiguous
-from clarray._engine.fused.reduce import launch as evaluation
+from clarray._engine.fused.reduce.launch import find_epilogue
+from clarray._engine.fused.reduce.prepare import prepare_reduction
 from clarray._engine.ops.monoids import Monoid, fold_monoid, reduction_op, statistic_monoid
 from clarray._engine.ops.ufuncs import find_loop
 from clarray._engine.runtime import Capabilities
@@ -62,9 +63,9 @@ def sources(root: Node, policy: str = "cpu", **capabilities: Any) -> list[Source
         capabilities=dataclasses.replace(CAPABILITIES, **capabilities),
         kernel_for=lambda key, make, *args: found.append(make(*args)),
     )
-    epilogue = evaluation.find_epilogue(root)
+    epilogue = find_epilogue(root)
     assert epilogue is not None
-    evaluation.prepare_reduction(state, epilogue, contiguous(root.shape))
+    prepare_reduction(state, epilogue, contiguous(root.shape))
     return found
 
 

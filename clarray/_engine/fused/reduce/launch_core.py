@@ -6,8 +6,9 @@ from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import is_contiguous
-from clarray._engine.fused.reduce.launch import EXTENT, PER_PART, prepare_reduction, run_limit
+from clarray._engine.fused.reduce.launch import run_limit
 from clarray._engine.fused.reduce.launch_first import awaited_reduction
+from clarray._engine.fused.reduce.prepare import EXTENT, PER_PART, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.core_launch import CoreLaunch, use_launches
 from clarray._engine.launch.kernel_cache import kernel_cache_of

@@ -6,7 +6,8 @@ from functools import partial
 
 from clarray._engine.expr.node import Node, leaf
 from clarray._engine.expr.view import Shape
-from clarray._engine.fused.reduce.launch import TASKS, reduction_launches
+from clarray._engine.fused.reduce.launch import reduction_launches
+from clarray._engine.fused.reduce.prepare import TASKS
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.first_calls import Awaited, OnHost, are_used, setting
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
