@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -54,24 +55,29 @@ def reduction_launches(
 
     The reduction's operands hold no other reductions: those have been evaluated.
     """
-    policy = cache.policies.reduce
-    root, reduced, constants = epilogue
+    reduced, constants = epilogue.reduced, epilogue.constants
     shape = reduced.args[0].shape
     if len(shape) == 1 and not strides and (found := _run_launch(cache, epilogue, memory, offset, shape)) is not None:
         return [found]
-    key: list[Any] = [root.sig, shape]
-    if len(strides) > 1:
-        key.append(strides)
-    args: list[Any] = []
-    nodes = place(reduced.inputs, key, args, not policy.explicit)
-    if constants:  # one of them may come again
-        key.append(Operands(root.inputs).pattern)
-    prepared = cache.value_for(tuple(key), prepare_reduction, cache, epilogue, strides)
+    prepared, nodes, args = prepared_for(cache, epilogue, strides)
     position = prepared.position
     if position is not None or prepared.shifts:
         operands = Operands(list(nodes))
         args = (operands if position is None else operands.followed_by(position)).arguments(prepared.shifts)
     return _launches(cache, prepared, args, constants, memory, offset)
+
+
+def prepared_for(cache: KernelCache, epilogue: Epilogue, strides: Shape) -> tuple[Prepared, Iterable[Node], list[Any]]:
+    """What has been prepared for a structure and how it lies, or is now; the inputs, and the arguments they make."""
+    root, reduced, constants = epilogue
+    key: list[Any] = [root.sig, reduced.args[0].shape]
+    if len(strides) > 1:
+        key.append(strides)
+    args: list[Any] = []
+    nodes = place(reduced.inputs, key, args, not cache.policies.reduce.explicit)
+    if constants:  # one of them may come again
+        key.append(Operands(root.inputs).pattern)
+    return cache.value_for(tuple(key), prepare_reduction, cache, epilogue, strides), nodes, args
 
 
 def _run_launch(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: int, shape: Shape) -> Launch | None:

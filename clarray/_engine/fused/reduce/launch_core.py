@@ -6,7 +6,7 @@ from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import is_contiguous
-from clarray._engine.fused.reduce.launch import run_limit
+from clarray._engine.fused.reduce.launch import prepared_for, run_limit
 from clarray._engine.fused.reduce.launch_first import awaited_reduction
 from clarray._engine.fused.reduce.prepare import EXTENT, PER_PART, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
@@ -36,7 +36,8 @@ def reduction_for_core(device: Device, root: Node, run: bool) -> CoreLaunch | No
     if awaited is not None and not awaited.ready:
         return None
     strides = result_strides(root)
-    found = prepare_reduction(cache, Epilogue(root, root, ()), strides)
+    alone = Epilogue(root, root, ())
+    found = prepare_reduction(cache, alone, strides) if run else prepared_for(cache, alone, strides)[0]
     if found.second is not None or found.position is not None:
         return None
     split = found.parts > 1
