@@ -178,10 +178,8 @@ def _check_cast(dtype: np.dtype, wanted: np.dtype) -> None:
 
 def _check_depth(array: DeviceArray) -> None:
     if array.ndim != 1:
-        how = "large depth" if array.ndim else "small depth"
-        raise ValueError(
-            "object too deep for desired array" if array.ndim else f"object of too {how} for desired array"
-        )
+        depth = "object too deep" if array.ndim else "object of too small depth"
+        raise ValueError(f"{depth} for desired array")
 
 
 def _check_bins(bins: int, device: Device) -> None:
