@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import creation, ufunc_calls
+from clarray._core import creation, moving, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_number, is_writeable, no_number, wrap
 from clarray._core.elements import element
 from clarray._core.host_data import device_dtype, host_window
@@ -317,7 +317,7 @@ def astype(
     node = array._node
     known = node.memory is not None and not node.contiguous
     if known and (order == "A" or 0 in node.strides):  # what a pass over the elements would lay out otherwise
-        return creation.converted(array, target, order)
+        return moving.converted(array, target, order)
     converted = ufunc_calls.evaluate_if_eager(ufunc_calls.cast(node, target))
     if not is_number(array):
         no_number(converted)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
+from clarray._core.moving import converted, in_order, moved, order_of_copy
 from clarray._core.operands import NO_MASKS
 from clarray._core.views import make_view, view_of
-from clarray._engine.expr.view import View, as_shape, check_order
+from clarray._engine.expr.view import as_shape, check_order
 from clarray._engine.runtime import Device, current_device, different_devices, find_device
 from clarray._engine.speedups import recorded
 
@@ -208,7 +208,7 @@ def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None,
         # no dtype yet: NumPy decides whether the data can be converted, below in one pass
         host = np.asarray(a) if isinstance(a, np.ndarray) else np.asarray(a, dtype)
     wanted = data_dtype(host.dtype, on) if dtype is None else device_dtype(dtype, on)
-    if copy is not True and host.dtype == wanted and _in_order(host_view(host), order):
+    if copy is not True and host.dtype == wanted and in_order(host_view(host), order):
         node = share(host, on)
         if node is not None:
             return no_number(wrap(node))
@@ -217,54 +217,27 @@ def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None,
             "Unable to avoid copy while creating an array as requested: "
             f"{on.capabilities.name} cannot use this array's memory; leave copy=None"
         )
-    return no_number(wrap(upload(host, wanted, on, _order_of_copy(order, host.dtype, wanted))))
-
-
-def _order_of_copy(order: str, given: np.dtype, wanted: np.dtype) -> str:
-    """The order in which NumPy converts: 'A' is that of the operand there, and of a mere copy C or Fortran's."""
-    return "K" if order == "A" and given != wanted else order
-
-
-def _in_order(view: View, order: str) -> bool:
-    if order == "C":
-        return view.contiguous
-    if order == "F":
-        return view.f_contiguous
-    return True  # NumPy's 'A' is any order where nothing has to be copied
+    return no_number(wrap(upload(host, wanted, on, order_of_copy(order, host.dtype, wanted))))
 
 
 def _from_device_array(a: DeviceArray, dtype: Any, order: str, device: Any, copy: bool | None) -> DeviceArray:
     on = a.device if device is None else find_device(device)
-    wanted = a.dtype if dtype is None else device_dtype(dtype, on)
+    wanted = device_dtype(a.dtype if dtype is None else dtype, on)
     if on is not a.device:
         if copy is False:
             raise ValueError(
                 f"Unable to avoid copy while creating an array as requested: the array is on "
                 f"{a.device}, not on {on}; leave copy=None"
             )
-        return no_number(wrap(upload(a.get(), wanted, on, order)))
-    fits = wanted == a.dtype and (order == "K" or _in_order(view_of(a), order))
+        return moved(a, wanted, order, on)
+    fits = wanted == a.dtype and (order == "K" or in_order(view_of(a), order))
     if fits and copy is not True:
         return a
     if copy is False:
         raise ValueError(
             "Unable to avoid copy while creating an array as requested: dtype or order differ; leave copy=None"
         )
-    return converted(a, wanted, _order_of_copy(order, a.dtype, wanted))
-
-
-def converted(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
-    """Compute an array into memory of its own."""
-    if a.dtype.kind == "c" and dtype.kind not in "bc":
-        np.empty(0, a.dtype).astype(dtype)  # warns that imaginary parts are lost
-    node = a._node
-    like = View(node.shape, node.strides, node.offset) if node.memory is not None else None
-    if like is None and order == "K":
-        like = view_of(a)
-    made = wrap(new_leaf(a.device, a.shape, dtype, "C" if order == "K" and like is None else order, like))
-    # a node of its own, as the one that is written is used up
-    ufunc_calls.assign(made, ufunc_calls.broadcast(ufunc_calls.cast(a._node, dtype), made.shape))
-    return no_number(made)
+    return converted(a, wanted, order_of_copy(order, a.dtype, wanted))
 
 
 # From nothing -------------------------------------------------------------------------------------

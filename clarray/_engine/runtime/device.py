@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import KeysView, Mapping, Sequence
+from collections.abc import Callable, KeysView, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, NoReturn
@@ -288,21 +288,41 @@ class Device:
             try:
                 copy(memory, byte_offset, data)
             except cl.Error as error:
-                self._copy_again(error, copy, memory, byte_offset, data)
+                self._copy_again(error, lambda: copy(memory, byte_offset, data), data.size)
         profiling.record("transfer", name, data.size, time.perf_counter() - start)
 
-    def _copy_again(
-        self, error: cl.Error, copy: transfer.Copy, memory: Memory, byte_offset: int, data: np.ndarray
-    ) -> None:
+    def _copy_again(self, error: cl.Error, copy: Callable[[], None], nbytes: int) -> None:
         """Retry once with the pool emptied where memory ran out: some drivers make it only when it is first used."""
         self.check_alive(error)
         if not isinstance(error, cl.MemoryError):
             raise error
         self.pool.empty()
         try:
-            copy(memory, byte_offset, data)
+            copy()
         except cl.MemoryError:
-            raise self.pool.exhausted(data.size) from error
+            raise self.pool.exhausted(nbytes) from error
+
+    def receive(self, source: Memory, byte_offset: int, nbytes: int) -> Memory:
+        """Copy bytes of another device's memory to new memory, all before it returns."""
+        spoil()
+        if byte_offset < 0 or byte_offset + nbytes > source.nbytes:
+            raise ValueError(f"bytes {byte_offset} to {byte_offset + nbytes} lie outside {source!r}")
+        memory = self.allocate(nbytes)
+        start = time.perf_counter()
+
+        def copy() -> None:
+            transfer.copy_between(source, byte_offset, memory, 0, nbytes)
+
+        first, second = sorted((self, source.device), key=id)  # in one order, so that two threads never wait in a ring
+        with first.lock, second.lock:
+            try:
+                if nbytes:
+                    copy()
+            except cl.Error as error:
+                source.device.check_alive(error)
+                self._copy_again(error, copy, nbytes)
+        profiling.record("transfer", "between devices", nbytes, time.perf_counter() - start)
+        return memory
 
     def read_scalar(self, memory: Memory, byte_offset: int, dtype: np.dtype) -> Any:
         """Read one element, as a NumPy scalar; the fast way to a full reduction's result."""

@@ -3,10 +3,11 @@
     device works in host memory     wait, then copy bytes
     elsewhere, small                one call of the driver
     elsewhere, large                array -- threads --> pinned slots -- driver --> device
+    from one such device to another device -- driver --> slots -- threads --> slots -- driver --> device
 
 A driver copies from ordinary memory at a fifth of the bus's speed. From pinned memory it reaches
 all of it, so large arrays go through a ring of pinned slots, several threads filling while the
-driver empties.
+driver empties. Each device has threads of its own, and waits for no other.
 """
 
 from __future__ import annotations
@@ -78,14 +79,15 @@ class HostCopier:
 
     def __init__(self, device: Device) -> None:
         self._device = device
+        self._threads = _Threads()
 
     def write(self, memory: Memory, at: int, data: np.ndarray) -> None:
         self._device.finish()
-        _copy_bytes(memory.bytes[at : at + data.size], data)
+        self._threads.copy(memory.bytes[at : at + data.size], data)
 
     def read(self, memory: Memory, at: int, data: np.ndarray) -> None:
         self._device.finish()
-        _copy_bytes(data, memory.bytes[at : at + data.size])
+        self._threads.copy(data, memory.bytes[at : at + data.size])
 
     def read_scalar(self, memory: Memory, at: int, dtype: np.dtype) -> Any:
         self._device.finish()
@@ -103,6 +105,7 @@ class StagedCopier:
 
     def __init__(self, device: Device) -> None:
         self._device = device
+        self._threads = _Threads()
         self._slots: list[np.ndarray] = []
         self._pinned: list[cl.Buffer] = []
         self._scratch: np.ndarray | None = None
@@ -115,8 +118,8 @@ class StagedCopier:
             cl.enqueue_copy(queue, memory.buffer, data, dst_offset=at)
             return
 
-        def work(slot: np.ndarray, start: int, stop: int) -> cl.Event:
-            part = slot[: stop - start]
+        def work(slot: int, start: int, stop: int) -> cl.Event:
+            part = self._slots[slot][: stop - start]
             np.copyto(part, data[start:stop])
             return cl.enqueue_copy(queue, memory.buffer, part, dst_offset=at + start, is_blocking=False)
 
@@ -133,8 +136,8 @@ class StagedCopier:
             cl.enqueue_copy(queue, data, memory.buffer, src_offset=at)
         else:
 
-            def work(slot: np.ndarray, start: int, stop: int) -> None:
-                part = slot[: stop - start]
+            def work(slot: int, start: int, stop: int) -> None:
+                part = self._slots[slot][: stop - start]
                 cl.enqueue_copy(queue, part, memory.buffer, src_offset=at + start)
                 np.copyto(data[start:stop], part)
 
@@ -152,29 +155,50 @@ class StagedCopier:
         groups = min(-(-memory.nbytes // _ZERO_GROUP_BYTES), 8192)
         kernel.launch((groups,), (64,), (memory.buffer, memory.nbytes), nbytes=memory.nbytes)
 
-    def _in_pieces(self, nbytes: int, work: Callable[[np.ndarray, int, int], cl.Event | None]) -> None:
-        """Run `work(slot, start, stop)` for every piece, each thread with slots of its own."""
-        slots = self._all_slots()
+    def relay(self, sender: StagedCopier, source: Memory, at: int, target: Memory, to: int, nbytes: int) -> None:
+        """Copy from the memory of another device that is its own to this one's.
+
+        Each thread has a piece read while the one before it is written. The piece is copied from a slot that the one
+        driver has pinned to one that the other has, as neither need know the other's.
+        """
+        here, there = sender._device, self._device
+        theirs, ours = sender._all_slots(), self._all_slots()
+        out, into = here.main.commands, there.main.commands
+        there.pending = True
+
+        def work(slot: int, start: int, stop: int) -> cl.Event:
+            part, onward = theirs[slot][: stop - start], ours[slot][: stop - start]
+            cl.enqueue_copy(out, part, source.buffer, src_offset=at + start)
+            np.copyto(onward, part)
+            return cl.enqueue_copy(into, target.buffer, onward, dst_offset=to + start, is_blocking=False)
+
+        self._in_pieces(nbytes, work)
+        here.pending = there.pending = False
+
+    def _in_pieces(self, nbytes: int, work: Callable[[int, int, int], cl.Event | None]) -> None:
+        """Run `work(slot, start, stop)` for every piece, each thread with slots of its own, given by number."""
+        slots = range(len(self._all_slots()))
         starts = range(0, nbytes, _SLOT_BYTES)
 
         def run(thread: int) -> None:
             mine = slots[thread::_THREADS]
             events: list[cl.Event | None] = [None] * len(mine)
-            for turn, start in enumerate(starts[thread::_THREADS]):
-                which = turn % len(mine)
-                event = events[which]
-                if event is not None:
-                    event.wait()
-                stop = min(start + _SLOT_BYTES, nbytes)
-                events[which] = work(mine[which], start, stop)
-            for event in events:
-                if event is not None:
-                    event.wait()
+            try:
+                for turn, start in enumerate(starts[thread::_THREADS]):
+                    which = turn % len(mine)
+                    event = events[which]
+                    if event is not None:
+                        event.wait()
+                    events[which] = work(mine[which], start, min(start + _SLOT_BYTES, nbytes))
+            finally:  # after a failure too, the slots are in use until then
+                for event in events:
+                    if event is not None:
+                        event.wait()
 
-        for _ in _workers().map(run, range(_THREADS)):
-            pass
+        self._threads.run(run)
 
     def _all_slots(self) -> list[np.ndarray]:
+        """The ring of pinned slots."""
         if not self._slots:
             pinned = self._pin(_SLOT_BYTES * _THREADS * _SLOTS_PER_THREAD)
             self._slots = list(pinned.reshape(-1, _SLOT_BYTES))
@@ -196,25 +220,49 @@ class StagedCopier:
         return array
 
 
-_pool: ThreadPoolExecutor | None = None
-_pool_owner = 0
+class _Threads:
+    """Threads that copy for one device, so that no device waits for what another one copies."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+
+    def run(self, work: Callable[[int], None]) -> None:
+        """Call ``work(thread)`` in each thread; all have ended when this returns."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(_THREADS, "clarray-copy")
+        for _ in self._pool.map(work, range(_THREADS)):
+            pass
+
+    def copy(self, target: np.ndarray, source: np.ndarray) -> None:
+        """Copy bytes, by several threads where it is worth it: new pages cost more than the bytes."""
+        if target.size < _SPLIT or _THREADS == 1:
+            target[...] = source
+            return
+        step = -(-target.size // _THREADS)
+
+        def work(thread: int) -> None:
+            piece = slice(thread * step, (thread + 1) * step)
+            np.copyto(target[piece], source[piece])
+
+        self.run(work)
 
 
-def _workers() -> ThreadPoolExecutor:
-    """Give the threads that copy; a forked process gets its own."""
-    global _pool, _pool_owner
-    if _pool is None or _pool_owner != os.getpid():
-        _pool = ThreadPoolExecutor(_THREADS, "clarray-copy")
-        _pool_owner = os.getpid()
-    return _pool
+def copy_between(source: Memory, at: int, target: Memory, to: int, nbytes: int) -> None:
+    """Copy bytes from one device's memory to another's; the caller holds the locks of both.
 
-
-def _copy_bytes(target: np.ndarray, source: np.ndarray) -> None:
-    """Copy bytes, by several threads where it is worth it: new pages cost more than the bytes."""
-    if target.size < _SPLIT or _THREADS == 1:
-        target[...] = source
-        return
-    step = -(-target.size // _THREADS)
-    pieces = [slice(at, at + step) for at in range(0, target.size, step)]
-    for _ in _workers().map(lambda piece: np.copyto(target[piece], source[piece]), pieces):
-        pass
+    Nowhere do all the bytes lie in between: devices that work in host memory are given, or give, the bytes where they
+    are, and between two others they go through pinned slots of both.
+    """
+    sender, receiver = source.device.copier, target.device.copier
+    if isinstance(sender, HostCopier):
+        source.device.finish()
+        receiver.write(target, to, source.bytes[at : at + nbytes])
+    elif isinstance(receiver, HostCopier):
+        target.device.finish()
+        sender.read(source, at, target.bytes[to : to + nbytes])
+    elif isinstance(sender, StagedCopier) and isinstance(receiver, StagedCopier) and nbytes >= _STAGED_WRITE:
+        receiver.relay(sender, source, at, target, to, nbytes)
+    else:
+        data = np.empty(nbytes, np.uint8)
+        sender.read(source, at, data)
+        receiver.write(target, to, data)

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from clarray._engine import speedups
-from clarray._engine.runtime import current_device
+from clarray._engine.runtime import current_device, devices
 
 ROOT = Path(__file__).resolve().parents[3]
 CORE = "tests/device/core"
 MACHINE = "tests/device/whole/test_statements_machine.py"
 
 
-def passes(variable: str, *tests: str) -> None:
-    """Fail unless tests pass in a process in which a variable of the environment is 1."""
+def passes(variable: str, *tests: str, value: str = "1") -> None:
+    """Fail unless tests pass in a process in which a variable of the environment is set."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:benchmark", *tests]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | {variable: "1"}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | {variable: value}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
@@ -36,3 +36,14 @@ def test_a_device_with_memory_of_its_own() -> None:
     files = ("mirrors", "launch_keys", "statement_launches", "threads")
     masks = "tests/device/indexing/test_known_bounds.py::test_what_readers_have_counted_is_of_before"
     passes("CLARRAY_SIMULATE_OWN_MEMORY", *(f"{CORE}/test_{name}.py" for name in files), MACHINE, masks)
+
+
+@pytest.mark.skipif(len(devices()) < 2, reason="there is one device")
+@pytest.mark.parametrize("which", ["both", "first", "second"])
+def test_two_devices_with_memory_of_their_own(which: str) -> None:
+    """Memory of a device's own beside the host's, and beside another's; two in the host's are what the suite finds."""
+    first = current_device()
+    second = next(device for device in devices() if device is not first)
+    names = {"both": "1", "first": first.capabilities.platform, "second": second.capabilities.platform}
+    files = [f"{CORE}/test_two_devices.py", f"{CORE}/test_between_devices.py", "tests/runtime/test_at_the_same_time.py"]
+    passes("CLARRAY_SIMULATE_OWN_MEMORY", *files, value=names[which])
