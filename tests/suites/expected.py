@@ -45,6 +45,14 @@ _FUSED = (
     "in scipy/stats/tests/test_stats.py, TestSigmaClip.test_nan_policy"
 )
 
+_DEVICE_IS_CPU = (
+    'an array of Cubed\'s says that its device is the CPU, whatever its chunks are: `return "cpu"` in '
+    "cubed/array_api/array_object.py, Array.device"
+)
+_EMPTY_GROUPS = (
+    "numpy_groupies 0.16 takes no empty groups, with NumPy's chunks neither: `raise ValueError(EMPTY_GROUP_IDX)` in "
+    "numpy_groupies/utils_np.py"
+)
 _NO_VIEW = (
     "SciPy writes to np.asarray(output), of clarray's a copy on every device: `output = np.asarray(output)` in "
     'scipy/ndimage/_ni_support.py, _get_output; Dask and JAX are skipped: "output=array requires buffer view"'
@@ -98,6 +106,10 @@ FAILURES: dict[str, dict[str, str]] = {
         "test_clarray_creation.py::test_diagonal": _NUMPY_UNLESS_CUPY,
         "test_clarray_linalg.py::test_lstsq": _SOLVED_BY_SCIPY,
         "test_clarray_random.py::test_clarray_unsupported": _SUPPORTED,
+    },
+    "cubed": {
+        "cubed/tests/test_inspection.py::test_default_device": _DEVICE_IS_CPU,
+        "cubed/tests/test_groupby.py::test_groupby_blockwise_axis1": _EMPTY_GROUPS,
     },
     "array-api": {
         f"array_api_tests/test_special_cases.py::{test}({case}]": _FLOOR_DIVIDE

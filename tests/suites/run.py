@@ -1,4 +1,4 @@
-"""Runs other people's test suites with clarray's arrays: SciPy's, Dask's, the Array API's, scikit-learn's.
+"""Runs other people's test suites with clarray's arrays: SciPy's, Dask's, Cubed's, the Array API's, scikit-learn's.
 
 ``python tests/suites/run.py scipy --device intel -n 2 --out results`` runs SciPy's own Array API tests as they are
 installed, prints the ids of what failed and a table of passed, failed and skipped by module, and leaves pytest's whole
@@ -109,6 +109,19 @@ def dask_run(options: argparse.Namespace) -> Run:
     )
 
 
+def cubed_run(options: argparse.Namespace) -> Run:
+    """Cubed's tests of arrays: those of its plans, its executors and its stores ask nothing of the array library."""
+    package = installed("cubed")
+    arrays = r"test_(array_api|core|groupby|gufunc|indexing|inspection|linalg|ops|random|rechunk|store)\.py"
+    return Run(
+        root=package.parent,
+        paths=[path for path in chosen(options, package / "tests", "") if re.search(arrays, path)],
+        plugins=["cubed_backend"],
+        options=["-m", "not cloud"],
+        environment={"CUBED_BACKEND_ARRAY_API_MODULE": options.backend},
+    )
+
+
 def array_api_run(options: argparse.Namespace) -> Run:
     """The Array API's tests, from a checkout with its submodule."""
     checkout = options.checkout and options.checkout.resolve()
@@ -124,7 +137,13 @@ def array_api_run(options: argparse.Namespace) -> Run:
     )
 
 
-SUITES = {"scipy": scipy_run, "sklearn": sklearn_run, "dask": dask_run, "array-api": array_api_run}
+SUITES = {
+    "scipy": scipy_run,
+    "sklearn": sklearn_run,
+    "dask": dask_run,
+    "cubed": cubed_run,
+    "array-api": array_api_run,
+}
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
