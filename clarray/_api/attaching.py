@@ -17,7 +17,7 @@ from clarray._api import dlpack, protocols
 from clarray._api.explain import explain
 from clarray._api.operators import binary, binary_any, in_place, matmul, matmul_in_place, power, short_calls, unary
 from clarray._api.small_functions import as_method
-from clarray._core import construction, conversion, creation, layout_flags, printing, reinterpreting
+from clarray._core import construction, conversion, creation, layout_flags, pickling, printing, reinterpreting
 from clarray._core.device_array import DeviceArray, seen_as
 from clarray._engine.expr.view import check_order
 from clarray._numpy.creation import files
@@ -276,6 +276,13 @@ def __reduce__(self: DeviceArray) -> Any:
     return protocols._rebuild, (conversion.portable(self),)
 
 
+def __reduce_ex__(self: DeviceArray, protocol: Any, /) -> Any:
+    if int(protocol) < 5 or type(self).__reduce__ is not DeviceArray.__reduce__:  # a subclass has its own way
+        return self.__reduce__()
+    host, layout = pickling.outgoing(self)
+    return protocols._adopt, (pickle.PickleBuffer(host), layout)
+
+
 _METHODS: dict[str, Any] = {
     # reductions and scans
     "sum": reductions.sum,
@@ -355,6 +362,7 @@ _METHODS: dict[str, Any] = {
     "__str__": __str__,
     "__bytes__": __bytes__,
     "__reduce__": __reduce__,
+    "__reduce_ex__": __reduce_ex__,
     "__new__": staticmethod(_new),
     "__class_getitem__": classmethod(GenericAlias),  # annotations such as ndarray[tuple[int, int], dtype]
     "_repr_inline_": printing.inline,

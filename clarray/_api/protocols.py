@@ -9,7 +9,7 @@ import numpy as np
 
 from clarray import special
 from clarray._api.array_api import VERSIONS
-from clarray._core import creation, ufunc_calls
+from clarray._core import creation, pickling, ufunc_calls
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import on_host
 from clarray._core.operands import Manner, manner_of
@@ -108,4 +108,9 @@ def _rebuild(array: np.ndarray) -> DeviceArray:
     return creation.array(array)
 
 
-_rebuild.__module__ = "clarray"  # pickles name it: they outlive the layout of folders
+def _adopt(buffer: Any, layout: pickling.Layout) -> DeviceArray:
+    """Unpickle of protocol 5: an array on the current device, in the buffer's own memory where that is possible."""
+    return pickling.incoming(buffer, layout)
+
+
+_rebuild.__module__ = _adopt.__module__ = "clarray"  # pickles name it: they outlive the layout of folders
