@@ -1,7 +1,7 @@
 """Arrays as bytes that others carry: pickling of protocol 5, which copies neither on the way out nor on the way in.
 
-    array -> `outgoing`: the memory itself as a buffer, and how to read it -> whoever carries bytes
-    bytes -> `incoming`: an array on that memory, where the device works in it; elsewhere it is uploaded
+`outgoing` gives an array's memory as a buffer, `incoming` makes an array on a buffer; where the device does not work in
+host memory each of them copies once.
 """
 
 from __future__ import annotations
