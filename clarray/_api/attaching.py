@@ -280,7 +280,7 @@ def __reduce_ex__(self: DeviceArray, protocol: Any, /) -> Any:
     if int(protocol) < 5 or type(self).__reduce__ is not DeviceArray.__reduce__:  # a subclass has its own way
         return self.__reduce__()
     host, layout = pickling.outgoing(self)
-    return protocols._adopt, (pickle.PickleBuffer(host), layout)
+    return protocols._adopt, (pickle.PickleBuffer(host), layout)  # type: ignore[arg-type] # in 3.11 no Buffer
 
 
 _METHODS: dict[str, Any] = {

@@ -6,7 +6,7 @@ host memory each of them copies once.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from clarray._engine.runtime import current_device
 
 __all__ = ["incoming", "outgoing"]
 
-Layout = tuple[str, tuple[int, ...], str]  # dtype, shape and order of what a buffer holds
+Order = Literal["C", "F"]
+Layout = tuple[str, tuple[int, ...], Order]  # dtype, shape and order of what a buffer holds
 
 
 def outgoing(array: DeviceArray) -> tuple[np.ndarray, Layout]:
@@ -31,7 +32,7 @@ def outgoing(array: DeviceArray) -> tuple[np.ndarray, Layout]:
     """
     node = evaluate(array._node)
     view = View(node.shape, node.strides, node.offset)
-    order = "F" if view.f_contiguous and not node.contiguous else "C"
+    order: Order = "F" if view.f_contiguous and not node.contiguous else "C"
     host = None
     if node.size and (node.contiguous or order == "F"):
         assert node.memory is not None
@@ -41,7 +42,7 @@ def outgoing(array: DeviceArray) -> tuple[np.ndarray, Layout]:
         host = portable(array)
     elif not node.memory.writeable:  # type: ignore[union-attr]
         host.flags.writeable = False
-    return host.reshape(-1, order=order), (node.dtype.str, node.shape, order)  # type: ignore[call-overload]
+    return host.reshape(-1, order=order), (node.dtype.str, node.shape, order)
 
 
 def incoming(buffer: Any, layout: Layout, owned: bool = False) -> DeviceArray:
@@ -57,7 +58,7 @@ def incoming(buffer: Any, layout: Layout, owned: bool = False) -> DeviceArray:
         Nobody else will ever write to the buffer. Otherwise what is computed of the array is computed at once.
     """
     dtype, shape, order = layout
-    host = np.ndarray(shape, dtype, buffer, order=order)  # type: ignore[call-overload]
+    host = np.ndarray(shape, dtype, buffer, order=order)
     node = share(host, current_device())
     if node is None:
         return creation.array(host)
