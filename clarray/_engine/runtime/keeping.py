@@ -1,7 +1,8 @@
 """A thread that gives back what pools keep in vain, so that processes on one machine do not starve each other.
 
     once a second, for each pool that has taken more than a little
-        host memory is short, or another process has asked -> nothing is kept
+        host memory is short, or another process has asked
+        for memory of that kind                            -> nothing is kept
         nothing has been taken or returned for a while     -> a little is kept
         a device is at work                                -> the next time
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 FEW = 64 << 20  # bytes that are not worth a thread
 SECONDS = 1.0
-_STILL = 10  # rounds in which nothing moves until it is given back: taking 1 GiB anew costs some 0.1 s
+_STILL = 10  # rounds in which nothing moves until it is given back: taking 1 GiB anew costs 0.1 to 0.2 s
 
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 _lock = threading.Lock()  # of the set and the thread
@@ -38,7 +39,7 @@ _ended = threading.Event()
 def watch(pool: Pool) -> None:
     """See to it that a pool is looked at; a later call will do where the thread is just starting or ending.
 
-    It is called where memory is dropped, within whatever else, and so waits for nobody.
+    Not for where memory is dropped: that may be in the midst of what starts a thread.
     """
     global _thread
     if (_thread is not None and pool in _pools) or not _lock.acquire(blocking=False):
@@ -55,21 +56,22 @@ def watch(pool: Pool) -> None:
         _lock.release()
 
 
-def ask_others() -> None:
-    """Ask the user's other processes, by a file's time, to give back what they keep."""
+def ask_others(pool: Pool) -> None:
+    """Ask the user's other processes, by a file's time, for what they keep: of the host's memory, or of devices'."""
     with contextlib.suppress(OSError):
-        _sign().parent.mkdir(parents=True, exist_ok=True)
-        _sign().touch()
+        sign = _sign(pool.in_host_memory)
+        sign.parent.mkdir(parents=True, exist_ok=True)
+        sign.touch()
 
 
-def _sign() -> Path:
-    return cache_folder() / "memory-wanted"
+def _sign(of_host: bool) -> Path:
+    return cache_folder() / ("host-memory-wanted" if of_host else "device-memory-wanted")
 
 
-def _asked() -> int:
+def _asked(of_host: bool) -> int:
     """When a process has last asked."""
     with contextlib.suppress(OSError):
-        return _sign().stat().st_mtime_ns
+        return _sign(of_host).stat().st_mtime_ns
     return 0
 
 
@@ -78,20 +80,22 @@ Seen = tuple[object, int]  # how a pool was found, and for how many rounds
 
 def _keep_looking() -> None:
     seen: dict[int, Seen] = {}  # by pool
-    total, asked = total_host_bytes(), _asked()
+    total = total_host_bytes()
+    asked = {of_host: _asked(of_host) for of_host in (True, False)}
     while not _ended.wait(SECONDS):
-        before, asked = asked, _asked()
-        wanted = asked != before or is_short(available_host_bytes(), total)
+        before, asked = asked, {of_host: _asked(of_host) for of_host in asked}
+        wanted = {of_host: asked[of_host] != before[of_host] for of_host in asked}
+        wanted[True] |= is_short(available_host_bytes(), total)
         seen = _round(wanted, seen)
         if not seen and _is_over():
             return
 
 
-def _round(wanted: bool, seen: dict[int, Seen]) -> dict[int, Seen]:
+def _round(wanted: dict[bool, bool], seen: dict[int, Seen]) -> dict[int, Seen]:
     """Look at all pools that have taken more than a little; no reference to them is kept."""
     with _lock:
         pools = [pool for pool in _pools if pool.reserved > FEW]
-    return {id(pool): _look_at(pool, wanted, *seen.get(id(pool), (None, 0))) for pool in pools}
+    return {id(pool): _look_at(pool, wanted[pool.in_host_memory], *seen.get(id(pool), (None, 0))) for pool in pools}
 
 
 def _look_at(pool: Pool, wanted: bool, before: object, rounds: int) -> Seen:

@@ -95,11 +95,12 @@ def _own() -> Iterator[tuple[int, int]]:
     if sys.platform == "linux":
         limits = [resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
         if any(limit != resource.RLIM_INFINITY for limit in limits):
-            with open("/proc/self/statm") as pages:
-                size, *_, data, _ = map(int, pages.read().split())
-            for limit, used in zip(limits, (size, data), strict=True):
-                if limit != resource.RLIM_INFINITY:
-                    yield limit, used * resource.getpagesize()
+            with contextlib.suppress(OSError, ValueError):
+                with open("/proc/self/statm") as pages:
+                    size, *_, data, _ = map(int, pages.read().split())
+                for limit, used in zip(limits, (size, data), strict=True):
+                    if limit != resource.RLIM_INFINITY:
+                        yield limit, used * resource.getpagesize()
 
 
 def in_units(nbytes: int) -> str:

@@ -95,6 +95,8 @@ class Pool:
 
     Attributes
     ----------
+    in_host_memory : bool
+        Whether the system knows how much of the memory is left, as processes that do not know of each other take it.
     reserved : int
         Bytes of all blocks, in use or free.
     peak : int
@@ -103,7 +105,7 @@ class Pool:
 
     def __init__(self, device: Device, host_memory: bool, global_bytes: int, largest: int) -> None:
         self._device = device
-        self._host_memory = host_memory
+        self.in_host_memory = host_memory
         self._global_bytes = global_bytes
         self.largest = largest
         self._bins: dict[int, list[Block]] = {}
@@ -142,7 +144,7 @@ class Pool:
         """Give what is taken and what is left."""
         pooled, account = self.free_bytes(), self._account
         left = max(account.most - account.taken, 0)
-        if self._host_memory:
+        if self.in_host_memory:
             left = min(left, available_host_bytes())
         return MemoryInfo(self.reserved - pooled, pooled, self.peak, account.most, left, account.total)
 
@@ -193,7 +195,6 @@ class Pool:
         free = self.free_bytes()
         if free > CHECKED:
             self.release_unless_busy(self._kept(free))
-            keeping.watch(self)
 
     def write_off(self) -> None:
         """Take nothing any more: the driver has dropped the memory with the device."""
@@ -205,7 +206,7 @@ class Pool:
         Of host memory a share of what is left, so that processes side by side leave each other room: of n that each
         keep as much as they may, all together keep n / (n + 3) of what none of them uses.
         """
-        if not self._host_memory:
+        if not self.in_host_memory:
             return self._account.most // 2
         left = recently_available_host_bytes()
         return 0 if is_short(left, self._account.total) else (left + free) // 4
@@ -225,7 +226,7 @@ class Pool:
                 small += size if size < _HUGE_PAGE else 0
                 self._account.give(self, size)
                 block.buffer.release()
-        if self._host_memory and small >= _MUCH_FREED:
+        if self.in_host_memory and small >= _MUCH_FREED:
             _return_freed()
         return before - free
 
@@ -265,14 +266,15 @@ class Pool:
         return True
 
     def _wait(self, size: int) -> bool:
-        """Ask other processes for what they only keep, where the system is short of memory and not this process."""
-        if not self._host_memory or self._account.taken + size > self._account.most:
+        """Ask other processes for what they only keep, where memory is short and this process may take it."""
+        if self._account.taken + size > self._account.most:
             return False
-        keeping.ask_others()
+        keeping.ask_others(self)
         end = time.monotonic() + _PATIENCE_SECONDS
-        while size > available_host_bytes():
+        # nobody tells what is left of a device's own memory
+        while not self.in_host_memory or size > available_host_bytes():
             if time.monotonic() > end:
-                return False
+                return not self.in_host_memory
             time.sleep(_STEP_SECONDS)
         return True
 
@@ -281,7 +283,7 @@ class Pool:
         with self._device.lock:
             # Linux promises memory it has not got and kills the process that touches it, so look first.
             self._unseen += size
-            if self._host_memory and self._unseen >= CHECKED:
+            if self.in_host_memory and self._unseen >= CHECKED:
                 if size > available_host_bytes():
                     return None
                 self._unseen = 0
@@ -299,7 +301,7 @@ class Pool:
         what = in_units(nbytes) if nbytes else "what a launch needs"
         account, limit = self._account, memory_limit()
         used = in_units(self.reserved - self.free_bytes())
-        left = f", {in_units(available_host_bytes())} are left" if self._host_memory else ""
+        left = f", {in_units(available_host_bytes())} are left" if self.in_host_memory else ""
         refused = isinstance(failure, cl.Error) and failure.code == cl.status_code.INVALID_BUFFER_SIZE
         least = f", and the largest allocation is {in_units(self.largest)}" if refused else ""
         bounds = f"; clarray.config.memory_limit is {in_units(account.most)}: raise it" if limit is not None else ""
@@ -310,7 +312,7 @@ class Pool:
 
     def _new_block(self, size: int, home: list[Block]) -> Block:
         context = self._device.context
-        if not self._host_memory:
+        if not self.in_host_memory:
             return Block(own(self._device, cl.Buffer(context, FLAGS, size=size)), size, None, home)
         host = _host_bytes(size)
         return Block(over(self._device, host), size, host, home)

@@ -34,8 +34,9 @@ def test_python_alone_passes_the_tests_of_the_core() -> None:
 @pytest.mark.skipif(not current_device().capabilities.host_memory, reason="all tests are of memory of a device's own")
 def test_a_device_with_memory_of_its_own() -> None:
     files = ("mirrors", "launch_keys", "statement_launches", "threads")
+    memory = [f"tests/runtime/test_{name}.py" for name in ("memory_limit", "keeping")]
     masks = "tests/device/indexing/test_known_bounds.py::test_what_readers_have_counted_is_of_before"
-    passes("CLARRAY_SIMULATE_OWN_MEMORY", *(f"{CORE}/test_{name}.py" for name in files), MACHINE, masks)
+    passes("CLARRAY_SIMULATE_OWN_MEMORY", *(f"{CORE}/test_{name}.py" for name in files), MACHINE, masks, *memory)
 
 
 @pytest.mark.skipif(len(devices()) < 2, reason="there is one device")
