@@ -139,26 +139,19 @@ def close(theirs: np.ndarray, ours: np.ndarray, moved: Sequence[np.ndarray]) -> 
 
 def unlike(theirs: np.ndarray, ours: np.ndarray, moved: Sequence[np.ndarray]) -> np.ndarray:
     """Which elements are not NumPy's."""
-    kind = theirs.dtype.kind
-    if kind in "biu" or kind not in "fc":
-        open_ = np.zeros(theirs.shape, bool)
-        for m in moved:
-            open_ |= m != theirs
+    open_ = np.zeros(theirs.shape, bool)
+    for m in moved:
+        open_ |= (m != theirs) & ((m == m) | (theirs == theirs))  # two NaN are alike
+    if theirs.dtype.kind in "fc":
+        odd = ~np.isfinite(theirs)
+        # which part of a complex number that is not finite is NaN, C leaves open
+        alike = odd & ~np.isfinite(ours) if theirs.dtype.kind == "c" else np.isnan(theirs) & np.isnan(ours)
+        wrong = ~((theirs == ours) | alike | within(theirs, ours, moved, odd))
+    else:
         wrong = (theirs != ours) & ~open_
-        by_chance = np.count_nonzero(open_) / CHANCE  # which no moved run reached, such as equal keys of many
-        return np.asarray(wrong & (np.count_nonzero(wrong) > by_chance))
-    if kind == "c":
-        return unlike_complex(theirs, ours, moved)
-    odd = ~np.isfinite(theirs)
-    same = (theirs == ours) | (np.isnan(theirs) & np.isnan(ours))
-    return np.asarray(~same & ~within(theirs, ours, moved, odd))
-
-
-def unlike_complex(theirs: np.ndarray, ours: np.ndarray, moved: Sequence[np.ndarray]) -> np.ndarray:
-    """Both parts are as exact as the modulus; which part of one that is not finite is NaN, C leaves open."""
-    odd = ~np.isfinite(theirs)
-    same = (theirs == ours) | (odd & ~np.isfinite(ours))
-    return np.asarray(~same & ~within(theirs, ours, moved, odd))
+    # which no moved run reached, such as equal keys of many, or remainders
+    by_chance = np.count_nonzero(wrong) <= np.count_nonzero(open_) / CHANCE and not (wrong & open_).any()
+    return np.asarray(wrong & (not by_chance))
 
 
 def within(theirs: np.ndarray, ours: np.ndarray, moved: Sequence[np.ndarray], odd: np.ndarray) -> np.ndarray:

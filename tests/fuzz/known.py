@@ -136,6 +136,11 @@ KNOWN: tuple[Row, ...] = (
         ),
     ),
     Row(
+        "what is a scalar, or Python's number, in NumPy is a 0-d array here, which has what arrays have: see promise 2",
+        kinds="not raised",
+        theirs=r"of type 'numpy\.\w+' is not iterable|'(float|int)' object has no attribute|in a non-void array scalar",
+    ),
+    Row(
         "an array that has been unpickled has a dtype of its own, which NumPy takes for another, and gives a view",
         kinds="shares",
         theirs=r"\[False, True\]",

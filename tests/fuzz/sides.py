@@ -134,16 +134,15 @@ class Moved(Side):
         made = {name: self.names[name] for name in statement.names.makes}
         self.names.update({n: np.abs(v) for n, v in operands.items() if v.dtype.kind in "ifc"})
         error = super().run(statement)
-        sizes = {name: np.asarray(self.names.get(name)) for name in made}
+        sizes = {name: self.names.get(name) for name in made}
         self.names.update(operands | made)
         for name, value in made.items():
-            arrays = isinstance(value, np.ndarray | np.generic) and {value.dtype.kind, sizes[name].dtype.kind} <= set(
-                "fc"
-            )
-            if error is not None or not arrays or sizes[name].shape != value.shape:
+            size = sizes[name]
+            arrays = all(isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc" for x in (value, size))
+            if error is not None or not arrays or size.shape != value.shape:
                 continue
             with quiet():
-                lost = np.abs(value) <= 32 * np.finfo(value.dtype).eps * np.abs(sizes[name])
+                lost = np.abs(value) <= 32 * np.finfo(value.dtype).eps * np.abs(size)
             if isinstance(value, np.generic):
                 self.names[name] = value.dtype.type(0) if lost else value
             elif value.flags.writeable:

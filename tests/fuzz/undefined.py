@@ -113,10 +113,13 @@ def is_in_no_order(array: np.ndarray) -> bool:
 def names_twice_out_of_order(statement: Statement, values: dict[str, Any]) -> bool:
     """Whether an index that is not in C order names a place twice: NumPy writes in the order that the index lies in."""
     call = re.search(r"^v\d+\[(.*)\] \S*= ", statement.text)
-    named = [values.get(name) for name in re.findall(r"\bv\d+\b", call[1])] if call else []
+    try:
+        index = eval(f"np.s_[{call[1]}]", {"np": np, "xp": np, **values}) if call else ()
+    except Exception:  # NumPy's own, of the statement
+        return False
     return any(
         isinstance(a, np.ndarray) and a.dtype.kind in "iu" and not a.flags.c_contiguous and np.unique(a).size < a.size
-        for a in named
+        for a in (index if isinstance(index, tuple) else (index,))
     )
 
 

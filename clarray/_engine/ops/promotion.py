@@ -9,6 +9,7 @@ import numpy as np
 __all__ = ["resolve"]
 
 Operand = np.dtype | type
+_COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
 _cache: dict[tuple, tuple[tuple[np.dtype, ...], tuple[np.dtype, ...]]] = {}
 
 
@@ -72,8 +73,11 @@ def resolve(
     except KeyError:
         pass
     kinds = tuple(np.dtype(bool) if one is bool else one for one in operands)
-    if casting == "equiv":  # no scalar is weak here; asked all the same, NumPy 2.4 and 2.5 crash
-        kinds = tuple(np.dtype(one) for one in kinds)
+    if casting == "equiv":  # asked for a weak scalar, NumPy 2.4 and 2.5 crash; it is weak only beside integers compared
+        if ufunc in _COMPARISONS and all(one is int or np.dtype(one).kind in "iu" for one in kinds):
+            casting = "no"
+        else:
+            kinds = tuple(np.dtype(one) for one in kinds)
     wanted = _reduction(dtype) if reduction else _signature(ufunc, dtype, signature)
     found = ufunc.resolve_dtypes(
         kinds if reduction else kinds + (None,) * ufunc.nout,

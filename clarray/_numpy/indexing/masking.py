@@ -183,7 +183,7 @@ def _part(flat: DeviceArray, axis: int, shape: Shape) -> DeviceArray:
     """The positions along one axis of elements counted in C order."""
     step = contiguous(shape)[axis]
     found = flat // step if step > 1 else flat
-    return found % shape[axis] if axis and shape[axis] else found
+    return found % max(shape[axis], 1) if axis else found  # one array for each axis, where there is nothing too
 
 
 def flatnonzero(a: Any) -> DeviceArray:

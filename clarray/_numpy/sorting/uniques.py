@@ -27,6 +27,7 @@ from clarray._engine.expr.bounds import remember
 from clarray._engine.expr.node import Node, contiguous_leaf, index, leaf
 from clarray._engine.expr.view import View
 from clarray._engine.ops.monoids import fold_monoid
+from clarray._engine.runtime import Device
 from clarray._engine.writing import write
 from clarray._numpy.manipulation import joining, shapes
 from clarray._numpy.reduction import reductions
@@ -46,12 +47,9 @@ class Unique(NamedTuple):
 
 def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equal_nan: bool) -> Unique:
     """Distinct elements; the inverse is of one axis."""
+    device = array.device
     if not array.size:
-        none = creation.zeros(0, _INT64, device=array.device)
-        return Unique(
-            creation.empty(0, array.dtype, device=array.device),
-            *(none if asked else None for asked in (index, inverse, counts)),
-        )
+        return Unique(creation.empty(0, array.dtype, device=device), *_of_nothing(device, index, inverse, counts))
     if not index and array.dtype.kind in "biu":
         table = distinct_by_range_table(array._node, counts)
         if table is not None:
@@ -70,6 +68,11 @@ def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equa
 
 
 # Tables -------------------------------------------------------------------------------------------
+
+
+def _of_nothing(device: Device, *asked: bool) -> list[DeviceArray | None]:
+    """An array for each that is asked for, where there are no elements."""
+    return [creation.zeros(0, _INT64, device=device) if one else None for one in asked]
 
 
 def _of_table(array: DeviceArray, table: Table, inverse: bool, counts: bool) -> Unique:
@@ -203,8 +206,7 @@ def of_slices(array: DeviceArray, axis: int, index: bool, inverse: bool, counts:
     rows = wrap(ascontiguous(moved))
     device = array.device
     if not size:
-        none = creation.zeros(0, _INT64, device=device)
-        return Unique(array.copy(), *(none if asked else None for asked in (index, inverse, counts)))
+        return Unique(array.copy(), *_of_nothing(device, index, inverse, counts))
     table = shapes.reshape(rows, (size, columns))
     order = _order(table, size, columns)
     if size > 1 and columns:
@@ -215,7 +217,7 @@ def of_slices(array: DeviceArray, axis: int, index: bool, inverse: bool, counts:
         begins = creation.zeros(size - 1, bool, device=device)
     starts = _starts(begins)
     first = wrap(gather(order, starts._node))
-    values = _taken(table, evaluate(first._node), columns) if columns else table[: starts.size]
+    values = _taken(table, evaluate(first._node), columns) if columns else table[: starts.size].copy()
     values = shapes.reshape(values, (starts.size, *shape[1:]))
     found = _indices(order, begins, starts, size, index, inverse, counts)
     return Unique(shapes.moveaxis(values, 0, axis), *found)

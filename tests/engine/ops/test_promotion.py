@@ -47,7 +47,8 @@ def test_casting_is_checked():
 @pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
 def test_weak_scalars_under_every_rule(casting):
     """NumPy's own resolve_dtypes brings the process down for a weak scalar under 'equiv'."""
-    for ufunc, dtype in itertools.product((np.add, np.lcm, np.arctan2), ("u1", "i8", "f4", "f8")):
+    ufuncs = (np.add, np.lcm, np.arctan2, np.greater_equal, np.not_equal)
+    for ufunc, dtype in itertools.product(ufuncs, ("?", "u1", "i8", "f4", "f8")):
         for kind in (int, float, complex):
             try:
                 expected = ufunc(np.ones(1, dtype), VALUES[kind], casting=casting).dtype
