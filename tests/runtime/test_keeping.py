@@ -137,6 +137,19 @@ def test_what_is_kept_leaves_room_for_others(device: Device, monkeypatch: pytest
     assert device.pool._kept(1 << 30) == 0
 
 
+def test_blocks_of_many_sizes_do_not_pile_up(quick: Device) -> None:
+    """No more is taken than twice what is held at once, and a little; between two sizes blocks are still used again."""
+    if not quick.capabilities.host_memory:
+        pytest.skip("of a device's own memory half is kept")
+    pool = quick.pool
+    most = 2 * max(pool._most_used, 150 * MIB) + keeping.FEW
+    for size in range(40, 150, 5):
+        quick.allocate(size * MIB)
+        assert pool.reserved <= most
+    handles = {(size, quick.allocate(size * MIB).handle) for _ in range(5) for size in (97, 150)}
+    assert len(handles) == 2
+
+
 # A process that keeps some 600 MiB for reuse in large blocks and in small ones, and does nothing.
 KEEPS = """
 import sys, clarray

@@ -8,6 +8,7 @@ On devices that work in host memory a block is a piece of host memory wrapped on
 large ones start at a huge page, since fresh 4 KiB pages cost more than the arithmetic done in them.
 
 Free blocks are given back
+    before a block of another size    in host memory, beyond twice what arrays have held at once
     where a large one is dropped      beyond a quarter of the host's memory that is left, or half of a device's own
     where nothing has moved for long  all but a few, by the thread of `runtime.keeping`
     where the host's memory is short  all, by the same thread
@@ -109,6 +110,7 @@ class Pool:
         self._global_bytes = global_bytes
         self.largest = largest
         self._bins: dict[int, list[Block]] = {}
+        self._most_used = 0  # bytes that arrays have held at once, as far as new blocks were made for them
         self._unseen = 0  # bytes of new blocks since the system was asked for what it has
         self.reserved = self.peak = 0
         self._account = account_of(device.cl_device, host_memory, global_bytes)
@@ -209,7 +211,7 @@ class Pool:
         if not self.in_host_memory:
             return self._account.most // 2
         left = recently_available_host_bytes()
-        return 0 if is_short(left, self._account.total) else (left + free) // 4
+        return 0 if is_short(left, self._account.total) else min(left + free, self._account.most) // 4
 
     def _release(self, keep: int) -> int:
         before = free = self.free_bytes()
@@ -234,6 +236,8 @@ class Pool:
 
     def _create(self, size: int, nbytes: int) -> Block:
         failure: Exception | None = None
+        if self.in_host_memory and self.reserved + size > keeping.FEW:
+            self._make_way(size)
         for make_room in (None, self._reclaim, self._collect, self._wait):
             if make_room is not None and not make_room(size):
                 continue
@@ -250,6 +254,17 @@ class Pool:
             with self._device.lock:
                 self._device.check_alive(failure)
         raise self.exhausted(nbytes, failure) from failure
+
+    def _make_way(self, size: int) -> None:
+        """Take no more than twice what arrays have held at once: blocks of many sizes, all kept, would be far more.
+
+        Twice, so that two phases of a loop, of different sizes each, still find their blocks.
+        """
+        free = self.free_bytes()
+        self._most_used = max(self._most_used, self.reserved - free + size)
+        beyond = self.reserved + size - 2 * self._most_used - keeping.FEW
+        if beyond > 0:
+            self.release_unless_busy(max(free - beyond, 0))
 
     def _reclaim(self, size: int) -> bool:
         """Give back what waits for reuse, that of other devices in the same memory too."""
