@@ -110,6 +110,8 @@ class Pool:
         self._global_bytes = global_bytes
         self.largest = largest
         self._bins: dict[int, list[Block]] = {}
+        self._made: dict[int, int] = {}  # by size: how many blocks there had been when the last one was made
+        self._blocks_made = 0
         self._most_used = 0  # bytes that arrays have held at once, as far as new blocks were made for them
         self._unseen = 0  # bytes of new blocks since the system was asked for what it has
         self.reserved = self.peak = 0
@@ -165,7 +167,7 @@ class Pool:
         return self.release(0)
 
     def release(self, keep: int) -> int:
-        """Give free blocks back until no more than so many bytes are kept, the largest blocks first; the bytes."""
+        """Give free blocks back until no more than so many bytes are kept; the bytes."""
         device = self._device
         with device.lock:
             device.drain()  # a queued kernel may still use the host memory under a free block
@@ -216,7 +218,7 @@ class Pool:
     def _release(self, keep: int) -> int:
         before = free = self.free_bytes()
         small = 0
-        for size in sorted(self._bins, reverse=True):
+        for size in sorted(self._bins, key=self._worth):
             bin_ = self._bins[size]
             first = -1 if free - size * len(bin_) >= keep else 0  # of many, one after the other from the front is slow
             while free > keep:
@@ -231,6 +233,10 @@ class Pool:
         if self.in_host_memory and small >= _MUCH_FREED:
             _return_freed()
         return before - free
+
+    def _worth(self, size: int) -> tuple[bool, int]:
+        """Sort sizes: large ones are given back first, and of them those of which no block was made for longest."""
+        return (False, self._made.get(size, 0)) if size >= _HUGE_PAGE else (True, -size)
 
     # Taking -------------------------------------------------------------------------------------
 
@@ -306,7 +312,9 @@ class Pool:
             if not self._account.take(self, size):
                 return None
             try:
-                return self._new_block(size, self._bins.setdefault(size, []))
+                block = self._new_block(size, self._bins.setdefault(size, []))
+                self._made[size] = self._blocks_made = self._blocks_made + 1
+                return block
             except _REFUSALS:
                 self._account.give(self, size)
                 raise
