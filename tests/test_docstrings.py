@@ -248,7 +248,9 @@ def chapters() -> Iterator[ModuleType]:
     """Every module of the package but those that are programs, or stand for another library."""
     yield clarray
     for found in pkgutil.walk_packages(clarray.__path__, "clarray."):
-        if found.name not in ("clarray.__main__", "clarray.einops_backend"):
+        if found.name not in ("clarray.__main__", "clarray.einops_backend") and not found.name.startswith(
+            "clarray.dask"
+        ):
             yield importlib.import_module(found.name)
 
 

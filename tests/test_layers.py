@@ -34,6 +34,7 @@ FLOORS: list[tuple[str, ...]] = [
     ("fft", "ndimage", "random", "special", "lib", "testing"),
     ("_api", "einops_backend"),
     ("clarray", "__main__"),
+    ("dask",),
 ]
 RANK = {prefix: rank for rank, floor in enumerate(FLOORS) for prefix in floor}
 # Within the folder of an algorithm, by the beginning of a file's name.
@@ -43,7 +44,7 @@ PURE_FLOORS = {"_engine.ops", "_engine.expr", "_engine.codegen", "_engine.tuning
 PURE_STAGES = {"policy", "plan", "source"}
 DEVICE = {"_engine.runtime", "_engine.launch"}
 ONLY_IN_RUNTIME = {"pyopencl"}
-ENTRIES = 12  # of clarray/, beside __init__.py, __main__.py and py.typed
+ENTRIES = 13  # of clarray/, beside __init__.py, __main__.py and py.typed
 LONGEST = 500
 MOST_BY_POSITION = 6  # fields of a value: more are given by name
 

@@ -1,0 +1,37 @@
+"""Dask over clarray: importing this registers `DeviceArray` with Dask, on top of which stand clusters of devices.
+
+>>> import clarray.dask
+>>> import dask.array as da
+>>> x = clarray.dask.ones((1000, 1000), chunks=(500, 500))
+>>> (x + x.T).sum(axis=0).compute()[:3]
+array([2000., 2000., 2000.])
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec as _find_spec
+from typing import Any as _Any
+
+from clarray.dask.backend import ClarrayBackend as ClarrayBackend
+from clarray.dask.backend import arange as arange
+from clarray.dask.backend import default_rng as default_rng
+from clarray.dask.backend import empty as empty
+from clarray.dask.backend import full as full
+from clarray.dask.backend import ones as ones
+from clarray.dask.backend import register as register
+from clarray.dask.backend import zeros as zeros
+
+if _find_spec("distributed") is not None:
+    from clarray.dask import messages as messages  # how arrays travel
+    from clarray.dask.cluster import LocalOpenCLCluster as LocalOpenCLCluster
+    from clarray.dask.worker import OpenCLNanny as OpenCLNanny
+    from clarray.dask.worker import OpenCLPlugin as OpenCLPlugin
+    from clarray.dask.worker import dask_setup as dask_setup
+
+register()
+
+
+def __getattr__(name: str) -> _Any:
+    if name in ("LocalOpenCLCluster", "OpenCLNanny", "OpenCLPlugin", "dask_setup"):
+        raise AttributeError(f"clarray.dask.{name} needs distributed: pip install 'clarray[dask]'")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

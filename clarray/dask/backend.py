@@ -1,0 +1,214 @@
+"""What Dask knows of clarray: the functions of its tables, and what ``array.backend: clarray`` means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask import config
+from dask.array import backends, chunk_types, dispatch
+from dask.sizeof import sizeof
+from dask.utils import Dispatch
+
+import clarray
+from clarray import DeviceArray
+from clarray.dask import results
+
+__all__ = ["ClarrayBackend", "arange", "default_rng", "empty", "full", "ones", "register", "zeros"]
+
+to_clarray = Dispatch("to_clarray_dispatch")
+
+
+def _as_it_is(data: DeviceArray) -> DeviceArray:
+    return data
+
+
+def _copied(data: Any) -> DeviceArray:
+    """A copy, also where the memory could be shared: expressions of shared memory are not fused."""
+    return clarray.array(data)
+
+
+to_clarray.register(DeviceArray, _as_it_is)
+to_clarray.register(object, _copied)
+
+
+def _asnumpy(data: DeviceArray, **kwargs: Any) -> np.ndarray:
+    return clarray.asnumpy(data)
+
+
+def _number_of_elements(x: DeviceArray, axis: Any = None, keepdims: bool = False, dtype: Any = float, **_: Any) -> Any:
+    """Count as a reduction does: per place of what is left of the shape."""
+    axes = range(x.ndim) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, x.ndim)
+    number = np.dtype(dtype).type(prod(x.shape[each] for each in axes))
+    left = tuple(1 if each in axes else n for each, n in enumerate(x.shape) if keepdims or each not in axes)
+    return clarray.full_like(x, number, shape=left, dtype=dtype) if left else number
+
+
+def _number_of_numbers(x: DeviceArray, **kwargs: Any) -> Any:
+    return clarray.sum(~clarray.isnan(x), **kwargs)
+
+
+TABLES: dict[Dispatch, Callable[..., Any]] = {
+    dispatch.concatenate_lookup: clarray.concatenate,
+    dispatch.take_lookup: clarray.take,
+    dispatch.tensordot_lookup: clarray.tensordot,
+    dispatch.einsum_lookup: clarray.einsum,
+    dispatch.empty_lookup: clarray.empty,
+    dispatch.divide_lookup: backends.np_divide,
+    dispatch.percentile_lookup: backends.percentile,
+    dispatch.numel_lookup: _number_of_elements,
+    dispatch.nannumel_lookup: _number_of_numbers,
+    dispatch.to_numpy_dispatch: _asnumpy,
+    sizeof: results.nbytes,
+}
+
+
+def register() -> None:
+    """Make `DeviceArray` known to Dask; importing `clarray.dask` does it, and doing it again makes no difference."""
+    chunk_types.register_chunk_type(DeviceArray)
+    for table, function in TABLES.items():
+        table.register(DeviceArray, function)
+    backends.array_creation_dispatch.register_backend("clarray", ClarrayBackend())
+    results.watch_tasks()
+
+
+# Creation -----------------------------------------------------------------------------------------
+
+
+def _made(name: str, kwargs: dict[str, Any], *args: Any) -> da.Array:
+    """Call Dask's function with an array of clarray's as the pattern of its blocks."""
+    results.watch_tasks()  # two computations at the same time make Dask forget its callbacks
+    pattern = "like" if name == "arange" else "meta"
+    if kwargs.get(pattern) is None:
+        kwargs[pattern] = clarray.empty(())
+    with config.set({"array.backend": "numpy"}):
+        return getattr(da, name)(*args, **kwargs)
+
+
+def ones(shape: Any, **kwargs: Any) -> da.Array:
+    """`dask.array.ones` of clarray's arrays.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    **kwargs
+        What Dask's function takes: `dtype`, `chunks`, `name`.
+
+    Returns
+    -------
+    dask.array.Array
+    """
+    return _made("ones", kwargs, shape)
+
+
+def zeros(shape: Any, **kwargs: Any) -> da.Array:
+    """`dask.array.zeros` of clarray's arrays; further parameters as in `ones`.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    **kwargs
+
+    Returns
+    -------
+    dask.array.Array
+    """
+    return _made("zeros", kwargs, shape)
+
+
+def empty(shape: Any, **kwargs: Any) -> da.Array:
+    """`dask.array.empty` of clarray's arrays; further parameters as in `ones`.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    **kwargs
+
+    Returns
+    -------
+    dask.array.Array
+    """
+    return _made("empty", kwargs, shape)
+
+
+def full(shape: Any, fill_value: Any, **kwargs: Any) -> da.Array:
+    """`dask.array.full` of clarray's arrays; further parameters as in `ones`.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    fill_value : scalar
+    **kwargs
+
+    Returns
+    -------
+    dask.array.Array
+    """
+    return _made("full", kwargs, shape, fill_value)
+
+
+def arange(*args: Any, **kwargs: Any) -> da.Array:
+    """`dask.array.arange` of clarray's arrays.
+
+    Parameters
+    ----------
+    *args
+        ``start, stop, step`` as NumPy takes them.
+    **kwargs
+        What Dask's function takes: `dtype`, `chunks`.
+
+    Returns
+    -------
+    dask.array.Array
+    """
+    return _made("arange", kwargs, *args)
+
+
+def default_rng(seed: Any = None) -> da.random.Generator:
+    """`dask.array.random.default_rng` whose chunks clarray draws on the device, by Philox.
+
+    Parameters
+    ----------
+    seed : int, sequence of int or SeedSequence, optional
+
+    Returns
+    -------
+    dask.array.random.Generator
+
+    Examples
+    --------
+    >>> import clarray.dask
+    >>> x = clarray.dask.default_rng(1).normal(size=1000, chunks=100)
+    >>> bool(abs(x.mean().compute()) < 0.1)
+    True
+    """
+    with config.set({"array.backend": "clarray"}):
+        return da.random.default_rng(seed)
+
+
+class ClarrayBackend(backends.ArrayBackendEntrypoint):  # type: ignore[misc] # Dask has no annotations here
+    """What ``dask.config.set({"array.backend": "clarray"})`` and ``x.to_backend("clarray")`` use."""
+
+    RandomState = clarray.random.RandomState
+    default_bit_generator = clarray.random.Philox
+    ones = staticmethod(ones)
+    zeros = staticmethod(zeros)
+    empty = staticmethod(empty)
+    full = staticmethod(full)
+    arange = staticmethod(arange)
+
+    @classmethod
+    def to_backend_dispatch(cls) -> Dispatch:
+        """Give the function that makes a chunk clarray's."""
+        return to_clarray
+
+    @classmethod
+    def to_backend(cls, data: da.Array, **kwargs: Any) -> da.Array:
+        """Give an array whose chunks are clarray's."""
+        results.watch_tasks()
+        if isinstance(data._meta, DeviceArray):
+            return data
+        return data.map_blocks(to_clarray, **kwargs)

@@ -1,0 +1,94 @@
+"""A cluster on this machine: one worker for each device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dask.system import CPU_COUNT
+from distributed import LocalCluster
+
+import clarray
+from clarray._engine.runtime import Device, find_device
+from clarray._engine.runtime.capabilities import kind
+from clarray.dask.worker import OpenCLNanny
+
+__all__ = ["LocalOpenCLCluster", "device_indices"]
+
+_THREADS = 4  # of a worker on a CPU; NumPy's part of the work holds the interpreter's lock
+
+
+class LocalOpenCLCluster(LocalCluster):  # type: ignore[misc] # Dask has no annotations here
+    """A scheduler and one worker for each device of this machine.
+
+    Parameters
+    ----------
+    devices : sequence of Device, int or str, optional
+        One worker for each, as `clarray.device` names them; a device may be named several times. When None: what
+        CLARRAY_DEVICE names, else all GPUs, else the default device.
+    n_workers : int, optional
+        As many as devices when None; more of them share the devices.
+    threads_per_worker : int, optional
+        When None one on a GPU; on CPUs up to four, as far as there are cores.
+    memory_limit : int, float, str or None, default 'auto'
+        Host memory of each worker, as Dask takes it: results beyond a part of it go to disk.
+    device_memory_limit : int, float or str, default 0.8
+        Memory of each GPU that results may take before they go to host memory: bytes, or a part of what there is.
+    **kwargs
+        What `distributed.LocalCluster` takes: `dashboard_address`, `local_directory`, `asynchronous`.
+
+    Raises
+    ------
+    ValueError
+        A device is not there, or workers shall be threads of this process.
+
+    Examples
+    --------
+    >>> from clarray.dask import LocalOpenCLCluster
+    >>> from distributed import Client
+    >>> with LocalOpenCLCluster() as cluster, Client(cluster) as client:  # doctest: +SKIP
+    ...     print(clarray.dask.ones(10**9).sum().compute())
+    1000000000.0
+    """
+
+    def __init__(
+        self,
+        devices: Sequence[Any] | None = None,
+        n_workers: int | None = None,
+        threads_per_worker: int | None = None,
+        memory_limit: Any = "auto",
+        device_memory_limit: int | float | str = 0.8,
+        **kwargs: Any,
+    ) -> None:
+        if not kwargs.get("processes", True):
+            raise ValueError("workers on devices are processes: leave out processes=False")
+        indices = device_indices(devices)
+        workers = len(indices) if n_workers is None else n_workers
+        listed = clarray.devices()
+        if threads_per_worker is None:
+            on_cpus = all(kind(listed[index].cl_device) == "cpu" for index in indices)
+            threads_per_worker = max(1, min(_THREADS, CPU_COUNT // max(workers, 1))) if on_cpus else 1
+        if memory_limit == "auto":
+            memory_limit = 1.0 / max(workers, 1)
+        if isinstance(device_memory_limit, float) and device_memory_limit <= 1:
+            device_memory_limit /= max(indices.count(index) for index in indices)
+        super().__init__(
+            n_workers=workers,
+            threads_per_worker=threads_per_worker,
+            memory_limit=memory_limit,
+            worker_class=OpenCLNanny,
+            devices=indices,
+            device_memory_limit=device_memory_limit,
+            **kwargs,
+        )
+
+
+def device_indices(devices: Sequence[Any] | None) -> list[int]:
+    """Give the places in `clarray.devices` of those that are asked for."""
+    listed = clarray.devices()
+    if devices is None:
+        default = find_device(None)
+        chosen = [d for d in listed if kind(d.cl_device) == kind(default.cl_device) == "gpu"] or [default]
+    else:
+        chosen = [find_device(each) for each in ([devices] if isinstance(devices, str | int | Device) else devices)]
+    return [listed.index(each) for each in chosen]

@@ -1,0 +1,151 @@
+"""Where a worker keeps its tasks' results: on the device, then in host memory, then on disk.
+
+    device  ->  host  ->  disk     the least recently used go first
+    the device's limit   a part of the worker's memory limit, as Dask's settings say
+
+On a device that works in host memory the first two are one.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import dask.config
+import zict
+from dask.sizeof import sizeof
+from distributed.spill import SpillBuffer
+
+import clarray
+from clarray import DeviceArray
+from clarray._engine.runtime import current_device
+
+__all__ = ["DeviceSpillBuffer", "HostSpillBuffer", "storage"]
+
+
+class HostSpillBuffer(SpillBuffer):  # type: ignore[misc] # Dask has no annotations here
+    """Dask's own, which gives back what spilling has freed: the process's memory is what Dask looks at."""
+
+    def evict(self) -> int:
+        """Write the result to disk that has not been used for longest; give its size, or -1 if it could not be."""
+        weight = int(super().evict())
+        clarray.free_memory()
+        return weight
+
+
+class OnHost:
+    """A result off the device: its pickle, and the elements of its arrays."""
+
+    __slots__ = ("head", "buffers", "__weakref__")
+
+    def __init__(self, value: Any) -> None:
+        found: list[pickle.PickleBuffer] = []
+        self.head = pickle.dumps(value, 5, buffer_callback=found.append)
+        self.buffers: list[Any] = found
+
+    def value(self) -> Any:
+        """Give the result, on the device."""
+        return pickle.loads(self.head, buffers=self.buffers)
+
+    def __reduce__(self) -> Any:
+        return _on_host, (self.head, self.buffers)
+
+    def __sizeof__(self) -> int:
+        return len(self.head) + sum(memoryview(buffer).nbytes for buffer in self.buffers)
+
+
+def _on_host(head: bytes, buffers: list[Any]) -> OnHost:
+    made = object.__new__(OnHost)
+    made.head, made.buffers = head, buffers
+    return made
+
+
+class DeviceSpillBuffer(HostSpillBuffer):
+    """Results on the device up to a limit; what goes beyond is moved to the host, and from there to disk.
+
+    Parameters
+    ----------
+    directory : str
+        Where files are written.
+    target : int
+        Bytes of results in host memory, beyond which they go to disk.
+    device_limit : int
+        Bytes of results on the device, beyond which they go to the host.
+    """
+
+    def __init__(self, directory: str, target: int, device_limit: int) -> None:
+        super().__init__(directory, target)
+        self.device: zict.LRU[Any, Any] = zict.LRU(
+            device_limit, {}, on_evict=self._to_host, weight=lambda key, value: device_bytes(value)
+        )
+
+    def _to_host(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, OnHost(value))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if key in self:
+            del self[key]
+        if device_bytes(value):
+            self.device[key] = value
+        else:
+            super().__setitem__(key, value)
+
+    def __getitem__(self, key: Any) -> Any:
+        if key in self.device:
+            return self.device[key]
+        value = super().__getitem__(key)
+        if isinstance(value, OnHost):
+            value = value.value()
+            super().__delitem__(key)
+            self.device[key] = value
+        return value
+
+    def __delitem__(self, key: Any) -> None:
+        if key in self.device:
+            del self.device[key]
+        else:
+            super().__delitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.device or super().__contains__(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain(self.device, super().__iter__())
+
+    def __len__(self) -> int:
+        return len(self.device) + super().__len__()
+
+
+def device_bytes(value: Any) -> int:
+    """Give the bytes that a result holds of devices' own memory, those in lists, tuples and dictionaries as well."""
+    if isinstance(value, DeviceArray):
+        return 0 if value.device.capabilities.host_memory else int(sizeof(value))
+    if isinstance(value, dict):
+        return sum(map(device_bytes, value.values()))
+    return sum(map(device_bytes, value)) if isinstance(value, list | tuple) else 0
+
+
+def storage(worker_local_directory: str, memory_limit: int | None, device_limit: int | float) -> Any:
+    """Make a worker's mapping of results for the device that it uses.
+
+    Parameters
+    ----------
+    worker_local_directory : str
+        The worker's.
+    memory_limit : int or None
+        Bytes that the worker may use of host memory.
+    device_limit : int or float
+        Bytes of the device's own memory that results may take; up to 1 it is a part of what there is.
+    """
+    settings = dask.config.get("distributed.worker.memory")
+    part = settings["target"] or settings["spill"]
+    target = int(memory_limit * part) if memory_limit and part else sys.maxsize
+    directory = str(Path(worker_local_directory) / "storage")
+    if current_device().capabilities.host_memory:
+        return HostSpillBuffer(directory, target) if memory_limit and part else {}
+    limit = clarray.memory_info().limit * device_limit if device_limit <= 1 else device_limit
+    return DeviceSpillBuffer(directory, target, int(limit))

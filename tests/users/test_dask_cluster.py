@@ -1,0 +1,294 @@
+"""Dask's clusters over clarray's arrays: workers of a device each, what travels between them, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray._engine.runtime import current_device
+from tests.users.dask_operations import OPERATIONS, VALUES, pair, values
+
+pytest.importorskip("dask.array")
+pytest.importorskip("distributed")
+
+from distributed import Client, LocalCluster
+from distributed.protocol.serialize import deserialize, serialize
+
+import clarray.dask
+from clarray.dask import spilling
+from clarray.dask.cluster import device_indices
+from clarray.dask.worker import device_of
+
+LIMIT = 1 << 30
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """Two workers of two threads on the device in use."""
+    where = {"devices": [current_device()], "n_workers": 2, "threads_per_worker": 2, "memory_limit": LIMIT}
+    with (
+        clarray.dask.LocalOpenCLCluster(**where, device_memory_limit="100MB", dashboard_address=":0") as cluster,
+        Client(cluster) as found,
+    ):
+        yield found
+
+
+def device_name() -> str:
+    return str(current_device())
+
+
+# Clusters -----------------------------------------------------------------------------------------
+
+
+def test_workers_use_the_device(client: Client) -> None:
+    assert list(client.run(device_name).values()) == [device_name()] * 2
+
+
+def test_workers_have_a_limit(client: Client) -> None:
+    host = current_device().capabilities.host_memory
+    limits = client.run(lambda: clarray.config.memory_limit)
+    assert set(limits.values()) == {int(LIMIT * 0.8) if host else None}
+    kinds = client.run(lambda dask_worker: type(dask_worker.data).__name__)
+    assert set(kinds.values()) == {"HostSpillBuffer" if host else "DeviceSpillBuffer"}
+
+
+def test_devices_are_named_as_elsewhere() -> None:
+    listed = clarray.devices()
+    assert device_indices([listed[0], 0, "0"]) == [0, 0, 0]
+    assert device_indices(0) == [0]
+    default = device_indices(None)
+    assert {listed[index].cl_device.type for index in default} == {clarray.devices()[default[0]].cl_device.type}
+    with pytest.raises(ValueError, match="no device 99"):
+        device_indices([99])
+
+
+def test_workers_are_processes() -> None:
+    with pytest.raises(ValueError, match="processes=False"):
+        clarray.dask.LocalOpenCLCluster(processes=False)
+
+
+# Operations ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations(name: str, client: Client) -> None:
+    operation = OPERATIONS[name]
+    expected = np.asarray(operation(*pair("numpy")).compute(scheduler="sync"))
+    found = client.compute(operation(*pair("clarray"))).result(timeout=60)
+    assert isinstance(found, clarray.DeviceArray)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(values(found), expected, 1e-10, 1e-12)
+
+
+def test_chunks_travel_and_stay_on_the_device(client: Client) -> None:
+    x = pair("clarray")[0].persist()
+    moved = x.rechunk((3, 30)).persist()
+    assert np.array_equal(moved.compute().get(), VALUES)
+    assert len({where for each in client.who_has(x).values() for where in each}) == 2
+    kinds = client.run(lambda dask_worker: {type(value).__name__ for value in dask_worker.data.values()})
+    assert set().union(*kinds.values()) == {"DeviceArray"}
+
+
+def test_results_are_computed_on_workers(client: Client) -> None:
+    future = client.submit(lambda: clarray.arange(10.0) + 1)
+    computed = client.submit(lambda x: x._node.memory is not None, future)
+    assert computed.result(timeout=60)
+
+
+def test_too_little_memory_says_so(client: Client) -> None:
+    if not current_device().capabilities.host_memory:
+        pytest.skip("the limit is of host memory")
+    future = client.submit(lambda: clarray.zeros(LIMIT // 8).evaluate().shape)
+    with pytest.raises(MemoryError, match=r"limit|left"):
+        future.result(timeout=60)
+    assert client.submit(lambda: float(clarray.ones(10).sum())).result(timeout=60) == 10
+
+
+# What travels -------------------------------------------------------------------------------------
+
+LAYOUTS = {
+    "C": lambda x: x,
+    "F": lambda x: x.T,
+    "strided": lambda x: x[::2, ::-1],
+    "repeated": lambda x: clarray.broadcast_to(x[0], (50, 6)),
+    "empty": lambda x: x[:0],
+    "one": lambda x: x[1, 2],
+    "pending": lambda x: x * 2 + 1,
+    "complex": lambda x: (x + 1j).astype(np.complex64),
+    "half": lambda x: x.astype(np.float16),
+    "bool": lambda x: x > 3,
+}
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_messages(layout: Any, kind: type) -> None:
+    x = layout(clarray.arange(24.0).reshape(4, 6))
+    header, frames = serialize(x)
+    assert header["serializer"] == "dask"
+    found = deserialize(header, [kind(bytes(frame)) for frame in frames])
+    assert (found.dtype, found.shape, found.tolist()) == (x.dtype, x.shape, x.tolist())
+    assert sum(memoryview(frame).nbytes for frame in frames) <= 24 * 8
+
+
+def test_messages_are_the_memory_itself() -> None:
+    if not current_device().capabilities.host_memory:
+        pytest.skip("another device's memory is copied once each way")
+    x = clarray.arange(1000.0).evaluate()
+    header, (frame,) = serialize(x)
+    assert clarray.shares_memory(x, np.frombuffer(frame))
+    arrived = bytearray(frame)
+    found = deserialize(header, [arrived])
+    assert clarray.shares_memory(found, np.frombuffer(arrived))
+    assert not found._node.memory.shared
+
+
+def test_subclasses_are_pickled() -> None:
+    class Own(clarray.DeviceArray):
+        pass
+
+    header, _ = serialize(clarray.arange(3).view(Own))
+    assert header["serializer"] == "pickle"
+
+
+# Spilling -----------------------------------------------------------------------------------------
+
+
+def test_results_go_from_device_to_host_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spilling, "device_bytes", lambda value: int(value.nbytes))
+    kept = spilling.DeviceSpillBuffer(str(tmp_path / "storage"), target=25_000, device_limit=20_000)
+    made = {f"x{i}": clarray.arange(1000.0) + i for i in range(7)}  # of 8000 bytes
+    for key, value in made.items():
+        kept[key] = value
+    assert (list(kept.device), len(kept.fast), len(kept.slow)) == (["x5", "x6"], 3, 2)
+    assert sorted(kept) == sorted(made)
+    assert ("x0" in kept, "x9" in kept, len(kept)) == (True, False, 7)
+    for key, value in made.items():
+        assert kept[key].tolist() == value.tolist()
+    assert len(kept.device) == 2
+    assert kept.evict() > 8000
+    kept["x0"] = clarray.zeros(3)
+    assert kept["x0"].tolist() == [0, 0, 0]
+    for key in made:
+        del kept[key]
+    assert (len(kept), list(kept)) == (0, [])
+
+
+def test_other_results_stay_on_the_host(tmp_path: Path) -> None:
+    kept = spilling.DeviceSpillBuffer(str(tmp_path / "storage"), target=10_000, device_limit=20_000)
+    kept["x"], kept["y"] = np.arange(1000.0), "text"
+    assert (len(kept.device), len(kept.fast), kept["y"]) == (0, 2, "text")
+
+
+def test_what_spilling_frees_is_given_back(tmp_path: Path) -> None:
+    kept = spilling.HostSpillBuffer(str(tmp_path / "storage"), 1 << 30)
+    kept["x"] = clarray.zeros(1 << 20).evaluate()
+    assert kept.evict() == 8 << 20
+    assert clarray.memory_info().pooled == 0
+    assert kept["x"].sum() == 0
+
+
+def test_a_result_off_the_device_is_pickled() -> None:
+    value = (clarray.arange(1000.0), "text", [clarray.ones(3)])
+    held = pickle.loads(pickle.dumps(spilling.OnHost(value), 5))
+    assert sys.getsizeof(held) > 8000
+    first, text, (second,) = held.value()
+    assert (first.sum(), text, second.tolist()) == (499500, "text", [1, 1, 1])
+
+
+@pytest.mark.slow
+def test_more_than_the_workers_may_hold(client: Client) -> None:
+    x = clarray.dask.default_rng(3).normal(size=(16_000, 16_000), chunks=(2000, 2000)).persist()  # 2 GB
+    found = (float(x.mean().compute()), float((x**2).mean().compute()))
+    assert found == pytest.approx((0, 1), abs=1e-3)
+    spilled = client.run(lambda dask_worker: len(dask_worker.data.slow))
+    assert sum(spilled.values()) > 0
+
+
+# What goes wrong ----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed(client: Client) -> None:
+    def once(block: Any, flag: str) -> Any:
+        time.sleep(0.1)
+        try:
+            os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return block + 1
+        os._exit(1)
+
+    flag = f"{client.cluster.workers[0].local_directory}/killed"
+    x = pair("clarray")[0].map_blocks(once, flag, dtype=float, meta=clarray.empty((0, 0)))
+    found = client.compute(x.sum(axis=0)).result(timeout=60)
+    np.testing.assert_allclose(found.get(), (VALUES + 1).sum(axis=0), 1e-12)
+    assert Path(flag).exists()
+    client.wait_for_workers(2, timeout=60)
+
+
+# Workers elsewhere --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[Client]:
+    with LocalCluster(n_workers=0, dashboard_address=":0") as cluster, Client(cluster) as found:
+        yield found
+
+
+STARTED = {
+    "the command": ["clarray.dask", "worker", "{}", "--nthreads", "2", "--memory-limit", "1GiB", "--name", "w"],
+    "its class": ["distributed.cli.dask_spec", "{}", "--spec", '{{"cls": "clarray.dask.OpenCLNanny", "opts": {{}}}}'],
+    "a preload": ["dask", "worker", "{}", "--preload", "clarray.dask", "--nthreads", "2", "--no-dashboard"],
+}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param(words, id=name, marks=[pytest.mark.slow] * (name != "the command")) for name, words in STARTED.items()],
+)
+def test_workers_that_others_start(words: list[str], scheduler: Client) -> None:
+    command = [sys.executable, "-m", *(word.format(scheduler.cluster.scheduler_address) for word in words)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            scheduler.wait_for_workers(1, timeout=60)
+            prepared = scheduler.run(lambda dask_worker: "clarray" in dask_worker.periodic_callbacks)
+            found = scheduler.compute(pair("clarray")[0].sum(axis=0)).result(timeout=60)
+            np.testing.assert_allclose(found.get(), VALUES.sum(axis=0), 1e-12)
+            assert list(prepared.values()) == [True]
+        finally:
+            process.terminate()
+            said = process.communicate(timeout=60)[1]
+    assert process.returncode == 0, said
+    while scheduler.scheduler_info()["workers"]:
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_pocl_beside_intel() -> None:
+    names = [str(device) for device in clarray.devices()]
+    if not all(any(word in name for name in names) for word in ("Portable", "Intel(R) OpenCL")):
+        pytest.skip("needs both runtimes")
+    with (
+        clarray.dask.LocalOpenCLCluster(devices=["pocl", "intel"], dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        found = client.run(device_name)
+        assert len({*found.values()}) == 2
+        for name in ("sum", "rechunk", "matmul", "mask", "block", "std", "cumsum"):
+            expected = np.asarray(OPERATIONS[name](*pair("numpy")).compute(scheduler="sync"))
+            result = client.compute(OPERATIONS[name](*pair("clarray"))).result(timeout=60)
+            np.testing.assert_allclose(values(result), expected, 1e-10, 1e-12)
+
+
+def test_a_worker_takes_the_device_of_its_number() -> None:
+    assert [device_of(name, [3, "intel"]) for name in (0, "1", "host-3", None)] == ["3", "intel", "intel", "3"]
