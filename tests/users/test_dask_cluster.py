@@ -252,10 +252,10 @@ STARTED = {
 }
 
 
-@pytest.mark.parametrize(
-    "words",
-    [pytest.param(words, id=name, marks=[pytest.mark.slow] * (name != "the command")) for name, words in STARTED.items()],
-)
+LONG = {name: pytest.mark.slow for name in ("its class", "a preload")}
+
+
+@pytest.mark.parametrize("words", [pytest.param(STARTED[k], id=k, marks=LONG.get(k, ())) for k in STARTED])
 def test_workers_that_others_start(words: list[str], scheduler: Client) -> None:
     command = [sys.executable, "-m", *(word.format(scheduler.cluster.scheduler_address) for word in words)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
