@@ -252,7 +252,7 @@ STARTED = {
 }
 
 
-LONG = {name: pytest.mark.slow for name in ("its class", "a preload")}
+LONG = dict.fromkeys(("its class", "a preload"), pytest.mark.slow)
 
 
 @pytest.mark.parametrize("words", [pytest.param(STARTED[k], id=k, marks=LONG.get(k, ())) for k in STARTED])
