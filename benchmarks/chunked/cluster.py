@@ -109,6 +109,8 @@ class Workers:
         self.client.wait_for_workers(count)
         library.register()
         self.client.run(started, name)
+        if plugin := library.plugin():
+            self.client.register_plugin(plugin)
 
     def persist(self, arrays: list[Any]) -> list[Any]:
         with self.client.as_current():

@@ -37,6 +37,9 @@ class Library:
     def register(self) -> None:
         """Dask's tables of functions for chunks, which hold NumPy's and CuPy's already."""
 
+    def plugin(self) -> Any:
+        """What Dask's workers are given for these chunks, if anything."""
+
     def random(self, seed: list[int], shape: tuple[int, ...], dtype: str) -> Any:
         """Uniform numbers below one, drawn where the chunk lies."""
         return self.module.random.default_rng(seed).random(shape, dtype=dtype)
@@ -102,9 +105,10 @@ class Clarray(Library):
         return super().environment(device, cores) | pinned
 
     def register(self) -> None:
-        from chunked import registration
+        importlib.import_module("clarray.dask")
 
-        registration.register()
+    def plugin(self) -> Any:
+        return importlib.import_module("clarray.dask").OpenCLPlugin()
 
     def evaluated(self, chunk: Any) -> Any:
         return chunk.evaluate() if isinstance(chunk, self.module.DeviceArray) else chunk
