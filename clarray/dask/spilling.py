@@ -119,6 +119,15 @@ class DeviceSpillBuffer(HostSpillBuffer):
     def __len__(self) -> int:
         return len(self.device) + super().__len__()
 
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Give keys and results; those off the device stay there, and come as copies."""
+        for key, value in chain(list(self.device.items()), super().items()):
+            yield key, value.value() if isinstance(value, OnHost) else value
+
+    def values(self) -> Iterator[Any]:
+        """Give the results, as `items` does."""
+        return (value for _, value in self.items())
+
 
 def device_bytes(value: Any) -> int:
     """Give the bytes that a result holds of devices' own memory, those in lists, tuples and dictionaries as well."""

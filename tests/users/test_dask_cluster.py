@@ -172,6 +172,9 @@ def test_results_go_from_device_to_host_to_disk(tmp_path: Path, monkeypatch: pyt
         kept[key] = value
     assert (list(kept.device), len(kept.fast), len(kept.slow)) == (["x5", "x6"], 3, 2)
     assert sorted(kept) == sorted(made)
+    assert {key: float(value[1]) for key, value in kept.items()} == {f"x{i}": i + 1 for i in range(7)}
+    assert sum(float(value[0]) for value in kept.values()) == 21
+    assert (list(kept.device), len(kept.fast), len(kept.slow)) == (["x5", "x6"], 3, 2)
     assert ("x0" in kept, "x9" in kept, len(kept)) == (True, False, 7)
     for key, value in made.items():
         assert kept[key].tolist() == value.tolist()
