@@ -73,6 +73,8 @@ def register() -> None:
         table.register(DeviceArray, function)
     backends.array_creation_dispatch.register_backend("clarray", ClarrayBackend())
     results.watch_tasks()
+    # The other method, "p2p", asks for the buffer of each piece, which an array of a device is not.
+    config.update_defaults({"array": {"rechunk": {"method": "tasks"}}})
 
 
 # Creation -----------------------------------------------------------------------------------------

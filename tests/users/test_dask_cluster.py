@@ -99,6 +99,13 @@ def test_chunks_travel_and_stay_on_the_device(client: Client) -> None:
     assert set().union(*kinds.values()) == {"DeviceArray"}
 
 
+def test_large_arrays_are_rechunked(client: Client) -> None:
+    """By tasks: Dask would choose its other method, which takes memory of the host's only."""
+    x = clarray.dask.arange(1_000_000, chunks=50_000).reshape(1000, 1000)
+    found = client.compute(x.rechunk((1000, 20)).rechunk((20, 1000))).result(timeout=60)
+    assert np.array_equal(found.get(), np.arange(1_000_000).reshape(1000, 1000))
+
+
 def test_results_are_computed_on_workers(client: Client) -> None:
     future = client.submit(lambda: clarray.arange(10.0) + 1)
     computed = client.submit(lambda x: x._node.memory is not None, future)
