@@ -53,6 +53,20 @@ def device_of_operands(operands: tuple[Any, ...]) -> Device:
     return found if found is not None else current_device()
 
 
+def host_numbers(value: Any, *beside: Any) -> np.ndarray:
+    """The elements of a small operand that the host looks at: edges, weights, places.
+
+    Raises
+    ------
+    ValueError
+        It is an array on another device than those beside it.
+    """
+    if not isinstance(value, arrays.DeviceArray):
+        return np.asarray(value)
+    device_of_operands((*beside, value))
+    return value.get()
+
+
 def call(
     ufunc: np.ufunc,
     inputs: tuple[Any, ...],

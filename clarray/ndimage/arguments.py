@@ -35,11 +35,6 @@ class Target(NamedTuple):
     array: DeviceArray | None
 
 
-def numbers(x: Any, dtype: Any = None) -> np.ndarray:
-    """Weights or a footprint, which the host looks at."""
-    return np.asarray(x.get() if isinstance(x, DeviceArray) else x, dtype)
-
-
 def mode_of(mode: Any) -> str:
     """The mode that a name stands for.
 
@@ -246,7 +241,6 @@ __all__ = [
     "converted",
     "delivered",
     "mode_of",
-    "numbers",
     "run",
     "sequence",
     "target_of",

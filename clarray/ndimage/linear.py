@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import host_numbers
 from clarray._engine.algorithms.stencil.launch import Window
 from clarray._engine.algorithms.stencil.plan import EVEN, LINE, ODD, TABLE
 from clarray.ndimage import arguments
@@ -155,7 +156,7 @@ def correlate1d(
     [1, 3, 2]
     """
     x = as_array(input)
-    w = arguments.numbers(weights)
+    w = host_numbers(weights, x)
     if x.dtype.kind == "c" or w.dtype.kind == "c":
         if w.dtype.kind == "c":
             w = w.conj().astype(np.complex128, copy=False)
@@ -187,7 +188,7 @@ def convolve1d(
     origin: int = 0,
 ) -> DeviceArray:
     """Convolve along one axis: `correlate1d` with the weights turned round; see `scipy.ndimage.convolve1d`."""
-    w = arguments.numbers(weights)[::-1]
+    w = host_numbers(weights, input)[::-1]
     if w.dtype.kind == "c":
         w = w.conj()  # correlate1d does it once more
     return correlate1d(input, w, axis, output, mode, cval, -origin - (1 - w.shape[0] % 2))
@@ -200,7 +201,7 @@ def _weighted(
     input: Any, weights: Any, output: Any, mode: Any, cval: Any, origin: Any, convolution: bool, axes: Any
 ) -> DeviceArray:
     x = as_array(input)
-    w = arguments.numbers(weights)
+    w = host_numbers(weights, x)
     if x.dtype.kind == "c" or w.dtype.kind == "c":
         if w.dtype.kind == "c" and not convolution:
             w = w.conj()

@@ -14,6 +14,7 @@ from clarray._core import callers
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
+from clarray._core.ufunc_calls import host_numbers
 from clarray._engine.algorithms.stencil.launch import Window
 from clarray._engine.algorithms.stencil.plan import GREATEST, LEAST, SELECT
 from clarray._engine.ops.dtypes import wide_dtype
@@ -177,7 +178,7 @@ def _extremum(
         if size is None:
             raise RuntimeError("no footprint provided")
     else:
-        cells = arguments.numbers(footprint, bool)
+        cells = host_numbers(footprint, input).astype(bool)
         if not cells.any():
             raise ValueError("All-zero footprint is not supported.")
         if cells.all():
@@ -268,7 +269,7 @@ def _rank(
             raise RuntimeError("no footprint or filter size provided")
         cells = np.ones(tuple(int(n) for n in sequence(size, len(named))), bool)
     else:
-        cells = arguments.numbers(footprint, bool)
+        cells = host_numbers(footprint, x).astype(bool)
     window, origins = _window(x, cells, origin, named)
     count = int(window.sum())
     rank = wanted(count)

@@ -9,6 +9,7 @@ import numpy as np
 
 from clarray._core.creation import asarray
 from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.ufunc_calls import device_of_operands
 from clarray._core.views import view_of
 from clarray._engine.algorithms.index_map.plan import CONSTANT, EDGE, REFLECT, SAME, SYMMETRIC, WRAP
 from clarray._engine.expr import node as nodes
@@ -85,6 +86,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> De
     [3, 2, 1, 2, 3, 2, 1]
     """
     source = asarray(array)
+    device_of_operands((source, pad_width, *kwargs.values()))
     widths = _widths(pad_width, source.ndim)
     if callable(mode):
         return _by_function(source, widths, mode, kwargs)

@@ -179,7 +179,7 @@ def reduceat(
     _check_binary(ufunc, "reduceat")
     target = _target(out)
     node = _operand("reduceat", array, target)
-    device = wrap(node).device
+    device = ufunc_calls.device_of_operands((wrap(node), indices))
     positions = _positions(indices)
     axis = _axis(axis, len(node.shape), "reduceat")
     monoid = _monoid(ufunc, "reduceat", node, dtype, target)

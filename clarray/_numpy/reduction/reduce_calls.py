@@ -278,6 +278,8 @@ def _read(
             "mask one has to specify 'initial'"
         )
     shape = kept_shape(node.shape, axes, keepdims)
+    if given and isinstance(initial, DeviceArray):
+        ufunc_calls.device_of_operands((wrap(array), initial))
     first = _initial(initial, monoid.out_dtype) if given else None
     return _Call(
         ufunc=ufunc,

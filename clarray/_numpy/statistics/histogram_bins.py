@@ -11,6 +11,7 @@ import numpy as np
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype, upload
 from clarray._core.operands import scalar_node
+from clarray._core.ufunc_calls import host_numbers
 from clarray._engine.algorithms.histogram.launch import Axis
 from clarray._engine.algorithms.histogram.plan import FEW, SEARCH, STEPS, UNIFORM, equal_bins
 from clarray._engine.algorithms.histogram.source import Steps
@@ -69,7 +70,7 @@ def bin_edges(a: DeviceArray, bins: Any, range: Any, weighted: bool, histogram: 
             raise ValueError("`bins` must be positive, when an integer")
         first, last = outer_edges(a, range)
     elif rank_of(bins) == 1:
-        edges = on_host(bins)
+        edges = host_numbers(bins, a)
         if np.any(edges[:-1] > edges[1:]):
             raise ValueError("`bins` must increase monotonically, when an array")
         return Edges(edges, None)
@@ -101,10 +102,6 @@ def _linspace(first: Any, last: Any, count: int, dtype: np.dtype) -> np.ndarray:
 
 def rank_of(value: Any) -> int:
     return value.ndim if isinstance(value, DeviceArray) else np.ndim(value)
-
-
-def on_host(value: Any) -> np.ndarray:
-    return value.get() if isinstance(value, DeviceArray) else np.asarray(value)
 
 
 # Axes ---------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from clarray._core import callers, creation
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, host_window
+from clarray._core.ufunc_calls import host_numbers
 from clarray._engine.algorithms.histogram import launch as counting
 from clarray._engine.algorithms.histogram.launch import Axis
 from clarray._engine.algorithms.histogram.plan import MOST_BINS, first_guess
@@ -31,7 +32,6 @@ from clarray._numpy.statistics.histogram_bins import (
     axis_of,
     bin_edges,
     device_edges,
-    on_host,
     outer_edges,
     rank_of,
     spaced_edges,
@@ -413,7 +413,7 @@ def _axis_edges(number: int, column: DeviceArray, bins: Any, range: Any) -> np.n
         return spaced_edges(first, last, count)
     if ndim != 1:
         raise ValueError(f"`bins[{number}]` must be a scalar or 1d array")
-    edges = on_host(bins)
+    edges = host_numbers(bins, column)
     if np.any(edges[:-1] > edges[1:]):
         raise ValueError(f"`bins[{number}]` must be monotonically increasing, when an array")
     return edges
@@ -453,7 +453,7 @@ def histogram2d(
         raise ValueError("x and y must have the same length.")
     count = len(bins) if hasattr(bins, "__len__") and _ndim_of(bins) != 0 else 1
     if count not in (1, 2):
-        edges = on_host(bins)
+        edges = host_numbers(bins, x, y)
         bins = [edges, edges]
     hist, (xedges, yedges) = histogramdd([x, y], bins, range, density, weights)
     return hist, xedges, yedges
@@ -488,7 +488,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
         `x` is complex.
     """
     array = as_array(x)
-    edges = on_host(bins)
+    edges = host_numbers(bins, array)
     np.digitize(np.empty(0, array.dtype), edges, right)  # NumPy's own checks
     side = "left" if right else "right"
     other = edges[1:][edges[1:] != edges[:1]]
