@@ -45,9 +45,10 @@ def _read(node: Node) -> Any:
 
 def _copied(node: Node) -> Node | None:
     """The element of memory of a device's own that a pending value is no more than a copy of; None where it is more."""
-    if node.op is not cast_loop(node.dtype):
+    args = node.args  # none where another thread has computed it meanwhile
+    if node.op is not cast_loop(node.dtype) or not args:
         return None
-    (of,) = node.args
+    of = args[0]
     memory = of.memory
     if memory is None or of.dtype is not node.dtype or of.shape or memory.device.capabilities.host_memory:
         return None

@@ -130,10 +130,27 @@ def test_a_smaller_limit_takes_what_waits(device: Device, limited: int) -> None:
     del dropped
     clarray.config.memory_limit = limited - 30 * MIB
     assert clarray.memory_info().used + clarray.memory_info().pooled <= limited - 30 * MIB
-    clarray.config.memory_limit = limited - 60 * MIB  # less than is in use: it stays, and nothing is to be had
+    clarray.config.memory_limit = 10 * MIB  # less than is in use: it stays, and nothing is to be had
     with pytest.raises(MemoryError):
         device.allocate(MIB)
     assert kept.nbytes == 20 * MIB
+
+
+RESET = """
+import clarray
+x = clarray.ones(1 << 24)
+x.evaluate()
+clarray.reset()
+clarray.config.memory_limit = "50MiB"
+del x
+clarray.config.memory_limit = "40MiB"
+print(clarray.memory_info().used, clarray.free_memory(), float(clarray.ones(1000).sum()))
+"""
+
+
+def test_a_limit_after_a_reset(fresh: Any) -> None:
+    done = fresh(RESET)
+    assert (done.stdout, done.stderr) == ("0 0 1000.0\n", "")
 
 
 def test_threads_that_allocate_at_once(device: Device, limited: int) -> None:

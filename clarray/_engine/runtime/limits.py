@@ -20,6 +20,7 @@ _CONTAINERS = (
     (Path("/sys/fs/cgroup"), "", "memory.max", "memory.current"),
     (Path("/sys/fs/cgroup/memory"), "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
 )
+_RUNTIMES = 64 << 20  # bytes below the process's own limits: a runtime that gets no memory at all ends the process
 _SHORT = 8  # memory is short where less than this part of it is left
 _RECENT = 0.1  # seconds for which an answer will do where memory is dropped: it takes some 0.1 ms
 _ANSWERED = [0.0, 0]  # when, and the answer
@@ -100,7 +101,7 @@ def _own() -> Iterator[tuple[int, int]]:
                     size, *_, data, _ = map(int, pages.read().split())
                 for limit, used in zip(limits, (size, data), strict=True):
                     if limit != resource.RLIM_INFINITY:
-                        yield limit, used * resource.getpagesize()
+                        yield limit, used * resource.getpagesize() + _RUNTIMES
 
 
 def in_units(nbytes: int) -> str:

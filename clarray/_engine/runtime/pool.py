@@ -169,6 +169,8 @@ class Pool:
     def release(self, keep: int) -> int:
         """Give free blocks back until no more than so many bytes are kept; the bytes."""
         device = self._device
+        if device.closed:  # nothing is queued; after a fork, and with a device that is lost, nothing may be freed
+            return 0 if device.inherited or device.lost else self._release(0)
         with device.lock:
             device.drain()  # a queued kernel may still use the host memory under a free block
             return self._release(keep)

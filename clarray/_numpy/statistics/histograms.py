@@ -99,7 +99,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
 
 
 def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device: Device) -> DeviceArray:
-    low, high = bounds_of(array._node) or (0, 1)
+    with device.lock:  # nobody computes it while it is looked at
+        low, high = bounds_of(array._node) or (0, 1)
     largest = high if low >= 0 else int(np.iinfo(array.dtype).max)
     bins = max(least, first_guess(array.size, largest, kernel_cache_of(device).policies.histogram))
     weight = heavy._node if heavy is not None else None
