@@ -34,11 +34,11 @@ Made = Callable[[tuple[int, ...], tuple[int, ...]], da.Array]
 class Task:
     """One computation over so many numbers, in chunks of so many: what is built, and what it must give."""
 
-    def __init__(self, name: str, library: str, elements: int, chunk: int) -> None:
-        self.name, self.library, self.elements, self.chunk = name, library, elements, chunk
+    def __init__(self, name: str, peer: str, elements: int, chunk: int) -> None:
+        self.name, self.peer, self.elements, self.chunk = name, peer, elements, chunk
 
     def uniform(self, shape: tuple[int, ...], chunks: tuple[int, ...]) -> da.Array:
-        return uniform(self.library, shape, chunks)
+        return uniform(self.peer, shape, chunks)
 
     def flat(self) -> da.Array:
         return self.uniform((self.elements,), (self.chunk,))
@@ -77,7 +77,7 @@ def gram(task: Task) -> tuple[da.Array, Callable[[Any], bool]]:
 
 
 def smoothed(task: Task) -> tuple[da.Array, Callable[[Any], bool]]:
-    filtered = gaussian(task.square(), None, task.library)
+    filtered = gaussian(task.square(), None, task.peer)
     return filtered.std(), lambda found: near(found, 12**-0.5 / (2 * 2.0 * math.pi**0.5), 0.05)  # of sigma 2
 
 
@@ -108,7 +108,7 @@ COMPUTATIONS = {
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("computations", nargs="*", help="only those whose name contains one of these")
-    parser.add_argument("--library", choices=LIBRARIES, default="clarray")
+    parser.add_argument("--library", dest="peer", choices=LIBRARIES, default="clarray")
     parser.add_argument("--bytes", type=parse_bytes, default="3GiB", help="of all chunks (default: %(default)s)")
     parser.add_argument("--chunk", type=parse_bytes, default="48MiB", help="of one chunk (default: %(default)s)")
     parser.add_argument("--limit", type=parse_bytes, default="1.5GiB", help="of all workers (default: %(default)s)")
@@ -121,7 +121,7 @@ def workers(asked: argparse.Namespace) -> Workers:
     gpus = not clarray.devices()[0].capabilities.host_memory
     limit = int(asked.limit) // asked.devices
     own = limit if gpus else limit - min(limit // 4, 1 << 29)
-    name = asked.library
+    name = asked.peer
     threads = cores() // asked.devices if name == "numpy" else 1
     extra = {"CLARRAY_MEMORY_LIMIT": str(own), "MALLOC_TRIM_THRESHOLD_": "65536"}
     return Workers(
@@ -138,16 +138,16 @@ def workers(asked: argparse.Namespace) -> Workers:
 def main() -> int:
     asked = arguments()
     limit, missed = int(asked.limit), 0
-    print(f"{asked.library}: {int(asked.bytes) >> 20:,} MiB of float32 in chunks of {int(asked.chunk) >> 20:,} MiB")
+    print(f"{asked.peer}: {int(asked.bytes) >> 20:,} MiB of float32 in chunks of {int(asked.chunk) >> 20:,} MiB")
     print(f"clarray's device: {clarray.devices()[0]}; limit {limit >> 20:,} MiB, {asked.devices} workers\n")
     print(f"{'computation':24} {'seconds':>8} {'GB/s':>7} {'peak MiB':>9} {'spilled MiB':>12}")
     for name, computation in COMPUTATIONS.items():
         if asked.computations and not any(part in name for part in asked.computations):
             continue
         with workers(asked) as cluster:  # of its own, so that no row has another's memory
-            array, right = computation(Task(name, asked.library, int(asked.bytes) // 4, int(asked.chunk) // 4))
+            array, right = computation(Task(name, asked.peer, int(asked.bytes) // 4, int(asked.chunk) // 4))
             future, said = cluster.measured(lambda array=array: array)
-            found = LIBRARIES[asked.library].to_host(cluster.client.compute(future).result())
+            found = LIBRARIES[asked.peer].to_host(cluster.client.compute(future).result())
         verdict = "" if right(found) else "  WRONG"
         if said.peak * asked.devices > limit:
             verdict += "  over the limit"

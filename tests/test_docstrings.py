@@ -12,6 +12,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -245,12 +246,11 @@ def _refuse(a: int) -> int:
 
 
 def chapters() -> Iterator[ModuleType]:
-    """Every module of the package but those that are programs, or stand for another library."""
+    """Every module of the package that is no program, stands for no other library, and needs none that is missing."""
     yield clarray
     for found in pkgutil.walk_packages(clarray.__path__, "clarray."):
-        if found.name not in ("clarray.__main__", "clarray.einops_backend") and not found.name.startswith(
-            "clarray.dask"
-        ):
+        extra = found.name.startswith("clarray.dask") and find_spec("distributed") is None
+        if not extra and found.name not in ("clarray.__main__", "clarray.einops_backend", "clarray.dask.__main__"):
             yield importlib.import_module(found.name)
 
 

@@ -278,9 +278,10 @@ def _read(
             "mask one has to specify 'initial'"
         )
     shape = kept_shape(node.shape, axes, keepdims)
-    if given and isinstance(initial, DeviceArray):
+    first = None
+    if given:
         ufunc_calls.device_of_operands((wrap(array), initial))
-    first = _initial(initial, monoid.out_dtype) if given else None
+        first = _initial(initial, monoid.out_dtype)
     return _Call(
         ufunc=ufunc,
         monoid=monoid,

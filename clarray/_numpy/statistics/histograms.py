@@ -107,7 +107,7 @@ def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device:
     if bins <= largest and _sample(array) >= bins:
         bins = max(least, int(array.max()) + 1)
         _check_bins(bins, device)
-    found, top = counting.count_values(array._node, weight, bins, least)
+    found, top = counting.count_values(array._node, weight, bins, high if low >= 0 and high < least else None)
     if top >= bins:
         evaluate(array._node)  # it is read again
         if top >= 2**31:
@@ -116,7 +116,7 @@ def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device:
             top = int(array.max())
         bins = max(least, top + 1)
         _check_bins(bins, device)
-        found, _ = counting.count_values(array._node, weight, bins, bins)
+        found, _ = counting.count_values(array._node, weight, bins, top)
     memory = found.memory
     assert memory is not None
     return wrap(contiguous_leaf(memory, (max(least, top + 1),), found.dtype))

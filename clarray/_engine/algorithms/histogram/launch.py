@@ -29,7 +29,7 @@ from clarray._engine.algorithms.histogram.plan import (
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
 from clarray._engine.algorithms.histogram.source import Steps, histogram_source, merge_source, sum_types
 from clarray._engine.evaluate import materialize_shared
-from clarray._engine.expr.bounds import bounds_of, remember
+from clarray._engine.expr.bounds import remember
 from clarray._engine.expr.layout import (
     ALIGNMENT,
     STRIDED,
@@ -95,16 +95,20 @@ class Job:
     status: Memory | None
 
 
-def count_values(value: Node, weight: Node | None, bins: int, least: int) -> tuple[Node, int]:
+def count_values(value: Node, weight: Node | None, bins: int, known: int | None) -> tuple[Node, int]:
     """Count the integers 0 .. bins-1, or sum their weights.
+
+    Parameters
+    ----------
+    known : int or None
+        What no value exceeds, where that will do and nobody has to wait for the largest one.
 
     Returns
     -------
     Node
         A leaf of `bins` int64, or float64 where there are weights.
     int
-        The largest value, which is waited for, or where all are known to be below `least` some value below that.
-        From 2^31 on it only says that there are such or negative values.
+        `known`, or the largest value. From 2^31 on it only says that there are such or negative values.
     """
     device = device_of((*(value.inputs or (value,)), *((weight.inputs or (weight,)) if weight else ())))
     dtype = np.dtype(np.uint32 if value.dtype.itemsize <= 4 else np.uint64)
@@ -114,9 +118,8 @@ def count_values(value: Node, weight: Node | None, bins: int, least: int) -> tup
         found = histogram([axis], weight, out, "" if weight is None else "float64")
         memory = found.memory
         assert memory is not None
-        low, high = bounds_of(value) or (-1, -1)
-        if low >= 0 and high < least:
-            return found, high
+        if known is not None:
+            return found, known
         top = int(device.read_scalar(memory, bins * out.itemsize, out))
         if top < 2**31:
             remember(value, 0, top)

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from clarray._engine.expr.layout import (
-    ALIGNMENT,
-    INT_LIMIT,
-    Shape,
-)
+from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, Shape
 from clarray._engine.expr.node import CONST, Node
 from clarray._engine.fused.reduce.prepare import EXTENT, PER_PART, Prepared, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
@@ -20,10 +14,6 @@ from clarray._engine.launch.operands import Operands, append_scalar, place
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.runtime import Memory
 from clarray._engine.tuning import ReducePolicy
-
-_INT32 = np.dtype(np.int32)
-_INT64 = np.dtype(np.int64)
-_NONE: tuple[int, ...] = ()
 
 
 def find_epilogue(root: Node) -> Epilogue | None:
