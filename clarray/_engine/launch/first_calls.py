@@ -72,10 +72,11 @@ class Awaited:
         Renders the kernel, from a tree of its structure; None where the launches know it.
     """
 
-    __slots__ = ("ready", "seconds", "_make", "_kernel", "_compiling", "_looked")
+    __slots__ = ("ready", "launched", "seconds", "_make", "_kernel", "_compiling", "_looked")
 
     def __init__(self, make: Callable[[Node], Kernel] | None = None) -> None:
-        self.ready = False
+        self.ready = False  # NumPy computes nothing in its place any more
+        self.launched = False  # if only for values too large for NumPy, maybe by the device's other threads
         self.seconds = 0.0  # that first calls have taken
         self._make = make
         self._kernel: Kernel | None = None
@@ -97,6 +98,11 @@ class Awaited:
             self.ready = True
             return False
         return size <= MOST_ELEMENTS and _is_in_reach(target) and all(map(_is_in_reach, root.inputs or (root,)))
+
+    def launch(self, launch: Launch) -> None:
+        """Note that the kernel computes it this time, so that it is there for the next ones that go the same way."""
+        self.launched = True
+        self.ready = self.ready or launch.inline  # small values go that way
 
     def is_looked_after(self) -> bool:
         """Whether it is time to see to the kernel, to which nobody has seen yet."""

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,11 @@ from clarray._engine.launch.first_calls import MOST_ELEMENTS, kernels_only, sett
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.host_functions import integer_range, is_alike, is_cast_alike
 from clarray._engine.ops.ufuncs import supported_ufuncs
-from clarray._engine.runtime import Kernel, current_device, programs
+from clarray._engine.runtime import Device, Kernel, current_device, programs
+from clarray._engine.speedups import core
 
 from ..conftest import DTYPES, policy_in_force
+from .test_recordings import python_calls
 from .test_statement_launches import STATEMENTS, _double, _names
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -364,6 +367,35 @@ def test_threads_wait_for_one_kernel(first_calls: Any) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+# Statements, and the functions of Python's that they go through where the core does all else.
+LARGE = {"x[1:] = x[:-1] + y[1:]": 0, "y += x": 0, "x[::2] = y[::2] * 2": 0, "x[3] = x[:-5].max() * 2": 1}
+
+
+@pytest.mark.skipif(core is None, reason="there is no compiled core")
+@pytest.mark.parametrize(
+    ("statement", "size"),
+    # the last is in two launches there, which Python prepares
+    [(s, n) for s, n in product(LARGE, (3 * MOST_ELEMENTS, 1 << 19)) if not ("max" in s and n > 1 << 18)],
+)
+def test_what_is_too_large_for_numpy_is_the_cores(
+    statement: str, size: int, first_calls: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the calling thread computes it or the device's own."""
+    monkeypatch.setattr(Device, "several", False)
+    host = {name: np.random.default_rng(k).integers(0, 9, size).astype(np.float32) for k, name in enumerate("xy")}
+    code = compile(statement, "", "exec")
+    least = 1000
+    for few in (*[size] * 12, 9):
+        expected = {name: value[:few].copy() for name, value in host.items()}
+        found = {name: clarray.array(value) for name, value in expected.items()}
+        exec(code, expected)
+        calls = python_calls(partial(exec, code, found))
+        least = calls if few == size and calls < least else least
+        for name, value in expected.items():
+            np.testing.assert_array_equal(clarray.asnumpy(found[name]), value)
+    assert least <= LARGE[statement]
 
 
 # In a process of its own ---------------------------------------------------------------------------------

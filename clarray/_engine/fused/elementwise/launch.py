@@ -74,13 +74,11 @@ def flat_launch(
     found = flat_kernel(cache, root, offset, args)
     if found is None:
         return None
-    kernel = found.kernel
-    if isinstance(kernel, Awaited):
-        if awaiting and not kernel.ready:
-            target = leaf(memory, root.shape, contiguous(root.shape), offset, root.dtype)
-            if kernel.is_awaited(root, target, root.size):
-                return OnHost(kernel, root, target, partial(flat_launch, cache, root, memory, offset, False))
-        kernel = kernel.kernel(root)
+    awaited = _not_ready(found) if awaiting else None
+    if awaited is not None:
+        target = leaf(memory, root.shape, contiguous(root.shape), offset, root.dtype)
+        if awaited.is_awaited(root, target, root.size):
+            return OnHost(awaited, root, target, partial(flat_launch, cache, root, memory, offset, False))
     policy = cache.policies.elementwise
     size = root.size
     args.append(memory.buffer)
@@ -88,7 +86,23 @@ def flat_launch(
     args.append(size)
     nbytes = size * found.element_bytes
     count = (1,) if nbytes < found.small else (groups(-(-size // found.vector), nbytes, cache.units, policy),)
-    return Launch(kernel, count, (policy.work_group,), args, nbytes <= found.inline_bytes, nbytes)
+    return _launch(
+        awaited, kernel_of(found, root), count, (policy.work_group,), args, nbytes <= found.inline_bytes, nbytes
+    )
+
+
+def _not_ready(found: Flat | Strided) -> Awaited | None:
+    """The first calls in whose place a kernel may be launched, if there still are any."""
+    kernel = found.kernel
+    return kernel if isinstance(kernel, Awaited) and not kernel.ready else None
+
+
+def _launch(awaited: Awaited | None, *what: Any) -> Launch:
+    """A launch, of which the first calls know, if there are any."""
+    made = Launch(*what)
+    if awaited is not None:
+        awaited.launch(made)
+    return made
 
 
 def kernel_of(found: Flat | Strided, root: Node) -> Kernel:
@@ -174,15 +188,11 @@ def strided_launch(
     """
     args: list[Any] = []
     found, nodes = strided_kernel(cache, root, offset, strides, args)
-    kernel = found.kernel
-    if isinstance(kernel, Awaited):
-        if awaiting and not kernel.ready:
-            target = leaf(memory, root.shape, strides, offset, root.dtype)
-            if kernel.is_awaited(root, target, root.size):
-                return OnHost(
-                    kernel, root, target, partial(strided_launch, cache, root, memory, offset, strides, False)
-                )
-        kernel = kernel.kernel(root)
+    awaited = _not_ready(found) if awaiting else None
+    if awaited is not None:
+        target = leaf(memory, root.shape, strides, offset, root.dtype)
+        if awaited.is_awaited(root, target, root.size):
+            return OnHost(awaited, root, target, partial(strided_launch, cache, root, memory, offset, strides, False))
     if found.shifts:
         args = Operands(list(nodes)).arguments(found.shifts)
     args.append(memory.buffer)
@@ -190,7 +200,7 @@ def strided_launch(
     args += found.sizes
     nbytes = found.nbytes
     local = (cache.policies.elementwise.work_group,)
-    return Launch(kernel, found.groups, local, args, nbytes <= found.inline_bytes, nbytes)
+    return _launch(awaited, kernel_of(found, root), found.groups, local, args, nbytes <= found.inline_bytes, nbytes)
 
 
 def strided_kernel(

@@ -81,5 +81,6 @@ def elementwise_for_core(
 
 
 def _is_awaited(found: Flat | Strided) -> bool:
-    """Whether the kernel may not be there yet."""
-    return setting.on and isinstance(found.kernel, Awaited) and not found.kernel.ready
+    """Whether the kernel may be there for neither queue yet; the core looks which one it is there for."""
+    kernel = found.kernel
+    return setting.on and isinstance(kernel, Awaited) and not (kernel.ready or kernel.launched)

@@ -33,7 +33,7 @@ def reduction_for_core(device: Device, root: Node, run: bool) -> CoreLaunch | No
     policy = cache.policies.reduce
     use_launches(cache).limit_reductions(run_limit(policy), policy.inline_bytes if device.inline is not None else 0)
     awaited = awaited_reduction(cache, root)
-    if awaited is not None and not awaited.ready:
+    if awaited is not None and not (awaited.ready or awaited.launched):
         return None
     strides = result_strides(root)
     alone = Epilogue(root, root, ())

@@ -25,7 +25,10 @@ def reduction_passes(
         if awaited.is_awaited(root, target, max(root.size, epilogue.reduced.args[0].size)):
             launches = partial(reduction_launches, cache, epilogue, memory, offset, strides)
             return [OnHost(awaited, root, target, launches, TASKS)]
-    return reduction_launches(cache, epilogue, memory, offset, strides)
+    made = reduction_launches(cache, epilogue, memory, offset, strides)
+    if awaited is not None:
+        awaited.launch(made[0])
+    return made
 
 
 def awaited_reduction(cache: KernelCache, root: Node) -> Awaited | None:
