@@ -31,7 +31,8 @@ class CoreLaunch:
     most_size : int
         Elements of the largest result that this kernel is for.
     vector, element_bytes, most_groups, chunked, chunk_bytes : int
-        Of a flat kernel, what its groups follow from; `vector` is 0 for any other.
+        What groups follow from, of a flat kernel and of one for loops of all extents; `vector`, the elements of a work
+        unit, is 0 for any other.
     groups, nbytes : int
         Of any other kernel, which its layout says all of.
     shifts, out_shift, sizes : tuple of int, int, tuple of int

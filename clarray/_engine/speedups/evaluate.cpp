@@ -75,7 +75,8 @@ Outcome compute(PyObject* root, Operands& found) {
     static PyObject* const zero = PyLong_FromLong(0);
     if (!can_launch(found.device)) return Outcome::RARE;
     const auto prepare = [&] {
-        return Ref::steal((*ask)(found.device, root, zero, Py_None, found.flat ? Py_True : Py_False));
+        PyObject *flat = found.flat ? Py_True : Py_False, *all = found.extents ? Py_True : Py_False;
+        return Ref::steal((*ask)(found.device, root, zero, Py_None, flat, all));
     };
     std::shared_ptr<Prepared> p;
     const Outcome known = find_launch(found, prepare, p);
@@ -84,10 +85,7 @@ Outcome compute(PyObject* root, Operands& found) {
     if (size > p->most_size) return Outcome::RARE;
     Ref in = allocate(p->pool, found.device, size * itemsize_of(root));
     if (!in) return Outcome::FAILED;
-    shift_inputs(*p, found);
-    finish_arguments(*p, found, in.get(), 0, size);
-    const long long nbytes = p->vector ? size * p->element_bytes : p->nbytes;
-    const Outcome done = launch(*p, found.device, found.arguments, found.count, nbytes);
+    const Outcome done = launch_into(*p, found, in.get(), 0, size);
     if (done != Outcome::DONE) return done;
     return become_leaf(root, in.get(), *p) ? Outcome::DONE : Outcome::FAILED;
 }
@@ -118,7 +116,7 @@ Outcome reduce(PyObject* root, Operands& found, long long run) {
     if (!states.empty()) found.arguments[found.count++] = {p->counters.get(), 0, true};
     finish_arguments(*p, found, in.get(), 0, 0);
     for (long long place : p->lengths) found.arguments[found.count - p->sizes.size() + size_t(place)].number = run;
-    const Outcome done = launch(*p, found.device, found.arguments, found.count, run ? found.nbytes + out_bytes : p->nbytes);
+    const Outcome done = launch(*p, found.device, found.arguments, found.count, 0, run ? found.nbytes + out_bytes : p->nbytes);
     if (done != Outcome::DONE) return done;
     return become_leaf(root, in.get(), *p) ? Outcome::DONE : Outcome::FAILED;
 }

@@ -69,9 +69,8 @@ bool set_one(void* to, uint32_t place, char code, const Argument& argument) {
 }
 
 // As `groups` in clarray._engine.fused.elementwise.plan.
-long long group_count(const Prepared& p, long long size, long long nbytes) {
+long long group_count(const Prepared& p, long long units, long long nbytes) {
     if (!p.vector) return p.groups;
-    const long long units = (size + p.vector - 1) / p.vector;
     long long count = p.chunked ? std::min({p.most_groups, units, nbytes / p.chunk_bytes})
                                 : std::min({p.most_groups, (units + p.work_group - 1) / p.work_group,
                                             (1LL << 31) / p.work_group - 1});
@@ -144,8 +143,8 @@ Outcome enqueue_run(const Run& run, PyObject* on, const Argument* arguments, siz
     return status == 0 ? Outcome::DONE : Outcome::RARE;  // Python launches again, and says what is wrong
 }
 
-Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t count, long long nbytes) {
-    const size_t groups = size_t(group_count(p, arguments[count - 1].number, nbytes)), items = size_t(p.work_group);
+Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t count, long long units, long long nbytes) {
+    const size_t groups = size_t(group_count(p, units, nbytes)), items = size_t(p.work_group);
     if (!p.noted || p.noted_groups != groups || p.noted_bytes != nbytes) {
         p.noted = Ref::steal(Py_BuildValue("(O(n)OL)", p.kernel.get(), Py_ssize_t(groups), p.local.get(), nbytes));
         if (!p.noted) return Outcome::FAILED;

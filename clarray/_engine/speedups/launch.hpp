@@ -55,7 +55,7 @@ struct Prepared {
     Ref kernel;
     Pool pool;
     Ref local;           // the shape of a work-group, as Python's launches have it
-    long long vector;    // of a flat kernel: elements per work unit; else 0, and all follows from the layout
+    long long vector;    // elements per work unit, where groups follow from their number; else 0, and the layout says them
     long long groups;
     long long most_size;      // elements; a larger result takes another kernel
     long long element_bytes;  // that a flat kernel moves
@@ -101,7 +101,8 @@ private:
 // Whether launches are the core's: a profile, a recording, and a device that is closed, are for Python.
 bool can_launch(PyObject* device);
 
-Outcome launch(Prepared& prepared, PyObject* device, const Argument* arguments, size_t count, long long nbytes);
+// One run of what has been prepared; `units` of work are shared out among its groups, where their number is not known.
+Outcome launch(Prepared& prepared, PyObject* device, const Argument* arguments, size_t count, long long units, long long nbytes);
 
 constexpr uint32_t MOST_DIMENSIONS = 3;
 

@@ -2,6 +2,8 @@
 #include "operands.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <vector>
 
 namespace clarray {
 
@@ -51,6 +53,93 @@ void append_layout(PyObject* root, Operands& found) {
     append_shape(found.key, node.shape.of(root));
     for (size_t i = 0; i < found.distinct; ++i)
         if (node.memory.of(found.nodes[i]) != Py_None) append_place(found.key, found.nodes[i]);
+}
+
+// How one operand goes through the loops of a launch: a step for each axis, none where it is repeated.
+struct Steps {
+    long long of[MOST_AXES];
+};
+
+Steps steps_of(PyObject* operand, Py_ssize_t ndim) {
+    PyObject *shape = node.shape.of(operand), *strides = node.strides.of(operand);
+    const Py_ssize_t lead = ndim - PyTuple_GET_SIZE(shape);
+    Steps steps;
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
+        const bool is_repeated = axis < lead || as_wide(PyTuple_GET_ITEM(shape, axis - lead)) == 1;
+        steps.of[axis] = is_repeated ? 0 : as_wide(PyTuple_GET_ITEM(strides, axis - lead));
+    }
+    return steps;
+}
+
+// As `_in_c_order` in clarray._engine.writing.
+bool is_in_c_order(const Steps& steps, Py_ssize_t ndim) {
+    long long last = 0;
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
+        const long long step = steps.of[axis];
+        if (step < 0 || (last && step > last)) return false;
+        if (step) last = step;
+    }
+    return true;
+}
+
+// Whether the axes are the loops as they come, none turned round, moved, joined with the next or gone through in tiles: as
+// `collapse` and `tile_axis` in clarray._engine have it. The output's steps come first.
+bool are_loops(const std::vector<Steps>& all, const long long* extent, Py_ssize_t ndim) {
+    static const long long int_limit = told("INT_LIMIT");
+    const Py_ssize_t last = ndim - 1;
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
+        bool goes_on = false, goes_back = false, is_joined = axis > 0;
+        for (const Steps& steps : all) {
+            goes_on |= steps.of[axis] > 0;
+            goes_back |= steps.of[axis] < 0;
+            is_joined = is_joined && steps.of[axis - 1] == steps.of[axis] * extent[axis];
+        }
+        const long long* ours = all.front().of;
+        if (is_joined || (goes_back && !goes_on) || !ours[axis] || (axis && std::abs(ours[axis - 1]) <= std::abs(ours[axis]))) return false;
+    }
+    for (const Steps& steps : all) {
+        long long reach = 0;
+        for (Py_ssize_t axis = 0; axis < ndim; ++axis) reach += std::abs(steps.of[axis]) * extent[axis];
+        const bool is_turned = steps.of[last] != 0 && steps.of[last] != 1 && std::find(steps.of, steps.of + last, 1LL) != steps.of + last;
+        if (is_turned || reach >= int_limit) return false;
+    }
+    return true;
+}
+
+// Whether a launch is for all extents of its loops: then the steps are its key, and each launch is told the extents, from
+// which those of new memory follow.
+bool take_extents(PyObject* root, const Place* target, long long itemsize, Operands& found) {
+    PyObject* shape = node.shape.of(root);
+    const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
+    long long extent[MOST_AXES], size = 1;
+    std::vector<Steps> all(1);
+    for (Py_ssize_t axis = ndim; axis-- > 0; size *= extent[axis]) {
+        extent[axis] = as_wide(PyTuple_GET_ITEM(shape, axis));
+        if (extent[axis] < 2) return false;
+        all[0].of[axis] = target ? target->strides[axis] : size;
+    }
+    long long nbytes = size * itemsize;
+    for (size_t i = 0; i < found.distinct; ++i) {
+        PyObject* operand = found.nodes[i];
+        if (node.memory.of(operand) == Py_None) continue;
+        all.push_back(steps_of(operand, ndim));
+        if (!target && ndim > 1 && !is_in_c_order(all.back(), ndim)) return false;
+        nbytes += as_wide(node.size.of(operand)) * itemsize_of(operand);
+    }
+    if (ndim == 0 || !are_loops(all, extent, ndim)) return false;
+    found.key.push_back('e');
+    append(found.key, ndim);
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
+        if (target) append(found.key, all[0].of[axis]);
+        else if (axis) found.key.push_back(is_aligned(all[0].of[axis - 1], itemsize) ? 'a' : 'o');
+        for (size_t i = 1; i < all.size(); ++i) append(found.key, all[i].of[axis]);
+    }
+    found.extents = size_t(ndim);
+    found.is_new = !target;
+    found.rows = size / extent[ndim - 1];
+    found.nbytes = nbytes;
+    std::reverse_copy(extent, extent + ndim, found.extent);
+    return true;
 }
 
 // The length of what is reduced, where one axis is reduced to a number and a launch is for every length; else 0. As
@@ -144,12 +233,12 @@ Outcome look_at_reduced(PyObject* root, PyObject* inputs, Operands& found, long 
 
 void end_key(PyObject* root, Operands& found) {
     found.key.push_back('n');
-    if (!found.flat) append_layout(root, found);
+    if (!found.flat && !take_extents(root, nullptr, itemsize_of(root), found)) append_layout(root, found);
 }
 
 void end_key(PyObject* root, const Place& target, long long itemsize, Operands& found) {
     found.key.push_back(is_aligned(target.offset, itemsize) ? 'A' : 'O');
-    if (found.flat) return;
+    if (found.flat || take_extents(root, &target, itemsize, found)) return;
     append_layout(root, found);
     for (Py_ssize_t axis = 0; axis < target.ndim; ++axis) append(found.key, target.shape[axis] == 1 ? 0LL : target.strides[axis]);
 }
@@ -169,8 +258,26 @@ void shift_inputs(const Prepared& p, Operands& found) {
 void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size) {
     found.add_buffer(out_memory);
     found.add(out_offset + p.out_shift);
-    if (p.vector) found.add(size);
+    if (p.vector && !found.extents) found.add(size);
+    const size_t sizes = found.count;
     for (long long number : p.sizes) found.add(number);
+    if (!found.extents) return;
+    found.arguments[sizes].number = found.rows;
+    for (size_t loop = 0; loop < found.extents; ++loop) found.arguments[sizes + 1 + loop].number = found.extent[loop];
+    long long step = 1;  // the last arguments are those of the output
+    for (size_t loop = 1; found.is_new && loop < found.extents; ++loop) {
+        step *= found.extent[loop - 1];
+        found.arguments[found.count - found.extents + loop].number = step;
+    }
+}
+
+Outcome launch_into(Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size) {
+    shift_inputs(p, found);
+    finish_arguments(p, found, out_memory, out_offset, size);
+    const auto in_units = [&p](long long elements) { return (elements + p.vector - 1) / p.vector; };
+    const long long units = !p.vector ? 0 : found.extents ? found.rows * in_units(found.extent[0]) : in_units(size);
+    const long long nbytes = found.extents ? found.nbytes : p.vector ? size * p.element_bytes : p.nbytes;
+    return launch(p, found.device, found.arguments, found.count, units, nbytes);
 }
 
 PyObject* device_of(PyObject* root) {

@@ -19,7 +19,10 @@ struct Operands {
     std::string key;
     PyObject* device = nullptr;
     bool flat = true;
-    long long nbytes = 0;  // of what a reduction reads
+    long long nbytes = 0;  // of what a reduction reads, or a launch for all extents reads and writes
+    size_t extents = 0;    // the loops of a launch for all extents, or 0
+    bool is_new = false;   // and whether it is into memory of its own
+    long long rows = 1, extent[MOST_AXES];  // runs of the innermost loop; how long the loops are, the innermost first
 
     void add(long long number) { arguments[count++] = {nullptr, number, false}; }
     void add_buffer(PyObject* of) { arguments[count++] = {memory.handle.of(of), 0, true}; }
@@ -31,7 +34,8 @@ Outcome look_at(PyObject* root, PyObject* inputs, Operands& found);
 // The same of a reduction. `run` is the length of what is reduced, where its launch is for every length, or 0.
 Outcome look_at_reduced(PyObject* root, PyObject* inputs, Operands& found, long long& run);
 
-// End the key of an elementwise launch: into memory of its own, or into a place of a dtype that is there already.
+// End the key of an elementwise launch: into memory of its own, or into a place of a dtype that is there already. Where
+// nothing but `extent` tells the launch from those over shorter or longer loops, these share it.
 void end_key(PyObject* root, Operands& found);
 void end_key(PyObject* root, const Place& target, long long itemsize, Operands& found);
 
@@ -83,6 +87,9 @@ void shift_inputs(const Prepared& p, Operands& found);
 
 // Add what comes after the inputs to the arguments: the output, and what the loops go by.
 void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size);
+
+// Launch what computes the operands' expression, elementwise, into so many elements of a memory from one on.
+Outcome launch_into(Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size);
 
 // Make a node a leaf of memory of its own, and have what was grown from it read that; false after an error.
 bool become_leaf(PyObject* of, PyObject* memory, PyObject* strides, bool contiguous);

@@ -90,17 +90,16 @@ Outcome launch_into(PyObject* root, PyObject* in, const Place& target, Operands&
     const auto prepare = [&] {
         Ref offset = Ref::steal(PyLong_FromLongLong(target.offset)), strides = target.stride_tuple();
         if (!offset || !strides) return Ref();
-        return Ref::steal((*ask)(found.device, root, offset.get(), strides.get(), found.flat ? Py_True : Py_False));
+        PyObject *flat = found.flat ? Py_True : Py_False, *all = found.extents ? Py_True : Py_False;
+        return Ref::steal((*ask)(found.device, root, offset.get(), strides.get(), flat, all));
     };
     std::shared_ptr<Prepared> p;
     const Outcome known = find_launch(found, prepare, p);
     if (known != Outcome::DONE) return known;
     const long long size = target.size();
     if (size > p->most_size) return Outcome::RARE;
-    shift_inputs(*p, found);
-    finish_arguments(*p, found, in, target.offset, size);
     forget(in);  // not before: what has been computed up to here may have looked at the values
-    return launch(*p, found.device, found.arguments, found.count, p->vector ? size * p->element_bytes : p->nbytes);
+    return launch_into(*p, found, in, target.offset, size);
 }
 
 // Have what is written become one launch: a reduction is computed into memory of its own, as is what has to be computed

@@ -60,7 +60,6 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype, name: str) -> 
     out.check_writeable("output array is read-only")
 
 
-@recorded
 def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """Sum of products over the last axis of `a` and the last but one of `b` (its only one, if it is 1-d).
 
@@ -90,9 +89,12 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     >>> int(clarray.dot([1, 2, 3], [4, 5, 6]))
     32
     """
-    short = vector_product(a, b) if out is None else None
-    if short is not None:
-        return short
+    short = vector_product(a, b) if out is None else None  # not recorded: the core has one launch for all lengths
+    return _dot(a, b, out) if short is None else short
+
+
+@recorded
+def _dot(a: Any, b: Any, out: Any) -> DeviceArray:
     left, right, dtype = _arrays(a, b)
     if not left.ndim or not right.ndim:
         _check_out(out, left.shape or right.shape, dtype, "dot")
@@ -157,7 +159,6 @@ def vdot(a: Any, b: Any, /) -> DeviceArray:
     return contract(conjugate(left), (0,), right, (0,), (), dtype)
 
 
-@recorded
 def inner(a: Any, b: Any, /) -> DeviceArray:
     """Sum of products over the last axes of both operands; see `dot` for the rest.
 
@@ -167,8 +168,11 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
         The extents of the last axes differ.
     """
     short = vector_product(a, b) if b.__class__ is DeviceArray and b.ndim == 1 else None
-    if short is not None:
-        return short
+    return _inner(a, b) if short is None else short
+
+
+@recorded
+def _inner(a: Any, b: Any) -> DeviceArray:
     left, right, dtype = _arrays(a, b)
     if not left.ndim or not right.ndim:
         return dot(left, right)

@@ -63,3 +63,33 @@ def test_no_python_runs(statement: str, functions: int, monkeypatch: pytest.Monk
             if isinstance(value, np.ndarray | np.generic):
                 assert_same(found[name], value)
     assert least <= functions
+
+
+# The same where slices are others at every step: a launch is prepared for all of them.
+STEPS = [
+    "v[:k] += v[:k][::-1] * 2",
+    "w[k:, 1] = v[k:] - w[k, 3]",
+    "w[k:, k:] -= v[k:, None] * v[k:]",
+    "u[:k, 2:] = w[-k:, 2:]",
+    "s = w[k:, k:] - v[k:, None]; s *= s",
+]
+
+
+@pytest.mark.skipif(speedups.core is None, reason="there is no compiled core")
+@pytest.mark.parametrize("statement", STEPS)
+def test_no_python_runs_for_other_extents(statement: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Device, "several", False)
+    if not current_device().capabilities.host_memory:
+        pytest.skip("elements of memory of the device's own are read by Python")
+    code = compile(statement, "", "exec")
+    r = np.random.default_rng(3)
+    expected: dict[str, Any] = {"w": r.integers(1, 9, (40, 40)) / 2, "v": r.integers(1, 9, 40) / 2}
+    expected["u"] = expected["w"] + 1
+    found = {name: clarray.array(a) for name, a in expected.items()}
+    calls = []
+    for k in range(4, 36):
+        exec(code, expected | {"k": k})
+        calls.append(python_calls(partial(exec, code, found | {"k": k})))
+        for name, value in expected.items():
+            assert_same(found[name], value)
+    assert min(calls) == 0

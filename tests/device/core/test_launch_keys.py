@@ -64,3 +64,51 @@ def test_launches_are_those_of_the_operands_alone(name: str, monkeypatch: pytest
         prepared.clear()
         for number in numbers:
             assert launched(cases[number]) == alone[number], cases[number]
+
+
+# Statements whose slices are others with each number, as in factorizations: over `a` and `b`, tables of 20 x 30.
+EXTENTS: dict[str, Callable[[Any, Any, int], Any]] = {
+    "a vector and itself backwards": lambda a, b, k: a[0, :k].__iadd__(a[0, :k][::-1] * 2),
+    "new, every other": lambda a, b, k: (a[1, ::2][: k - 4] + b[2, : k - 4]).__iadd__(1),
+    "both backwards": lambda a, b, k: a[0, :k][::-1].__isub__(b[1, :k][::-1]),
+    "a column": lambda a, b, k: a.__setitem__(np.s_[k:, 3], b[k, k:20] - b[2, 2]),
+    "a block": lambda a, b, k: a[k:, k:].__imul__(b[k:, k:]),
+    "an outer product": lambda a, b, k: a[k:, k:].__isub__(b[k:, 0, None] * b[0, k:]),
+    "transposed": lambda a, b, k: a[:k, :k].__iadd__(b.T[:k, :k]),
+    "upside down": lambda a, b, k: a.__setitem__(np.s_[:k, 1:], b[:k, 1:][::-1]),
+    "all of it backwards": lambda a, b, k: a[:k, :k][::-1, ::-1].__iadd__(b[:k, :k][::-1, ::-1]),
+    "a number": lambda a, b, k: a.__setitem__(np.s_[k:, :k], 3),
+    "whole rows": lambda a, b, k: a[k:].__imul__(b[k:]),
+    "a column for all": lambda a, b, k: a.__setitem__(np.s_[:k], b[:k, :1]),
+    "three axes": lambda a, b, k: a.reshape(20, 5, 6)[:k, 1:4, :5].__iadd__(b.reshape(20, 5, 6)[-k:, :3, 1:]),
+    "new, three axes": lambda a, b, k: (a.reshape(20, 5, 6)[:k, 1:4, :5] + b.reshape(20, 5, 6)[-k:, :3, 1:]).__iadd__(
+        1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXTENTS)
+def test_launches_for_all_extents(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever extents come first: what is computed is right, by as many groups as if they were the only ones."""
+    monkeypatch.setattr(setting, "on", False)
+    recent, prepared = current_device().recent, kernel_cache_of(current_device()).prepared
+    tables = [np.random.default_rng(k).integers(0, 9, (20, 30)).astype(np.float32) for k in range(2)]
+
+    def launched(k: int) -> tuple[Any, ...]:
+        (a, b), (ours, theirs) = [t.copy() for t in tables], map(clarray.array, tables)
+        expected, found = EXTENTS[name](a, b, k), EXTENTS[name](ours, theirs, k)
+        np.testing.assert_array_equal(ours.get(), a)
+        if found is not None:
+            np.testing.assert_array_equal(found.get(), expected)
+        return recent[-1]
+
+    numbers = list(range(5, 20))  # of which some leave a slice of one element
+    alone = {}
+    for k in numbers:
+        prepared.clear()
+        alone[k] = launched(k)
+    for seed in range(3):
+        random.Random(seed).shuffle(numbers)
+        prepared.clear()
+        for k in numbers:
+            assert launched(k) == alone[k], k

@@ -56,6 +56,7 @@ class Strided:
     out_shift: int
     sizes: tuple[int, ...]
     groups: tuple[int, ...]
+    segment: int
     nbytes: int
     inline_bytes: int
 
@@ -262,6 +263,7 @@ def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: S
         out_shift=space.offsets[0],
         sizes=(rows, *reversed(shape), *stride_arguments(every, [*theirs, ours])),
         groups=(groups(_work(shape, rows, axis, segment, policy.work_group), nbytes, cache.units, policy),),
+        segment=segment,
         nbytes=nbytes,
         inline_bytes=inline_limit(policy.inline_bytes, root),
     )

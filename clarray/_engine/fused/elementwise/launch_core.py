@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
@@ -9,14 +11,14 @@ from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.elementwise.launch import Flat, Strided, flat_kernel, kernel_of, strided_kernel
 from clarray._engine.launch.core_launch import CoreLaunch, use_launches
 from clarray._engine.launch.first_calls import Awaited, setting
-from clarray._engine.launch.kernel_cache import kernel_cache_of
+from clarray._engine.launch.kernel_cache import KernelCache, kernel_cache_of
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import called_by_core
 
 
 @called_by_core
 def elementwise_for_core(
-    device: Device, root: Node, offset: int, strides: Shape | None, flat: bool
+    device: Device, root: Node, offset: int, strides: Shape | None, flat: bool, every: bool
 ) -> CoreLaunch | None:
     """What the core keeps of a launch, by structure and layout; None where it leaves it to Python.
 
@@ -32,6 +34,8 @@ def elementwise_for_core(
         How its elements shall lie there; None for the order that NumPy gives the result.
     flat : bool
         Whether all inputs, and the output, are contiguous or have one element.
+    every : bool
+        The launch shall be for loops of all extents; they are the axes as they come.
     """
     cache = kernel_cache_of(device)
     use_launches(cache)
@@ -55,11 +59,13 @@ def elementwise_for_core(
             contiguous=in_order,
             inline_bytes=made.inline_bytes,
             most_size=most,
+            vector=made.segment if every else 0,
             groups=made.groups[0],
             nbytes=made.nbytes,
             shifts=made.shifts,
             out_shift=made.out_shift,
             sizes=made.sizes,
+            **_shares(cache),
         )
     found = flat_kernel(cache, root, offset, [])
     if found is None or root.size > most or _is_awaited(found):
@@ -74,10 +80,18 @@ def elementwise_for_core(
         most_size=most,
         vector=found.vector,
         element_bytes=found.element_bytes,
-        most_groups=cache.units * policy.groups_per_unit,
-        chunked=policy.chunked,
-        chunk_bytes=max(policy.chunk_bytes, 1),
+        **_shares(cache),
     )
+
+
+def _shares(cache: KernelCache) -> dict[str, Any]:
+    """What says how many groups share a launch's work units."""
+    policy = cache.policies.elementwise
+    return {
+        "most_groups": cache.units * policy.groups_per_unit,
+        "chunked": policy.chunked,
+        "chunk_bytes": max(policy.chunk_bytes, 1),
+    }
 
 
 def _is_awaited(found: Flat | Strided) -> bool:
