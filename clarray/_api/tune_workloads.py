@@ -48,6 +48,12 @@ def _matrix(rng: np.random.Generator, n: int) -> DeviceArray:
     return _floats(rng, rows * columns).reshape(rows, columns)
 
 
+def _small_matrices(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    """Rows of unit matrices in any order, times powers of two: their inverses are exact."""
+    order = np.argsort(rng.random((max(1, n // 64), 8)), axis=1)
+    return (array(np.eye(8, dtype=np.float32)[order] * 2 ** (order[..., None] % 3)),)
+
+
 def _one(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return (_floats(rng, n),)
 
@@ -174,6 +180,7 @@ _TABLE: dict[str, tuple[Workload, ...]] = {
         Workload("stack, last axis", _two, lambda a, b: np.stack([a, b], axis=-1)),
         Workload("concatenate, small", _small, lambda a, b: np.concatenate([a[:1000], b[:1000], a[:10]])),
     ),
+    "small_matrices": (Workload("inv of 8 x 8", _small_matrices, lambda a: np.linalg.inv(a)),),
     "index_map": (Workload("tile", _one, lambda a: np.tile(a[: a.size // 4], 4)),),
 }
 

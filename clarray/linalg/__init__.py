@@ -1,4 +1,4 @@
-"""Linear algebra under the names of `numpy.linalg`: products and norms on the device, factorizations on the host.
+"""Linear algebra under `numpy.linalg`'s names: products, norms, small matrices on the device; the rest on the host.
 
 >>> import clarray
 >>> x = clarray.asarray([[3.0, 4.0], [0.0, 2.0]])

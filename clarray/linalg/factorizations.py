@@ -1,8 +1,8 @@
-"""Factorizations of matrices and what follows from them: NumPy's LAPACK, on the host.
+"""Factorizations of matrices and what follows from them: on the device (`on_device`), or by NumPy's LAPACK on the host.
 
-There is no OpenCL library to call (docs/linalg.rst says what was looked for), so each function is one call of
-`through_library`: NumPy's function of the same name reads the arrays, and what it returns or raises is returned, on the
-arrays' device, or raised.
+There is no OpenCL library to call (docs/linalg.rst says what was looked for). So what the device does not do itself is
+one call of `through_library`: NumPy's function of the same name reads the arrays, and what it returns or raises is
+returned, on the arrays' device, or raised.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import through_library
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import device_of_operands
+from clarray.linalg import on_device
 
 __all__ = [
     "cholesky",
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 _NO: Any = np._NoValue
+_SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 def _on_host(name: str, arrays: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
@@ -90,8 +92,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> DeviceArray:
     LinAlgError
         A matrix is not positive definite.
     """
-    made: DeviceArray = _on_host("cholesky", (a,), upper=upper)
-    return made
+    made = on_device.cholesky(a, upper)
+    return _on_host("cholesky", (a,), upper=upper) if made is None else made
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -213,8 +215,8 @@ def solve(a: Any, b: Any) -> DeviceArray:
     LinAlgError
         A matrix is singular or not square.
     """
-    made: DeviceArray = _on_host("solve", (a, b))
-    return made
+    made = on_device.solve(a, b)
+    return _on_host("solve", (a, b)) if made is None else made
 
 
 def inv(a: Any) -> DeviceArray:
@@ -235,8 +237,8 @@ def inv(a: Any) -> DeviceArray:
     >>> clarray.linalg.inv([[2.0, 0.0], [0.0, 4.0]]).tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
-    made: DeviceArray = _on_host("inv", (a,))
-    return made
+    made = on_device.inv(a)
+    return _on_host("inv", (a,)) if made is None else made
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO) -> DeviceArray:
@@ -330,8 +332,8 @@ def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
 
 def det(a: Any) -> DeviceArray:
     """Determinants of square matrices, (...) of (..., M, M)."""
-    made: DeviceArray = _on_host("det", (a,))
-    return made
+    made = on_device.det(a)
+    return _on_host("det", (a,)) if made is None else made
 
 
 def slogdet(a: Any) -> Any:
@@ -346,7 +348,8 @@ def slogdet(a: Any) -> Any:
     SlogdetResult (sign, logabsdet)
         Of shape (...): the sign, of magnitude 1 or 0, and a real number.
     """
-    return _on_host("slogdet", (a,))
+    made = on_device.slogdet(a)
+    return _on_host("slogdet", (a,)) if made is None else _SLOGDET(*made)
 
 
 def cond(x: Any, p: Any = None) -> DeviceArray:

@@ -259,6 +259,17 @@ def multiplied(xp: ModuleType) -> Any:
 
 
 @case
+def factorized(xp: ModuleType) -> Any:
+    """A work-item's own, in local memory, in the device's memory."""
+    found = []
+    for n, dtype in ((3, np.float32), (7, np.float32), (7, np.complex64), (20, np.float32), (20, np.complex64)):
+        a = xp.eye(n, dtype=dtype) * n + numbers(xp, 3, n, n, dtype=dtype) / 16
+        found += [xp.linalg.solve(a, a[0, :, :2]), xp.linalg.inv(a), xp.linalg.det(a / n), *xp.linalg.slogdet(a)]
+        found += [xp.linalg.cholesky(a + a.swapaxes(1, 2), upper=n > 3)]
+    return found
+
+
+@case
 def snippets(xp: ModuleType) -> Any:
     a, grid = numbers(xp, 53), numbers(xp, 7, 9)
     if xp is np:

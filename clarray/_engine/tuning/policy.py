@@ -10,6 +10,7 @@ from clarray._engine.algorithms.matmul.policy import MatmulPolicy
 from clarray._engine.algorithms.scan.policy import ScanPolicy
 from clarray._engine.algorithms.scatter.policy import ScatterPolicy
 from clarray._engine.algorithms.search.policy import SearchPolicy
+from clarray._engine.algorithms.small_matrices.policy import SmallMatricesPolicy
 from clarray._engine.algorithms.sort.policy import SortPolicy
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.algorithms.unique.policy import UniquePolicy
@@ -136,4 +137,5 @@ class Policies:
     search: SearchPolicy
     join: JoinPolicy
     index_map: IndexMapPolicy
+    small_matrices: SmallMatricesPolicy
     source: str = "shipped"

@@ -12,6 +12,7 @@ from clarray._engine.algorithms.matmul import policy as matmul
 from clarray._engine.algorithms.scan import policy as scan
 from clarray._engine.algorithms.scatter import policy as scatter
 from clarray._engine.algorithms.search import policy as search
+from clarray._engine.algorithms.small_matrices import policy as small_matrices
 from clarray._engine.algorithms.sort import policy as sort
 from clarray._engine.algorithms.stencil import policy as stencil
 from clarray._engine.algorithms.unique import policy as unique
@@ -64,6 +65,7 @@ CPU = Policies(
     search=search.CPU,
     join=join.CPU,
     index_map=index_map.CPU,
+    small_matrices=small_matrices.CPU,
 )
 
 GPU = Policies(
@@ -110,6 +112,7 @@ GPU = Policies(
     search=search.GPU,
     join=join.GPU,
     index_map=index_map.GPU,
+    small_matrices=small_matrices.GPU,
 )
 
 # OpenCL C 1.2 has no fence for the whole device; PTX has.
@@ -168,6 +171,7 @@ TINY_CPU = Policies(
     search=search.CPU,
     join=join.CPU,
     index_map=index_map.CPU,
+    small_matrices=small_matrices.TINY_CPU,
 )
 
 TINY_GPU = Policies(
@@ -211,6 +215,7 @@ TINY_GPU = Policies(
     search=search.GPU,
     join=join.GPU,
     index_map=index_map.GPU,
+    small_matrices=small_matrices.TINY_GPU,
 )
 
 TINY_FENCED = replace(

@@ -114,6 +114,10 @@ _SPACES: dict[str, dict[str, Space]] = {
         "cpu": {"copied_bytes": (1 << 20, 1 << 22, 1 << 24)},
         "gpu": {"copied_bytes": (1 << 22, 1 << 24, 1 << 26)},
     },
+    "small_matrices": {
+        "cpu": {"least_shared": (1 << 12, 1 << 14, 1 << 16)},
+        "gpu": {"item_bytes": (0, 256, 512), "work_group": (32, 64, 128)},
+    },
 }
 
 

@@ -94,11 +94,11 @@ def test_a_host_library_is_allowed_and_counted() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with clarray.profile() as p:
-            found = clarray.linalg.inv(x + 0)
+            found = clarray.linalg.pinv(x + 0)
     assert p.host_calls == 1
-    assert "numpy.linalg.inv" in str(p)
+    assert "numpy.linalg.pinv" in str(p)
     assert found.device is x.device
-    np.testing.assert_array_equal(found, np.linalg.inv(HOST))
+    np.testing.assert_array_equal(found, np.linalg.pinv(HOST))
 
 
 def test_a_host_library_may_be_refused_or_warned_of() -> None:

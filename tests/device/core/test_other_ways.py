@@ -36,7 +36,11 @@ def test_a_device_with_memory_of_its_own() -> None:
     files = ("mirrors", "launch_keys", "statement_launches", "threads")
     memory = [f"tests/runtime/test_{name}.py" for name in ("memory_limit", "keeping")]
     masks = "tests/device/indexing/test_known_bounds.py::test_what_readers_have_counted_is_of_before"
-    passes("CLARRAY_SIMULATE_OWN_MEMORY", *(f"{CORE}/test_{name}.py" for name in files), MACHINE, masks, *memory)
+    linalg = [
+        "tests/device/linalg/test_linalg_host.py",
+        *(f"tests/device/linalg/test_small_matrices.py::test_{name}" for name in ("who_computes", "threads", "nan")),
+    ]
+    passes("CLARRAY_SIMULATE_OWN_MEMORY", *(f"{CORE}/test_{n}.py" for n in files), MACHINE, masks, *memory, *linalg)
 
 
 @pytest.mark.skipif(len(devices()) < 2, reason="there is one device")

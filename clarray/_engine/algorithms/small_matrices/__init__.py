@@ -1,0 +1,1 @@
+"""Factorizations of small matrices, stacks of them in one launch."""

@@ -1,0 +1,93 @@
+"""Tuning of factorizations of small matrices: the policy, and its values per kind of device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clarray._engine.values import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallMatricesPolicy:
+    """Who factorizes a stack of small matrices, and in which shape.
+
+    Parameters
+    ----------
+    most : int
+        Rows of the largest matrices that the device takes.
+    most_shared, least_shared : int
+        The same where it works in host memory, and LAPACK is the alternative; and the fewest elements of a stack that
+        it takes then.
+    item_bytes : int
+        Matrices up to this size are a work-item's own; of larger ones a work-group shares each.
+    vector_bytes : int
+        A work-item has so many matrices of its own side by side that one element of each fills a vector of this size
+        (CPU); 0: one.
+    unrolled : bool
+        Whether a work-item's matrix is in registers: then there is a kernel for each size (GPU).
+    work_group : int
+        Work-items per work-group where each has matrices of its own.
+    items : tuple of (int, int)
+        Work-items that share a matrix, a power of two, by the rows up to which they do.
+    local_bytes : int
+        Local memory that a work-group may take; what does not fit is factorized in the device's memory.
+    widened : bool
+        Compute float32 in float64, as NumPy does (where the device has it).
+    """
+
+    most: int
+    most_shared: int
+    least_shared: int
+    item_bytes: int
+    vector_bytes: int
+    unrolled: bool
+    work_group: int
+    items: tuple[tuple[int, int], ...]
+    local_bytes: int
+    widened: bool
+
+
+# Two busy cores of a Zen 5, PoCL, 2026-11-23, float64, NumPy's time over ours, solve / inv / det / cholesky: 100,000 of
+# 8 x 8 3.5 / 5.8 / 4.4 / 2.9 (det 25 ms), of 4 x 4 28 / 14 / 16 / 9; 10,000 of 16 x 16 3.3 / 3.7 / 4.5 / 1.6, of
+# 20 x 20 2.1 / 2.7 / 3.2 / 2.3; 2,500 of 20 x 20 complex128, which a work-group shares, 0.4 / 0.7 / 0.4 / 0.7. Lanes
+# filled by way of an array in memory took 2 to 6 times as long. A call costs 30 us: NumPy is quicker for less than 64
+# of 8 x 8, and has nothing to compile.
+CPU = SmallMatricesPolicy(
+    most=128,
+    most_shared=16,
+    least_shared=1 << 14,
+    item_bytes=16 * 16 * 16,
+    vector_bytes=64,
+    unrolled=False,
+    work_group=1,
+    items=((128, 16),),
+    local_bytes=1 << 15,
+    widened=True,
+)
+
+# Not measured yet: as large as registers and 48 KiB of local memory allow.
+GPU = SmallMatricesPolicy(
+    most=128,
+    most_shared=0,
+    least_shared=0,
+    item_bytes=512,
+    vector_bytes=0,
+    unrolled=True,
+    work_group=64,
+    items=((16, 32), (32, 64), (64, 128), (128, 256)),
+    local_bytes=48 << 10,
+    widened=False,
+)
+
+# For tests: shapes so small that matrices of a few rows reach every form, on devices of both memory models.
+TINY_CPU = replace(CPU, most=24, most_shared=24, least_shared=0, item_bytes=9 * 8, vector_bytes=16, items=((24, 4),))
+TINY_GPU = replace(
+    GPU,
+    most=24,
+    most_shared=24,
+    least_shared=0,
+    item_bytes=9 * 8,
+    work_group=4,
+    items=((6, 2), (24, 8)),
+    local_bytes=2 << 10,
+)

@@ -1,0 +1,62 @@
+"""The source of factorizations of small matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clarray._engine.algorithms.small_matrices.plan import FAILURES, PARTS, SmallMatricesPlan
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.ops.dtypes import dtype_row
+
+if TYPE_CHECKING:
+    from clarray._engine.runtime import Capabilities
+
+
+def small_matrices_source(plan: SmallMatricesPlan, capabilities: Capabilities) -> Source:
+    """Render one operation on every matrix of a stack."""
+    complex_ = plan.work.kind == "c"
+    scalar, stored = dtype_row(plan.work).compute, dtype_row(plan.dtype)
+    lanes = "" if plan.lanes == 1 else str(plan.lanes)
+    element = f"{stored.compute}2" if complex_ else stored.compute
+    right = plan.operation == "solve"
+    checked = plan.operation in FAILURES
+    pointers = [f"__global const {element} *ap", "long ao"]
+    pointers += [f"__global const {element} *bp", "long bo"] if right else []
+    buffers = [f"__global {element} *xp"]
+    buffers += [f"__global {stored.compute} *yp"] if plan.operation == "slogdet" else []
+    buffers += ["volatile __global int *flag"] if checked else []
+    buffers += [f"__global {scalar} *scratch"] if plan.scratch else []
+    numbers = ["columns", "matrices", "as", "ak", *(("bs", "bk") if right else ()), "xm", "xs", "xk"]
+    batch = ("batch", "ab", "bb") if right else ("batch", "ab")
+    numbers += [f"{name}{axis}" for axis in range(plan.rank) for name in batch]
+    body = render(
+        f"small_matrices/{'group' if plan.shared else 'item'}",
+        operation=plan.operation,
+        right=right,
+        right_sides=plan.right_sides,
+        checked=checked,
+        complex_=complex_,
+        flipped=plan.flipped and complex_,
+        R=scalar + lanes,
+        S=scalar,
+        T=stored.compute,
+        C="int" if plan.held else "long",
+        L="long" if lanes and scalar == "double" else "int",
+        M=("long" if lanes and scalar == "double" else "int") + lanes,
+        I="int" + lanes,
+        V=plan.lanes,
+        lit=lambda text: text + ("f" if scalar == "float" else ""),
+        room=plan.room,
+        items=plan.items,
+        local=plan.local,
+        held=plan.held,
+        unrolled=plan.unrolled,
+        chunked=plan.chunked,
+        rank=plan.rank,
+        parts=PARTS,
+        multiply_add=plan.multiply_add,
+        params=[*pointers, *buffers, "const int n", *(f"const long {name}" for name in numbers)],
+    )
+    arg_types = ("buffer", "int64") * (2 if right else 1) + ("buffer",) * len(buffers)
+    text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)
+    return Source("small_matrices", text, (*arg_types, "int32", *["int64"] * len(numbers)))
