@@ -20,7 +20,7 @@ from clarray._engine.algorithms.small_matrices.source import small_matrices_sour
 from clarray._engine.expr.layout import aligned
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
-from clarray._engine.runtime import Device
+from clarray._engine.runtime import Device, Memory
 
 _INT32 = np.dtype(np.int32)
 _RESIDENT = 16  # work-groups per compute unit, each with memory of its own
@@ -78,11 +78,10 @@ def factorize(operation: str, a: Node, b: Node | None = None, upper: bool = Fals
 def _results(
     device: Device, operation: str, stack: tuple[int, ...], extent: int, columns: int, dtype: np.dtype
 ) -> tuple[Node, ...]:
-    kinds = {"det": ((), dtype), "slogdet": ((), dtype)}
-    shape, first = kinds.get(operation, ((extent, columns), dtype))
-    dtypes = [first, np.dtype(dtype.char.lower())] if operation == "slogdet" else [first]
-    size = prod(stack) * prod(shape)
-    return tuple(contiguous_leaf(device.allocate(size * d.itemsize), (*stack, *shape), d) for d in dtypes)
+    """Leaves for the results, whose elements the memory happens to hold."""
+    shape = stack if operation in ("det", "slogdet") else (*stack, extent, columns)
+    dtypes = [dtype, np.dtype(dtype.char.lower())] if operation == "slogdet" else [dtype]
+    return tuple(contiguous_leaf(device.allocate(prod(shape) * d.itemsize), shape, d) for d in dtypes)
 
 
 def _run(
@@ -94,7 +93,7 @@ def _run(
     columns: int,
     stack: tuple[int, ...],
     found: tuple[Node, ...],
-) -> Any:
+) -> Memory | None:
     """Launch it; give the memory of the flag that is set where a matrix fails, if one may."""
     device, policies = cache.device, cache.policies
     operands = [a] if b is None else [a, b]
