@@ -12,7 +12,7 @@ def systems(r, rows, columns):
     return r.random(shape), 4 + r.random(shape), r.random(shape), r.random(shape)
 
 
-@program(systems, tiny=(5, 4), small=(600, 100), medium=(1000, 6000), large=(4000, 60_000))
+@program(systems, tiny=(5, 4), small=(600, 100), medium=(1000, 6000), large=(4000, 20_000))
 def tridiagonal(xp, a, b, c, d):
     """Thomas's algorithm for many systems side by side."""
     n = len(d)

@@ -112,7 +112,9 @@ bool take_extents(PyObject* root, const Place* target, long long itemsize, Opera
     PyObject* shape = node.shape.of(root);
     const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
     long long extent[MOST_AXES], size = 1;
-    std::vector<Steps> all(1);
+    std::vector<Steps> all;
+    all.reserve(found.distinct + 1);
+    all.emplace_back();
     for (Py_ssize_t axis = ndim; axis-- > 0; size *= extent[axis]) {
         extent[axis] = as_wide(PyTuple_GET_ITEM(shape, axis));
         if (extent[axis] < 2) return false;
