@@ -74,7 +74,7 @@ EXTENTS: dict[str, Callable[[Any, Any, int], Any]] = {
     "a column": lambda a, b, k: a.__setitem__(np.s_[k:, 3], b[k, k:20] - b[2, 2]),
     "a block": lambda a, b, k: a[k:, k:].__imul__(b[k:, k:]),
     "an outer product": lambda a, b, k: a[k:, k:].__isub__(b[k:, 0, None] * b[0, k:]),
-    "transposed": lambda a, b, k: a[:k, :k].__iadd__(b.T[:k, :k]),
+    "transposed": lambda a, b, k: a[: k - 4, : k - 4].__iadd__(b.T[: k - 4, : k - 4]),  # fewer than go in tiles
     "upside down": lambda a, b, k: a.__setitem__(np.s_[:k, 1:], b[:k, 1:][::-1]),
     "all of it backwards": lambda a, b, k: a[:k, :k][::-1, ::-1].__iadd__(b[:k, :k][::-1, ::-1]),
     "a number": lambda a, b, k: a.__setitem__(np.s_[k:, :k], 3),
