@@ -15,7 +15,7 @@ from clarray.dask.worker import OpenCLNanny
 
 __all__ = ["LocalOpenCLCluster", "device_indices"]
 
-_THREADS = 4  # of a worker on a CPU; NumPy's part of the work holds the interpreter's lock
+THREADS = 4  # of a worker on a CPU; NumPy's part of the work holds the interpreter's lock
 
 
 class LocalOpenCLCluster(LocalCluster):  # type: ignore[misc] # Dask has no annotations here
@@ -67,7 +67,7 @@ class LocalOpenCLCluster(LocalCluster):  # type: ignore[misc] # Dask has no anno
         listed = clarray.devices()
         if threads_per_worker is None:
             on_cpus = all(kind(listed[index].cl_device) == "cpu" for index in indices)
-            threads_per_worker = max(1, min(_THREADS, CPU_COUNT // max(workers, 1))) if on_cpus else 1
+            threads_per_worker = max(1, min(THREADS, CPU_COUNT // max(workers, 1))) if on_cpus else 1
         if memory_limit == "auto":
             memory_limit = 1.0 / max(workers, 1)
         if isinstance(device_memory_limit, float) and device_memory_limit <= 1:

@@ -7,6 +7,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask.array import stats
 
 SHAPE, CHUNKS = (24, 30), (7, 11)
 VALUES = np.random.default_rng(5).normal(size=SHAPE)
@@ -18,6 +19,18 @@ def _assigned(x: Any, y: Any) -> Any:
     made[made > 1] = 0
     made[3:5, ::2] = -1
     return made
+
+
+def _rows_assigned(x: Any, y: Any) -> Any:
+    made = x.copy()
+    made[2:5] = y[:3]
+    made[[1, 7]] = 9.0
+    return made
+
+
+def _definite(x: Any) -> Any:
+    """A symmetric matrix of square blocks that is positive definite."""
+    return (x @ x.T + da.diag(da.full_like(x[:, 0], 30))).rechunk(8)
 
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -95,6 +108,44 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "coarsen": lambda x, y: da.coarsen(np.mean, x.rechunk((8, 10)), {0: 2, 1: 5}),
     "searchsorted": lambda x, y: da.searchsorted(da.arange(9, chunks=4), y.ravel()),
     "blocks": lambda x, y: x.blocks[1, 2],
+    # what is of one chunk, or makes chunks whose sizes are not known
+    "inverse of each block": lambda x, y: _definite(x).rechunk(24).map_blocks(np.linalg.inv, dtype=x.dtype),
+    "chunk sizes": lambda x, y: x[x > 0].compute_chunk_sizes().reshape(-1, 1),
+    "compress": lambda x, y: da.compress(VALUES[:, 0] > 0, x, axis=0),
+    "extract": lambda x, y: da.extract(x > 0, x),
+    "shuffle": lambda x, y: da.shuffle(x, [[1, 3, 5], [0, 2, 4, *range(6, 24)]], axis=0),
+    "windows": lambda x, y: da.lib.stride_tricks.sliding_window_view(x[:, 0], 5).mean(axis=-1),
+    "function of each row": lambda x, y: da.apply_along_axis(lambda row: row.sum(), 1, x),
+    # places
+    "places of arrays": lambda x, y: x[:, y[0, :5]],
+    "points": lambda x, y: x.vindex[[3, 1, 9], [0, 5, 11]],
+    "rows assigned": _rows_assigned,
+    "insert": lambda x, y: da.insert(x, [1, 5], y[:2], axis=0),
+    "delete": lambda x, y: da.delete(x, [3, 9], axis=1),
+    "reshape of many blocks": lambda x, y: x.reshape(8, 3, 5, 6),
+    "pad with means": lambda x, y: da.pad(x, 2, mode="mean"),
+    "pad with a ramp": lambda x, y: da.pad(x, ((1, 2), (0, 3)), mode="linear_ramp"),
+    "unravel_index": lambda x, y: da.unravel_index(y.ravel(), (3, 3))[1],
+    "select": lambda x, y: da.select([x > 1, x < 0], [x, x * 2], 3.0),
+    # scans, order, statistics
+    "cumsum by blelloch": lambda x, y: da.cumsum(x, axis=0, method="blelloch"),
+    "cumprod by blelloch": lambda x, y: da.cumprod(x, axis=1, method="blelloch"),
+    "nancumsum": lambda x, y: da.nancumsum(da.where(x > 0, x, np.nan), axis=1),
+    "bincount of no known length": lambda x, y: da.bincount(y.ravel()),
+    "weighed bincount": lambda x, y: da.bincount(y.ravel(), weights=x.ravel(), minlength=9),
+    "weighed histogram": lambda x, y: da.histogram(x, bins=np.linspace(-3, 3, 7), weights=x)[0],
+    "density": lambda x, y: da.histogram(x, bins=8, range=(-2, 2), density=True)[0],
+    "quantile": lambda x, y: da.quantile(x.rechunk((7, -1)), [0.1, 0.5], axis=1),
+    "gradient": lambda x, y: da.gradient(x)[0],
+    "cov": lambda x, y: da.cov(x),
+    "skew": lambda x, y: stats.skew(x.ravel()),
+    "t test": lambda x, y: stats.ttest_ind(x[:, 0], x[:, 1]).statistic,
+    # linear algebra and transforms
+    "cholesky": lambda x, y: da.linalg.cholesky(_definite(x), lower=True),
+    "svd_compressed": lambda x, y: da.linalg.svd_compressed(x[:, :4].rechunk((8, 4)), 4, seed=1)[1],
+    "nuclear norm": lambda x, y: da.linalg.norm(x.rechunk((8, -1)), ord="nuc"),
+    "fft there and back": lambda x, y: da.fft.ifft(da.fft.fft(x.rechunk((6, -1)))).real,
+    "wrapped fft": lambda x, y: abs(da.fft.fft_wrap(np.fft.fft)(x.rechunk((6, -1)))),
 }
 
 
