@@ -20,6 +20,7 @@ from clarray._api.small_functions import as_method
 from clarray._core import construction, conversion, creation, layout_flags, pickling, printing, reinterpreting
 from clarray._core.device_array import DeviceArray, seen_as
 from clarray._engine.expr.view import check_order
+from clarray._engine.speedups import accelerated
 from clarray._numpy.creation import files
 from clarray._numpy.indexing import gathering, masking, selecting, subscripts
 from clarray._numpy.indexing.flat_iterator import flatiter
@@ -222,6 +223,7 @@ def __contains__(self: DeviceArray, value: Any) -> bool:
     return bool((self == value).any())
 
 
+@accelerated
 def __float__(self: DeviceArray) -> float:
     return float(conversion.scalar(self, "float"))
 

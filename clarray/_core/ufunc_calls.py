@@ -19,6 +19,7 @@ from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, find_loop
 from clarray._engine.runtime import Device, current_device, different_devices
+from clarray._engine.speedups import accelerated
 from clarray._engine.writing import write as write_leaf
 
 _BOOL = np.dtype(bool)
@@ -349,6 +350,7 @@ def _check_fits(shape: tuple[int, ...], into: tuple[int, ...]) -> None:
         raise ValueError(f"non-broadcastable output operand with shape {have} doesn't match the broadcast shape {need}")
 
 
+@accelerated
 def evaluate_if_eager(node: Node) -> Any:
     """A new array of a node; what may not stay pending is evaluated."""
     if node.flags & EAGER or node.cost > build.COST_LIMIT:

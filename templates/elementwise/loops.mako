@@ -11,6 +11,9 @@
 ##           row 0 |<- segment ->|<- segment ->|<- rest ->|
 ##           row 1 |<- segment ->| ...
 ##
+## Explicit vectors: the rest of a run or row is computed first, as the last V elements of it where it has so many, and
+## stored last. So it takes no loop, and where the output is an input too, it is computed of what was there before.
+##
 ## Units are dealt out in contiguous chunks (CPU: one work-item per group, a chunk each) or round-robin over
 ## the grid (GPU: neighbouring work-items take neighbouring vectors).
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
@@ -26,6 +29,41 @@ for (${I} ${u} = get_global_id(0); ${u} < (${total}); ${u} += get_global_size(0)
 const ${out.type} y_${w} = ${value.call(w)};
 % endfor
 </%def>
+<%
+  last_group = 'group + 1 == groups' if policy.chunked else 'get_global_id(0) == 0'
+  ends_first = d.width > 1 and V > 1 and out.access == 'unit' and not any(s.access == 'pairs' for s in everyone)
+%>
+## The rest of the elements first .. last - 1, before the others and after them.
+<%def name="begin_rest(first, last, here='')">
+% if ends_first:
+const bool ample = ${last} - ${first} >= ${V};
+const int rest = ${f'{here} ? ({last} - {first}) % {V} : 0' if here else f'({last} - {first}) % {V}'};
+${out.type} z_0;
+if (rest > 0) {
+  ${access.load_end(inputs.operands, 'ample', f'{last} - {V}', f'{last} - rest', 'rest')}
+  ${compute()}
+  z_0 = y_0;
+}
+% endif
+</%def>
+<%def name="end_rest(j, last)">
+% if ends_first:
+if (rest > 0 && ample) {
+  ${access.store(out, out.base, f'{last} - {V}', 'z')}
+} else if (rest > 0) {
+  ${access.store_partial(out, out.base, j, 'rest', 'z')}
+}
+% elif V > 1:
+const int m = ${last} - ${j};
+if (m > 0) {
+% for s in inputs.operands:
+  ${access.load_partial(s, s.base, j, 'm')}
+% endfor
+  ${compute()}
+  ${access.store_partial(out, out.base, j, 'm', 'y')}
+}
+% endif
+</%def>
 ATTR __kernel ${group_attribute}
 void elementwise(${', '.join(params)}) {
   ${access.prologue(everyone, inputs.prepare)}
@@ -34,6 +72,7 @@ void elementwise(${', '.join(params)}) {
 % endif
 % if flat:
   const ${I} full = n / ${V};
+  ${begin_rest('0', 'n', last_group)}
   ${units('u', 'full')} {
     const ${I} j = u * ${V};
 % for s in inputs.operands:
@@ -43,14 +82,9 @@ void elementwise(${', '.join(params)}) {
     ${access.store(out, out.base, 'j', 'y', stream)}
   }
 % if V > 1:
-  const ${I} j = full * ${V};
-  const int m = n - j;
-  if (m > 0 && ${'group + 1 == groups' if policy.chunked else 'get_global_id(0) == 0'}) {
-% for s in inputs.operands:
-    ${access.load_partial(s, s.base, 'j', 'm')}
-% endfor
-    ${compute()}
-    ${access.store_partial(out, out.base, 'j', 'm', 'y')}
+  if (${last_group}) {
+    const ${I} j = full * ${V};
+    ${end_rest('j', 'n')}
   }
 % endif
 % else:
@@ -76,6 +110,7 @@ void elementwise(${', '.join(params)}) {
 % endfor
     }
 % endfor
+    ${begin_rest('first', 'last')}
     ${I} j = first;
     for (; j + ${V} ${'<' if any(s.access == 'pairs' for s in everyone) else '<='} last; j += ${V}) {
 % for s in inputs.operands:
@@ -84,16 +119,7 @@ void elementwise(${', '.join(params)}) {
       ${compute()}
       ${access.store(out, out.base, 'j', 'y', stream)}
     }
-% if V > 1:
-    const int m = last - j;
-    if (m > 0) {
-% for s in inputs.operands:
-      ${access.load_partial(s, s.base, 'j', 'm')}
-% endfor
-      ${compute()}
-      ${access.store_partial(out, out.base, 'j', 'm', 'y')}
-    }
-% endif
+    ${end_rest('j', 'last')}
   }
 % endif
 }

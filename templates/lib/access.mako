@@ -106,6 +106,25 @@ ${gather(s, base, j, m, tag)}
 % endif
 </%def>
 
+## The last `m` of a row's elements, which are no whole vector: those from `j` on, or, where the row is `ample`, the V
+## before its end, of which the last `m` count. That takes one load, and no loop.
+<%def name="load_end(operands, ample, end, j, m)">
+% for s in operands:
+${s.type} ${s.name}_0;
+% endfor
+if (${ample}) {
+% for s in operands:
+  ${load(s, s.base, end, '_w')}
+  ${s.name}_0 = ${s.name}_w_0;
+% endfor
+} else {
+% for s in operands:
+  ${load_partial(s, s.base, j, m, '_m')}
+  ${s.name}_0 = ${s.name}_m_0;
+% endfor
+}
+</%def>
+
 ## Before a loop: it is compiled as it stands, or `turns` at a time. Compilers take several times as long to make
 ## vectors and more turns of it, and gain nothing where a loop runs once per array, or is long enough itself.
 <%def name="rolled(turns=1)" filter="trim">

@@ -58,6 +58,15 @@ HELPER state_t combine(const state_t a, const state_t b) { state_t r; r.v = ${m.
 HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.cast('s.v', m.components[0][1])}; }
 </%def>
 
+## A sum in a wider type than that of the values.
+<%def name="widened(m)">
+HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) { acc_t r; r.v = a.v + x; return r; }
+HELPER state_t combine(const state_t a, const state_t b) { state_t r; r.v = a.v + b.v; return r; }
+</%def>
+<%def name="widened_finish(m, t)">
+${fold_finish(m, t)}
+</%def>
+
 ## One operation without an identity: the first value is taken as it is.
 <%def name="first(m)">
 HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) {
@@ -260,5 +269,66 @@ HELPER state_t combine(const state_t a, const state_t b) {
 HELPER ${t.result} ${t.finish}(const ${t.state} s) {
   const ${t.type(m.components[1][1])} i = ${t.where(f's.i == {m.initial("i")}', '0', 's.i', m.components[1][1])};
   return ${t.cast('i', m.components[1][1])};
+}
+</%def>
+
+## From a vector accumulator to the state of one lane: of all its lanes (`fold_lanes`), or of one of them. Accumulators of sums are
+## added as vectors before (`join`).
+<%def name="lanes(m)">
+% if m.algebra == 'compensated':
+## The halves of a vector accumulator, until one lane is left: lane after lane takes longer than a row of thousands.
+HELPER state_t fold_lanes(const acc_t a) {
+  <% T = m.lane(m.components[0][1]) %>
+  const ${T}${m.width} s${m.width} = a.s, e${m.width} = a.e;
+% for half in (m.width >> step for step in range(1, m.width.bit_length())):
+<% H, w = f'{T}{half}' if half > 1 else T, 2 * half %>
+  const ${H} s${half} = s${w}.lo + s${w}.hi, z${half} = s${half} - s${w}.lo;
+  const ${H} e${half} = (e${w}.lo + e${w}.hi) + ((s${w}.lo - (s${half} - z${half})) + (s${w}.hi - z${half}));
+% endfor
+  return (state_t){s1, e1};
+}
+HELPER acc_t join(const acc_t a, const acc_t b) {
+  acc_t r;
+  r.s = a.s + b.s;
+  const ${m.wide(m.components[0][1])} z = r.s - a.s;
+  r.e = (a.e + b.e) + ((a.s - (r.s - z)) + (b.s - z));
+  return r;
+}
+% elif m.algebra == 'widened':
+HELPER state_t fold_lanes(const acc_t a) {
+  <% T = m.lane(m.components[0][1]) %>
+  const ${T}${m.width} v${m.width} = a.v;
+% for half in (m.width >> step for step in range(1, m.width.bit_length())):
+  const ${f'{T}{half}' if half > 1 else T} v${half} = v${2 * half}.lo + v${2 * half}.hi;
+% endfor
+  return (state_t){v1};
+}
+HELPER acc_t join(const acc_t a, const acc_t b) { acc_t r; r.v = a.v + b.v; return r; }
+% else:
+## The lanes of a vector accumulator, one after the other.
+HELPER state_t fold_lanes(const acc_t a, const state_t start) {
+  state_t r = start;
+% for n, dt in m.components:
+  ${m.lane(dt)} lanes_${n}[${m.width}];
+  vstore${m.width}(a.${n}, 0, lanes_${n});
+% endfor
+  for (int l = 0; l < ${m.width}; ++l) {
+    state_t s;
+% for n, dt in m.components:
+    s.${n} = lanes_${n}[l];
+% endfor
+    r = combine(r, s);
+  }
+  return r;
+}
+% endif
+HELPER state_t take_lane(const acc_t a, const int l) {
+  state_t s;
+% for n, dt in m.components:
+  ${m.lane(dt)} lanes_${n}[${m.width}];
+  vstore${m.width}(a.${n}, 0, lanes_${n});
+  s.${n} = lanes_${n}[l];
+% endfor
+  return s;
 }
 </%def>

@@ -40,6 +40,10 @@
   accumulators = 1 if block and m.block_size > X else parts
   def acc_of(w, chain):
       return f'acc{min(w, accumulators - 1)}_{chain}'
+  sums = m.algebra in ('compensated', 'widened')
+  def joined(accs):
+      half = len(accs) // 2
+      return f'join({joined(accs[:half])}, {joined(accs[half:])})' if half else accs[0]
   def entering(w, tag):
       x = value.call(w, tag)
       return m.where_set(mask.call(w, tag), x) if masked else x
@@ -60,14 +64,14 @@ ${acc} = accumulate(${acc}, ${value.call(w, tag)});
 <%def name="whole(j, last)" filter="trim">
 ${j} + ${V} ${within} ${last}
 </%def>
-## Only the first `count` of V elements enter.
-<%def name="enter_partial(acc, count, chain)">
+## Only the first `count` of V elements enter, or those of a mask.
+<%def name="enter_partial(acc, count, chain, inside='')">
 % for w in range(parts):
 {
 % if d.width == 1:
   if (${w} < ${count}) { ${enter(acc(w, chain), '', w, m.position)} }
 % else:
-  const ${m.mask_type} inside = ${m.lanes_below(count)}${f' & {mask.call(w)}' if masked else ''};
+  const ${m.mask_type} inside = ${inside or m.lanes_below(count)}${f' & {mask.call(w)}' if masked else ''};
   ${acc(w, chain)} = accumulate_if(inside, ${acc(w, chain)}, ${value.call(w)}${f', {m.position}_{w}' if m.indexed else ''});
 % endif
 }
@@ -163,45 +167,7 @@ ${getattr(monoids, m.algebra + '_finish')(m, m.wide_result)}
 % endif
 ${monoids.masked(m)}
 % if d.width > 1:
-% if m.algebra == 'compensated':
-## The halves of a vector accumulator, until one lane is left: lane after lane takes longer than a row of thousands.
-HELPER state_t fold_lanes(const acc_t a, const state_t start) {
-  <% T = m.lane(m.components[0][1]) %>
-  const ${T}${V} s${V} = a.s, e${V} = a.e;
-% for half in (V >> step for step in range(1, V.bit_length())):
-<% H, w = f'{T}{half}' if half > 1 else T, 2 * half %>
-  const ${H} s${half} = s${w}.lo + s${w}.hi, z${half} = s${half} - s${w}.lo;
-  const ${H} e${half} = (e${w}.lo + e${w}.hi) + ((s${w}.lo - (s${half} - z${half})) + (s${w}.hi - z${half}));
-% endfor
-  return combine(start, (state_t){s1, e1});
-}
-% else:
-## The lanes of a vector accumulator, one after the other.
-HELPER state_t fold_lanes(const acc_t a, const state_t start) {
-  state_t r = start;
-% for n, dt in m.components:
-  ${m.lane(dt)} lanes_${n}[${V}];
-  vstore${V}(a.${n}, 0, lanes_${n});
-% endfor
-  for (int l = 0; l < ${V}; ++l) {
-    state_t s;
-% for n, dt in m.components:
-    s.${n} = lanes_${n}[l];
-% endfor
-    r = combine(r, s);
-  }
-  return r;
-}
-% endif
-HELPER state_t take_lane(const acc_t a, const int l) {
-  state_t s;
-% for n, dt in m.components:
-  ${m.lane(dt)} lanes_${n}[${V}];
-  vstore${V}(a.${n}, 0, lanes_${n});
-  s.${n} = lanes_${n}[l];
-% endfor
-  return s;
-}
+${monoids.lanes(m)}
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void reduce(${', '.join(params)}) {
@@ -237,17 +203,18 @@ void reduce(${', '.join(params)}) {
     const ${I} part = 0, block = task;
 % endif
 % if not columns:
-% if partial:
-    const ${I} row_part = part / (${I})inner_parts, inner_part = part % (${I})inner_parts;
-% else:
-    const ${I} row_part = 0, inner_part = 0;
-% endif
     const ${I} output = block * ${of_side(1)} + beside;
     const bool active = output < outputs;
+% if partial:
+    const ${I} row_part = part / (${I})inner_parts, inner_part = part % (${I})inner_parts;
     const ${I} row_first = row_part * (${I})rows_per_part;
     const ${I} row_last = active ? min((${I})(row_first + rows_per_part), (${I})rows) : row_first;
     const ${I} first = inner_part * (${I})inner_per_part;
     const ${I} last = min((${I})(first + inner_per_part), (${I})r0);
+% else:
+    const ${I} row_first = 0, row_last = active ? rows : 0;
+    const ${I} first = 0, last = r0;
+% endif
 % for s in everyone:
     ${I} ${s.name}kept = ${s.start if s.access == 'index' else '0'};
 % endfor
@@ -307,18 +274,28 @@ void reduce(${', '.join(params)}) {
           ${enter(acc_of(w, 0), '', w, m.position)}
 % endfor
         } else if (count > 0) {
+% if d.width > 1 and not pairs:
+          const bool ample = last - first >= ${V};
+          ${access.load_end(operands, 'ample', f'last - {V}', 'j', 'count')}
+          ${enter_partial(acc_of, 'count', 0, f'(ample ? {m.lanes_from(f"{V} - count")} : {m.lanes_below("count")})')}
+% else:
 % for s in operands:
           ${access.load_partial(s, s.base, 'j', 'count')}
 % endfor
           ${enter_partial(acc_of, 'count', 0)}
+% endif
         }
       }
     }
 % if d.width > 1:
+% if sums:
+    state_t state = fold_lanes(${joined([f'acc0_{c}' for c in range(chains)])});
+% else:
     state_t state = state_identity();
 % for c in range(chains):
     state = fold_lanes(acc0_${c}, state);
 % endfor
+% endif
 % else:
     state_t state = acc0_0;
 % for w in range(1, accumulators):
@@ -344,8 +321,12 @@ void reduce(${', '.join(params)}) {
     const ${I} across = ((${I})k0 + ${of_side(V * strip)} - 1) / (${of_side(V * strip)});
     const ${I} first = (block % across) * ${of_side(V * strip)} + beside * ${V * strip if spread == 1 else 1};
     const ${I} outer = block / across;
+% if partial:
     const ${I} row_first = part * (${I})rows_per_part;
     const ${I} row_last = min((${I})(row_first + rows_per_part), (${I})rows);
+% else:
+    const ${I} row_first = 0, row_last = rows;
+% endif
     const ${I} left = max((${I})0, min((${I})${V * strip}, (${I})((k0 - first + ${apart} - 1) / ${apart})));
     const int full = max((${I})0, (${I})(left - ${1 if pairs else 0})) / ${V}, rest = left - full * ${V};
 % for s in everyone:

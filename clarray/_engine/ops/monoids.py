@@ -184,7 +184,7 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
     """The reduction of a binary ufunc over values of `dtype`.
 
     Float sums are compensated (Neumaier's form of Knuth's TwoSum), so their error does not grow with
-    the number of elements.
+    the number of elements; `widened_monoid` is as exact in another way.
 
     Raises
     ------

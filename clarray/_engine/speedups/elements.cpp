@@ -44,6 +44,7 @@ Ref element_at(const char* at, const Dtype& dtype) {
 
 // Write a Python number as an element; false, with nothing written, where NumPy has to convert it or to refuse it.
 bool put_element(char* at, const Dtype& dtype, PyObject* value) {
+    if (dtype.kind == 'b') return PyBool_Check(value) && write(at, uint8_t(value == Py_True));
     const bool is_float = PyFloat_CheckExact(value);
     if (!is_float && !PyLong_CheckExact(value)) return false;
     if (dtype.kind == 'f') {
@@ -139,6 +140,22 @@ Outcome put_number(PyObject* leaf, long long offset, PyObject* value) {
     if (device.pending.of(on.get()) != Py_False || has_other_readers(in.get(), nullptr)) return Outcome::RARE;
     forget(in.get());
     return put_element(at, *dtype, value) ? Outcome::DONE : Outcome::RARE;
+}
+
+Outcome place_number(PyObject* number) {
+    if (Py_TYPE(number) != known_type) return Outcome::RARE;
+    Ref on = Ref::share(known.device.of(number)), value = Ref::share(node.value.of(number));
+    const Dtype* dtype = dtype_of(node.dtype.of(number));
+    if (!dtype) return Outcome::FAILED;
+    const Held held(device.lock.of(on.get()));
+    if (!held) return Outcome::FAILED;
+    if (node.memory.of(number) != Py_None) return Outcome::DONE;
+    if (!can_launch(on.get()) || device.pending.of(on.get()) != Py_False) return Outcome::RARE;
+    Ref in = allocate(on.get(), dtype->itemsize);
+    if (!in) return Outcome::FAILED;
+    char* at = host_address(in.get(), 0, *dtype);
+    if (!at || !put_element(at, *dtype, value.get())) return Outcome::RARE;
+    return become_leaf(number, in.get(), empty_tuple, true) ? Outcome::DONE : Outcome::FAILED;
 }
 
 PyObject* computed_number(PyObject* root) {

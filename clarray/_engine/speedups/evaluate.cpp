@@ -157,6 +157,7 @@ Outcome evaluate_alone(PyObject* root, long ignored) {
 Outcome evaluate_fast(PyObject* root) {
     if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
     PyTypeObject* operation = Py_TYPE(node.op.of(root));
+    if (Py_TYPE(root) == known_type) return place_number(root);
     if (operation != loop_type && operation != reduction_type) return Outcome::RARE;
     if (is_one_launch(root, 0)) {
         const Outcome done = evaluate_alone(root, 0);

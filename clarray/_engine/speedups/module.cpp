@@ -21,7 +21,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 9;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 10;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -187,6 +187,22 @@ PyObject* as_scalar(PyObject* self, PyObject* const* args, size_t flags, PyObjec
     return guarded([=] { return scalar(args[0], args[1]); });
 }
 
+// __float__(array)
+PyObject* as_float(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    static PyObject* const kind = PyUnicode_InternFromString("float");
+    if (PyVectorcall_NARGS(flags) != 1 || names) return reference_called(self, args, flags, names);
+    return guarded([=]() -> PyObject* {
+        Ref number = Ref::steal(scalar(args[0], kind));
+        return number ? PyNumber_Float(number.get()) : nullptr;
+    });
+}
+
+// evaluate_if_eager(node)
+PyObject* settled(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 1 || names || !is_node(args[0])) return reference_called(self, args, flags, names);
+    return guarded([=] { return settle(args[0]) ? new_array(array_type, args[0]).release() : nullptr; });
+}
+
 PyObject* reduced(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     return guarded([=] { return ufunc_reduce(self, args, flags, names); });
 }
@@ -236,9 +252,11 @@ constexpr struct {
     const char* name;
     vectorcallfunc call;
 } TWINS[] = {
+    {"__float__", as_float},
     {"binary", binary},
     {"computed_number", computed},
     {"evaluate", evaluate},
+    {"evaluate_if_eager", settled},
     {"getitem", getitem},
     {"give_back", given_back},
     {"host_copy", copied_from_host},

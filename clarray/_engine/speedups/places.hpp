@@ -54,6 +54,9 @@ Ref view_leaf(PyObject* of, const Place& place);
 Outcome known_element(PyObject* leaf, long long offset, Ref& found);
 Outcome put_number(PyObject* leaf, long long offset, PyObject* value);
 
+// Write a known number to memory of its own: the twin of `_place` in clarray._engine.evaluate.
+Outcome place_number(PyObject* number);
+
 // The twins of `computed_number` in clarray._core.elements and of `scalar` in clarray._core.conversion.
 PyObject* computed_number(PyObject* node);
 PyObject* scalar(PyObject* array, PyObject* kind);

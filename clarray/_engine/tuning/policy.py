@@ -90,6 +90,8 @@ class ReducePolicy:
         C statement after which a work-group's writes are visible to the whole device, or '':
         with one, the last work-group of a split reduction combines the parts; without, a
         second launch does.
+    widen : bool
+        Whether float32 and float16 are summed in float64, where the device has that, instead of compensated.
     """
 
     vector_bytes: int
@@ -105,6 +107,7 @@ class ReducePolicy:
     min_split: int
     short: int
     fence: str = ""
+    widen: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import pytest
 
 import clarray
 from clarray._engine import speedups
+from clarray._engine.evaluate import evaluate
 from clarray._engine.runtime import Device, current_device
 
 from ..conftest import assert_same
@@ -44,6 +45,22 @@ STATEMENTS: list[tuple[str, int]] = [
 def _names() -> dict[str, Any]:
     r = np.random.default_rng(3)
     return {"w": r.integers(1, 9, (9, 10)) / 2, "v": r.integers(1, 9, 16) / 2, "i": np.arange(6)}
+
+
+@pytest.mark.skipif(speedups.core is None, reason="there is no compiled core")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "int64", "bool"])
+def test_no_python_runs_where_a_number_becomes_memory(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Device, "several", False)
+    if not current_device().capabilities.host_memory:
+        pytest.skip("elements of memory of the device's own are read by Python")
+    x = clarray.array([1, 0, 1], dtype)
+    clarray.synchronize()
+    calls = []
+    for _ in range(12):
+        number = x[0]
+        calls.append(python_calls(partial(evaluate, number._node)))
+        assert_same(number, np.ones((), dtype))
+    assert min(calls) == 0
 
 
 @pytest.mark.skipif(speedups.core is None, reason="there is no compiled core")

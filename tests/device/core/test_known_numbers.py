@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import CONST
 from clarray._engine.runtime import current_device
 
@@ -138,3 +139,21 @@ def test_numbers_wait_for_what_is_queued() -> None:
         x[-1] = n
         assert float(x[-1]) == n
         assert float(x[-2]) == 2 * n
+
+
+@pytest.mark.parametrize("dtype", VALUES)
+def test_a_number_in_memory_has_its_bits(dtype: str) -> None:
+    host = np.array(VALUES[dtype], dtype)
+    x = clarray.array(host)
+    clarray.synchronize()
+    for k in range(len(host)):
+        number = x[k]
+        pending = number + number
+        evaluate(number._node)
+        assert number._node.memory is not None
+        assert number.get().tobytes() == host[k].tobytes()
+        with np.errstate(all="ignore"):
+            expected = host[k] + host[k]
+        assert pending.get().tobytes() == expected.tobytes() or np.isnan(expected)
+        x[k] = 1  # it is a value of its own
+        assert number.get().tobytes() == host[k].tobytes()

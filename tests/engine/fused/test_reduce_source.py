@@ -119,11 +119,19 @@ def test_every_form(name: str, form: str, policy: str) -> None:
 
 def test_vectors_are_written_out_for_cpus_only() -> None:
     root = reduction(MONOIDS["sum"], (0,), array((5000,)))
-    assert "float16" in sources(root, "cpu")[0].text
+    assert "float8" in sources(root, "cpu")[0].text
     assert "get_local_id" not in sources(root, "cpu")[0].text
     text = sources(root, "gpu")[0].text
-    assert "float16" not in text
+    assert "float8" not in text
     assert "barrier(CLK_LOCAL_MEM_FENCE)" in text
+
+
+@pytest.mark.parametrize("dtype", [F4, F2])
+def test_floats_are_added_in_float64_on_cpus_that_have_it(dtype: np.dtype) -> None:
+    root = reduction(fold_monoid(np.add, dtype), (0,), array((5000,), dtype))
+    assert "double8 v;" in sources(root, "cpu")[0].text
+    assert "double" not in sources(root, "cpu", fp64=False)[0].text
+    assert "double" not in sources(root, "gpu")[0].text
 
 
 def test_complex_numbers_are_scalars() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from clarray._engine.expr.layout import ALIGNMENT, INT_LIMIT, Shape
 from clarray._engine.expr.node import CONST, Node
-from clarray._engine.fused.reduce.prepare import EXTENT, PER_PART, Prepared, prepare_reduction
+from clarray._engine.fused.reduce.prepare import EXTENT, Prepared, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, append_scalar, place
@@ -94,7 +94,7 @@ def _run_launch(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: 
     args += (memory.buffer, offset)
     at = len(args)
     args += found.sizes
-    args[at + PER_PART] = args[at + EXTENT] = length
+    args[at + EXTENT] = length
     nbytes = placed + found.out_bytes
     return Launch(found.first, (found.groups,), (found.work_group,), args, nbytes <= found.inline_bytes, nbytes)
 

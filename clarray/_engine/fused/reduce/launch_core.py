@@ -8,7 +8,7 @@ from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import is_contiguous
 from clarray._engine.fused.reduce.launch import prepared_for, run_limit
 from clarray._engine.fused.reduce.launch_first import awaited_reduction
-from clarray._engine.fused.reduce.prepare import EXTENT, PER_PART, prepare_reduction
+from clarray._engine.fused.reduce.prepare import EXTENT, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.core_launch import CoreLaunch, use_launches
 from clarray._engine.launch.kernel_cache import kernel_cache_of
@@ -53,7 +53,7 @@ def reduction_for_core(device: Device, root: Node, run: bool) -> CoreLaunch | No
         nbytes=found.nbytes,
         shifts=found.shifts,
         sizes=found.sizes,
-        lengths=(PER_PART, EXTENT) if run else (),
+        lengths=(EXTENT,) if run else (),
         states=tuple([found.outputs * found.parts * d.itemsize for d in found.states]) if split else (),
         counters=cache.counters.handle if split else 0,
     )

@@ -34,7 +34,7 @@ from clarray._engine.fused.reduce.plan import (
 from clarray._engine.fused.reduce.source import Epilogue, combine_source, lane_dtype, reduce_source
 from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache
 from clarray._engine.launch.operands import Operands, inline_limit
-from clarray._engine.ops.monoids import Monoid, Reduction
+from clarray._engine.ops.monoids import Monoid, Reduction, widened_monoid
 from clarray._engine.runtime import Kernel
 from clarray._engine.tuning import ReducePolicy
 from clarray._engine.values import dataclass
@@ -43,11 +43,7 @@ _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 _NONE: tuple[int, ...] = ()
 
-PER_PART, TASKS, EXTENT = (
-    5,
-    6,
-    7,
-)  # where `Prepared.sizes` have the length of a single axis twice, and what there is to do
+TASKS, EXTENT = 0, 3  # where `Prepared.sizes` have what there is to do, and the length of a single axis in one part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +111,9 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
     inputs = Operands(reduced.inputs)
     out_bytes = epilogue.root.size * epilogue.root.dtype.itemsize
     op: Reduction = reduced.op
-    monoid = op.monoid
     policy = cache.policies.reduce
+    wide = policy.widen and cache.capabilities.fp64 and op.monoid.in_dtype.kind == "f"  # complex values have no vectors
+    monoid = widened_monoid(op.monoid) if wide else op.monoid
     position = _position(reduced)
     operands = inputs if position is None else inputs.followed_by(position)
     dtypes = [*inputs.dtypes(*reduced.args), *(d for n, d in monoid.components if n != "i")]
@@ -284,14 +281,12 @@ def _sizes(space: ReduceSpace, plan: ReducePlan, divided: Split, outputs: int, l
     reduced = prod(space.reduced)
     inner = space.reduced[-1] if space.reduced else 1
     rows = reduced if plan.form == COLUMNS else reduced // inner
+    parts = (divided.parts, divided.rows_per_part, divided.inner_parts, divided.inner_per_part)
     found = [
+        divided.tasks,
         outputs,
         rows,
-        divided.parts,
-        divided.rows_per_part,
-        divided.inner_parts,
-        divided.inner_per_part,
-        divided.tasks,
+        *(parts if plan.partial else ()),
         *([] if plan.lanes else [lanes]),
         *reversed(space.kept),
         *reversed(space.reduced),

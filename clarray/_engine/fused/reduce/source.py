@@ -84,7 +84,7 @@ class MonoidCode:
         self.block = monoid.block and not (monoid.algebra == "compensated" and dialect.width > 1)
         self.algebra = monoid.algebra
         # an accumulator of one value stays as it is when its identity enters
-        self.absorbs = monoid.algebra in ("fold", "compensated")
+        self.absorbs = monoid.algebra in ("fold", "compensated", "widened")
         self.entering = monoid.entering
         self.complex = value_dtype.kind == "c"
         self.value_type = str(compute_type(value_dtype, self.width))
@@ -150,8 +150,15 @@ class MonoidCode:
 
     def lanes_below(self, count: str) -> str:
         """Mask of the lanes whose number is below `count`."""
-        numbers = ", ".join(map(str, range(self.width)))
-        return f"(({self.mask_type})({numbers}) < ({self.mask_type})({count}))"
+        return f"({self._lanes} < ({self.mask_type})({count}))"
+
+    def lanes_from(self, first: str) -> str:
+        """Mask of the lanes from number `first` on."""
+        return f"({self._lanes} >= ({self.mask_type})({first}))"
+
+    @property
+    def _lanes(self) -> str:
+        return f"({self.mask_type})({', '.join(map(str, range(self.width)))})"
 
 
 class Epilogue(NamedTuple):
@@ -247,15 +254,9 @@ def _loop_parameters(plan: ReducePlan, operands: list[Operand], outs: list[Opera
         loops += _stride_params(o, "k", kept, plan.index) + _stride_params(o, "r", reduced, plan.index)
     for o in outs:
         loops += _stride_params(o, "k", kept, plan.index)
-    sizes = [
-        "const long outputs",
-        "const long rows",
-        "const long parts",
-        "const long rows_per_part",
-        "const long inner_parts",
-        "const long inner_per_part",
-        "const long tasks",
-    ]
+    sizes = ["const long tasks", "const long outputs", "const long rows"]
+    if plan.partial:
+        sizes += [f"const long {name}" for name in ("parts", "rows_per_part", "inner_parts", "inner_per_part")]
     kinds = ["int64"] * len(sizes)
     if not plan.lanes:
         sizes.append("const int lanes")

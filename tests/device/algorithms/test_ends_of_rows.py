@@ -1,0 +1,105 @@
+"""Rows of every length around a vector's: what is left over at their ends is computed once, of what was there before.
+
+Kernels of CPUs compute the end of a row together with elements before it, which they compute a second time. That must
+show nowhere: not where a row is overwritten by what is computed of it, nor in a sum, a count or a position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+
+from ..conftest import assert_same, policy_in_force
+
+LENGTHS = [*range(1, 36), 63, 64, 65, 79]
+DTYPES = ["float32", "int16", "uint8"]
+
+
+@pytest.fixture(autouse=True, params=["own", "tiny-cpu"])
+def policy(request: pytest.FixtureRequest) -> Iterator[str]:
+    with policy_in_force(request.param):
+        yield request.param
+
+
+def rows(dtype: str, n: int) -> np.ndarray:
+    return np.random.default_rng(n).integers(1, 4, (3, 2 * n + 3)).astype(dtype)
+
+
+def flat_in_place(xp: Any, a: Any, n: int) -> None:
+    a[1, 2 : n + 2] *= 2
+
+
+def rows_in_place(xp: Any, a: Any, n: int) -> None:
+    a[:, 2 : n + 2] += 1
+    a[:, 2 : n + 2] *= a[:, 2 : n + 2] + 1
+
+
+def shifted(xp: Any, a: Any, n: int) -> None:
+    a[:, 1 : n + 1] = a[:, 2 : n + 2] * 2 - a[:, 1 : n + 1]
+
+
+def of_every_second(xp: Any, a: Any, n: int) -> None:
+    a[:, 1 : n + 1] += a[:, : 2 * n : 2]
+
+
+def of_turned_rows(xp: Any, a: Any, n: int) -> None:
+    b = a + 1
+    a[:, :n] *= b[:, n:0:-1]
+
+
+def numbers_and_positions(xp: Any, a: Any, n: int) -> None:
+    a[:, 1 : n + 1] *= xp.arange(n).astype(a.dtype)
+
+
+def to_every_second(xp: Any, a: Any, n: int) -> None:
+    a[:, : 2 * n : 2] += 1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "write",
+    [flat_in_place, rows_in_place, shifted, of_every_second, of_turned_rows, numbers_and_positions, to_every_second],
+)
+def test_writes(write: Callable[[Any, Any, int], None], dtype: str) -> None:
+    for n in LENGTHS:
+        expected = rows(dtype, n)
+        found = clarray.array(expected)
+        write(np, expected, n)
+        write(clarray, found, n)
+        assert_same(found, expected)
+
+
+def taken(a: Any, n: int) -> list[Any]:
+    return [a[:, 1 : n + 1], a[:, : 2 * n : 2], a[:, n:0:-1], a[:, :n] * a[:1, 2 : n + 2]]
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "float64", "float16"])
+@pytest.mark.parametrize(
+    "reduce",
+    [
+        lambda a: a.sum(axis=1),
+        lambda a: a.max(axis=1),
+        lambda a: a.argmin(axis=1),
+        lambda a: a.sum(axis=1, where=a > 1),
+        lambda a: a.sum(),
+    ],
+    ids=["sum", "max", "position", "masked", "all"],
+)
+def test_reductions(reduce: Callable[[Any], Any], dtype: str) -> None:
+    for n in LENGTHS:
+        host = rows(dtype, n)
+        for found, expected in zip(taken(clarray.array(host), n), taken(host, n), strict=True):
+            assert_same(reduce(found), reduce(expected))
+
+
+def test_products_with_vectors() -> None:
+    for n in LENGTHS:
+        host = rows("float32", n)
+        x = clarray.array(host)
+        assert_same(x[:, :n] @ x[0, 1 : n + 1], host[:, :n] @ host[0, 1 : n + 1])
+        assert_same(x[0, :n] @ x[1, 1 : n + 1], host[0, :n] @ host[1, 1 : n + 1])
