@@ -31,7 +31,8 @@ const ${out.type} y_${w} = ${value.call(w)};
 </%def>
 <%
   last_group = 'group + 1 == groups' if policy.chunked else 'get_global_id(0) == 0'
-  ends_first = d.width > 1 and V > 1 and out.access == 'unit' and not any(s.access == 'pairs' for s in everyone)
+  # one work-item then has the rest and the whole vector before it: nobody else writes what it reads
+  ends_first = policy.chunked and d.width > 1 and out.access == 'unit' and not any(s.access == 'pairs' for s in everyone)
 %>
 ## The rest of the elements first .. last - 1, before the others and after them.
 <%def name="begin_rest(first, last, here='')">
