@@ -29,8 +29,8 @@ class Config:
         give its result back on the device.
     host_library : {'allow', 'warn', 'raise'}
         What a function of clarray's does that is documented to work through a library on the host:
-        the factorizations of `clarray.linalg` that the device does not do, `clarray.fft` where no OpenCL library
-        does it, and `multivariate_normal`, which factorizes the covariances.
+        the factorizations of `clarray.linalg` that the device does not do, `clarray.fft` where the host is quicker
+        (:doc:`fft`), and `multivariate_normal`, which factorizes the covariances.
         It runs (the default), warns and runs, or raises TypeError.
     memory_limit : int, str or None
         How much this process may take of each memory: of the host's, for all devices that work in it together, and of

@@ -1,7 +1,9 @@
-"""Discrete Fourier transforms: axis by axis through an OpenCL library where there is one, else in a call of NumPy's."""
+"""Discrete Fourier transforms: axis by axis by an OpenCL library or clarray's kernels, or in a call of NumPy's."""
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +15,9 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import through_library
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, device_of_operands
-from clarray.fft import steps
+from clarray._engine.algorithms.fft.launch import pay
+from clarray._engine.runtime import Device
+from clarray.fft import by_kernels, by_vkfft, steps
 from clarray.fft.plans import available
 
 __all__ = [
@@ -33,6 +37,8 @@ __all__ = [
     "rfftn",
 ]
 
+
+_BACK = ("irfft", "irfftn", "hfft")  # from half a spectrum to reals
 
 # One axis -------------------------------------------------------------------------------------
 
@@ -194,12 +200,35 @@ def _over(name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> DeviceAr
 
 
 def _transformed(on_device: Any, name: str, a: Any, extent: Any, where: Any, norm: Any, out: Any) -> DeviceArray:
-    """By a function of `steps`, where there is a plan that is right, else on the host."""
+    """By the first who can: a plan of VkFFT's that is right, the kernels where they pay, the host."""
     device = device_of_operands((a, out))
-    made = on_device(name, as_array(a, device), extent, where, norm) if available(device) else None
+    made = None
+    if available(device):
+        made = on_device(by_vkfft, name, as_array(a, device), extent, where, norm)
+    if made is None and _kernels_pay(device, name, a, extent, where):
+        made = on_device(by_kernels, name, as_array(a, device), extent, where, norm)
     if made is None:
         made = _on_host(name, a, out, extent, where, norm)
     return _into(out, made)
+
+
+def _kernels_pay(device: Device, name: str, a: Any, extent: Any, where: Any) -> bool:
+    """Whether the kernels are quicker than a call of NumPy, as they are where it would have to copy."""
+    if not device.capabilities.host_memory:
+        return True
+    shape = np.shape(a)
+    kind = "complex" if name.rstrip("n")[-4:] not in ("rfft", "hfft") else "back" if name in _BACK else "forward"
+    wide = getattr(a, "dtype", np.dtype(float)).char not in "efF"
+    try:
+        if isinstance(where, list):
+            lengths = extent
+        elif extent is not None:
+            lengths = [operator.index(extent)]
+        else:
+            lengths = [2 * shape[where] - 2 if kind == "back" else shape[where]]
+        return pay(device, kind, lengths, math.prod(shape), wide)
+    except (IndexError, TypeError):
+        return False  # for NumPy to refuse
 
 
 def _on_host(name: str, a: Any, out: Any, *args: Any) -> DeviceArray:

@@ -270,6 +270,16 @@ def factorized(xp: ModuleType) -> Any:
 
 
 @case
+def transformed(xp: ModuleType) -> Any:
+    """One pass, several, cropped and padded, of reals and back, and by a convolution."""
+    a, b = numbers(xp, 3, 12, 5, dtype=np.complex64), numbers(xp, 2, 46, dtype=np.complex64)
+    with patch("clarray.fft.transforms._kernels_pay", lambda *_: True):
+        found = [xp.fft.fft(a, axis=1), xp.fft.ifft(a * 2, 9, axis=1), xp.fft.fft(a, 96), xp.fft.fft(b)]
+        found += [xp.fft.rfft(a.real), xp.fft.rfft(a.real, 8, axis=1), xp.fft.irfft(a, axis=1), xp.fft.irfft(b, 23)]
+    return [each + 1000 for each in found]  # what is zero is compared as part of a thousand
+
+
+@case
 def snippets(xp: ModuleType) -> Any:
     a, grid = numbers(xp, 53), numbers(xp, 7, 9)
     if xp is np:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.algorithms.gather.policy import GatherPolicy
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
 from clarray._engine.algorithms.index_map.policy import IndexMapPolicy
@@ -141,4 +142,5 @@ class Policies:
     join: JoinPolicy
     index_map: IndexMapPolicy
     small_matrices: SmallMatricesPolicy
+    fft: FftPolicy
     source: str = "shipped"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clarray._engine.algorithms.fft import policy as fft
 from clarray._engine.algorithms.gather import policy as gather
 from clarray._engine.algorithms.histogram import policy as histogram
 from clarray._engine.algorithms.index_map import policy as index_map
@@ -67,6 +68,7 @@ CPU = Policies(
     join=join.CPU,
     index_map=index_map.CPU,
     small_matrices=small_matrices.CPU,
+    fft=fft.CPU,
 )
 
 GPU = Policies(
@@ -114,6 +116,7 @@ GPU = Policies(
     join=join.GPU,
     index_map=index_map.GPU,
     small_matrices=small_matrices.GPU,
+    fft=fft.GPU,
 )
 
 # OpenCL C 1.2 has no fence for the whole device; PTX has.
@@ -174,6 +177,7 @@ TINY_CPU = Policies(
     join=join.CPU,
     index_map=index_map.CPU,
     small_matrices=small_matrices.TINY_CPU,
+    fft=fft.TINY_CPU,
 )
 
 TINY_GPU = Policies(
@@ -218,6 +222,7 @@ TINY_GPU = Policies(
     join=join.GPU,
     index_map=index_map.GPU,
     small_matrices=small_matrices.TINY_GPU,
+    fft=fft.TINY_GPU,
 )
 
 TINY_FENCED = replace(

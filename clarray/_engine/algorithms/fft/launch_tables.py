@@ -1,0 +1,102 @@
+"""The roots that a pass reads: one memory with all of them, made on the host and kept on the device."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+import numpy as np
+
+from clarray._engine.algorithms.fft.plan import PassPlan
+from clarray._engine.algorithms.fft.roots import (
+    chirp,
+    chirp_spectrum,
+    shift_of,
+    stage_roots,
+    two_tables,
+    unit_roots,
+)
+from clarray._engine.runtime import Device, Memory
+
+_NAME = "roots of unity"
+_KEPT_BYTES = 1 << 26  # of a device
+
+
+class Section(NamedTuple):
+    """A table that values are multiplied by: the chirp of n values, or its spectrum among `size`, if that is not 0."""
+
+    n: int
+    size: int = 0
+
+
+class Tables(NamedTuple):
+    """Memory, and where in it each table begins, as the kernels are told."""
+
+    memory: Memory
+    places: tuple[int, ...]
+
+
+def tables_for(
+    device: Device, plan: PassPlan, m: int, order: int, sections: tuple[Section | None, Section | None]
+) -> Tables:
+    """Give the tables of a pass, those used last being kept.
+
+    Parameters
+    ----------
+    m : int
+        Positions of the pass.
+    order : int
+        Of the roots for real values; 0 for none.
+    sections : tuple
+        What values are multiplied by before, and after.
+    """
+    beside = plan.lanes if plan.policy.chunked and plan.rooted else 0
+    key = plan.radices, plan.work, beside, m if plan.rooted else 1, order, sections
+    known: OrderedDict[object, Tables] = device.attached.setdefault(_NAME, OrderedDict())
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _made(device, plan, beside, m, order, sections)
+        total = sum(each.memory.nbytes for each in known.values())
+        while total > _KEPT_BYTES and len(known) > 1:
+            total -= known.popitem(last=False)[1].memory.nbytes
+    known.move_to_end(key)
+    return found
+
+
+def _made(
+    device: Device, plan: PassPlan, beside: int, m: int, order: int, sections: tuple[Section | None, Section | None]
+) -> Tables:
+    dtype = np.result_type(plan.work, np.complex64)
+    parts = [stage_roots(plan.radices, dtype)]
+    places = []
+
+    def put(table: np.ndarray) -> int:
+        place = sum(part.size for part in parts)
+        parts.append(table)
+        return place
+
+    whole = plan.points * m
+    places = [0, 0, 0, 0]
+    if plan.rooted:
+        coarse, fine = two_tables(whole, dtype)
+        places = [put(coarse), put(fine), shift_of(whole), 0]
+        if beside:
+            places[3] = put(_beside(plan.points, beside, whole, dtype))
+    if order:
+        coarse, fine = two_tables(order, dtype)
+        places += [put(coarse), put(fine), shift_of(order)]
+    else:
+        places += [0, 0, 0]
+    for section in sections:
+        places.append(0 if section is None else put(_section(section, dtype)))
+    return Tables(device.upload(np.concatenate([*parts, np.ones(1, dtype)])), tuple(places))
+
+
+def _section(section: Section, dtype: np.dtype) -> np.ndarray:
+    return chirp_spectrum(*section, dtype) if section.size else chirp(section.n, dtype)
+
+
+def _beside(points: int, lanes: int, order: int, dtype: np.dtype) -> np.ndarray:
+    """For each output of a pass the roots of neighbouring positions: the real parts of a vector, then the others."""
+    roots = unit_roots(np.arange(points)[:, None] * np.arange(lanes), order, dtype)
+    return np.stack([roots.real, roots.imag], axis=1).ravel().view(dtype)

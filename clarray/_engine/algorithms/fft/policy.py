@@ -1,0 +1,82 @@
+"""Tuning of Fourier transforms: the policy, and its values per kind of device."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clarray._engine.values import dataclass
+
+NEVER = 1 << 62
+
+
+class Least(NamedTuple):
+    """From how many values on kernels are taken, each in single and in double precision.
+
+    Parameters
+    ----------
+    complex, forward, back : (int, int)
+        Of complex transforms, of reals to half their spectrum, and of that to reals.
+    """
+
+    complex: tuple[int, int] = (0, 0)
+    forward: tuple[int, int] = (0, 0)
+    back: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FftPolicy:
+    """Shape of a Fourier transform's passes.
+
+    Parameters
+    ----------
+    chunked : bool
+        A work-item transforms as many lines side by side as a vector has lanes (CPU); otherwise a work-group takes some
+        lines through local memory (GPU).
+    radix : int
+        The largest butterfly made of twos and threes.
+    prime : int
+        The largest prime that is transformed as such; lengths with a larger one go through a convolution.
+    pass_bytes : int
+        Complex values that a pass transforms, of one line (chunked) or of all lines of a work-group.
+    vector_bytes : int
+        Of the vector of real parts (chunked).
+    groups_per_unit : int
+        Work-groups per compute unit, each with a part of the scratch memory (chunked).
+    work_group : int
+        Work-items per work-group.
+    lines : int
+        Neighbouring lines that a work-group of a long transform takes at least, so that what it reads at a time lies
+        together (tiles).
+    least : Least
+        Values in all below which a library of the host's is taken where the device works in its memory; and there
+        lengths with larger primes than `prime` always are the library's.
+    """
+
+    chunked: bool
+    radix: int
+    prime: int
+    pass_bytes: int
+    vector_bytes: int = 0
+    groups_per_unit: int = 2
+    work_group: int = 1
+    lines: int = 1
+    least: Least = Least()
+
+
+CPU = FftPolicy(
+    chunked=True,
+    radix=8,
+    prime=97,
+    pass_bytes=1 << 15,
+    vector_bytes=32,
+    # Two Zen 5 cores under load, PoCL 3.0, 2026-11-23, NumPy's times by the kernels'. 2^18 values: complex64 2 to 9,
+    # complex128 in rows of 64 0.8, float32 forward 1.2, float64 0.7; 2^20: complex128 2.3 to 4,
+    # float32 forward 4, back 0.9
+    least=Least((1 << 18, 1 << 20), (1 << 18, NEVER), (NEVER, NEVER)),
+)
+# Not measured: 32 KiB of local memory are there on every device.
+GPU = FftPolicy(chunked=False, radix=16, prime=31, pass_bytes=1 << 15, work_group=128, lines=4)
+
+# A shape so small that arrays of a few elements reach every pass, boundary and tail.
+TINY_CPU = FftPolicy(chunked=True, radix=4, prime=19, pass_bytes=160, vector_bytes=16)
+TINY_GPU = FftPolicy(chunked=False, radix=4, prime=19, pass_bytes=320, work_group=4, lines=2)

@@ -1,0 +1,107 @@
+"""The source of a pass of a Fourier transform."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from clarray._engine.algorithms.fft.plan import COMPLEX, SCALE, SWAP, PassPlan
+from clarray._engine.algorithms.fft.source_butterflies import LOOPED, Butterfly, prime_table
+from clarray._engine.codegen.expression import Call, Inputs, converted
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.node import Node
+
+if TYPE_CHECKING:
+    from clarray._engine.runtime import Capabilities
+
+# Positions, in the order in which `launch.py` passes them.
+_NUMBERS = ("units", "m", "s", "have", "bound", "whole", "inner", "stride", "limit")
+_PLACES = ("coarse", "fine", "shift", "lane_roots", "real_coarse", "real_fine", "real_shift", "before_at", "after_at")
+
+
+def pass_source(plan: PassPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
+    """Render a pass that loads `value` from its distinct inputs `nodes`."""
+    dialect = make_dialect(capabilities, 1)
+    inputs = Inputs(nodes, plan.accesses, dialect, base=True)
+    wide = np.result_type(plan.work, np.complex64)
+    call = Call("value", converted(value, plan.work if plan.real else wide), inputs)
+    scalar = "float" if plan.work.itemsize == 4 else "double"
+    integer = "int32" if plan.index == "int" else "int64"
+    chunked = plan.policy.chunked
+    real_out = plan.store in ("real", "pairs")
+    numbers = [*_NUMBERS, *(f"k{a}" for a in range(plan.rank))]
+    for o in inputs.operands:
+        numbers += [o.step, *(f"{o.name}k{a}" for a in range(plan.rank))]
+    params = [
+        *inputs.params,
+        f"__global {scalar}{'' if real_out else 2} *yp",
+        "const long yo",
+        f"__global const {scalar}2 *tables",
+        *([f"__global {scalar}{plan.lanes if plan.lanes > 1 else ''} *scratch"] if chunked else []),
+        *(f"const {plan.index} {name}" for name in numbers),
+        *(f"const int {name}" for name in _PLACES),
+        f"const {scalar} scale",
+    ]
+    arg_types = [
+        *inputs.arg_types,
+        *["buffer", "int64", "buffer", *["buffer"] * chunked],
+        *[integer] * len(numbers),
+        *["int32"] * len(_PLACES),
+        plan.work.name,
+    ]
+    names = ("re", "im") if chunked else ("re[c]", "im[c]")
+    body = render(
+        "fft/vectors" if chunked else "fft/tiles",
+        d=dialect,
+        V=1,
+        spread=1,
+        I=plan.index,
+        L=plan.lanes,
+        policy=plan.policy,
+        chunked=chunked,
+        scalar=scalar,
+        points=plan.points,
+        butterfly_stages=_stages(plan.radices),
+        butterflies={r: Butterfly(r, *names, scalar).text for r in set(plan.radices)},
+        prime_tables=[prime_table(r, scalar) for r in sorted(set(plan.radices)) if r > LOOPED],
+        inputs=inputs,
+        value=call,
+        params=params,
+        rank=plan.rank,
+        real=plan.real,
+        form=plan.load,
+        stored=plan.store,
+        before=plan.before,
+        after=plan.after,
+        rooted=plan.rooted,
+        padded=plan.padded,
+        bounded=plan.bounded,
+        cropped=plan.cropped,
+        plain=plan.plain,
+        across=plan.across,
+        out_across=plan.out_across,
+        simple_store=plan.store == COMPLEX and not plan.cropped and set(plan.after) <= {SWAP, SCALE},
+    )
+    return Source("fft", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
+
+
+class _Stage(NamedTuple):
+    """Butterflies of a pass: their radix, what was done before them, for how many positions, and their roots' place."""
+
+    radix: int
+    before: int
+    turns: int
+    roots_at: int
+
+
+def _stages(radices: tuple[int, ...]) -> list[_Stage]:
+    found: list[_Stage] = []
+    roots_at = 0
+    for k, radix in enumerate(radices):
+        turns = prod(radices[k + 1 :])
+        found.append(_Stage(radix, prod(radices[:k]), turns, roots_at))
+        roots_at += (radix - 1) * turns
+    return found

@@ -1,0 +1,114 @@
+## What passes of a Fourier transform share: the LOAD of a value of a line, with what is done to it before it is
+## transformed, and the STORE of one, with what is done after. Parts are of type F, values of type W; T is F or a vector.
+<%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%namespace name="lines" file="/lib/lines.mako"/>
+
+<%def name="types()">
+typedef ${scalar} F;
+typedef ${scalar}2 W;
+typedef ${scalar}${L if chunked and L > 1 else ''} T;
+% for table in prime_tables:
+${table}
+% endfor
+HELPER W times(const W a, const W b) { return (W)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+## A power of the root that two tables hold; one of them alone has exact products.
+HELPER W root(__global const W *coarse, __global const W *fine, const int shift, const long k) {
+  return times(coarse[k >> shift], fine[k & ((1L << shift) - 1)]);
+}
+</%def>
+
+## The bases of the operands for the line (o, q), and the position p: from the unit `u`, which is used up.
+<%def name="place(u)">
+    const ${I} q = ${u} % s; ${u} /= s;
+    const ${I} p = ${u} % m;
+    const ${I} o = ${u} / m;
+    ${I} line = o * s + q;
+    ${access.bases(I, inputs.operands)}
+${lines.move(I, [x.name for x in inputs.operands], 'k', 'line', rank)}
+</%def>
+
+## z: the value at position `i` of the line whose bases are in force, complex.
+<%def name="value_at(z, i)">
+      W ${z} = (W)(0);
+% if padded:
+      if (${i} < have) {
+% else:
+      {
+% endif
+% for x in inputs.operands:
+        ${access.load(x, x.base, i)}
+% endfor
+        ${z} = ${f'(W)({value.call(0)}, 0)' if real else value.call(0)};
+      }
+</%def>
+
+## z: what the transform takes at position i, an ${I}.
+<%def name="load()">
+      W z = (W)(0);
+% if bounded:
+      if (i < bound) {
+% else:
+      {
+% endif
+${formed()}
+% for step in before:
+% if step == 'swap':
+      z = z.yx;
+% else:
+      z = times(z, tables[before_at + i]);
+% endif
+% endfor
+      }
+</%def>
+<%def name="formed()">
+% if form == 'pairs':
+${value_at('even_', '(2 * i)')}
+${value_at('odd_', '(2 * i + 1)')}
+      z = (W)(even_.x, odd_.x);
+% elif form == 'half':
+${value_at('low', 'i')}
+${value_at('high', '(whole - i)')}
+      if (i == 0) low.y = high.y = 0;
+      const W turn = root(tables + real_coarse, tables + real_fine, real_shift, i);
+      const W gap = times((W)(low.x - high.x, low.y + high.y), (W)(turn.x, -turn.y));
+      z = (W)(low.x + high.x - gap.y, low.y - high.y + gap.x);
+% elif form == 'hermitian':
+      const ${I} near = min(i, (${I})(whole - i));
+${value_at('one', 'near')}
+      z = (W)(one.x, i == 0 ? 0 : near == i ? one.y : -one.y);
+% else:
+${value_at('one', 'i')}
+      z = one;
+% endif
+</%def>
+
+## Store z, a value of what position `t` is in the lines after the axis and along it, from `y` on.
+<%def name="store(t, y)">
+% for step in after:
+% if step == 'swap':
+      z = z.yx;
+% elif step == 'scale':
+      z *= scale;
+% else:
+      z = times(z, tables[after_at + (${t}) / inner]);
+% endif
+% endfor
+% if stored == 'pairs':
+      {
+        const ${I} at = (${t}) / inner * inner;
+        yp[${y} + (${t}) + at] = z.x;
+        yp[${y} + (${t}) + at + inner] = z.y;
+      }
+% elif stored == 'real':
+      yp[${y} + (${t})] = z.x;
+% else:
+      yp[${y} + (${t})] = z;
+% endif
+</%def>
+
+## z: value k of the transform of n reals, of that of the pairs: `a` is its value k, b value whole - k, both in place.
+<%def name="from_pairs(k)">
+      const W turn = root(tables + real_coarse, tables + real_fine, real_shift, ${k});
+      const W gap = times((W)(a_.y + b_.y, b_.x - a_.x), turn);
+      W z = (W)(a_.x + b_.x + gap.x, a_.y - b_.y + gap.y) * (F)0.5;
+</%def>
