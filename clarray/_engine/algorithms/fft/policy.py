@@ -69,9 +69,9 @@ CPU = FftPolicy(
     prime=97,
     pass_bytes=1 << 15,
     vector_bytes=32,
-    # Two Zen 5 cores under load, PoCL 3.0, 2026-11-23, NumPy's times by the kernels'. 2^18 values: complex64 2 to 9,
-    # complex128 in rows of 64 0.8, float32 forward 1.2, float64 0.7; 2^20: complex128 2.3 to 4,
-    # float32 forward 4, back 0.9
+    # Two Zen 5 cores, PoCL 3.0, 2026-11-23, NumPy's times by the kernels'. 2^18 values: complex64 2 to 9, complex128 in
+    # rows of 64 0.8, float32 forward 1.2, float64 0.7; 2^20: complex64 5 to 8, complex128 2.8 to 4.3, float32 forward
+    # 2.9, back 0.9. Points of a pass and radices were not tried one by one.
     least=Least((1 << 18, 1 << 20), (1 << 18, NEVER), (NEVER, NEVER)),
 )
 # Not measured: 32 KiB of local memory are there on every device.
