@@ -54,6 +54,11 @@ def _small_matrices(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]
     return (array(np.eye(8, dtype=np.float32)[order] * 2 ** (order[..., None] % 3)),)
 
 
+def _whole(values: Any) -> Any:
+    """The whole numbers that values are but for rounding."""
+    return np.rint(values.real).astype(np.int32)
+
+
 def _one(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return (_floats(rng, n),)
 
@@ -181,6 +186,11 @@ _TABLE: dict[str, tuple[Workload, ...]] = {
         Workload("concatenate, small", _small, lambda a, b: np.concatenate([a[:1000], b[:1000], a[:10]])),
     ),
     "small_matrices": (Workload("inv of 8 x 8", _small_matrices, lambda a: np.linalg.inv(a)),),
+    "fft": (
+        Workload("fft and ifft", _one, lambda a: _whole(np.fft.ifft(np.fft.fft(a)))),
+        Workload("fft2 and ifft2", _two_d, lambda a: _whole(np.fft.ifft2(np.fft.fft2(a)))),
+        Workload("rfft and irfft", _two_d, lambda a: _whole(np.fft.irfft(np.fft.rfft(a), a.shape[1]))),
+    ),
     "index_map": (Workload("tile", _one, lambda a: np.tile(a[: a.size // 4], 4)),),
 }
 
