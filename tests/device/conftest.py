@@ -129,6 +129,12 @@ def policy_changed(algorithm: str, **changes: Any) -> Iterator[None]:
         cache.policies = before
 
 
+@pytest.fixture
+def kernels_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No program is let go of while the test runs, however many there are by then."""
+    monkeypatch.setattr(kernel_cache_of(current_device()), "_most_programs", 1 << 30)
+
+
 @pytest.fixture(params=[False, True], ids=["kernels", "tier"])
 def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Kernels alone, and with what NumPy computes on a CPU: first calls and small calls."""

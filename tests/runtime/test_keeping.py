@@ -33,11 +33,12 @@ def eventually(happens: Callable[[], bool]) -> bool:
 
 
 @pytest.fixture
-def quick(device: Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    """A device with an empty pool, whose thread looks a hundred times a second."""
+def quick(device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Device]:
+    """A device with an empty pool, whose thread looks a hundred times a second and hears this process alone."""
     clarray.free_memory()
     assert eventually(lambda: keeping._thread is None or device.pool.reserved > keeping.FEW)
     monkeypatch.setattr(keeping, "SECONDS", 0.01)
+    monkeypatch.setattr(keeping, "_sign", lambda of_host: tmp_path / f"wanted-{of_host}")
     monkeypatch.setattr(pools, "is_short", lambda available, total: False)
     monkeypatch.setattr(keeping, "is_short", lambda available, total: False)
     yield device

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.runtime import Device
+from clarray._engine.runtime import Device, programs
 from clarray._engine.runtime.accounts import read_limit
 
 MIB = 1 << 20
@@ -271,6 +271,26 @@ def test_a_process_whose_address_space_is_limited(fresh: Any, device: Device) ->
         pytest.skip("its arrays lie elsewhere")
     done = fresh(RLIMIT)
     assert (done.stdout, done.stderr) == ("refused True True\n2000.0\n", "")
+    assert done.returncode == 0  # what was compiled is saved when it ends, with what memory is left
+
+
+@pytest.mark.skipif("sys.platform != 'linux'")
+def test_no_binary_is_asked_for_without_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PoCL crashes where it gets none to make it; free blocks make way first."""
+    if not device.is_pocl:
+        pytest.skip("others give what they have made before")
+    asked: list[Any] = []
+    monkeypatch.setattr(programs, "binary_of", lambda program: asked.append(program) or b"")
+    program = device.program("__kernel void nothing_yet(__global int *x) {}", {"nothing_yet": ["buffer"]})
+    queue = device.main
+    program._built[queue.name] = None  # type: ignore[assignment]
+    device.allocate(MIB)  # is free at once
+    monkeypatch.setattr(programs, "available_host_bytes", lambda: 100 * MIB)
+    program._write(queue)
+    assert (asked, device.pool.free_bytes()) == ([], 0)
+    monkeypatch.setattr(programs, "available_host_bytes", lambda: 1000 * MIB)
+    program._write(queue)
+    assert asked == [None]
 
 
 @pytest.mark.skipif(len(clarray.devices()) < 2, reason="there is one device")

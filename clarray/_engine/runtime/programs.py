@@ -27,6 +27,7 @@ from clarray._engine.runtime.cache import key_of
 from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.launch import Bound, Kernel
+from clarray._engine.runtime.limits import available_host_bytes
 from clarray._engine.runtime.quiet import quiet_build
 from clarray._engine.runtime.trials import trials_of
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 ArgType = str  # 'buffer', or the name of a NumPy scalar type
 
+_BINARYS_ROOM = 256 << 20  # bytes: the compiler runs for it once more
 _SECONDS_AT_EXIT = 0.5  # the longest that saving may hold up the end of a process
 
 
@@ -142,10 +144,18 @@ class Program:
         with contextlib.suppress(OSError):  # there is no room to make it
             if self._device.is_pocl:
                 pocl_folder.require()
+                if not self._has_room():
+                    return
             binary = binary_of(self._built[queue.name])
             if len(binary) > self._saved_bytes and pocl_binary.is_complete(binary):
                 self._device.program_cache.store(self._key(queue), binary)
                 self._saved_bytes = len(binary)
+
+    def _has_room(self) -> bool:
+        """Whether there is memory for PoCL to make a binary, which crashes without, if need be that of free blocks."""
+        if available_host_bytes() < _BINARYS_ROOM:
+            self._device.pool.release_unless_busy(0)
+        return available_host_bytes() >= _BINARYS_ROOM
 
     def save_at_exit(self, queue: Queue) -> None:
         """Save when the process ends, if it has not been done before and time allows."""

@@ -210,6 +210,7 @@ def test_other_operations(policy: str, name: str) -> None:
     np.testing.assert_allclose(ours, ufunc.accumulate(host), rtol=1e-5)
 
 
+@pytest.mark.usefixtures("kernels_stay")
 def test_single_passes_are_taken_and_count_their_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     # a device that many share may not get through the self-test; who gives up waiting is right all the same
     monkeypatch.setattr(launch_parallel, "is_trusted", lambda cache: True)

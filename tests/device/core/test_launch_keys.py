@@ -36,6 +36,9 @@ STATEMENTS: dict[str, tuple[Callable[..., Any], list[list[slice]]]] = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("kernels_stay")
+
+
 @pytest.fixture(params=["own", "gpu"], autouse=True)
 def in_force(request: pytest.FixtureRequest) -> Iterator[None]:
     with policy_in_force(request.param):
