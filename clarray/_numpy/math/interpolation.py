@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.creation import as_array
+from clarray._core.creation import as_array, empty
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import device_of_operands
@@ -16,6 +16,8 @@ from clarray._numpy.manipulation.joining import concatenate
 from clarray._numpy.sorting.sorting import argsort
 
 __all__ = ["interp"]
+
+_NOTHING_BETWEEN_NOTHING = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # before, NumPy refuses to look for nothing
 
 # The interval that holds x is searched for and interpolated in by the same work-item: one pass, whose tables are in the
 # cache. As in NumPy an interval is approached from its other end where that avoids inf - inf, and is constant where
@@ -116,7 +118,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is not None:
         at, places, values = _repeated(at, places, values, period)
         left = right = None
-    _check(places, values)
+    _check(at.size, places, values)
+    if not places.size:
+        return empty(at.shape, dtype, device=device)
     ends = [values[k] if given is None else as_array(dtype(given), device) for given, k in ((left, 0), (right, -1))]
     found: DeviceArray = kernel(at, places, values, *ends, size=None if at.ndim else ())
     return found
@@ -126,11 +130,11 @@ def _real(array: DeviceArray) -> DeviceArray:
     return array.astype(np.float64, casting="safe", copy=False)
 
 
-def _check(places: DeviceArray, values: DeviceArray) -> None:
+def _check(points: int, places: DeviceArray, values: DeviceArray) -> None:
     for each in (places, values):
         if each.ndim != 1:
             raise ValueError(f"object {'too deep' if each.ndim else 'of too small depth'} for desired array")
-    if places.size == 0:
+    if places.size == 0 and (points or not _NOTHING_BETWEEN_NOTHING):
         raise ValueError("array of sample points is empty")
     if places.size != values.size:
         raise ValueError("fp and xp are not of the same length.")

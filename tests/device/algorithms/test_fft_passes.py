@@ -130,6 +130,19 @@ def test_views(name: str) -> None:
         )
 
 
+@pytest.mark.parametrize("axes", [(1, 0, 2), (2, 0, 1), (2, 1, 0)])
+def test_results_lie_as_their_operands(axes: tuple[int, int, int]) -> None:
+    """NumPy's, too, lie in the operand's order of axes, whichever axis is transformed, cropped or padded."""
+    x, cube = host((6, 4, 5), "F").transpose(axes), clarray.array(host((6, 4, 5), "F")).transpose(axes)
+    pending = cube * 2 + 1
+    for axis, n, kind in ((0, 8, "complex"), (1, 37, "inverse"), (2, 3, "irfft")):
+        for operand, value in ((cube, x), (pending, x * np.float32(2) + np.float32(1))):
+            found, wanted = run(kind, operand, n, axis), exact(kind, value, n, axis)
+            assert error(found, wanted) < MOST
+            assert np.argsort(found.strides).tolist() == np.argsort(wanted.strides).tolist()
+    assert pending._node.memory is None
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_pending_operands_are_computed_while_they_are_read(name: str) -> None:
     x, window = host((3, 20), "F"), host((20,), "f")

@@ -30,13 +30,17 @@ from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.algorithms.fft.source import pass_source
 from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.layout import furthest, index_type, merge
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf
+from clarray._engine.expr.result_layout import layout_of, view_of
+from clarray._engine.expr.view import memory_order, transpose
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import COSTLY, operands_of
 from clarray._engine.runtime import Device
 from clarray._engine.values import dataclass
 
 __all__ = ["pay", "transform"]
+
+_PLAIN = (0, 1, 2)  # outer, the axis, inner
 
 
 def pay(device: Device, kind: str, lengths: Sequence[int], values: int, wide: bool) -> bool:
@@ -110,6 +114,14 @@ class _Shape(NamedTuple):
     inner: int
 
 
+class _Source(NamedTuple):
+    """What a pass reads: a value, the axis of its lines, and the order in which its axes are gone through."""
+
+    value: Node
+    axis: int
+    order: tuple[int, ...]
+
+
 def transform(value: Node, axis: int, n: int, kind: str, *, inverse: bool, scale: float) -> Node:
     """Transform along an axis.
 
@@ -131,25 +143,31 @@ def transform(value: Node, axis: int, n: int, kind: str, *, inverse: bool, scale
     Returns
     -------
     Node
-        A new leaf, C-contiguous.
+        A new leaf, contiguous, whose axes lie in memory as those of the value do.
     """
     device = device_of(value.inputs or (value,))
     with device.lock:
         cache = kernel_cache_of(device)
         materialize_shared(value)
         wide = np.result_type(value.dtype, np.complex64)
-        lines = _Shape(prod(value.shape[:axis]), prod(value.shape[axis + 1 :]))
+        order = tuple(memory_order(layout_of(value)))
+        place = order.index(axis)
+        shape = tuple(value.shape[each] for each in order)
+        lines = _Shape(prod(shape[:place]), prod(shape[place + 1 :]))
         core = _core(cache, lines, n, value.shape[axis], kind, inverse, scale, np.dtype(wide.char.lower()))
-        shape = (*value.shape[:axis], core.extent, *value.shape[axis + 1 :])
+        shape = (*shape[:place], core.extent, *shape[place + 1 :])
         out_dtype = np.dtype(wide.char.lower()) if core.store in (REAL, PAIRS) else wide
-        target = contiguous_leaf(device.allocate(prod(shape) * out_dtype.itemsize), shape, out_dtype)
+        memory = device.allocate(prod(shape) * out_dtype.itemsize)
+        target = contiguous_leaf(memory, shape, out_dtype)
+        source = _Source(value, axis, order)
         if plans.direct(core.n, _policy(cache), wide.itemsize // 2):
-            _run(cache, core, value, axis, lines, target)
+            _run(cache, core, source, lines, target)
         else:
-            _convolve(cache, core, value, axis, lines, target)
+            _convolve(cache, core, source, lines, target)
         if value.flags & EAGER:
             device.synchronize()
-    return target
+    back = [order.index(each) for each in range(len(order))]
+    return leaf(memory, *transpose(view_of(target), back), out_dtype)
 
 
 def _core(
@@ -173,9 +191,9 @@ def _core(
     return core
 
 
-def _convolve(cache: KernelCache, core: Core, value: Node, axis: int, lines: _Shape, target: Node) -> None:
+def _convolve(cache: KernelCache, core: Core, source: _Source, lines: _Shape, target: Node) -> None:
     """Transform any length by two transforms of another one (Bluestein, 1970)."""
-    wide = np.result_type(value.dtype, np.complex64)
+    wide = np.result_type(source.value.dtype, np.complex64)
     size = plans.convolved(core.n, _policy(cache), wide.itemsize // 2)
     chirp = Section(core.n)
     shape = (lines.outer, size, lines.inner)
@@ -191,7 +209,7 @@ def _convolve(cache: KernelCache, core: Core, value: Node, axis: int, lines: _Sh
         after=(),
         chirp_before=chirp,
     )
-    _run(cache, first, value, axis, lines, between)
+    _run(cache, first, source, lines, between)
     swap = core.after[:1] if core.before else ()
     last = replace(
         core,
@@ -206,12 +224,12 @@ def _convolve(cache: KernelCache, core: Core, value: Node, axis: int, lines: _Sh
         chirp_after=chirp,
         scale=core.scale / size,
     )
-    _run(cache, last, between, 1, lines, target)
+    _run(cache, last, _Source(between, 1, _PLAIN), lines, target)
 
 
-def _run(cache: KernelCache, core: Core, value: Node, axis: int, lines: _Shape, target: Node) -> None:
+def _run(cache: KernelCache, core: Core, source: _Source, lines: _Shape, target: Node) -> None:
     """Launch the passes of a complex transform, from the value to a leaf."""
-    wide = np.result_type(value.dtype, np.complex64)
+    wide = np.result_type(source.value.dtype, np.complex64)
     work = np.dtype(wide.char.lower())
     steps = plans.passes(core.n, lines.outer, lines.inner, _policy(cache), work.itemsize)
     for number, step in enumerate(steps):
@@ -225,19 +243,18 @@ def _run(cache: KernelCache, core: Core, value: Node, axis: int, lines: _Shape, 
             out = contiguous_leaf(memory, (lines.outer, step.m, step.points * step.s), wide)
         else:
             out = target
-        _pass(cache, here, step, value, axis, lines, work, out)
-        value, axis = out, 1
+        _pass(cache, here, step, source, lines, work, out)
+        source = _Source(out, 1, _PLAIN)
 
 
 def _pass(
-    cache: KernelCache, core: Core, step: Pass, value: Node, axis: int, lines: _Shape, work: np.dtype, out: Node
+    cache: KernelCache, core: Core, step: Pass, source: _Source, lines: _Shape, work: np.dtype, out: Node
 ) -> None:
     policy = _policy(cache)
+    value, axis, order = source
     operands = operands_of(value)
     strides = operands.strides(len(value.shape))
-    kept = merge(
-        [(extent, tuple(s[k] for s in strides)) for k, extent in enumerate(value.shape) if k != axis and extent > 1]
-    )
+    kept = merge([(value.shape[k], tuple(s[k] for s in strides)) for k in order if k != axis and value.shape[k] > 1])
     radices = plans.radices(step.points, policy.radix)
     units = lines.outer * step.m * step.s
     count = plans.lanes(policy, step.points, radices[0], work.itemsize, units)
