@@ -39,12 +39,24 @@ class OpenCLPlugin(WorkerPlugin):  # type: ignore[misc] # Dask has no annotation
         pause, spill = manager.memory_pause_fraction, manager.memory_spill_fraction
         if not manager.memory_limit or worker.nanny is None:
             return  # threads of a process that others use, too
-        if clarray.zeros(()).device.capabilities.host_memory:
+        shared = clarray.zeros(()).device.capabilities.host_memory
+        _check_room(worker.monitor.get_process_memory(), int(manager.memory_limit * (pause or 1.0)))
+        if shared:
             clarray.config.memory_limit = int(manager.memory_limit * (pause or 1.0))
         above = manager.memory_limit * (manager.memory_target_fraction or spill or 0.6)
         callback = PeriodicCallback(lambda: _give_back(worker, above), _MILLISECONDS)
         worker.periodic_callbacks["clarray"] = callback
         worker.loop.add_callback(callback.start)
+
+
+def _check_room(taken: int, limit: int) -> None:
+    """Raise where an idle worker would be paused, as it then stays so: nothing that could be spilled is there."""
+    if taken >= limit:
+        taken, limit = taken >> 20, limit >> 20
+        raise MemoryError(
+            f"An idle worker takes {taken} MiB (Python, Dask, the OpenCL runtime), and Dask would pause it for good at "
+            f"{limit} MiB: give it a larger memory_limit"
+        )
 
 
 def _give_back(worker: Worker, above: float) -> None:

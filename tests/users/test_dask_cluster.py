@@ -62,6 +62,17 @@ def test_workers_have_a_limit(client: Client) -> None:
     assert set(kinds.values()) == {"HostSpillBuffer" if host else "DeviceSpillBuffer"}
 
 
+def test_a_worker_with_no_room_does_not_start() -> None:
+    """Dask would pause it as soon as it stands there, and every computation would wait for it for good."""
+    where = {"devices": [current_device()], "memory_limit": "64MiB", "silence_logs": "CRITICAL"}
+    with pytest.raises(RuntimeError) as found:
+        clarray.dask.LocalOpenCLCluster(**where, dashboard_address=":0")
+    cause: BaseException | None = found.value
+    while cause is not None and not isinstance(cause, MemoryError):
+        cause = cause.__cause__
+    assert "give it a larger memory_limit" in str(cause)
+
+
 def test_devices_are_named_as_elsewhere() -> None:
     listed = clarray.devices()
     assert device_indices([listed[0], 0, "0"]) == [0, 0, 0]
