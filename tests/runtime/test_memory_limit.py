@@ -280,16 +280,17 @@ def test_no_binary_is_asked_for_without_memory(device: Device, monkeypatch: pyte
     if not device.is_pocl:
         pytest.skip("others give what they have made before")
     asked: list[Any] = []
-    monkeypatch.setattr(programs, "binary_of", lambda program: asked.append(program) or b"")
+    monkeypatch.setattr(programs.pocl, "binary_of", lambda program: asked.append(program) or b"")
+    monkeypatch.setattr(programs, "binary_of", lambda program: b"")
     program = device.program("__kernel void nothing_yet(__global int *x) {}", {"nothing_yet": ["buffer"]})
     queue = device.main
     program._built[queue.name] = None  # type: ignore[assignment]
     device.allocate(MIB)  # is free at once
     monkeypatch.setattr(programs, "available_host_bytes", lambda: 100 * MIB)
-    program._write(queue)
+    program.save(queue)
     assert (asked, device.pool.free_bytes()) == ([], 0)
     monkeypatch.setattr(programs, "available_host_bytes", lambda: 1000 * MIB)
-    program._write(queue)
+    program.save(queue)
     assert asked == [None]
 
 

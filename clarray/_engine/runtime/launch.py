@@ -25,8 +25,8 @@ lend_opencl(cl._cl.__file__, state)
 Launched = tuple["Kernel", tuple[int, ...], tuple[int, ...], int]  # groups, local, bytes
 
 
-# Saving a binary makes PoCL compile the kernels of the program that have not been launched: only what
-# is used again is saved at once; the rest waits for the end of the process.
+# Saving a binary makes PoCL compile the kernels of the program that have not been launched: it is done for what is used
+# again; the rest waits for the end of the process.
 _LAUNCHES_BEFORE_SAVING = 3
 
 _COMPILING = 0.01  # seconds of work that tell a first launch that compiled from one that loaded what is on disk
@@ -247,7 +247,7 @@ class Kernel:
         elif launches == 1:
             bound.commands.finish()
             pocl.after_first_launch(self.name)
-            self._program.save_at_exit(bound.queue)
+            self._program.save_after(self.name, bound.queue)
         elif launches == _LAUNCHES_BEFORE_SAVING:
             bound.seen.add(local)
             bound.commands.finish()

@@ -5,7 +5,8 @@
                 +-- per queue: disk cache, else the other queue's binary, else the compiler
 
 PoCL compiles the work-group function at the first launch, not at the build, so its binaries are
-saved after launches: a new process then compiles nothing at all. Other runtimes' are saved at once.
+saved when each kernel has been launched: a new process, and others that run now, then compile nothing
+at all. Other runtimes' are saved at once.
 Nothing is saved that is not whole, and what comes from disk is on trial until its first launch is over.
 """
 
@@ -56,10 +57,12 @@ class Program:
     __slots__ = (
         "source",
         "_arg_types",
+        "_asked",
         "_built",
         "_device",
         "_folder",
         "_kernels",
+        "_launched",
         "_lock",
         "_saved_bytes",
         "_stored",
@@ -76,6 +79,8 @@ class Program:
         self._kernels: MutableMapping[str, Kernel] = {}
         self._saved_bytes = 0  # a binary on disk that is as long holds all that this one does
         self._stored: set[str] = set()  # queues whose program was made from the binary on disk
+        self._asked: set[str] = set()  # queues whose program PoCL has made a binary of, which stays as it is
+        self._launched: set[tuple[str, str]] = set()  # kernels and queues, where that says when PoCL's are saved
         self._folder: str | None = None
         self._lock = threading.Lock()  # held while it is made; taken after the device's, never before it
 
@@ -129,37 +134,43 @@ class Program:
         finally:
             trials.end(key)
 
-    def save(self, queue: Queue) -> None:
-        """Write one queue's binary to the disk cache, now or, of many programs of PoCL's, when the process ends."""
-        if self._device.is_pocl:
-            if Program._held_open >= _MOST_HELD_OPEN:
-                self.save_at_exit(queue)
-                return
-            Program._held_open += len(self._arg_types)
-        self._write(queue)
+    def save_after(self, name: str, queue: Queue) -> None:
+        """Save once each kernel has been launched on a queue; until then PoCL would compile the others to save one."""
+        self._launched.add((name, queue.name))
+        if all((each, queue.name) in self._launched for each in self._arg_types):
+            self.save(queue)
+        else:
+            _unsaved[self, queue.name] = queue
 
-    def _write(self, queue: Queue) -> None:
+    def save(self, queue: Queue) -> None:
         """Write one queue's binary to the disk cache, unless what is there holds as much."""
         _unsaved.pop((self, queue.name), None)
         with contextlib.suppress(OSError):  # there is no room to make it
             if self._device.is_pocl:
                 pocl_folder.require()
-                if not self._has_room():
+                if queue.name in self._asked or not self._has_room():
                     return
-            binary = binary_of(self._built[queue.name])
+                self._asked.add(queue.name)
+            binary = self._binary(self._built[queue.name])
             if len(binary) > self._saved_bytes and pocl_binary.is_complete(binary):
                 self._device.program_cache.store(self._key(queue), binary)
                 self._saved_bytes = len(binary)
+
+    def _binary(self, program: cl.Program) -> bytes:
+        """Give the binary that is saved; none of PoCL's where asking holds too many kernels open."""
+        if not self._device.is_pocl:
+            return binary_of(program)
+        binary = pocl.binary_of(program)
+        if not binary and Program._held_open < _MOST_HELD_OPEN:
+            Program._held_open += len(self._arg_types)
+            binary = binary_of(program)
+        return binary
 
     def _has_room(self) -> bool:
         """Whether there is memory for PoCL to make a binary, which crashes without, if need be that of free blocks."""
         if available_host_bytes() < _BINARYS_ROOM:
             self._device.pool.release_unless_busy(0)
         return available_host_bytes() >= _BINARYS_ROOM
-
-    def save_at_exit(self, queue: Queue) -> None:
-        """Save when the process ends, if it has not been done before and time allows."""
-        _unsaved[self, queue.name] = queue
 
     def is_stored(self, queue: Queue) -> bool:
         """Whether it has been made for a queue, or lies on disk."""
@@ -301,20 +312,20 @@ _unsaved: dict[tuple[Program, str], Queue] = {}
 
 
 # PoCL 3 keeps the machine code of 128 kernels open and closes what was launched longest ago for the next one, which it
-# opens in 0.3 ms. Whoever asks for a binary asks twice, its size first; the second time PoCL counts a user, who never
-# leaves, of a variant of each of its kernels. After 126 of them the others had two places, and a loop of three kernels
-# opened one at each launch.
+# opens in 0.3 ms. Where its own memory does not tell the binary, whoever asks for one asks twice, its size first; the
+# second time PoCL counts a user, who never leaves, of a variant of each of its kernels. After 126 of them the others
+# had two places, and a loop of three kernels opened one at each launch.
 _MOST_HELD_OPEN = 40
 
 
 @atexit.register
 def _save_the_rest() -> None:
-    """Save what was compiled and launched only once or twice, the newest first."""
+    """Save programs of which not every kernel was launched, the newest first."""
     end = time.perf_counter() + _SECONDS_AT_EXIT
     while _unsaved and time.perf_counter() < end:
         (program, _), queue = _unsaved.popitem()
         if not program._device.lost:
-            program._write(queue)
+            program.save(queue)
 
 
 after_fork_in_child(_unsaved.clear)  # the parent's: it saves them itself
