@@ -103,3 +103,10 @@ def test_wheel_works_in_an_empty_environment(wheel: Path, tmp_path: Path) -> Non
     assert str(tmp_path / "env") in printed
     table = run(python, "-m", "clarray", "--size", "100000", cwd=tmp_path, CLARRAY_CACHE_DIR=cache)
     assert "sum" in table
+
+
+def test_lines_that_install_work_before_there_is_a_release() -> None:
+    """The package index knows no clarray yet: what readers are told to type takes a clone, or other packages."""
+    texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.rst"), *(ROOT / "clarray").rglob("*.py")]
+    told = [f"{file}: {line}" for file in texts for line in file.read_text().splitlines() if "clarray[" in line]
+    assert not told

@@ -33,5 +33,5 @@ register()
 
 def __getattr__(name: str) -> _Any:
     if name in ("LocalOpenCLCluster", "OpenCLNanny", "OpenCLPlugin", "dask_setup"):
-        raise AttributeError(f"clarray.dask.{name} needs distributed: pip install 'clarray[dask]'")
+        raise AttributeError(f"clarray.dask.{name} needs distributed: pip install 'dask[array,distributed]'")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,7 @@ from clarray._engine.expr.node import Known, Node
 from clarray._engine.launch.tuned_files import tuned_of
 from clarray._engine.ops.templates import keep_templates_in
 from clarray._engine.runtime import Device, Kernel, Memory, current_device, different_devices, profiling
-from clarray._engine.runtime.cache import DiskCache, cache_folder
+from clarray._engine.runtime.cache import cache_of
 from clarray._engine.runtime.recording import spoil
 from clarray._engine.speedups import core
 from clarray._engine.tuning import Policies, select
@@ -71,7 +71,7 @@ class KernelCache:
         self._most_programs = PROGRAM_LIMIT
         self._let_go: dict[int, float] = {}  # hashes of sources, and when
         self.kept: WeakValueDictionary[int, Memory] = WeakValueDictionary()  # zeros, by the identity of the buffer
-        keep_templates_in(DiskCache(cache_folder() / "templates"))
+        keep_templates_in(cache_of("templates"))
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Where other launches are to be used from now on, the compiled core is told."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from clarray._engine.runtime import Device
-from clarray._engine.runtime.cache import DiskCache, cache_folder, key_of
+from clarray._engine.runtime.cache import DiskCache, cache_of, key_of
 from clarray._engine.tuning.tuned import Tuned
 
 __all__ = ["forget", "tuned_of", "keep", "place_of"]
 
 
 def _cache() -> DiskCache:
-    return DiskCache(cache_folder() / "tuning")
+    return cache_of("tuning")
 
 
 def _key(device: Device) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from clarray._engine.version import __version__
 
+CACHES = ("programs", "devices", "templates", "tuning")  # folders in `cache_folder`
 _MAGIC = b"clarray cache 2\n"
 _CHECKSUM = 32
 _LIMIT_BYTES = 512 << 20
@@ -36,6 +37,12 @@ def cache_folder() -> Path:
 
     folder = Path(user_cache_dir("clarray", appauthor=False))
     return folder if folder.is_absolute() else Path(os.devnull, "clarray")  # a user without a home keeps nothing
+
+
+def cache_of(name: str) -> DiskCache:
+    """Give one of CACHES."""
+    assert name in CACHES
+    return DiskCache(cache_folder() / name)
 
 
 def key_of(*parts: str) -> str:
@@ -67,12 +74,10 @@ class DiskCache:
             data = (self.folder / key).read_bytes()
         except OSError:
             return None
-        start = len(_MAGIC) + _CHECKSUM
-        payload = data[start:]
-        if data[:start] == _head(key, payload):
-            return payload
-        self.discard(key)
-        return None
+        payload = _payload(key, data)
+        if payload is None:
+            self.discard(key)
+        return payload
 
     def store(self, key: str, payload: bytes) -> None:
         """Write a payload under a key, replacing what was there."""
@@ -92,6 +97,19 @@ class DiskCache:
         if not self._pruned:
             self._pruned = True
             self._prune()
+
+    def files(self) -> list[Path]:
+        """List what is stored, and what killed processes left."""
+        with contextlib.suppress(OSError):
+            return sorted(file for file in self.folder.iterdir() if file.is_file())
+        return []
+
+    def is_sound(self, key: str) -> bool:
+        """Whether what is stored under a key is what was stored; it is left where it is."""
+        try:
+            return _payload(key, (self.folder / key).read_bytes()) is not None
+        except OSError:
+            return False
 
     def has(self, key: str) -> bool:
         """Whether there is anything under a key, sound or not."""
@@ -132,6 +150,13 @@ class DiskCache:
             left_over = path.suffix == ".tmp" and now - modified > _STALE_SECONDS
             if left_over or total > _LIMIT_BYTES:
                 _unlink(path)
+
+
+def _payload(key: str, data: bytes) -> bytes | None:
+    """Give what a file holds; None if it is not what was stored under this key."""
+    start = len(_MAGIC) + _CHECKSUM
+    payload = data[start:]
+    return payload if data[:start] == _head(key, payload) else None
 
 
 def _head(key: str, payload: bytes) -> bytes:

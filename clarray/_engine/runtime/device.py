@@ -28,7 +28,7 @@ import pyopencl as cl
 
 from clarray._engine.runtime import memory as memories
 from clarray._engine.runtime import pocl, profiling, transfer
-from clarray._engine.runtime.cache import DiskCache, cache_folder, key_of
+from clarray._engine.runtime.cache import cache_of, key_of
 from clarray._engine.runtime.capabilities import Capabilities, Compiled, describe, probe
 from clarray._engine.runtime.environment import compiler_settings, cpu_identity
 from clarray._engine.runtime.errors import (
@@ -128,7 +128,7 @@ class Device:
         self._released: weakref.WeakSet[Program] = weakref.WeakSet()  # whose kernels somebody still holds
         self._kept_forever: list[Any] = []
         self._dropped: list[Any] = []  # until the main queue has finished
-        self.program_cache = DiskCache(cache_folder() / "programs")
+        self.program_cache = cache_of("programs")
         Device.alive.add(self)
 
     def __getattr__(self, name: str) -> Any:
@@ -170,7 +170,7 @@ class Device:
 
     def _probed(self, context: cl.Context, devices: list[cl.Device]) -> Compiled:
         key = key_of("probe 3", self.identity, str(len(devices)))
-        cache = DiskCache(cache_folder() / "devices")
+        cache = cache_of("devices")
         known = Compiled.from_json(cache.load_json(key))
         found = probe(context, devices, known)
         if known is None:

@@ -25,8 +25,9 @@ from clarray._engine.runtime.environment import prepared_environment
 from clarray._engine.runtime.memory import Memory
 
 _NONE_FOUND = (
-    'no OpenCL device found: pip install "clarray[pocl]" or "clarray[intel]" for the CPU, or '
-    "install the OpenCL driver of your GPU's vendor"
+    "no OpenCL device found: `pip install pocl-binary-distribution` (Linux) or `pip install intel-opencl-rt "
+    "intel-cmplr-lib-rt` for the CPU, or install the OpenCL driver of your GPU's vendor; `python -m clarray doctor` "
+    "finds what is wrong with those that are there"
 )
 _NO_PLACE = "; PoCL is there, but no folder that it can write to and run programs from: POCL_CACHE_DIR names one"
 _NONE_AFTER_FORK = (

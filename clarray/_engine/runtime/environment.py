@@ -136,15 +136,36 @@ def _loads(library: str) -> bool:
     return True
 
 
+def _vendor_folders() -> list[Path]:
+    conda = Path(sys.prefix, "etc/OpenCL/vendors")
+    return [_SYSTEM_VENDORS, conda] if Path(sys.prefix, "conda-meta").is_dir() else [_SYSTEM_VENDORS]
+
+
 def _system_icds() -> dict[str, str]:
     """Give the name and text of each vendor file that the loader reads by itself."""
-    folders = [_SYSTEM_VENDORS]
-    if Path(sys.prefix, "conda-meta").is_dir():
-        folders.append(Path(sys.prefix, "etc/OpenCL/vendors"))
     found = {}
-    for file in (file for folder in folders for file in sorted(folder.glob("*.icd"))):
+    for file in (file for folder in _vendor_folders() for file in sorted(folder.glob("*.icd"))):
         with contextlib.suppress(OSError):
             found[file.name] = file.read_text(errors="replace")
+    return found
+
+
+def vendor_files() -> dict[str, str]:
+    """Give the driver's library that each file names which the loader reads, pip's among them, by the file's path."""
+    import pyopencl
+
+    chosen = os.environ.get("OCL_ICD_VENDORS")
+    folders = [Path(chosen)] if chosen else _vendor_folders()
+    found = {}
+    for folder in (*folders, Path(pyopencl.__file__).parent / ".libs"):
+        for file in sorted(folder.glob("*.icd")) if folder.is_dir() else []:
+            with contextlib.suppress(OSError):
+                library = file.read_text(errors="replace").strip()
+                beside = file.parent / library  # as in PoCL's wheel
+                found[str(file)] = str(beside) if beside.is_file() else library
+    intel = _intel_library()
+    if intel is not None:
+        found.setdefault("pip's intel-opencl-rt", str(intel))
     return found
 
 

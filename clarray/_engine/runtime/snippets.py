@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyopencl as cl
 
-from clarray._engine.runtime.cache import DiskCache, cache_folder, key_of
+from clarray._engine.runtime.cache import cache_of, key_of
 from clarray._engine.runtime.programs import build_options
 from clarray._engine.runtime.quiet import quiet_build
 
@@ -23,7 +23,7 @@ def compiler_message(device: Device, source: str) -> str:
 
     That a source is sound is kept on disk, so that it is compiled once per device and driver.
     """
-    cache = DiskCache(cache_folder() / "devices")
+    cache = cache_of("devices")
     key = key_of("snippet 1", device.identity, source)
     if cache.load(key) is not None:
         return ""

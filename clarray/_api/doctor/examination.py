@@ -1,0 +1,77 @@
+"""Devices seen from a process of their own, which a driver may bring down: listed, and each tried on every family.
+
+python -m clarray._api.doctor.examination            a line of JSON for each device
+python -m clarray._api.doctor.examination INDEX      a line for each family of kernels: its name, and what went wrong
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from clarray._api.doctor.families import FAMILIES, agrees, compute
+from clarray._core.creation import array
+from clarray._engine.runtime import current_device, devices, use_device
+
+__all__ = ["main"]
+
+
+def _say(**what: Any) -> None:
+    print(json.dumps(what), flush=True)
+
+
+def _list() -> None:
+    try:
+        listed, chosen = devices(), current_device()
+    except (RuntimeError, ValueError) as error:
+        _say(error=str(error))
+        return
+    for number, device in enumerate(listed):
+        try:
+            has = device.capabilities
+        except Exception as error:  # what the driver's compiler says of the first lines that it is given
+            _say(number=number, name=repr(device), wrong=f"{type(error).__name__}: {error}")
+            continue
+        memory = device.pool.info()
+        _say(
+            number=number,
+            name=has.name,
+            kind=has.kind,
+            platform=f"{has.platform}, {has.platform_version.strip()}",
+            driver=has.driver,
+            units=has.compute_units,
+            memory=has.global_bytes,
+            largest=has.max_alloc_bytes,
+            left=memory.left,
+            limit=memory.limit,
+            fp64=has.fp64,
+            chosen=device is chosen,
+        )
+
+
+def _examine(number: int) -> None:
+    with use_device(number), np.errstate(all="ignore"):
+        for name in FAMILIES:
+            _say(begun=name)
+            start = time.perf_counter()
+            try:
+                wrong = "" if agrees(compute(name, array), compute(name, np.array)) else "the answer is not NumPy's"
+            except Exception as error:
+                wrong = f"{type(error).__name__}: {error}"
+            _say(family=name, wrong=wrong, seconds=round(time.perf_counter() - start, 4))
+
+
+def main(words: list[str]) -> None:
+    """List the devices, or examine the one of this number."""
+    if words:
+        _examine(int(words[0]))
+    else:
+        _list()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

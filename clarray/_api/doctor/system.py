@@ -1,0 +1,169 @@
+"""What can be seen without OpenCL: drivers' files, the machine's hardware, permissions, caches."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding
+from clarray._engine.runtime.cache import CACHES, cache_folder, cache_of
+from clarray._engine.runtime.environment import vendor_files
+from clarray._engine.speedups import core
+from clarray._engine.version import __version__
+
+__all__ = ["caches", "clear_caches", "drivers", "hardware", "versions"]
+
+_PACKAGES = (
+    "numpy",
+    "pyopencl",
+    "mako",
+    "pocl-binary-distribution",
+    "intel-opencl-rt",
+    "intel-cmplr-lib-rt",
+    "pyvkfft",
+    "dask",
+)
+_LOAD = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"  # in a process of its own: a broken driver may end it
+_PATIENCE_SECONDS = 60
+_PCI = Path("/sys/bus/pci/devices")
+_MAKERS = {"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
+_DISPLAY = "0x03"  # the PCI class of what draws or computes
+_DRIVERS = {
+    "NVIDIA": "install NVIDIA's driver; in a container `echo libnvidia-opencl.so.1 > /etc/OpenCL/vendors/nvidia.icd`",
+    "AMD": "install ROCm's OpenCL (`rocm-opencl-runtime`), or Mesa's (`mesa-opencl-icd` with RUSTICL_ENABLE=radeonsi)",
+    "Intel": "install Intel's compute runtime (Debian and Ubuntu: `apt-get install intel-opencl-icd`)",
+}
+_LIBRARY_OF = {"NVIDIA": ("nvidia",), "AMD": ("amdocl", "rusticl", "mesa"), "Intel": ("igdrcl", "rusticl", "mesa")}
+
+
+def versions() -> dict[str, str]:
+    """Give the versions of what takes part; packages that are not installed are left out."""
+    found = {"clarray": __version__, "Python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    found["compiled core"] = "in force" if core is not None else "not in force"
+    found["system"] = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    return found
+
+
+def drivers() -> Iterator[Finding]:
+    """Look at the files that name OpenCL drivers, and whether the libraries in them load."""
+    named = vendor_files()
+    if not named:
+        yield Finding(NOTE, "no file names an OpenCL driver (*.icd); runtimes that pip installs need none")
+    for file, library in named.items():
+        error = _loading_error(library)
+        if error:
+            mend = f"install the package that {file} belongs to again, or remove the file"
+            yield Finding(PROBLEM, f"{file}: {library} does not load: {error}", mend)
+        else:
+            yield Finding(OK, f"{file}: {library} loads")
+    chosen = os.environ.get("OCL_ICD_VENDORS")
+    if chosen:
+        yield Finding(NOTE, f"OCL_ICD_VENDORS={chosen} says where drivers are looked for", "unset it to see the others")
+
+
+def _loading_error(library: str) -> str:
+    """Give why a library does not load, '' if it does."""
+    command = [sys.executable, "-c", _LOAD, library]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"nothing came back within {_PATIENCE_SECONDS} s"
+    if done.returncode < 0:
+        return f"the process ended by signal {-done.returncode}"
+    said = done.stderr.strip().splitlines()
+    return said[-1].removeprefix("OSError: ") if done.returncode and said else ""
+
+
+def hardware(platforms: str) -> Iterator[Finding]:
+    """Compare the GPUs on the machine's bus with what OpenCL lists, and look at what a user may open.
+
+    Parameters
+    ----------
+    platforms : str
+        The names of the platforms that OpenCL lists.
+    """
+    makers = sorted(set(_makers()))
+    known = platforms.lower() + " ".join(vendor_files().values()).lower()
+    for maker in makers:
+        if any(word in known for word in (maker.lower(), *_LIBRARY_OF[maker])):
+            continue
+        yield Finding(PROBLEM, f"{maker}'s display adapter is on the bus, and no OpenCL driver for it", _DRIVERS[maker])
+    if "NVIDIA" in makers and sys.platform == "linux" and not Path("/dev/nvidiactl").exists():
+        mend = "load the kernel's module (`nvidia-smi` does), or give the container its GPU (`docker run --gpus all`)"
+        yield Finding(PROBLEM, "an NVIDIA GPU without a device node (/dev/nvidiactl)", mend)
+    nodes = [*Path("/dev/dri").glob("renderD*"), *Path("/dev").glob("nvidia[0-9]*"), *Path("/dev").glob("kfd")]
+    for node in sorted(nodes):
+        if not os.access(node, os.R_OK | os.W_OK):
+            mend = "`sudo usermod -aG render,video $USER`, and log in again"
+            yield Finding(PROBLEM, f"no permission to open {node}", mend)
+
+
+def _makers() -> Iterator[str]:
+    """Give the makers of the display and compute adapters that Linux lists."""
+    for device in sorted(_PCI.glob("*")) if _PCI.is_dir() else []:
+        try:
+            if (device / "class").read_text().startswith(_DISPLAY):
+                maker = _MAKERS.get((device / "vendor").read_text().strip())
+                if maker:
+                    yield maker
+        except OSError:
+            continue
+
+
+def caches() -> Iterator[Finding]:
+    """Look at what is kept on disk: whether it can be written to, and whether each file is what was stored."""
+    folder = cache_folder()
+    unwritable = _writing_error(folder)
+    if unwritable:
+        mend = (
+            "make it writable, or name another folder: CLARRAY_CACHE_DIR=/some/folder. Without it each process compiles"
+        )
+        yield Finding(PROBLEM, f"{folder} cannot be written to: {unwritable}", mend)
+    count, size = 0, 0
+    damaged: list[Path] = []
+    for name in CACHES:
+        cache = cache_of(name)
+        for file in cache.files():
+            count, size = count + 1, size + file.stat().st_size
+            if not cache.is_sound(file.name):
+                damaged.append(file)
+    if damaged:
+        what = f"{len(damaged)} of {count} files in {folder} are damaged; each is made anew when it is wanted"
+        yield Finding(PROBLEM, what, "python -m clarray doctor --clear-cache")
+    if not (unwritable or damaged):
+        yield Finding(OK, f"{folder}: {count} files, {size / 2**20:.1f} MiB, all sound")
+
+
+def _writing_error(folder: Path) -> str:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(1 << 16))
+            file.flush()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def clear_caches() -> int:
+    """Remove what is kept on disk but for tuning results, which take long to measure; give the files' number."""
+    removed = 0
+    for name in CACHES:
+        if name == "tuning":
+            continue
+        cache = cache_of(name)
+        for file in list(cache.files()):
+            cache.discard(file.name)
+            removed += 1
+    return removed
