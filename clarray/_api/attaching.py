@@ -91,6 +91,19 @@ def transpose(self: DeviceArray, *axes: Any) -> DeviceArray:
     return shapes.transpose(self, wanted)
 
 
+def to_numpy(self: DeviceArray, dtype: Any = None, copy: bool = True) -> np.ndarray:
+    """The values on the host, by the name that pandas, Polars and matplotlib know; always a copy. See `asnumpy`."""
+    found = conversion.asnumpy(self)
+    return found if dtype is None else found.astype(dtype, copy=False)
+
+
+def set_from_host(self: DeviceArray, arr: Any) -> None:
+    """Take the values of an ndarray of the same shape, by CuPy's name for ``x[...] = arr``."""
+    if np.shape(arr) != self.shape:
+        raise ValueError(f"shape mismatch: an array of {self.shape} takes no values of {np.shape(arr)}")
+    subscripts.setitem(self, ..., arr)
+
+
 def copy(self: DeviceArray, order: str = "C") -> DeviceArray:
     """A copy with memory of its own."""
     return creation.copy(self, check_order(order))
@@ -338,6 +351,8 @@ _METHODS: dict[str, Any] = {
     "to_device": to_device,
     # to the host
     "get": conversion.asnumpy,
+    "set": set_from_host,
+    "to_numpy": to_numpy,
     "item": conversion.item,
     "tolist": tolist,
     "tobytes": tobytes,

@@ -199,7 +199,7 @@ def _repeated(array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
     return transform_view(array, views.broadcast_to, shape)
 
 
-def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[DeviceArray, ...]:
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """Broadcast arrays against each other, as views; see `numpy.broadcast_arrays`.
 
     Parameters
@@ -211,11 +211,26 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[DeviceArray, ...]
     Returns
     -------
     tuple of DeviceArray
-        Those that have the shape already as they are.
+        Those that have the shape already as they are. What no device computes with (strings, objects, None) stays on
+        the host, and gives NumPy's views.
     """
-    arrays = [asarray(a) for a in args]
+    arrays = [_on_device_or_host(a) for a in args]
     shape = broadcast_shapes(*(a.shape for a in arrays))
-    return tuple(a if a.shape == shape else _repeated(a, shape) for a in arrays)
+    return tuple(a if a.shape == shape else _broadcast(a, shape) for a in arrays)
+
+
+def _on_device_or_host(a: Any) -> Any:
+    try:
+        return asarray(a)
+    except TypeError:
+        host = np.asarray(a)
+        if host.dtype.kind in "biufc":  # of a dtype that the device lacks
+            raise
+        return host
+
+
+def _broadcast(array: Any, shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(array, shape) if isinstance(array, np.ndarray) else _repeated(array, shape)
 
 
 class broadcast:  # noqa: N801 - NumPy's name
