@@ -13,7 +13,8 @@ ${monoids.identity(m)}
 ${getattr(monoids, m.algebra)(m)}
 ${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
-void combine_parts(${', '.join(params)}) {
+void combine_parts(${arguments.declared}) {
+  ${arguments.opening}
   ${access.prologue((), prepare, [('yp', 'yo')])}
 % if shared:
   const int side = ${wg} / lanes, item = get_local_id(0), lane = item / side;

@@ -170,7 +170,8 @@ ${monoids.masked(m)}
 ${monoids.lanes(m)}
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
-void reduce(${', '.join(params)}) {
+void reduce(${arguments.declared}) {
+  ${arguments.opening}
   ${access.prologue(everyone, prepare)}
 % if shared:
   const int item = get_local_id(0);

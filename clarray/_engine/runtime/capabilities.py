@@ -56,6 +56,8 @@ class Capabilities:
         Byte order.
     int64_atomics : bool
         Atomic exchange and maximum of 64-bit integers.
+    numbers_together : bool
+        A launch costs less where a kernel takes its numbers in a structure.
     """
 
     kind: str
@@ -76,6 +78,7 @@ class Capabilities:
     function_attribute: str
     little_endian: bool
     int64_atomics: bool = False
+    numbers_together: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,6 +190,7 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         function_attribute=compiled.function_attribute,
         little_endian=bool(device.endian_little),
         int64_atomics={"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"} <= {*extensions},
+        numbers_together=pocl.is_pocl(device),
     )
 
 

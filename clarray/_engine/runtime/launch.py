@@ -14,6 +14,7 @@ import pyopencl as cl
 from clarray._engine.runtime import pocl, pocl_folder
 from clarray._engine.runtime.errors import different_devices
 from clarray._engine.runtime.profiling import record, state
+from clarray._engine.runtime.taken import Taken
 from clarray._engine.speedups import laid_out, lend_opencl
 
 if TYPE_CHECKING:
@@ -62,22 +63,6 @@ def _opencl_enqueue() -> Any:
     return found
 
 
-# How the compiled core is told the type of an argument; it leaves those marked '?' to pyopencl.
-_CODES = {
-    "buffer": "*",
-    "int8": "b",
-    "uint8": "B",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "uint32": "I",
-    "int64": "q",
-    "uint64": "Q",
-    "float32": "f",
-    "float64": "d",
-}
-
-
 @laid_out
 class Bound:
     """A kernel compiled for one queue, and the local sizes that need no more attention."""
@@ -93,11 +78,12 @@ class Bound:
         "handle",
         "queue_handle",
         "codes",
+        "places",
     )
 
-    def __init__(self, kernel: cl.Kernel, queue: Queue, stored: bool, types: Sequence[str]) -> None:
+    def __init__(self, kernel: cl.Kernel, queue: Queue, stored: bool, taken: Taken) -> None:
         self.kernel = kernel
-        self.set_args = kernel.set_args
+        self.set_args = taken.setter(kernel)
         self.commands = queue.commands
         self.queue = queue
         self.seen: set[tuple[int, ...]] = set()
@@ -106,7 +92,8 @@ class Bound:
         # for the compiled core, which sets arguments by their types
         self.handle = kernel.int_ptr
         self.queue_handle = queue.commands.int_ptr
-        self.codes = "".join([_CODES.get(kind, "?") for kind in types]).encode()
+        self.codes = taken.codes
+        self.places = taken.places
 
 
 @laid_out

@@ -20,7 +20,6 @@ import weakref
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 import pyopencl as cl
 
 from clarray._engine.runtime import pocl, pocl_binary, pocl_folder, pocl_header, profiling
@@ -30,12 +29,13 @@ from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.launch import Bound, Kernel
 from clarray._engine.runtime.limits import available_host_bytes
 from clarray._engine.runtime.quiet import quiet_build
+from clarray._engine.runtime.taken import Taken
 from clarray._engine.runtime.trials import trials_of
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device, Queue
 
-ArgType = str  # 'buffer', or the name of a NumPy scalar type
+ArgType = str  # 'buffer', or the name of a NumPy scalar type; TOGETHER before it where it is in the last argument
 
 _BINARYS_ROOM = 256 << 20  # bytes: the compiler runs for it once more
 _SECONDS_AT_EXIT = 0.5  # the longest that saving may hold up the end of a process
@@ -118,11 +118,11 @@ class Program:
         keep_in_memory()
         with self._lock:
             kernel = cl.Kernel(self._program(queue, apart), name)
-        types = self._arg_types[name]
-        if kernel.num_args != len(types):
-            raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {len(types)}")
-        kernel.set_scalar_arg_dtypes([None if t == "buffer" else np.dtype(t) for t in types])
-        return Bound(kernel, queue, queue.name in self._stored, types)
+        taken = Taken(self._arg_types[name])
+        if kernel.num_args != len(taken.dtypes):
+            raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {len(taken.dtypes)}")
+        kernel.set_scalar_arg_dtypes(taken.dtypes)
+        return Bound(kernel, queue, queue.name in self._stored, taken)
 
     @contextlib.contextmanager
     def on_trial(self, queue: Queue) -> Iterator[None]:

@@ -25,47 +25,80 @@ Enqueue enqueue = nullptr;
 
 void* pointer_of(PyObject* handle) { return PyLong_AsVoidPtr(handle); }
 
-template <typename Number>
-bool set_number(void* to, uint32_t place, long long value) {
-    const Number number = Number(value);
-    return set_argument(to, place, sizeof number, &number) == 0;
-}
+// An argument as a kernel takes it; no bytes where its type is for Python.
+struct Plain {
+    char bytes[sizeof(double)];
+    size_t size = 0;
 
-// Set one argument; false where its type is for Python, or the runtime refuses it.
-bool set_one(void* to, uint32_t place, char code, const Argument& argument) {
-    if (argument.is_buffer) {
-        void* buffer = pointer_of(argument.object);
-        return code == '*' && set_argument(to, place, sizeof buffer, &buffer) == 0;
+    template <typename Number>
+    void put(Number number) {
+        std::memcpy(bytes, &number, size = sizeof number);
     }
+};
+
+Plain plain_number(char code, const Argument& argument) {
+    Plain plain;
     if (argument.object && PyFloat_CheckExact(argument.object)) {
         const double value = PyFloat_AS_DOUBLE(argument.object);
-        if (code == 'd') return set_argument(to, place, sizeof value, &value) == 0;
-        const float single = float(value);
-        return code == 'f' && set_argument(to, place, sizeof single, &single) == 0;
+        if (code == 'd') plain.put(value);
+        if (code == 'f') plain.put(float(value));
+        return plain;
     }
     long long value = argument.number;
     if (argument.object) {
-        if (!PyLong_CheckExact(argument.object)) return false;
+        if (!PyLong_CheckExact(argument.object)) return plain;
         if (code == 'Q') {
             const unsigned long long wide = PyLong_AsUnsignedLongLong(argument.object);
-            if (PyErr_Occurred()) return PyErr_Clear(), false;
-            return set_argument(to, place, sizeof wide, &wide) == 0;
+            if (PyErr_Occurred()) PyErr_Clear();
+            else plain.put(wide);
+            return plain;
         }
         int overflow = 0;
         value = PyLong_AsLongLongAndOverflow(argument.object, &overflow);
-        if (overflow) return false;
+        if (overflow) return plain;
     }
     switch (code) {
-        case 'b': return set_number<int8_t>(to, place, value);
-        case 'B': return set_number<uint8_t>(to, place, value);
-        case 'h': return set_number<int16_t>(to, place, value);
-        case 'H': return set_number<uint16_t>(to, place, value);
-        case 'i': return set_number<int32_t>(to, place, value);
-        case 'I': return set_number<uint32_t>(to, place, value);
-        case 'q': return set_number<int64_t>(to, place, value);
-        case 'Q': return set_number<uint64_t>(to, place, value);
-        default: return false;
+        case 'b': plain.put(int8_t(value)); break;
+        case 'B': plain.put(uint8_t(value)); break;
+        case 'h': plain.put(int16_t(value)); break;
+        case 'H': plain.put(uint16_t(value)); break;
+        case 'i': plain.put(int32_t(value)); break;
+        case 'I': plain.put(uint32_t(value)); break;
+        case 'q': plain.put(int64_t(value)); break;
+        case 'Q': plain.put(uint64_t(value)); break;
     }
+    return plain;
+}
+
+bool set_buffer(void* to, size_t place, const Argument& argument) {
+    void* buffer = pointer_of(argument.object);
+    return set_argument(to, uint32_t(place), sizeof buffer, &buffer) == 0;
+}
+
+// Set all arguments, numbers in a structure where the kernel takes them so (`Taken` in clarray._engine.runtime.taken);
+// false where a type is for Python, or the runtime refuses one.
+bool set_arguments(void* to, const char* codes, PyObject* places, const Argument* arguments, size_t count) {
+    const bool together = PyBytes_GET_SIZE(places);
+    const auto place_of = [&](size_t k) {
+        uint16_t place;
+        std::memcpy(&place, PyBytes_AS_STRING(places) + k * sizeof place, sizeof place);
+        return size_t(place);
+    };
+    char structure[MOST_ARGUMENTS * sizeof(Plain::bytes)];
+    uint32_t last = 0;
+    for (size_t k = 0; k < count; ++k) {
+        if (arguments[k].is_buffer != (codes[k] == '*')) return false;
+        if (arguments[k].is_buffer) {
+            if (!set_buffer(to, together ? place_of(k) : k, arguments[k])) return false;
+            ++last;
+            continue;
+        }
+        const Plain plain = plain_number(codes[k], arguments[k]);
+        if (!plain.size) return false;
+        if (together) std::memcpy(structure + place_of(k), plain.bytes, plain.size);
+        else if (set_argument(to, uint32_t(k), plain.size, plain.bytes) != 0) return false;
+    }
+    return !together || set_argument(to, last, place_of(count), structure) == 0;
 }
 
 // As `groups` in clarray._engine.fused.elementwise.plan.
@@ -131,9 +164,7 @@ Outcome enqueue_run(const Run& run, PyObject* on, const Argument* arguments, siz
     // for the error that tells of a lost device
     if (!Ref::steal(PyObject_CallOneArg(kernel.note.of(run.kernel), run.noted))) return Outcome::FAILED;
     void* to = pointer_of(bound.handle.of(use));
-    const char* letters = PyBytes_AS_STRING(codes);
-    for (size_t place = 0; place < count; ++place)
-        if (!set_one(to, uint32_t(place), letters[place], arguments[place])) return Outcome::RARE;
+    if (!set_arguments(to, PyBytes_AS_STRING(codes), bound.places.of(use), arguments, count)) return Outcome::RARE;
     if (!run.in_line) device.pending.set(on, Py_True);
     void* queue = pointer_of(bound.queue_handle.of(use));
     int32_t status;

@@ -19,7 +19,7 @@ struct KernelSlots {
     Slot main{"_main"}, in_line{"_inline"}, note{"_note"};
 };
 struct BoundSlots {
-    Slot handle{"handle"}, queue_handle{"queue_handle"}, codes{"codes"}, seen{"seen"};
+    Slot handle{"handle"}, queue_handle{"queue_handle"}, codes{"codes"}, places{"places"}, seen{"seen"};
 };
 struct DeviceSlots {
     Slot lock{"lock"}, pending{"pending"}, closed{"closed"};
@@ -75,6 +75,8 @@ struct Prepared {
     PyObject* seen_main = nullptr;  // bound kernels that have been launched often enough; compared, not used
     PyObject* seen_inline = nullptr;
 };
+
+constexpr size_t MOST_ARGUMENTS = 256;
 
 // An argument: a buffer, or a number as Python has it.
 struct Argument {

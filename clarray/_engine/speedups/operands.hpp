@@ -8,7 +8,6 @@
 namespace clarray {
 
 constexpr size_t MOST_OPERANDS = 40;  // more than a tree of the greatest cost has
-constexpr size_t MOST_ARGUMENTS = 256;
 
 // The operands of one kernel, each once, and the key of its launch.
 struct Operands {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from clarray._engine.codegen.arguments import arguments
 from clarray._engine.codegen.expression import Call, Inputs, operand, parameters
 from clarray._engine.codegen.moving import moving
 from clarray._engine.codegen.render import Source, make_dialect, render, source
@@ -46,28 +47,33 @@ def elementwise_source(plan: ElementwisePlan, root: Node, nodes: Sequence[Node],
         params.append(f"const {plan.index} n")
         arg_types.append(f"int{32 if plan.index == 'int' else 64}")
     policy = plan.policy
-    body = value.text + render(
-        _template(plan),
-        d=dialect,
-        V=plan.vector,
-        spread=1,
-        I=plan.index,
-        policy=policy,
-        inputs=inputs,
-        value=value,
-        out=out,
-        params=params,
-        everyone=everyone,
-        flat=not strided,
-        rank=plan.rank,
-        axis=plan.tile_axis,
-        T=TILE,
-        staged_names=[f"x{k}" for k, wanted in enumerate(plan.staged) if wanted],
-        segment=policy.segment or plan.vector,
-        stream=plan.stream and capabilities.clang_builtins,
-        group_attribute=(f"__attribute__((reqd_work_group_size({policy.work_group}, 1, 1)))"),
+    taken = arguments(params, arg_types, capabilities.numbers_together)
+    body = (
+        value.text
+        + taken.definition
+        + render(
+            _template(plan),
+            d=dialect,
+            V=plan.vector,
+            spread=1,
+            I=plan.index,
+            policy=policy,
+            inputs=inputs,
+            value=value,
+            out=out,
+            arguments=taken,
+            everyone=everyone,
+            flat=not strided,
+            rank=plan.rank,
+            axis=plan.tile_axis,
+            T=TILE,
+            staged_names=[f"x{k}" for k, wanted in enumerate(plan.staged) if wanted],
+            segment=policy.segment or plan.vector,
+            stream=plan.stream and capabilities.clang_builtins,
+            group_attribute=(f"__attribute__((reqd_work_group_size({policy.work_group}, 1, 1)))"),
+        )
     )
-    return Source("elementwise", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
+    return Source("elementwise", source(body, dialect, capabilities.function_attribute), taken.types)
 
 
 def _template(plan: ElementwisePlan) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from clarray._engine.codegen.arguments import arguments
 from clarray._engine.codegen.expression import Call, Inputs, Operand, converted, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
@@ -297,7 +298,10 @@ def reduce_source(
     result = _ResultCode(plan, epilogue, code, inner)
     params, arg_types = _loop_parameters(plan, operands, result.outs)
     everyone = [*operands, *result.outs]
-    functions = call.text + (mask_call.text if mask_call is not None else "") + result.text
+    params = [*inputs.params, *result.params, *params]
+    arg_types = [*inputs.arg_types, *result.arg_types, *arg_types]
+    taken = arguments(params, arg_types, capabilities.numbers_together)
+    functions = call.text + (mask_call.text if mask_call is not None else "") + result.text + taken.definition
     body = functions + render(
         "reduce/reduce",
         d=dialect,
@@ -322,12 +326,11 @@ def reduce_source(
         everyone=everyone,
         kept_rank=plan.kept_rank,
         reduced_rank=plan.reduced_rank,
-        params=[*inputs.params, *result.params, *params],
+        arguments=taken,
         at_row=_at_row,
         prepare=inputs.prepare + result.prepare,
     )
-    arg_types = [*inputs.arg_types, *result.arg_types, *arg_types]
-    return Source("reduce", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
+    return Source("reduce", source(body, dialect, capabilities.function_attribute), taken.types)
 
 
 def combine_source(
@@ -352,22 +355,27 @@ def combine_source(
     params += [f"const long yk{a}" for a in range(plan.kept_rank)]
     arg_types = [*ends.arg_types, *kinds, *out_kinds, *["int64"] * 2, *["int32"] * shared]
     arg_types += ["int64"] * (2 * plan.kept_rank)
-    body = ends.text + render(
-        "reduce/combine",
-        d=dialect,
-        V=1,
-        spread=1,
-        policy=plan.policy,
-        m=code,
-        shared=shared,
-        epilogue=ends,
-        out=out,
-        kept_rank=plan.kept_rank,
-        params=params,
-        prepare=ends.prepare,
+    taken = arguments(params, arg_types, capabilities.numbers_together)
+    body = (
+        ends.text
+        + taken.definition
+        + render(
+            "reduce/combine",
+            d=dialect,
+            V=1,
+            spread=1,
+            policy=plan.policy,
+            m=code,
+            shared=shared,
+            epilogue=ends,
+            out=out,
+            kept_rank=plan.kept_rank,
+            arguments=taken,
+            prepare=ends.prepare,
+        )
     )
     attribute = capabilities.function_attribute
-    return Source("combine_parts", source(body, dialect, attribute), tuple(arg_types))
+    return Source("combine_parts", source(body, dialect, attribute), taken.types)
 
 
 def _result_parameters(plan: ReducePlan, code: MonoidCode, out: Operand) -> tuple[list[str], list[str]]:
