@@ -8,7 +8,9 @@ it is promoted to, as planned for a CPU and for a GPU; `--exhaustive` asks with 
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
@@ -151,23 +153,28 @@ def test_batches_of_unlike_dtypes(same: Same, row: str, shapes: tuple) -> None:
             same(lambda xp, a=a, b=b: xp.array(a) @ xp.array(b))
 
 
-def check_reductions(pairs: list[tuple[str, str]]) -> None:
-    """Two operands of unlike dtypes in one reduction down columns."""
-    for one, other in pairs:
-        host, beside = base(one)[:ROWS, :COLUMNS], base(other)[1 : ROWS + 1, :COLUMNS]
-        with policy_in_force("gpu"):
-            found = (clarray.array(host) * clarray.array(beside)).sum(axis=0)
-        np.testing.assert_array_equal(found.get(), (host * beside).sum(axis=0))
+def check_reduction(one: str, others: list[str]) -> None:
+    """Operands of unlike dtypes in one reduction down columns, each times the first."""
+    first, *beside = [base(dtype)[k : ROWS + k, :COLUMNS] for k, dtype in enumerate((one, *others))]
+    expected = functools.reduce(operator.add, [first * each for each in beside]).sum(axis=0)
+    with policy_in_force("gpu"):
+        ours = clarray.array(first)
+        found = functools.reduce(operator.add, [ours * clarray.array(each) for each in beside]).sum(axis=0)
+    np.testing.assert_array_equal(found.get(), expected)
 
 
-def test_reductions_of_every_conversion() -> None:
-    check_reductions(converting(UNORDERED))
+@pytest.mark.parametrize("to", KINDS)
+def test_reductions_of_every_conversion(to: str) -> None:
+    """All that are converted to one dtype are in one kernel."""
+    check_reduction(to, [dtype for dtype in KINDS if np.result_type(dtype, to) == np.dtype(to)])
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("one", KINDS)
 def test_reductions_of_every_pair_of_dtypes(one: str) -> None:
-    check_reductions([pair for pair in UNORDERED if pair[0] == one])
+    for pair in UNORDERED:
+        if pair[0] == one:
+            check_reduction(one, [pair[1]])
 
 
 @pytest.mark.parametrize("count", [97, 98, 99, 100])
