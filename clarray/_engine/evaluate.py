@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import clarray._engine.fused.compact.launch_core
 import clarray._engine.fused.elementwise.launch_core
 import clarray._engine.fused.reduce.launch_core
 import clarray._engine.launch.recorded  # noqa: F401 - all are known to the compiled core by being imported

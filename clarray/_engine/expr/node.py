@@ -216,6 +216,9 @@ class Selection(Node):
         pass
 
 
+known_to_core("Node", Node)
+known_to_core("Selection", Selection)
+
 _shape_of: Any = Node.__dict__["shape"]
 _size_of: Any = Node.__dict__["size"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache
-from clarray._engine.runtime import Device, Kernel
+from clarray._engine.runtime import Device, Kernel, Memory
 from clarray._engine.speedups import core
 from clarray._engine.values import dataclass
 
@@ -39,8 +39,9 @@ class CoreLaunch:
         Added to where the inputs and the output begin; the arguments after the output.
     lengths : tuple of int
         Which of the sizes are the length of what is reduced: a launch for every length.
-    states, counters : tuple of int, int
-        Bytes of the memory that a reduction's groups leave their parts in, and the handle of their counters.
+    states, counters : tuple of int, and int or Memory
+        Bytes of the memory that a reduction's groups leave their parts in, and the handle of their counters; of a
+        selection the memory that it leaves the number of its elements in.
     """
 
     kernel: Kernel
@@ -62,7 +63,7 @@ class CoreLaunch:
     sizes: Shape = ()
     lengths: Shape = ()
     states: Shape = ()
-    counters: int = 0
+    counters: int | Memory = 0
 
     @property
     def local(self) -> tuple[int]:

@@ -165,9 +165,8 @@ long long run_length(PyObject* root, const Operands& found) {
 
 }  // namespace
 
-Outcome look_at(PyObject* root, PyObject* inputs, Operands& found) {
+Outcome look_at(PyObject* root, PyObject* shape, PyObject* inputs, Operands& found) {
     static Reference* const marker = reference_of("CONST");
-    PyObject* shape = node.shape.of(root);
     std::string& key = found.key;
     append(key, as_long(node.sig.of(root)));
     bool aligned = true, singles_aligned = true;

@@ -28,7 +28,8 @@ struct Operands {
 };
 
 // Look at what an expression reads; RARE where something else than memory and constants is among it.
-Outcome look_at(PyObject* root, PyObject* inputs, Operands& found);
+Outcome look_at(PyObject* root, PyObject* shape, PyObject* inputs, Operands& found);
+inline Outcome look_at(PyObject* root, PyObject* inputs, Operands& found) { return look_at(root, node.shape.of(root), inputs, found); }
 
 // The same of a reduction. `run` is the length of what is reduced, where its launch is for every length, or 0.
 Outcome look_at_reduced(PyObject* root, PyObject* inputs, Operands& found, long long& run);
@@ -92,6 +93,9 @@ Outcome launch_into(Prepared& p, Operands& found, PyObject* out_memory, long lon
 
 // Make a node a leaf of memory of its own, and have what was grown from it read that; false after an error.
 bool become_leaf(PyObject* of, PyObject* memory, PyObject* strides, bool contiguous);
+
+// Compute a selection of few elements by a mask; RARE where it is no such.
+Outcome evaluate_selection(PyObject* root);
 
 // Look for no prepared launches of a device, until some are said to be in use again.
 void forget_launches(PyObject* device);

@@ -57,6 +57,12 @@ def of_its_own(a: Arrays) -> None:
     a.x[:] = a.x * 1.0
 
 
+def selection(a: Arrays) -> None:
+    (a.x[a.x > 0] * 2).evaluate()
+    a.u[a.u > 1].evaluate()
+    a.i[a.i == 1].evaluate()
+
+
 def stencil(a: Arrays) -> None:
     a.x[1:-1] = (a.y[1:-1] + a.y[2:] + a.y[:-2]) * 0.25
 
@@ -74,7 +80,7 @@ STATEMENTS: dict[str, Callable[[Arrays], Any]] = {
     "views": lambda a: (a.x[1:-1], a.u[1:, ::2], a.u[3]),
     "elements": lambda a: (float(a.x[3]), int(a.i[1]), a.u[2, 2]),
     "a dtype of its own": lambda a: clarray.zeros(3, np.dtype(np.float32, metadata={"a": 1})) + 1,
-    **{f.__name__: f for f in (in_place, pending, numbers, held, of_its_own, stencil, assignments)},
+    **{f.__name__: f for f in (in_place, pending, numbers, held, of_its_own, selection, stencil, assignments)},
     "out of bounds": lambda a: a.x[99],
     "out of range": lambda a: a.i.__setitem__(0, 300),
     "unlike shapes": lambda a: a.x + a.u,

@@ -55,7 +55,7 @@ def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple
             place(inputs, key, args, not policy.chunked)
         else:
             key.append((n < INT_LIMIT, loose))
-        found = cache.value_for(tuple(key), _prepare, cache, value, mask, shape, once)
+        found = cache.value_for(tuple(key), prepare_compact, cache, value, mask, shape, once)
         if found is None:
             return compact(cache, flat(cache, value, shape), flat(cache, mask, shape), room)
         args += found.steps
@@ -83,7 +83,7 @@ class _Prepared(NamedTuple):
     nbytes: int  # and of the rest
 
 
-def _prepare(cache: KernelCache, value: Node, mask: Node, shape: Shape, once: bool) -> _Prepared | None:
+def prepare_compact(cache: KernelCache, value: Node, mask: Node, shape: Shape, once: bool) -> _Prepared | None:
     """Plan a compaction; None where an operand does not go through memory in even steps."""
     operands = operands_of(value, mask)
     known = [_step(x, shape) for x in operands.nodes if x.op is not CONST]
@@ -107,6 +107,7 @@ def _prepare(cache: KernelCache, value: Node, mask: Node, shape: Shape, once: bo
 
 _WAITED = 1 << 24  # bytes: of more than these a second look at the mask takes longer than waiting
 _FAILED = "compact: looking back failed"
+COUNT = ("compact: count", 8)  # where one work-item that does all leaves how many it has found: name and bytes
 
 
 _PUBLISHED = "compact: published"
@@ -146,7 +147,7 @@ def _few(
     device, policy = cache.device, found.plan.policy
     n = args[-1]
     memory = device.allocate((n + room) * dtype.itemsize)
-    counts = cache.zeros_for("compact: count", 8)
+    counts = cache.zeros_for(*COUNT)
     args.append(counts.buffer)
     args.append(memory.buffer)
     moved = nbytes + n * dtype.itemsize

@@ -1,0 +1,93 @@
+// Selections by a mask, of few elements on the calling thread: the twin of `_store` in clarray._engine.evaluate.
+#include "operands.hpp"
+
+#include <cstring>
+
+namespace clarray {
+
+namespace {
+
+// A selection that is pending, and nothing below which has to be computed before.
+struct Selected {
+    Ref inputs, value, mask;
+};
+
+bool may_be_read(PyObject* operand) { return (as_long(node.flags.of(operand)) & ~READONLY) == 0; }
+
+bool read_selection(PyObject* root, Selected& found) {
+    static Reference* const selection = reference_of("Selection");
+    if (Py_TYPE(root) != reinterpret_cast<PyTypeObject*>(selection->function) || node.memory.of(root) != Py_None) return false;
+    PyObject* args = node.args.of(root);
+    if ((as_long(node.flags.of(root)) & ~READONLY) != MASKED || PyTuple_GET_SIZE(args) != 2) return false;
+    found = {Ref::share(node.inputs.of(root)), Ref::share(PyTuple_GET_ITEM(args, 0)), Ref::share(PyTuple_GET_ITEM(args, 1))};
+    return may_be_read(found.value.get()) && may_be_read(found.mask.get()) &&
+           is_same_shape(node.shape.of(found.value.get()), node.shape.of(found.mask.get()));
+}
+
+// Whether all that is read are numbers and memory with one element for each of the mask's.
+bool is_read_along(const Operands& found, long long size) {
+    for (size_t i = 0; i < found.distinct; ++i)
+        if (node.memory.of(found.nodes[i]) != Py_None && as_wide(node.size.of(found.nodes[i])) != size) return false;
+    return found.flat;
+}
+
+// As `Selection.become_selected`.
+bool become_selected(PyObject* root, PyObject* in, long long count) {
+    static Reference* const plain = reference_of("Node");
+    static PyObject* const kind = PyUnicode_InternFromString("__class__");
+    static PyObject* const one = Py_BuildValue("(i)", 1);
+    Ref size = Ref::steal(PyLong_FromLongLong(count));
+    Ref shape = size ? Ref::steal(PyTuple_Pack(1, size.get())) : Ref();
+    if (!shape) return false;
+    node.shape.put(root, shape.release());  // before others may take it for memory
+    node.size.put(root, size.release());
+    if (!become_leaf(root, in, one, true)) return false;
+    return PyObject_SetAttr(root, kind, plain->function) == 0;
+}
+
+// Let one work-item do all, with the device's lock held.
+Outcome select(PyObject* root, const Selected& of, Operands& found) {
+    static Reference* const ask = reference_of("selection_for_core");
+    if (!can_launch(found.device)) return Outcome::RARE;
+    const auto prepare = [&] { return Ref::steal((*ask)(found.device, of.value.get(), of.mask.get())); };
+    std::shared_ptr<Prepared> p;
+    const Outcome known = find_launch(found, prepare, p);
+    if (known != Outcome::DONE) return known;
+    const long long size = as_wide(node.size.of(of.value.get()));
+    const long long nbytes = size * p->element_bytes;
+    if (size > p->most_size || !p->has_inline || nbytes > p->inline_bytes) return Outcome::RARE;
+    Ref in = allocate(p->pool, found.device, size * itemsize_of(root));
+    if (!in) return Outcome::FAILED;
+    PyObject* counted = p->counters.get();
+    found.add(size);
+    found.add_buffer(counted);
+    found.add_buffer(in.get());
+    const Outcome done = launch(*p, found.device, found.arguments, found.count, 0, nbytes);
+    if (done != Outcome::DONE) return done;
+    int64_t count;
+    std::memcpy(&count, PyLong_AsVoidPtr(block.start.of(memory.block.of(counted))), sizeof count);
+    if (!become_selected(root, in.get(), count)) return Outcome::FAILED;
+    static Reference* const remember = reference_of("remember_part");
+    const bool told = !is_integer(*dtype_of(node.dtype.of(root))) || Ref::steal((*remember)(root, of.value.get(), Py_True));
+    return told ? Outcome::DONE : Outcome::FAILED;
+}
+
+}  // namespace
+
+Outcome evaluate_selection(PyObject* root) {
+    Selected of, still;
+    if (!read_selection(root, of)) return Outcome::RARE;
+    if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
+    const long long size = as_wide(node.size.of(of.value.get()));
+    if (!size) return Outcome::RARE;
+    Operands found;
+    const Outcome seen = look_at(root, node.shape.of(of.value.get()), of.inputs.get(), found);
+    if (seen != Outcome::DONE) return seen;
+    if (!is_read_along(found, size)) return Outcome::RARE;
+    const Held held(device.lock.of(found.device));
+    if (!held) return Outcome::FAILED;
+    if (!read_selection(root, still) || still.inputs.get() != of.inputs.get()) return Outcome::RARE;
+    return select(root, of, found);
+}
+
+}  // namespace clarray
