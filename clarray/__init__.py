@@ -21,6 +21,7 @@ from clarray._api.numpy_names import *  # noqa: F403
 from clarray._api.numpy_ufuncs import *  # noqa: F403
 from clarray._api.protocols import _adopt as _adopt
 from clarray._api.protocols import _rebuild as _rebuild
+from clarray._api.protocols import get_array_module as get_array_module
 from clarray._api.settings import free_memory as free_memory
 from clarray._api.settings import memory_info as memory_info
 from clarray._api.settings import reset as reset

@@ -53,6 +53,21 @@ def _listed(out: Any) -> tuple[Any, ...]:
     return out if isinstance(out, tuple) else (out,)
 
 
+def get_array_module(*args: Any) -> ModuleType:
+    """Give clarray if any argument is its array, else NumPy, by CuPy's name: for functions that take either.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> clarray.get_array_module(clarray.ones(3), 2).__name__
+    'clarray'
+    >>> clarray.get_array_module([1, 2]).__name__
+    'numpy'
+    """
+    found: ModuleType = next((a.__array_namespace__() for a in args if isinstance(a, DeviceArray)), np)
+    return found
+
+
 def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs: Any, namespace: ModuleType) -> Any:
     """``__array_function__``: clarray's function of the same name, else the host's if allowed.
 
