@@ -17,6 +17,7 @@ from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, device_of_operands
 from clarray._engine.algorithms.fft.launch import pay
 from clarray._engine.runtime import Device
+from clarray._engine.speedups import recorded
 from clarray.fft import by_kernels, by_vkfft, steps
 from clarray.fft.plans import available
 
@@ -43,6 +44,7 @@ _BACK = ("irfft", "irfftn", "hfft")  # from half a spectrum to reals
 # One axis -------------------------------------------------------------------------------------
 
 
+@recorded
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Discrete Fourier transform along an axis.
 
@@ -74,11 +76,13 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
     return _along("fft", a, n, axis, norm, out)
 
 
+@recorded
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `fft`; parameters as in `fft`."""
     return _along("ifft", a, n, axis, norm, out)
 
 
+@recorded
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Discrete Fourier transform of real values; see `fft` for the parameters.
 
@@ -96,6 +100,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
     return _along("rfft", a, n, axis, norm, out)
 
 
+@recorded
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `rfft`; see `fft` for the parameters.
 
@@ -113,11 +118,13 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
     return _along("irfft", a, n, axis, norm, out)
 
 
+@recorded
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Transform of a signal with Hermitian symmetry, whose spectrum is real; parameters as in `irfft`."""
     return _along("hfft", a, n, axis, norm, out)
 
 
+@recorded
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `hfft`; parameters as in `rfft`."""
     return _along("ihfft", a, n, axis, norm, out)
@@ -126,6 +133,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 # Several axes ---------------------------------------------------------------------------------
 
 
+@recorded
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Discrete Fourier transform along several axes.
 
@@ -152,36 +160,43 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
     return _over("fftn", a, s, axes, norm, out)
 
 
+@recorded
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `fftn`; parameters as in `fftn`."""
     return _over("ifftn", a, s, axes, norm, out)
 
 
+@recorded
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Transform of real values along several axes: `rfft` along the last, `fft` along the others; see `fftn`."""
     return _over("rfftn", a, s, axes, norm, out)
 
 
+@recorded
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `rfftn`; the last extent is even when it is not given. See `fftn` for the parameters."""
     return _over("irfftn", a, s, axes, norm, out)
 
 
+@recorded
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Discrete Fourier transform along the last two axes; parameters as in `fftn`."""
     return _over("fftn", a, s, axes, norm, out)
 
 
+@recorded
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `fft2`: `ifftn` along the last two axes; parameters as in `fftn`."""
     return _over("ifftn", a, s, axes, norm, out)
 
 
+@recorded
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Transform of real values along the last two axes: `rfftn`; parameters as in `fftn`."""
     return _over("rfftn", a, s, axes, norm, out)
 
 
+@recorded
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `rfft2`: `irfftn` along the last two axes; parameters as in `fftn`."""
     return _over("irfftn", a, s, axes, norm, out)

@@ -17,6 +17,18 @@ HELPER W root(__global const W *coarse, __global const W *fine, const int shift,
 }
 </%def>
 
+## The k-th power of the root of this order, k below the order: quarters of the circle are taken off in integers, whose
+## products may wrap around since what is left is small.
+<%def name="computed_root()">
+HELPER W computed_root(const ${I} k, const ${I} order) {
+  const int quarter = (int)rint((F)k * (4 / (F)order));
+  const ${I} rest = (${I})(4 * (u${I})k - (u${I})quarter * (u${I})order);
+  const F half_turns = (F)rest * ((F)0.5 / (F)order), x = cospi(half_turns), y = sinpi(half_turns);
+  const F c = quarter & 1 ? y : x, s = quarter & 1 ? x : y;
+  return (W)((quarter + 1) & 2 ? -c : c, quarter & 2 ? s : -s);
+}
+</%def>
+
 ## The bases of the operands for the line (o, q), and the position p: from the unit `u`, which is used up.
 <%def name="place(u)">
     const ${I} q = ${u} % s; ${u} /= s;
@@ -72,6 +84,13 @@ ${value_at('high', '(whole - i)')}
       const W turn = root(tables + real_coarse, tables + real_fine, real_shift, i);
       const W gap = times((W)(low.x - high.x, low.y + high.y), (W)(turn.x, -turn.y));
       z = (W)(low.x + high.x - gap.y, low.y - high.y + gap.x);
+% elif form == 'parted':
+      const ${I} there = i == whole ? 0 : i, opposite = i == 0 ? 0 : whole - i;
+${value_at('a_', 'there')}
+${value_at('b_', 'opposite')}
+      {
+${from_pairs('i', declared=True)}
+      }
 % elif form == 'hermitian':
       const ${I} near = min(i, (${I})(whole - i));
 ${value_at('one', 'near')}
@@ -107,8 +126,8 @@ ${value_at('one', 'i')}
 </%def>
 
 ## z: value k of the transform of n reals, of that of the pairs: `a` is its value k, b value whole - k, both in place.
-<%def name="from_pairs(k)">
+<%def name="from_pairs(k, declared=False)">
       const W turn = root(tables + real_coarse, tables + real_fine, real_shift, ${k});
       const W gap = times((W)(a_.y + b_.y, b_.x - a_.x), turn);
-      W z = (W)(a_.x + b_.x + gap.x, a_.y - b_.y + gap.y) * (F)0.5;
+      ${'' if declared else 'W '}z = (W)(a_.x + b_.x + gap.x, a_.y - b_.y + gap.y) * (F)0.5;
 </%def>

@@ -12,8 +12,9 @@
   last = len(butterfly_stages) - 1
   WG = policy.work_group
 %>
+## Where a value is held: after as many as there are banks of local memory comes a gap, since strides are powers of two.
 <%def name="at(index)" filter="trim">
-${f'({index}) * {L} + line_' if across else f'line_ * {R} + ({index})'}
+${f'HELD(({index}) * {L} + line_)' if across else f'HELD(line_ * {R} + ({index}))'}
 </%def>
 ## Before a loop over values that are registers, if they are few.
 <%def name="each(count)" filter="trim">
@@ -34,14 +35,18 @@ ${'#pragma unroll' if count <= 64 else ''}
 </%def>
 ${value.text}
 #pragma OPENCL FP_CONTRACT ON
+#define HELD(at) ((at) + ((at) >> ${bank_shift}))
 ${e.types()}
+% if computed:
+${e.computed_root()}
+% endif
 ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
 void fft(${', '.join(params)}) {
   ${access.prologue(inputs.operands, inputs.prepare, [('yp', 'yo')])}
   const int item = get_local_id(0);
   const ${I} first = (${I})get_group_id(0) * ${L};
 % if last or whole_line:
-  __local W held[${R * L}];
+  __local W held[${R * L + (R * L >> bank_shift)}];
 % endif
 % for number, (r, s0, turns, roots_at) in enumerate(butterfly_stages):
 <%
@@ -78,7 +83,7 @@ ${e.load()}
 % if turns > 1:
       ${each(r)}
       for (int j = 1; j < ${r}; ++j) {
-        const W z = times((W)(re[c][j], im[c][j]), tables[${roots_at - 1} + p0 * ${r - 1} + j]);
+        const W z = times((W)(re[c][j], im[c][j]), tables[${roots_at - turns} + j * ${turns} + p0]);
         re[c][j] = z.x; im[c][j] = z.y;
       }
 % endif
@@ -103,7 +108,7 @@ ${butterfly(r, s0, by_lines if number else L > 1 and across)}
 % endif
         W z = (W)(re[c][j], im[c][j]);
 % if rooted:
-        z = times(z, root(tables + coarse, tables + fine, shift, (long)p * power));
+        z = times(z, ${f'computed_root(p * power, m * {R})' if computed else 'root(tables + coarse, tables + fine, shift, (long)p * power)'});
 % endif
 ${e.store('at_', 'y')}
       }

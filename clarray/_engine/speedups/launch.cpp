@@ -120,50 +120,24 @@ long long size_class(long long nbytes) {
     return (nbytes + step - 1) / step * step;
 }
 
-// A method of Python's locks, called without looking it up: twice for each lock of each statement.
-class Method {
-public:
-    explicit Method(const char* name) : name_(PyUnicode_InternFromString(name)) {
-        static Reference* const graph_lock = reference_of("graph_lock");
-        kind_ = Py_TYPE(graph_lock->function);
-        Ref found = Ref::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(kind_), name_));
-        if (found && Py_TYPE(found.get()) == &PyMethodDescr_Type) definition_ = reinterpret_cast<PyMethodDescrObject*>(found.get())->d_method;
-        PyErr_Clear();
-    }
-
-    Ref operator()(PyObject* of, PyObject* args) const {
-        const int flags = definition_ && Py_TYPE(of) == kind_ ? definition_->ml_flags : -1;
-        if (flags == (METH_VARARGS | METH_KEYWORDS))
-            return Ref::steal(reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(definition_->ml_meth))(of, args, nullptr));
-        if (flags == METH_NOARGS) return Ref::steal(definition_->ml_meth(of, nullptr));
-        return Ref::steal(PyObject_CallMethodObjArgs(of, name_, PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : nullptr, nullptr));
-    }
-
-private:
-    PyObject* name_;
-    PyTypeObject* kind_ = nullptr;
-    PyMethodDef* definition_ = nullptr;
-};
-
 }  // namespace
 
 Held::Held(PyObject* lock) : lock_(Ref::share(lock)) {
-    static const Method acquire("acquire");
-    static PyObject* const at_once = PyTuple_Pack(1, Py_False);
-    Ref ours = acquire(lock, at_once);
+    static PyObject* const acquire = PyUnicode_InternFromString("acquire");
+    Ref ours = Ref::steal(PyObject_CallMethodOneArg(lock_.get(), acquire, Py_False));
     if (ours.get() == Py_False) {
         has_waited_ = true;
-        ours = acquire(lock, empty_tuple);
+        ours = Ref::steal(PyObject_CallMethodNoArgs(lock_.get(), acquire));
     }
     if (!ours) lock_ = {};
 }
 
 Held::~Held() {
-    static const Method release("release");
+    static PyObject* const release = PyUnicode_InternFromString("release");
     if (!lock_) return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (!release(lock_.get(), empty_tuple)) PyErr_WriteUnraisable(lock_.get());
+    if (!Ref::steal(PyObject_CallMethodNoArgs(lock_.get(), release))) PyErr_WriteUnraisable(lock_.get());
     PyErr_Restore(type, value, trace);
 }
 

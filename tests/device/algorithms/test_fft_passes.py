@@ -269,7 +269,8 @@ def test_plans_divide_what_they_can() -> None:
             assert passes[-1].m == 1
             for each in passes:
                 assert each.points <= plans.most_points(policy, 4)
-                assert np.prod(plans.radices(each.points, policy.radix)) == each.points
+                for joined in (False, True):
+                    assert np.prod(plans.radices(each.points, policy.radix, joined)) == each.points
         for n in (23, 101, 1048573):
             size = plans.convolved(n, policy, 4)
             assert size >= 2 * n - 1

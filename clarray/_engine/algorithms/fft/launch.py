@@ -19,6 +19,7 @@ from clarray._engine.algorithms.fft.plan import (
     HALF,
     HERMITIAN,
     PAIRS,
+    PARTED,
     REAL,
     SCALE,
     SWAP,
@@ -100,11 +101,12 @@ class Core:
 def _policy(cache: KernelCache) -> FftPolicy:
     """The policy in force, as far as the device has room for its work-groups."""
     policy, has = cache.policies.fft, cache.capabilities
-    if policy.chunked or (policy.pass_bytes <= has.local_bytes and policy.work_group <= has.max_work_group):
+    room = has.local_bytes * 8 // 9  # the rest are gaps, see `plan.bank_shift`
+    if policy.chunked or (policy.pass_bytes <= room and policy.work_group <= has.max_work_group):
         return policy
     return replace(
         policy,
-        pass_bytes=min(policy.pass_bytes, has.local_bytes),
+        pass_bytes=min(policy.pass_bytes, room),
         work_group=min(policy.work_group, has.max_work_group),
     )
 
@@ -186,7 +188,8 @@ def _core(
     policy = _policy(cache)
     core = replace(core, stored=half + 1, extent=half + 1)
     direct = n % 2 == 0 and plans.direct(half, policy, work.itemsize)
-    if direct and len(plans.passes(half, *lines, policy, work.itemsize)) == 1:
+    count = len(plans.passes(half, *lines, policy, work.itemsize)) if direct else 0
+    if count == 1 or (count and not policy.chunked):
         return replace(core, n=half, bound=half, load=PAIRS, store=HALF, whole=half, order=n)
     return core
 
@@ -232,6 +235,9 @@ def _run(cache: KernelCache, core: Core, source: _Source, lines: _Shape, target:
     wide = np.result_type(source.value.dtype, np.complex64)
     work = np.dtype(wide.char.lower())
     steps = plans.passes(core.n, lines.outer, lines.inner, _policy(cache), work.itemsize)
+    if core.store == HALF and len(steps) > 1:
+        _run_parted(cache, core, source, lines, target)
+        return
     for number, step in enumerate(steps):
         last = number == len(steps) - 1
         here = core
@@ -247,6 +253,26 @@ def _run(cache: KernelCache, core: Core, source: _Source, lines: _Shape, target:
         source = _Source(out, 1, _PLAIN)
 
 
+def _run_parted(cache: KernelCache, core: Core, source: _Source, lines: _Shape, target: Node) -> None:
+    """Transform reals in pairs by several passes, and take the spectrum of the reals from that by one more."""
+    wide = np.result_type(source.value.dtype, np.complex64)
+    half = core.n
+    memory = cache.device.allocate(lines.outer * half * lines.inner * wide.itemsize)
+    between = contiguous_leaf(memory, (lines.outer, half, lines.inner), wide)
+    _run(cache, replace(core, store=COMPLEX, after=(), stored=half, extent=half), source, lines, between)
+    last = replace(core, n=half + 1, have=half + 1, bound=half + 1, load=PARTED, before=())
+    one_value = Pass(1, half + 1, lines.inner)
+    _pass(
+        cache,
+        replace(last, store=COMPLEX),
+        one_value,
+        _Source(between, 1, _PLAIN),
+        lines,
+        np.dtype(wide.char.lower()),
+        target,
+    )
+
+
 def _pass(
     cache: KernelCache, core: Core, step: Pass, source: _Source, lines: _Shape, work: np.dtype, out: Node
 ) -> None:
@@ -255,7 +281,7 @@ def _pass(
     operands = operands_of(value)
     strides = operands.strides(len(value.shape))
     kept = merge([(value.shape[k], tuple(s[k] for s in strides)) for k in order if k != axis and value.shape[k] > 1])
-    radices = plans.radices(step.points, policy.radix)
+    radices = plans.radices(step.points, policy.radix, joined=not policy.chunked)
     units = lines.outer * step.m * step.s
     count = plans.lanes(policy, step.points, radices[0], work.itemsize, units)
     most = furthest(value.shape, strides, 2 * max(units * step.points, out.size))
@@ -271,7 +297,7 @@ def _pass(
         store=core.store,
         before=core.before,
         after=core.after,
-        rooted=step.m > 1,
+        rooted=step.m > 1 and core.load != PARTED,
         padded=padded,
         bounded=TABLE in core.before,
         cropped=core.store != HALF and core.stored < core.n and step.m == 1,
@@ -286,6 +312,7 @@ def _pass(
     kernel = cache.kernel_for(key, pass_source, plan, value, operands.nodes, cache.capabilities)
     tables = tables_for(cache.device, plan, step.m, core.order, (core.chirp_before, core.chirp_after))
     assert out.memory is not None
+    cache.kept[id(tables.memory.buffer)] = tables.memory  # so that recordings know it
     args: list[Any] = operands.arguments()
     args += [out.memory.buffer, out.offset, tables.memory.buffer]
     nbytes = operands.nbytes + out.size * out.dtype.itemsize

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clarray._engine.algorithms.fft.plan import PassPlan
+from clarray._engine.algorithms.fft.plan import PassPlan, computed_roots
 from clarray._engine.algorithms.fft.roots import (
     chirp,
     chirp_spectrum,
@@ -51,11 +51,12 @@ def tables_for(
         What values are multiplied by before, and after.
     """
     beside = plan.lanes if plan.policy.chunked and plan.rooted else 0
-    key = plan.radices, plan.work, beside, m if plan.rooted else 1, order, sections
+    rooted = plan.rooted and not computed_roots(plan.policy, plan.work.itemsize)
+    key = plan.radices, plan.work, plan.policy.chunked, beside, m if rooted else 1, order, sections
     known: OrderedDict[object, Tables] = device.attached.setdefault(_NAME, OrderedDict())
     found = known.get(key)
     if found is None:
-        found = known[key] = _made(device, plan, beside, m, order, sections)
+        found = known[key] = _made(device, plan, beside, m if rooted else 0, order, sections)
         total = sum(each.memory.nbytes for each in known.values())
         while total > _KEPT_BYTES and len(known) > 1:
             total -= known.popitem(last=False)[1].memory.nbytes
@@ -66,8 +67,9 @@ def tables_for(
 def _made(
     device: Device, plan: PassPlan, beside: int, m: int, order: int, sections: tuple[Section | None, Section | None]
 ) -> Tables:
+    """Make the tables; `m` is 0 where no roots between passes are read."""
     dtype = np.result_type(plan.work, np.complex64)
-    parts = [stage_roots(plan.radices, dtype)]
+    parts = [stage_roots(plan.radices, dtype, by_output=not plan.policy.chunked)]
     places = []
 
     def put(table: np.ndarray) -> int:
@@ -77,7 +79,7 @@ def _made(
 
     whole = plan.points * m
     places = [0, 0, 0, 0]
-    if plan.rooted:
+    if m:
         coarse, fine = two_tables(whole, dtype)
         places = [put(coarse), put(fine), shift_of(whole), 0]
         if beside:

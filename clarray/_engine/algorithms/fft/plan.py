@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     import numpy as np
 
 # How a pass loads: complex values; reals; two neighbouring reals as one value; from a half spectrum all of it, or the
-# transform of two neighbouring reals each.
-COMPLEX, REAL, PAIRS, HERMITIAN, HALF = "complex", "real", "pairs", "hermitian", "half"
+# transform of two neighbouring reals each; of that transform the spectrum of the reals.
+COMPLEX, REAL, PAIRS, HERMITIAN, HALF, PARTED = "complex", "real", "pairs", "hermitian", "half", "parted"
 # Steps between loading and transforming, and between that and storing.
 SWAP, TABLE, SCALE = "swap", "table", "scale"  # parts change places (which turns the direction round), products
+
+
+_BANKS_BYTES = 128  # of local memory that lie beside each other in its 32 banks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +121,19 @@ def most_points(policy: FftPolicy, itemsize: int) -> int:
     return policy.pass_bytes // (2 * itemsize)
 
 
+def bank_shift(itemsize: int) -> int:
+    """Log 2 of the values after which local memory has a gap, so that no stride of 2**k meets one bank only."""
+    return (_BANKS_BYTES // (2 * itemsize)).bit_length() - 1
+
+
+def computed_roots(policy: FftPolicy, itemsize: int) -> bool:
+    """Whether the roots between passes are computed: tables of them would be read at random.
+
+    Parts in double precision take tables: on most GPUs they are slow to compute with.
+    """
+    return not policy.chunked and itemsize == 4
+
+
 @lru_cache(maxsize=4096)
 def direct(n: int, policy: FftPolicy, itemsize: int) -> bool:
     """Whether a length is made of primes that are transformed as such."""
@@ -142,14 +158,16 @@ def convolved(n: int, policy: FftPolicy, itemsize: int) -> int:
 def passes(n: int, outer: int, inner: int, policy: FftPolicy, itemsize: int) -> tuple[Pass, ...]:
     """Divide a length into passes.
 
-    A CPU takes several lines side by side, so a single long one takes two passes; otherwise as few as there may be.
+    A CPU takes several lines side by side, so a single long one takes two passes; a GPU reads some neighbouring lines
+    together where the values of one lie apart. Otherwise as few as there may be.
     """
     most = most_points(policy, itemsize)
     lanes = max(1, policy.vector_bytes // itemsize)
-    if n <= most and (not policy.chunked or outer * inner >= lanes or n < lanes * lanes):
-        sizes = [n]
+    if policy.chunked:
+        one = n <= most and (outer * inner >= lanes or n < lanes * lanes)
     else:
-        sizes = _divided(n, max(1, most // policy.lines))
+        one = n <= most // min(policy.lines, inner)
+    sizes = [n] if one else _divided(n, max(1, most // policy.lines))
     found, s = [], inner
     left = n
     for size in sizes:
@@ -188,8 +206,19 @@ def _equal_parts(n: int, count: int, divisors: list[int]) -> list[int]:
 
 
 @lru_cache(maxsize=4096)
-def radices(points: int, largest: int) -> tuple[int, ...]:
-    """The butterflies of a pass: twos joined up to `largest`, threes in pairs, other primes."""
+def radices(points: int, largest: int, joined: bool) -> tuple[int, ...]:
+    """The butterflies of a pass.
+
+    Parameters
+    ----------
+    largest : int
+        Of those that are made of several primes.
+    joined : bool
+        Of any primes, as few and as equal butterflies as may be; else twos joined up to `largest`, and threes in pairs.
+    """
+    if joined:
+        alone = [p for p in prime_factors(points) if p > largest]
+        return (*reversed(alone), *_fewest(points // prod(alone), largest)) or (1,)
     factors = prime_factors(points)
     twos, threes = factors.count(2), factors.count(3)
     found = sorted((p for p in factors if p > 3), reverse=True)
@@ -200,6 +229,19 @@ def radices(points: int, largest: int) -> tuple[int, ...]:
     cuts = [twos * k // stages for k in range(stages + 1)] if stages else []
     found += sorted((1 << to - start for start, to in pairwise(cuts)), reverse=True)
     return tuple(found) or (1,)
+
+
+@lru_cache(maxsize=4096)
+def _fewest(n: int, largest: int) -> tuple[int, ...]:
+    """The fewest factors of a number, none above `largest`, the largest first, which is as small as may be."""
+    if n == 1:
+        return ()
+    found = [
+        (r, *rest)
+        for r in range(min(n, largest), 1, -1)
+        if n % r == 0 and max(rest := _fewest(n // r, largest), default=1) <= r
+    ]
+    return min(found, key=lambda factors: (len(factors), factors[0]))
 
 
 def lanes(policy: FftPolicy, points: int, first_radix: int, itemsize: int, units: int) -> int:

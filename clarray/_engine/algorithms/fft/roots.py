@@ -26,13 +26,18 @@ def unit_roots(numbers: np.ndarray, order: int, dtype: np.dtype) -> np.ndarray:
     return made
 
 
-def stage_roots(radices: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """What the butterflies of one pass multiply with, stage after stage: position first, then output 1 .. radix - 1."""
+def stage_roots(radices: tuple[int, ...], dtype: np.dtype, by_output: bool) -> np.ndarray:
+    """What the butterflies of one pass multiply with, stage after stage, for each position and output 1 .. radix - 1.
+
+    Those of one output lie together if that is asked for, where work-items side by side take positions side by side;
+    else those of one position.
+    """
     left = int(np.prod(radices))
     found = [np.empty(0, dtype)]
     for radix in radices[:-1]:
         positions = np.arange(left // radix)[:, None]
-        found.append(unit_roots(positions * np.arange(1, radix), left, dtype).ravel())
+        roots = unit_roots(positions * np.arange(1, radix), left, dtype)
+        found.append((roots.T if by_output else roots).ravel())
         left //= radix
     return np.concatenate(found)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clarray._engine.algorithms.fft.plan import COMPLEX, SCALE, SWAP, PassPlan
+from clarray._engine.algorithms.fft.plan import COMPLEX, SCALE, SWAP, PassPlan, bank_shift, computed_roots
 from clarray._engine.algorithms.fft.source_butterflies import LOOPED, Butterfly, prime_table
 from clarray._engine.codegen.expression import Call, Inputs, converted
 from clarray._engine.codegen.render import Source, make_dialect, render, source
@@ -77,6 +77,8 @@ def pass_source(plan: PassPlan, value: Node, nodes: Sequence[Node], capabilities
         before=plan.before,
         after=plan.after,
         rooted=plan.rooted,
+        computed=plan.rooted and computed_roots(plan.policy, plan.work.itemsize),
+        bank_shift=bank_shift(plan.work.itemsize),
         padded=plan.padded,
         bounded=plan.bounded,
         cropped=plan.cropped,
