@@ -190,7 +190,7 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         function_attribute=compiled.function_attribute,
         little_endian=bool(device.endian_little),
         int64_atomics={"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"} <= {*extensions},
-        numbers_together=pocl.is_pocl(device),
+        numbers_together=kind(device) == "cpu",
     )
 
 
