@@ -54,6 +54,14 @@ def _small_matrices(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]
     return (array(np.eye(8, dtype=np.float32)[order] * 2 ** (order[..., None] % 3)),)
 
 
+def _large_matrix(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    """Such a matrix, and one that is definite, each of more rows than a small one has."""
+    side = max(160, min(2048, round((n / 16) ** 0.5)))
+    order = rng.permutation(side)
+    unit = np.eye(side, dtype=np.float32)
+    return array(unit[order] * 2 ** (order[:, None] % 3)), array(unit * 4 ** (order % 3))
+
+
 def _whole(values: Any) -> Any:
     """The whole numbers that values are but for rounding."""
     return np.rint(values.real).astype(np.int32)
@@ -186,6 +194,10 @@ _TABLE: dict[str, tuple[Workload, ...]] = {
         Workload("concatenate, small", _small, lambda a, b: np.concatenate([a[:1000], b[:1000], a[:10]])),
     ),
     "small_matrices": (Workload("inv of 8 x 8", _small_matrices, lambda a: np.linalg.inv(a)),),
+    "factorization": (
+        Workload("inv", _large_matrix, lambda a, b: np.linalg.inv(a)),
+        Workload("cholesky", _large_matrix, lambda a, b: np.linalg.cholesky(b)),
+    ),
     "fft": (
         Workload("fft and ifft", _one, lambda a: _whole(np.fft.ifft(np.fft.fft(a)))),
         Workload("fft2 and ifft2", _two_d, lambda a: _whole(np.fft.ifft2(np.fft.fft2(a)))),

@@ -1,7 +1,7 @@
-"""Factorizations that the device does itself: of small matrices, a stack of them in one launch.
+"""Factorizations that the device does itself: of small matrices a stack in one launch, of large ones block by block.
 
-Each function gives None where NumPy's on the host is to do it: matrices that are too large, a device that works in host
-memory and has few of them, and dtypes that NumPy refuses.
+Each function gives None where NumPy's on the host is to do it: a device that works in host memory takes stacks of small
+matrices only, and some dtypes are for NumPy to refuse.
 """
 
 from __future__ import annotations
@@ -15,10 +15,14 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.ufunc_calls import cast, device_of_operands
+from clarray._engine.algorithms.factorization import launch as large
 from clarray._engine.algorithms.small_matrices.launch import factorize, takes_stack
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.node import Node
+from clarray._engine.expr.layout import aligned
+from clarray._engine.expr.node import Node, view_leaf
+from clarray._engine.launch.kernel_cache import device_of
 from clarray._engine.runtime import Device
+from clarray._numpy.creation.sequences import eye
 
 __all__ = ["cholesky", "det", "inv", "slogdet", "solve"]
 
@@ -63,7 +67,8 @@ def solve(a: Any, b: Any) -> DeviceArray | None:
     except ValueError:
         return None
     device = device_of_operands((a, b))
-    if not takes_stack(device, shape[-1], prod(stack)):
+    small = takes_stack(device, shape[-1], prod(stack))
+    if not small and not large.takes_matrix(device):
         return None
     dtype = device_dtype(dtype, device)
     if not prod(stack) * shape[-1]:
@@ -71,7 +76,10 @@ def solve(a: Any, b: Any) -> DeviceArray | None:
     left, sides = as_array(a, device), as_array(b, device)
     if vector:
         sides = sides.reshape(columns)
-    solved = wrap(factorize("solve", _leaf(left, dtype), _leaf(sides, dtype))[0])
+    one, two = _leaf(left, dtype), _leaf(sides, dtype)
+    solved = wrap(
+        factorize("solve", one, two)[0] if small else large.solve(_repeated(one, stack), _repeated(two, stack))
+    )
     return solved.reshape(solved.shape[:-1]) if vector else solved
 
 
@@ -82,12 +90,34 @@ def _of_squares(operation: str, a: Any, upper: bool = False) -> tuple[DeviceArra
         return None
     (shape,), dtype = found
     device = device_of_operands((a,))
-    if not _is_square(shape) or not takes_stack(device, shape[-1], prod(shape[:-2])):
+    if not _is_square(shape):
+        return None
+    small = takes_stack(device, shape[-1], prod(shape[:-2]))
+    if not small and not large.takes_matrix(device):
         return None
     dtype = device_dtype(dtype, device)
     if not prod(shape):
         return tuple(map(wrap, _of_nothing(device, operation, shape, dtype)))
-    return tuple(map(wrap, factorize(operation, _leaf(as_array(a, device), dtype), upper=upper)))
+    matrices = _leaf(as_array(a, device), dtype)
+    return tuple(
+        map(wrap, factorize(operation, matrices, upper=upper) if small else _of_large(operation, matrices, upper))
+    )
+
+
+def _of_large(operation: str, a: Node, upper: bool) -> tuple[Node, ...]:
+    """What an operation gives for each matrix of a stack, one after the other."""
+    if operation == "cholesky":
+        return (large.cholesky(a, upper),)
+    if operation == "inv":
+        unit = eye(a.shape[-1], dtype=a.dtype, device=device_of((a,)))
+        return (large.solve(a, _repeated(evaluate(unit._node), a.shape[:-2])),)
+    return large.determinant(operation, a)
+
+
+def _repeated(matrices: Node, stack: tuple[int, ...]) -> Node:
+    """A view of a leaf, broadcast to a stack."""
+    strides = aligned(matrices.shape[:-2], matrices.strides[:-2], len(stack))
+    return view_leaf(matrices, (*stack, *matrices.shape[-2:]), (*strides, *matrices.strides[-2:]), matrices.offset)
 
 
 def _of_nothing(device: Device, operation: str, shape: tuple[int, ...], dtype: np.dtype) -> tuple[Node, ...]:

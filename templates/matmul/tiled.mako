@@ -15,6 +15,9 @@
 ## Rows beyond the last one are loaded as the last one, and not stored: only the end of k needs zeros. Every `depth`
 ## elements of k the sum is added to a second one, in registers or in c itself: it bounds the error of long sums.
 ##
+## An `update` subtracts the product from what is there, rows of `cs` elements apart; `lower`: only tiles that touch the
+## lower triangle are.
+##
 ## Operands: `along` says that neighbouring work-items load along the tile's side, otherwise along k; `lanes` > 1
 ## that a load is a vector.
 <%
@@ -24,7 +27,9 @@
   wv = f'{W}{L}' if L > 1 else W
 %>
 <%def name="value(o, at)" filter="trim">
-% if complex_ and o.dtype_kind == 'c':
+% if complex_ and o.dtype_kind == 'c' and o.name == 'b' and update and update.conjugated:
+(${W})(bp[${at}].x, -bp[${at}].y)
+% elif complex_ and o.dtype_kind == 'c':
 convert_${W}(${o.name}p[${at}])
 % elif complex_:
 (${W})(${real(o, at)}, 0)
@@ -122,7 +127,13 @@ void matmul(${', '.join(params)}) {
   { const long c = group % batch${axis}; group /= batch${axis}; ao += c * ab${axis}; bo += c * bb${axis}; }
 % endfor
   const long afirst = am_first, bfirst = bn_first;
-  const long from = part * part_depth, to = min(k, from + part_depth);
+% if update and update.lower:
+  /* no return before a barrier, which PoCL 3.0 gets wrong: nothing is read, multiplied once, and nothing written */
+  const bool above = bn_first >= am_first + ${t.rows};
+  const long from = part * part_depth, to = above ? from : min(k, from + part_depth), stored = above ? 0 : m;
+% else:
+  const long from = part * part_depth, to = min(k, from + part_depth), stored = m;
+% endif
   co += (part * matrices + matrix) * m * n;
   const long step_a = ${t.depth} * ak, step_b = ${t.depth} * bk;
 ${place(a)}
@@ -218,12 +229,16 @@ ${each(f'{what}[i][j] = ({wv})(0);')}
       #pragma unroll
       for (int j = 0; j < ${t.item_columns // L}; ++j) {
         const long column = bn_first + j * ${tx * L} + x * ${L};
-        if (row < m) {
-          const long place = co + row * n + column;
+        if (row < stored) {
+          const long place = co + row * ${'cs' if update else 'n'} + column;
 % if c_vectors:
           if (column < n) {
             __global ${wv} *to_ = (__global ${wv}*)(cp + place);
+% if update:
+            *to_ -= ${what}[i][j];
+% else:
             *to_ = first ? ${what}[i][j] : ADD(*to_, ${what}[i][j]);
+% endif
           }
 % else:
 % for l in range(L):
@@ -237,6 +252,8 @@ ${each(f'{what}[i][j] = ({wv})(0);')}
 <%def name="store(o, at, v)" filter="trim">
 % if o.packed:
 ${o.packed.store.format(v=v, at=at, p='cp')}
+% elif update:
+cp[${at}] -= ${v};
 % elif o.dtype_kind == 'b':
 cp[${at}] = (uchar)((!first && cp[${at}] != 0) || ${v} != 0);
 % elif complex_:

@@ -270,6 +270,18 @@ def factorized(xp: ModuleType) -> Any:
 
 
 @case
+def factorized_by_blocks(xp: ModuleType) -> Any:
+    """Blocks, panels and what is left over: of the tiny policy's many, of a GPU's two."""
+    found = []
+    with changed("small_matrices", most=0, most_shared=0), changed("factorization", shared=True):
+        for n, dtype in ((4, np.float32), (11, np.float32), (11, np.complex64), (67, np.float32)):
+            a = xp.eye(n, dtype=dtype) * n + numbers(xp, 2, n, n, dtype=dtype) / 16
+            found += [xp.linalg.solve(a, a[:, :, :3]), xp.linalg.inv(a[::-1]), xp.linalg.det(a / n)]
+            found += [*xp.linalg.slogdet(a), xp.linalg.cholesky(a + a.swapaxes(1, 2), upper=n == 11)]
+    return found
+
+
+@case
 def transformed(xp: ModuleType) -> Any:
     """One pass, several, cropped and padded, of reals and back, and by a convolution."""
     a, b = numbers(xp, 3, 12, 5, dtype=np.complex64), numbers(xp, 2, 46, dtype=np.complex64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clarray._engine.algorithms.factorization.policy import FactorizationPolicy
 from clarray._engine.algorithms.fft.policy import FftPolicy
 from clarray._engine.algorithms.gather.policy import GatherPolicy
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
@@ -142,5 +143,6 @@ class Policies:
     join: JoinPolicy
     index_map: IndexMapPolicy
     small_matrices: SmallMatricesPolicy
+    factorization: FactorizationPolicy
     fft: FftPolicy
     source: str = "shipped"

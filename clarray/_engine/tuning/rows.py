@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clarray._engine.algorithms.factorization import policy as factorization
 from clarray._engine.algorithms.fft import policy as fft
 from clarray._engine.algorithms.gather import policy as gather
 from clarray._engine.algorithms.histogram import policy as histogram
@@ -68,6 +69,7 @@ CPU = Policies(
     join=join.CPU,
     index_map=index_map.CPU,
     small_matrices=small_matrices.CPU,
+    factorization=factorization.CPU,
     fft=fft.CPU,
 )
 
@@ -116,6 +118,7 @@ GPU = Policies(
     join=join.GPU,
     index_map=index_map.GPU,
     small_matrices=small_matrices.GPU,
+    factorization=factorization.GPU,
     fft=fft.GPU,
 )
 
@@ -177,6 +180,7 @@ TINY_CPU = Policies(
     join=join.CPU,
     index_map=index_map.CPU,
     small_matrices=small_matrices.TINY_CPU,
+    factorization=factorization.CPU,
     fft=fft.TINY_CPU,
 )
 
@@ -222,6 +226,7 @@ TINY_GPU = Policies(
     join=join.GPU,
     index_map=index_map.GPU,
     small_matrices=small_matrices.TINY_GPU,
+    factorization=factorization.TINY_GPU,
     fft=fft.TINY_GPU,
 )
 

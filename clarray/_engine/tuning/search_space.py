@@ -118,6 +118,10 @@ _SPACES: dict[str, dict[str, Space]] = {
         "cpu": {"least_shared": (1 << 12, 1 << 14, 1 << 16)},
         "gpu": {"item_bytes": (0, 256, 512), "work_group": (32, 64, 128)},
     },
+    "factorization": {
+        "cpu": {},  # LAPACK's
+        "gpu": {"panel_bytes": (1 << 16, 1 << 17, 1 << 18), "items": (512, 1024), "lines": (32, 64, 128)},
+    },
     "fft": {
         "cpu": {"pass_bytes": (16 * _K, 32 * _K, 64 * _K), "radix": (4, 8), "groups_per_unit": (1, 2, 4)},
         "gpu": {

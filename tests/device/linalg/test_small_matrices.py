@@ -73,7 +73,7 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.einsum("...ij,...jk->...ik", wide(a), wide(b))
 
 
-def assert_small(residual: np.ndarray, scale: np.ndarray, dtype: str, theirs: np.ndarray, about: str) -> None:
+def assert_small(residual: np.ndarray, scale: np.ndarray, dtype: str, theirs: Any, about: str) -> None:
     """The backward error is within a small multiple of LAPACK's in double precision, each in its own epsilons."""
     eps = np.finfo(dtype).eps
     ours = norm(residual) / np.maximum(scale, np.finfo(dtype).tiny) / eps

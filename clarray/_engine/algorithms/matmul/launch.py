@@ -11,9 +11,11 @@ import numpy as np
 from clarray._engine.algorithms.matmul.plan import (
     Matrix,
     PackedPlan,
+    Parts,
     Problem,
     Side,
     TiledPlan,
+    Update,
     choose_blocks,
     choose_parts,
     merge_batch,
@@ -87,19 +89,67 @@ def _tiled(
     b: Node,
     target: Node,
 ) -> None:
-    policy = cache.policies.matmul
+    found = _parts(cache, problem, work)
+    depth = _depth(cache, found, work)
+    out = _sums(cache, target, work, found.parts, not cache.policies.matmul.total and depth < found.part_depth)
+    _tiled_launch(cache, problem, left, right, work, found, (a, b, out)).run()
+    if out is not target:
+        _add_parts(out, target)
+
+
+def update_launch(
+    cache: KernelCache, a: Node, b: Node, target: Node, lower: bool = False, conjugated: bool = False
+) -> Launch:
+    """The launch of ``target -= a @ b``, in tiles.
+
+    Parameters
+    ----------
+    a, b, target : Node
+        Leaves (m, k), (k, n) and (m, n) of one floating dtype, nothing empty; the elements of a row of `target` follow
+        each other, and none is an operand's.
+    lower : bool
+        What lies above the diagonal of the target may be subtracted from or not.
+    conjugated : bool
+        Subtract ``a @ conj(b)``.
+    """
+    update = Update(lower, conjugated and target.dtype.kind == "c")
+    problem, left, right = _matrices(a, b)
+    found = _parts(cache, problem, target.dtype, False)
+    return _tiled_launch(cache, problem, left, right, target.dtype, found, (a, b, target), update)
+
+
+def _parts(cache: KernelCache, problem: Problem, work: np.dtype, split: bool = True) -> Parts:
     device = cache.capabilities
-    found = choose_parts(problem, work.itemsize, cache.units, device.local_bytes, device.max_work_group, policy)
-    tile = found.tile
+    most = device.max_work_group
+    return choose_parts(problem, work.itemsize, cache.units, device.local_bytes, most, cache.policies.matmul, split)
+
+
+def _depth(cache: KernelCache, found: Parts, work: np.dtype) -> int:
+    """How many products are added up before their sum is added to a second one."""
+    return found.part_depth if work.kind in "iu" else rounded(cache.policies.matmul, found.tile)
+
+
+def _tiled_launch(
+    cache: KernelCache,
+    problem: Problem,
+    left: Matrix,
+    right: Matrix,
+    work: np.dtype,
+    found: Parts,
+    nodes: tuple[Node, Node, Node],
+    update: Update | None = None,
+) -> Launch:
+    """The launch that multiplies the first two leaves into the third."""
+    a, b, out = nodes
+    policy, tile = cache.policies.matmul, found.tile
     most = max(1, policy.vector_bytes // work.itemsize) if work.kind != "c" else 1
     lanes = min(most, tile.item_rows, tile.item_columns)
-    depth = found.part_depth if work.kind in "iu" else rounded(policy, tile)
-    out = _sums(cache, target, work, found.parts, not policy.total and depth < found.part_depth)
     sides = tuple(
         side_of(matrix, extent, node.dtype, work, tile, lanes)
         for matrix, extent, node in ((left, problem.m, a), (right, problem.n, b))
     )
     whole = out.dtype.itemsize == work.itemsize and out.dtype.kind != "b" and out.offset % lanes == 0
+    whole = whole and (update is None or out.strides[0] % lanes == 0)
     plan = TiledPlan(
         tile=tile,
         work=work,
@@ -110,21 +160,21 @@ def _tiled(
         lanes=lanes,
         rank=len(problem.batch),
         policy=policy,
+        update=update,
     )
     kernel = _kernel(cache, plan, tiled_source)
     args: list[Any] = []
-    for node in (a, b, out):
+    for node in nodes:
         assert node.memory is not None
         args += [node.memory.buffer, node.offset]
     args += [problem.m, problem.n, problem.k, left.outer, left.inner, right.outer, right.inner]
-    args += [found.parts, found.part_depth, depth, problem.matrices]
+    args += [found.parts, found.part_depth, _depth(cache, found, work), problem.matrices]
     for axis in reversed(range(len(problem.batch))):
         args += [problem.batch[axis], left.batch[axis], right.batch[axis]]
+    args += [out.strides[0]] if update else []
     groups = -(-problem.m // tile.rows) * -(-problem.n // tile.columns) * problem.matrices * found.parts
-    nbytes = sum(n.size * n.dtype.itemsize for n in (a, b, out))
-    Launch(kernel, (groups,), (tile.work_items,), args, False, nbytes).run()
-    if out is not target:
-        _add_parts(out, target)
+    nbytes = sum(n.size * n.dtype.itemsize for n in nodes)
+    return Launch(kernel, (groups,), (tile.work_items,), args, False, nbytes)
 
 
 def _sum_dtype(dtype: np.dtype, work: np.dtype, parts: int, again: bool) -> np.dtype:
@@ -268,4 +318,4 @@ def worthwhile(policy: MatmulPolicy, m: int, n: int, k: int, dtype: np.dtype) ->
     return padded <= policy.waste * m * n
 
 
-__all__ = ["matmul", "worthwhile"]
+__all__ = ["matmul", "update_launch", "worthwhile"]

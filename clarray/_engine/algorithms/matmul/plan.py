@@ -65,9 +65,22 @@ class Side:
     lanes: int
 
 
+class Update(NamedTuple):
+    """How a product is subtracted from a matrix in place, ``c -= a @ b``, whose rows may lie apart."""
+
+    lower: bool = False  # only what touches the lower triangle is of interest
+    conjugated: bool = False  # of b
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TiledPlan:
-    """What the source of a tiled product is specialised on."""
+    """What the source of a tiled product is specialised on.
+
+    Parameters
+    ----------
+    update : Update, optional
+        The product is subtracted from what is there.
+    """
 
     tile: Tile
     work: np.dtype
@@ -78,6 +91,7 @@ class TiledPlan:
     lanes: int
     rank: int
     policy: MatmulPolicy
+    update: Update | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +182,13 @@ def side_of(matrix: Matrix, extent: int, dtype: np.dtype, work: np.dtype, tile: 
 
 @lru_cache(maxsize=1024)
 def choose_parts(
-    problem: Problem, itemsize: int, units: int, local_bytes: int, most_items: int, policy: MatmulPolicy
+    problem: Problem,
+    itemsize: int,
+    units: int,
+    local_bytes: int,
+    most_items: int,
+    policy: MatmulPolicy,
+    split: bool = True,
 ) -> Parts:
     """Choose tile and parts by the time they would take: rounds of the device, times a tile's.
 
@@ -191,7 +211,7 @@ def choose_parts(
                 cost += policy.part_cost + 64.0 * actual * problem.m * problem.n * problem.matrices / units
             if best is None or cost < best[0]:
                 best = cost, Parts(tile, actual, depth)
-            if problem.k < 2 * parts * policy.min_part:
+            if not split or problem.k < 2 * parts * policy.min_part:
                 break
             parts *= 2
     assert best is not None
@@ -284,6 +304,7 @@ __all__ = [
     "Problem",
     "Side",
     "TiledPlan",
+    "Update",
     "choose_blocks",
     "choose_parts",
     "pack_plan",

@@ -111,6 +111,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         "depth",
         "matrices",
         *(f"{name}{axis}" for axis in range(plan.rank) for name in ("batch", "ab", "bb")),
+        *(("cs",) if plan.update else ()),
     ]
     params = [
         f"__global const {a.type} *ap",
@@ -135,6 +136,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         rank=plan.rank,
         params=params,
         band=plan.policy.band,
+        update=plan.update,
         total=plan.policy.total and plan.work.kind in "fc",
         mac=multiply_add(plan.work, plan.out, plan.policy.multiply_add),
     )

@@ -1,0 +1,1 @@
+"""Factorizations of large matrices, block by block."""

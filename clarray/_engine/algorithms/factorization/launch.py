@@ -1,0 +1,359 @@
+"""Launches of factorizations of large matrices: a list of them per size, made once, and run for each matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from clarray._engine.algorithms.factorization.plan import (
+    INTS,
+    FactorizationPlan,
+    SubstitutionPlan,
+    factorization_plan,
+    panel_plan,
+    takes_large,
+)
+from clarray._engine.algorithms.factorization.source import (
+    ITEMS,
+    SIDE,
+    cholesky_block_source,
+    determinant_source,
+    panel_source,
+    substitute_source,
+    triangle_source,
+)
+from clarray._engine.algorithms.matmul.launch import update_launch
+from clarray._engine.algorithms.small_matrices.plan import FAILURES
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, view_leaf
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.runtime import Device, Kernel, Memory
+from clarray._engine.writing import write
+
+_INT32 = np.dtype(np.int32)
+_ALIGNED = 16  # bytes: rows begin at multiples
+
+
+class Step(NamedTuple):
+    """A launch of a list, whose buffers are put in place at every run; after each comes its offset.
+
+    `buffers` has where each stands in `args`, and which it is.
+    """
+
+    kernel: Kernel
+    groups: tuple[int, ...]
+    local: tuple[int, ...]
+    args: tuple[Any, ...]
+    buffers: tuple[tuple[int, int], ...]
+    nbytes: int
+
+
+def takes_matrix(device: Device) -> bool:
+    """Whether the device factorizes matrices of any size itself, rather than the host's library."""
+    cache = kernel_cache_of(device)
+    tiled = not cache.policies.matmul.packed
+    return tiled and takes_large(cache.policies.factorization, device.capabilities.host_memory)
+
+
+def cholesky(a: Node, upper: bool) -> Node:
+    """Factorize each matrix of a stack, one after the other.
+
+    Parameters
+    ----------
+    a : Node
+        A leaf (..., n, n) of float32, float64, complex64 or complex128, with elements.
+    upper : bool
+        Read the upper triangle and give the upper factor.
+
+    Returns
+    -------
+    Node
+        A new leaf.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is not positive definite; the device is waited for.
+
+    References
+    ----------
+    J. Dongarra, I. Duff, D. Sorensen, H. van der Vorst, "Numerical Linear Algebra for High-Performance Computers",
+    SIAM 1998, section 5.4: right-looking Cholesky by blocks.
+    """
+    device = device_of((a,))
+    with device.lock:
+        cache = kernel_cache_of(device)
+        n, dtype = a.shape[-1], a.dtype
+        pitch = _pitch(n, dtype)
+        work, ints = device.allocate(n * pitch * dtype.itemsize), device.allocate(INTS * _INT32.itemsize)
+        device.fill_zero(ints)
+        found = _empty(device, a.shape, dtype)
+        memories = (work, ints, found.memory)
+        key = ("cholesky", n, dtype, upper, cache.policies.factorization, cache.policies.matmul)
+        steps = cache.value_for(key, _cholesky_steps, cache, n, dtype, upper, memories)
+        for number, matrix in enumerate(_matrices(a)):
+            # the other triangle is this one's of the transposed matrix
+            write(leaf(work, (n, n), (pitch, 1), 0, dtype), _transposed(matrix) if upper else matrix)
+            _run(steps, memories, (0, 0, number * n * n))
+        if device.read_scalar(ints, 0, _INT32):
+            raise LinAlgError(FAILURES["cholesky"])
+        _wait_for_host(device, a)
+    return found
+
+
+def solve(a: Node, b: Node) -> Node:
+    """Solve with each matrix of a stack, one after the other.
+
+    Parameters
+    ----------
+    a, b : Node
+        Leaves (..., n, n) and (..., n, columns) of one dtype, float32, float64, complex64 or complex128, and with the
+        same stack, which may repeat (stride 0); `a` has elements.
+
+    Returns
+    -------
+    Node
+        A new leaf.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is singular; the device is waited for.
+
+    References
+    ----------
+    J. Dongarra, I. Duff, D. Sorensen, H. van der Vorst, "Numerical Linear Algebra for High-Performance Computers",
+    SIAM 1998, section 5.4: right-looking LU by blocks.
+    """
+    device = device_of((a, b))
+    with device.lock:
+        cache = kernel_cache_of(device)
+        found = _empty(device, b.shape, b.dtype)
+        ints = _eliminate(cache, "solve", a, b, (found,), b.shape[-2] * b.shape[-1])
+        if device.read_scalar(ints, 0, _INT32):
+            raise LinAlgError(FAILURES["solve"])
+        _wait_for_host(device, a, b)
+    return found
+
+
+def determinant(operation: str, a: Node) -> tuple[Node, ...]:
+    """Do 'det' or 'slogdet' with each matrix of a stack, one after the other.
+
+    Parameters
+    ----------
+    operation : str
+    a : Node
+        A leaf (..., n, n) of float32, float64, complex64 or complex128, with elements.
+
+    Returns
+    -------
+    tuple of Node
+        New leaves, one for each result.
+    """
+    device = device_of((a,))
+    with device.lock:
+        dtypes = [a.dtype, np.dtype(a.dtype.char.lower())][: 1 if operation == "det" else 2]
+        found = tuple(_empty(device, a.shape[:-2], dtype) for dtype in dtypes)
+        _eliminate(kernel_cache_of(device), operation, a, None, found, 1)
+        _wait_for_host(device, a)
+    return found
+
+
+def _eliminate(
+    cache: KernelCache, operation: str, a: Node, b: Node | None, found: tuple[Node, ...], size: int
+) -> Memory:
+    """Do LU of each matrix, and what is to follow, into results of `size` elements each; give what was noted."""
+    n, columns, dtype = a.shape[-1], 0 if b is None else b.shape[-1], a.dtype
+    device, pitch = cache.device, _pitch(n, dtype)
+    work = device.allocate((n + columns) * pitch * dtype.itemsize)
+    policy = cache.policies.factorization
+    ints = device.allocate((INTS + 2 * max(policy.panel, policy.tall_panel) + n) * _INT32.itemsize)
+    device.fill_zero(ints)
+    memories = (work, ints, *(node.memory for node in found))
+    key = (operation, n, columns, dtype, cache.policies.factorization, cache.policies.matmul)
+    steps = cache.value_for(key, _lu_steps, cache, operation, n, columns, dtype, memories)
+    rights = _matrices(b) if b is not None and columns else None
+    for number, matrix in enumerate(_matrices(a)):
+        write(leaf(work, (n, n), (pitch, 1), 0, dtype), _transposed(matrix))
+        if rights is not None:
+            write(leaf(work, (columns, n), (pitch, 1), n * pitch, dtype), _transposed(next(rights)))
+        _run(steps, memories, (0, 0, *(number * size for _ in found)))
+    return ints
+
+
+def _transposed(matrix: Node) -> Node:
+    return view_leaf(matrix, matrix.shape[::-1], matrix.strides[::-1], matrix.offset)
+
+
+def _empty(device: Device, shape: tuple[int, ...], dtype: np.dtype) -> Node:
+    """A leaf whose elements the memory happens to hold."""
+    return contiguous_leaf(device.allocate(prod(shape) * dtype.itemsize), shape, dtype)
+
+
+def _matrices(stack: Node) -> Iterator[Node]:
+    """Each matrix of a stack, where it lies."""
+    for place in np.ndindex(*stack.shape[:-2]):
+        offset = stack.offset + sum(i * step for i, step in zip(place, stack.strides, strict=False))
+        yield view_leaf(stack, stack.shape[-2:], stack.strides[-2:], offset)
+
+
+def _wait_for_host(device: Device, *operands: Node) -> None:
+    if any(node.flags & EAGER for node in operands):
+        device.synchronize()
+
+
+def _pitch(n: int, dtype: np.dtype) -> int:
+    """How far the lines of a matrix lie apart: vectors begin where they may."""
+    lanes = max(1, _ALIGNED // dtype.itemsize)
+    return -(-n // lanes) * lanes
+
+
+def _plan(cache: KernelCache, dtype: np.dtype) -> FactorizationPlan:
+    capabilities, policies = cache.capabilities, cache.policies
+    local_bytes, multiply_add = capabilities.local_bytes, policies.matmul.multiply_add
+    return factorization_plan(dtype, policies.factorization, local_bytes, multiply_add)
+
+
+# Lists of launches ----------------------------------------------------------------------------
+
+
+def _run(steps: Sequence[Step], memories: Sequence[Any], offsets: Sequence[int]) -> None:
+    """Launch all, with these memories, and so much further on in them."""
+    buffers = [memory.buffer for memory in memories]
+    for kernel, groups, local, args, places, nbytes in steps:
+        given = list(args)
+        for at, number in places:
+            given[at] = buffers[number]
+            given[at + 1] += offsets[number]
+        kernel.launch(groups, local, given, False, nbytes)
+
+
+def _listed(launches: Iterator[Launch], memories: Sequence[Any]) -> tuple[Step, ...]:
+    """Launches for any memories, of those for some."""
+    numbers = {id(memory.buffer): number for number, memory in enumerate(memories)}
+    steps = []
+    for kernel, groups, local, args, _, nbytes, _ in launches:
+        places = tuple((at, numbers[id(arg)]) for at, arg in enumerate(args) if id(arg) in numbers)
+        kept = [None if id(arg) in numbers else arg for arg in args]
+        steps.append(Step(kernel, groups, local, tuple(kept), places, nbytes))
+    return tuple(steps)
+
+
+def _cholesky_steps(
+    cache: KernelCache, n: int, dtype: np.dtype, upper: bool, memories: Sequence[Any]
+) -> tuple[Step, ...]:
+    return _listed(_cholesky_launches(cache, n, dtype, upper, *memories), memories)
+
+
+def _cholesky_launches(
+    cache: KernelCache, n: int, dtype: np.dtype, upper: bool, work: Memory, ints: Memory, found: Memory
+) -> Iterator[Launch]:
+    plan, pitch = _plan(cache, dtype), _pitch(n, dtype)
+    factorize = cache.kernel_for(("cholesky block", plan), cholesky_block_source, plan, cache.capabilities)
+    how = SubstitutionPlan(block=plan.block, conjugated=True)
+    for k in range(0, n, plan.block):
+        size = min(plan.block, n - k)
+        corner, end = k * (pitch + 1), k + size
+        args = [work.buffer, corner, ints.buffer, 0, pitch, size]
+        yield Launch(factorize, (1,), (plan.block,), args, False, size**2 * dtype.itemsize)
+        if end == n:
+            break
+        lines = corner + size * pitch
+        places = [work.buffer, corner, work.buffer, lines, work.buffer, lines]
+        yield _substitution(cache, plan, how, places, (pitch, 1, pitch, 1, pitch, 1), n - end, size)
+        below = leaf(work, (n - end, size), (pitch, 1), lines, dtype)
+        left = leaf(work, (n - end, n - end), (pitch, 1), end * (pitch + 1), dtype)
+        yield update_launch(cache, below, _transposed(below), left, True, True)
+    copy = cache.kernel_for(("triangle", plan, upper), triangle_source, plan, upper, cache.capabilities)
+    side = -(-n // SIDE)
+    args = [work.buffer, 0, found.buffer, 0, pitch, n]
+    yield Launch(copy, (side, side), (SIDE, SIDE), args, False, 2 * n * n * dtype.itemsize)
+
+
+def _lu_steps(
+    cache: KernelCache, operation: str, n: int, columns: int, dtype: np.dtype, memories: Sequence[Any]
+) -> tuple[Step, ...]:
+    return _listed(_lu_launches(cache, operation, n, columns, dtype, *memories), memories)
+
+
+def _lu_launches(
+    cache: KernelCache,
+    operation: str,
+    n: int,
+    columns: int,
+    dtype: np.dtype,
+    work: Memory,
+    ints: Memory,
+    *found: Memory,
+) -> Iterator[Launch]:
+    """LU of the first lines of what lies in `work`, which are columns; the other lines are right sides."""
+    plan, pitch = _plan(cache, dtype), _pitch(n, dtype)
+    end, most = 0, cache.capabilities.max_work_group
+    while end < n:
+        k, shape = end, panel_plan(n - end, dtype.itemsize, cache.policies.factorization, most)
+        factorize = cache.kernel_for(("panel", plan, shape), panel_source, plan, shape, cache.capabilities)
+        how = SubstitutionPlan(block=shape.width, unit=True, swapped=True)
+        size = min(shape.width, n - k)
+        corner, end = k * (pitch + 1), k + size
+        args = [work.buffer, corner, ints.buffer, 0, pitch, n - k, size, int(k == 0)]
+        yield Launch(factorize, (1,), (shape.items,), args, False, 2 * size * (n - k) * dtype.itemsize)
+        lines = n + columns - end
+        if not lines:
+            break
+        right = end * pitch + k
+        places = [work.buffer, corner, work.buffer, right, work.buffer, right, ints.buffer, INTS]
+        yield _substitution(cache, plan, how, places, (1, pitch, pitch, 1, pitch, 1), lines, size)
+        if end < n:
+            above = leaf(work, (lines, size), (pitch, 1), right, dtype)
+            below = leaf(work, (size, n - end), (pitch, 1), corner + size, dtype)
+            left = leaf(work, (lines, n - end), (pitch, 1), end * (pitch + 1), dtype)
+            yield update_launch(cache, above, below, left)
+    if operation != "solve":
+        args = [work.buffer, 0, ints.buffer, 0, *(arg for memory in found for arg in (memory.buffer, 0)), pitch, n]
+        kernel = cache.kernel_for((operation, plan), determinant_source, plan, operation, cache.capabilities)
+        yield Launch(kernel, (1,), (ITEMS,), args, False, n * dtype.itemsize)
+    elif columns:
+        yield from _back_launches(cache, plan, n, columns, dtype, work, *found)
+
+
+def _back_launches(
+    cache: KernelCache, plan: FactorizationPlan, n: int, columns: int, dtype: np.dtype, work: Memory, found: Memory
+) -> Iterator[Launch]:
+    """Solve with U, from its end, for the lines that follow it, into the columns of the result."""
+    pitch, how = _pitch(n, dtype), SubstitutionPlan(block=plan.block)
+    for k in reversed(range(0, n, plan.block)):
+        size = min(plan.block, n - k)
+        last = k + size - 1
+        places = [work.buffer, last * (pitch + 1), work.buffer, n * pitch + last, found.buffer, last * columns]
+        yield _substitution(cache, plan, how, places, (-1, -pitch, pitch, -1, 1, -columns), columns, size)
+        if k:
+            solved = leaf(found, (columns, size), (1, columns), k * columns, dtype)
+            above = leaf(work, (size, k), (pitch, 1), k * pitch, dtype)
+            left = leaf(work, (columns, k), (pitch, 1), n * pitch, dtype)
+            yield update_launch(cache, solved, above, left)
+
+
+def _substitution(
+    cache: KernelCache,
+    plan: FactorizationPlan,
+    how: SubstitutionPlan,
+    places: list[Any],
+    strides: tuple[int, ...],
+    lines: int,
+    size: int,
+) -> Launch:
+    """The launch that solves lines by a triangular block.
+
+    Parameters
+    ----------
+    places : list
+        Buffers and offsets: of the block, of the lines, and of where they go; and of how rows are exchanged.
+    strides : tuple of int
+        Of the block's rows and columns; of lines and of their elements; and of those where they go.
+    """
+    kernel = cache.kernel_for(("substitute", plan, how), substitute_source, plan, how, cache.capabilities)
+    nbytes = 2 * lines * size * plan.dtype.itemsize
+    return Launch(kernel, (-(-lines // plan.lines),), (plan.lines,), [*places, *strides, lines, size], False, nbytes)

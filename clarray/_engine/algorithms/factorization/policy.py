@@ -1,0 +1,70 @@
+"""Tuning of factorizations of large matrices: the policy, and its values per kind of device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clarray._engine.values import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorizationPolicy:
+    """Who factorizes a large matrix, and in which blocks.
+
+    Parameters
+    ----------
+    taken, shared : bool
+        Whether the device does: where it has memory of its own, and where it works in host memory, and LAPACK is the
+        alternative. It multiplies matrices in tiles then.
+    block, block_bytes : int
+        Rows of a triangular block that a work-group solves by, a power of two: so many, and no more than make a row of
+        so many bytes, which is what a work-item has in registers.
+    panel, least_panel, panel_bytes : int
+        Columns that are factorized with pivots before the rest of the matrix is updated, in registers: the most, and as
+        many as a panel of so many bytes has. Of which there would be fewer than the least, it stays in memory.
+    tall_panel, inner : int
+        Columns of a panel that stays in memory, and how many of them are factorized before the others are updated.
+    items : int
+        Work-items that share a panel of elements of 4 bytes, a power of two; fewer have wider ones in registers.
+    lines : int
+        Right sides per work-group, each a work-item's.
+    """
+
+    taken: bool
+    shared: bool
+    block: int
+    block_bytes: int
+    panel: int
+    least_panel: int
+    panel_bytes: int
+    tall_panel: int
+    inner: int
+    items: int
+    lines: int
+
+
+# It works in host memory, where LAPACK is quicker.
+CPU = FactorizationPolicy(
+    taken=False,
+    shared=False,
+    block=64,
+    block_bytes=512,
+    panel=16,
+    least_panel=8,
+    panel_bytes=1 << 17,
+    tall_panel=32,
+    inner=8,
+    items=64,
+    lines=16,
+)
+
+# An H200, 2026-11-23, milliseconds, `solve` of 2048 with 16 right sides: float32 7.9, with 512 items 9.1, 256 11.5,
+# panels of 8 12.1, of 32 19 to 24; float64, whose rows half as many items share, 11.6, twice as many 21.6, panels of 4
+# and 8 15.8, of 16 25.3. 8192 float32: 315, 250 to 280 with 1024 items; in memory 121, which takes 12.6 for 2048. Lines
+# per group: 32 9.0, 64 9.1, 128 9.4. Blocks of 32 rows: Cholesky 2.1 and 2.8 instead of 1.9 and 2.4.
+GPU = replace(CPU, taken=True, items=1024, lines=32)
+
+# For tests: matrices of a few rows have many blocks, on devices of both memory models, and panels of both forms.
+TINY_GPU = replace(
+    GPU, shared=True, block=4, panel=4, least_panel=2, panel_bytes=4 * 40, tall_panel=4, inner=2, items=8, lines=2
+)

@@ -1,0 +1,122 @@
+"""The sources of factorizations of large matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clarray._engine.algorithms.factorization.plan import FactorizationPlan, PanelPlan, SubstitutionPlan
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.ops.dtypes import dtype_row
+
+if TYPE_CHECKING:
+    from clarray._engine.runtime import Capabilities
+
+SIDE = 16  # of a square of work-items
+ITEMS = 64  # that multiply pivots
+_UNROLLED = 256  # elements of a work-item for which code is written out
+
+
+def _numbers(plan: FactorizationPlan) -> dict[str, Any]:
+    """What the arithmetic of elements is rendered with."""
+    scalar = dtype_row(plan.dtype).compute
+    return {
+        "complex_": plan.dtype.kind == "c",
+        "multiply_add": plan.multiply_add,
+        "R": scalar,
+        "T": scalar,
+        "M": "int",
+        "I": "int",
+        "V": 1,
+        "flipped": False,
+        "lit": lambda text: text + ("f" if scalar == "float" else ""),
+    }
+
+
+def _source(
+    name: str, types: tuple[str, ...], plan: FactorizationPlan, capabilities: Capabilities, **more: Any
+) -> Source:
+    body = render(f"factorization/{name}", **_numbers(plan), **more)
+    return Source(name, source(body, make_dialect(capabilities, 1), capabilities.function_attribute), types)
+
+
+def cholesky_block_source(plan: FactorizationPlan, capabilities: Capabilities) -> Source:
+    """Render the factorization of a block on the diagonal."""
+    types = ("buffer", "int64", "buffer", "int64", "int64", "int32")
+    return _source("cholesky_block", types, plan, capabilities, block=plan.block)
+
+
+def panel_source(plan: FactorizationPlan, shape: PanelPlan, capabilities: Capabilities) -> Source:
+    """Render the factorization of a panel with pivots."""
+    stages, left = [], shape.items
+    while left > 1:
+        fan = min(8, left)
+        left //= fan
+        stages.append((left, fan))
+    types = ("buffer", "int64", "buffer", "int64", "int64", "int32", "int32", "int32")
+    return _source(
+        "panel" if shape.each else "tall_panel",
+        types,
+        plan,
+        capabilities,
+        width=shape.width,
+        items=shape.items,
+        each=shape.each,
+        inner=shape.inner,
+        unrolled=shape.each * shape.width <= _UNROLLED,
+        stages=stages,
+    )
+
+
+def substitute_source(plan: FactorizationPlan, how: SubstitutionPlan, capabilities: Capabilities) -> Source:
+    """Render the solution by a triangular block."""
+    params = ["__global const E *tp", "long to", "__global E *xp", "long xo", "__global E *yp", "long yo"]
+    params += ["__global const int *moves", "long mo"] if how.swapped else []
+    params += [f"const long {name}" for name in ("ts", "tk", "xl", "xs", "yl", "ys", "lines")] + ["const int size"]
+    types = ("buffer", "int64") * (4 if how.swapped else 3) + ("int64",) * 7 + ("int32",)
+    return _source(
+        "substitute",
+        types,
+        plan,
+        capabilities,
+        block=how.block,
+        items=plan.lines,
+        unit=how.unit,
+        conjugated=how.conjugated and plan.dtype.kind == "c",
+        swapped=how.swapped,
+        params=params,
+    )
+
+
+def triangle_source(plan: FactorizationPlan, upper: bool, capabilities: Capabilities) -> Source:
+    """Render the copy of a triangle."""
+    scalar = dtype_row(plan.dtype).compute
+    element = f"{scalar}2" if plan.dtype.kind == "c" else scalar
+    types = ("buffer", "int64") * 2 + ("int64",) * 2
+    return _source("triangle", types, plan, capabilities, side=SIDE, upper=upper, E=element)
+
+
+def determinant_source(plan: FactorizationPlan, operation: str, capabilities: Capabilities) -> Source:
+    """Render the product of pivots, for 'det' or 'slogdet'."""
+    scalar = dtype_row(plan.dtype).compute
+    element = f"{scalar}2" if plan.dtype.kind == "c" else scalar
+    params = [
+        "__global const E *wp",
+        "long wo",
+        "__global const int *ip",
+        "long io",
+        f"__global {element} *xp",
+        "long xo",
+    ]
+    params += [f"__global {scalar} *yp", "long yo"] if operation == "slogdet" else []
+    params += ["const long pitch", "const long n"]
+    types = ("buffer", "int64") * (4 if operation == "slogdet" else 3) + ("int64",) * 2
+    return _source(
+        "determinant",
+        types,
+        plan,
+        capabilities,
+        operation=operation,
+        items=ITEMS,
+        params=params,
+        right=False,
+    )
