@@ -85,10 +85,12 @@ NOT_CALLED = {
         "frompyfunc"
     ),
     "explicit copies to the host, which NumPy has no name for; every comparison is one": "asnumpy",
+    "CuPy's, a module: tests/device/api/test_coming_from.py": "get_array_module",
     "solved by a library on the host: tests/device/lib/test_polynomials.py": "polyfit roots",
 }
 NOT_CALLED_METHODS = {
     "pending work made visible: every program in the evaluated order calls it": "evaluate explain get",
+    "copies by other libraries' names: tests/device/api/test_coming_from.py": "set to_numpy",
     "files": "dump dumps tofile",
     "a buffer of the host's: tests/device/core/test_construction.py": "data",
     "NumPy's depends on who refers to the array": "resize",
