@@ -16,7 +16,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import through_library
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import device_of_operands
-from clarray.linalg import on_device
+from clarray.linalg import on_device, orthogonal
 
 __all__ = [
     "cholesky",
@@ -40,17 +40,32 @@ __all__ = [
 ]
 
 _NO: Any = np._NoValue
+_SQUARE = ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet", "solve")
+# NumPy's named tuples
 _SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
+_QR: Any = type(np.linalg.qr(np.eye(1)))
+_EIGH: Any = type(np.linalg.eigh(np.eye(1)))
+_SVD: Any = type(np.linalg.svd(np.eye(1)))
 
 
 def _on_host(name: str, arrays: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
     """Call NumPy's function with arrays and other arguments; the device must have the dtype of the result."""
+    if name in _SQUARE:
+        _refuse_unless_square(name, np.shape(arrays[0]))
     dtypes = [x.dtype if isinstance(x, DeviceArray) else np.asarray(x).dtype for x in arrays]
     if all(dtype.kind in "biufc" for dtype in dtypes):  # others are for NumPy to refuse
         exact = [dtype if dtype.kind in "fc" else np.dtype(np.float64) for dtype in dtypes]
         device_dtype(np.result_type(*exact), device_of_operands(arrays))
     function = _ALWAYS_COMPLEX.get(name) or getattr(np.linalg, name)
     return through_library(f"numpy.linalg.{name}", function, *arrays, *args, **kwargs)
+
+
+def _refuse_unless_square(name: str, shape: tuple[int, ...]) -> None:
+    """Raise what NumPy does, in its words, whether or not the library may be asked for more."""
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        nothing = np.empty((0,) * (len(shape) - 2) + shape[-2:])
+        function = getattr(np.linalg, name)
+        function(nothing, nothing) if name == "solve" else function(nothing)
 
 
 def _complex_eig(a: np.ndarray) -> Any:
@@ -110,7 +125,10 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     -------
     QRResult (Q, R), or DeviceArray R, or a tuple (h, tau)
     """
-    return _on_host("qr", (a,), mode)
+    made = orthogonal.qr(a, mode)
+    if made is None:
+        return _on_host("qr", (a,), mode)
+    return made[0] if mode == "r" else made if mode == "raw" else _QR(*made)
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
@@ -136,12 +154,16 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     LinAlgError
         It did not converge.
     """
-    return _on_host("svd", (a,), full_matrices, compute_uv, hermitian)
+    made = orthogonal.svd(a, full_matrices, compute_uv, hermitian)
+    if made is None:
+        return _on_host("svd", (a,), full_matrices, compute_uv, hermitian)
+    return _SVD(*made) if compute_uv else made[0]
 
 
 def svdvals(x: Any, /) -> DeviceArray:
     """Singular values, descending; see `svd`."""
-    made: DeviceArray = _on_host("svdvals", (x,))
+    found = orthogonal.svd(x, False, False)
+    made: DeviceArray = _on_host("svdvals", (x,)) if found is None else found[0]
     return made
 
 
@@ -185,13 +207,20 @@ def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
     -------
     EighResult (eigenvalues, eigenvectors)
         Of shapes (..., M), real and ascending, and (..., M, M), a column for each.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is not square, it did not converge, or, on the device, an element of the triangle is not finite.
     """
-    return _on_host("eigh", (a,), UPLO)
+    made = orthogonal.eigh(a, UPLO)
+    return _on_host("eigh", (a,), UPLO) if made is None else _EIGH(*made)
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> DeviceArray:  # noqa: N803
     """Eigenvalues of Hermitian matrices, ascending; see `eigh`."""
-    made: DeviceArray = _on_host("eigvalsh", (a,), UPLO)
+    found = orthogonal.eigh(a, UPLO, False)
+    made: DeviceArray = _on_host("eigvalsh", (a,), UPLO) if found is None else found[0]
     return made
 
 
@@ -248,7 +277,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO)
     ----------
     a : (..., M, N) array_like
     rcond : (...) array_like of float, optional
-        Singular values up to so much of the largest are taken as zero; 1e-15 when None.
+        Singular values up to so much of the largest are taken as zero; 1e-15 when None, or ``max(M, N)`` times the
+        epsilon where the device computes in float32.
     hermitian : bool
         The matrices are Hermitian, which is quicker.
     rtol : (...) array_like of float, optional
@@ -258,6 +288,9 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO)
     -------
     (..., N, M) DeviceArray
     """
+    found = orthogonal.pinv(a, rcond, hermitian, rtol)
+    if found is not None:
+        return found
     more = {} if rtol is _NO else {"rtol": rtol}
     made: DeviceArray = _on_host("pinv", (a,), rcond, hermitian, **more)
     return made
@@ -285,6 +318,9 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
     LinAlgError
         The shapes do not fit, or it did not converge.
     """
+    made = orthogonal.lstsq(a, b, rcond)
+    if made is not None:
+        return made
     found: tuple[Any, ...] = _on_host("lstsq", (a, b), rcond)
     return found
 
@@ -367,7 +403,8 @@ def cond(x: Any, p: Any = None) -> DeviceArray:
     DeviceArray
         One number for each matrix.
     """
-    made: DeviceArray = _on_host("cond", (x,), p)
+    found = orthogonal.cond(x, p)
+    made: DeviceArray = _on_host("cond", (x,), p) if found is None else found
     return made
 
 
@@ -389,4 +426,5 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     -------
     (...) DeviceArray of int64
     """
-    return _on_host("matrix_rank", (A,), tol, hermitian, rtol=rtol)
+    made = orthogonal.matrix_rank(A, tol, hermitian, rtol)
+    return _on_host("matrix_rank", (A,), tol, hermitian, rtol=rtol) if made is None else made

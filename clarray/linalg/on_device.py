@@ -54,13 +54,13 @@ def slogdet(a: Any) -> tuple[DeviceArray, ...] | None:
 
 def solve(a: Any, b: Any) -> DeviceArray | None:
     """See `clarray.linalg.solve`."""
-    found = _shapes_and_dtype(a, b)
+    found = shapes_and_dtype(a, b)
     if found is None:
         return None
     (shape, right), dtype = found
     vector = len(right) == 1
     columns = (*right, 1) if vector else right
-    if not _is_square(shape) or len(columns) < 2 or columns[-2] != shape[-1]:
+    if not is_square(shape) or len(columns) < 2 or columns[-2] != shape[-1]:
         return None
     try:
         stack = np.broadcast_shapes(shape[:-2], columns[:-2])
@@ -76,7 +76,7 @@ def solve(a: Any, b: Any) -> DeviceArray | None:
     left, sides = as_array(a, device), as_array(b, device)
     if vector:
         sides = sides.reshape(columns)
-    one, two = _leaf(left, dtype), _leaf(sides, dtype)
+    one, two = leaf_of(left, dtype), leaf_of(sides, dtype)
     solved = wrap(
         factorize("solve", one, two)[0] if small else large.solve(_repeated(one, stack), _repeated(two, stack))
     )
@@ -85,12 +85,12 @@ def solve(a: Any, b: Any) -> DeviceArray | None:
 
 def _of_squares(operation: str, a: Any, upper: bool = False) -> tuple[DeviceArray, ...] | None:
     """What an operation gives for each matrix of a stack."""
-    found = _shapes_and_dtype(a)
+    found = shapes_and_dtype(a)
     if found is None:
         return None
     (shape,), dtype = found
     device = device_of_operands((a,))
-    if not _is_square(shape):
+    if not is_square(shape):
         return None
     small = takes_stack(device, shape[-1], prod(shape[:-2]))
     if not small and not large.takes_matrix(device):
@@ -98,7 +98,7 @@ def _of_squares(operation: str, a: Any, upper: bool = False) -> tuple[DeviceArra
     dtype = device_dtype(dtype, device)
     if not prod(shape):
         return tuple(map(wrap, _of_nothing(device, operation, shape, dtype)))
-    matrices = _leaf(as_array(a, device), dtype)
+    matrices = leaf_of(as_array(a, device), dtype)
     return tuple(
         map(wrap, factorize(operation, matrices, upper=upper) if small else _of_large(operation, matrices, upper))
     )
@@ -130,7 +130,7 @@ def _of_nothing(device: Device, operation: str, shape: tuple[int, ...], dtype: n
     )
 
 
-def _shapes_and_dtype(*operands: Any) -> tuple[list[tuple[int, ...]], np.dtype] | None:
+def shapes_and_dtype(*operands: Any) -> tuple[list[tuple[int, ...]], np.dtype] | None:
     """The shapes of operands, and the dtype of NumPy's result; None for dtypes that it refuses."""
     arrays = [x if isinstance(x, DeviceArray) else np.asarray(x) for x in operands]
     dtypes = [x.dtype for x in arrays]
@@ -140,9 +140,9 @@ def _shapes_and_dtype(*operands: Any) -> tuple[list[tuple[int, ...]], np.dtype] 
     return [x.shape for x in arrays], np.result_type(*exact)
 
 
-def _is_square(shape: tuple[int, ...]) -> bool:
+def is_square(shape: tuple[int, ...]) -> bool:
     return len(shape) >= 2 and shape[-1] == shape[-2]
 
 
-def _leaf(array: DeviceArray, dtype: np.dtype) -> Node:
+def leaf_of(array: DeviceArray, dtype: np.dtype) -> Node:
     return evaluate(cast(array._node, dtype))

@@ -66,7 +66,7 @@ void small_matrices(${', '.join(params)}) {
   for (int i = y_; i < n; i += down)
     for (int j = x; j < n; j += across) {
       const E value = j <= i ? A(i, j) : number((R)(0));
-      ${numbers.store('xp', 'matrix * xm + i * xs + j * xk', 'value')}
+      ${numbers.store('xp', 'matrix * xm + i * xs + j * xk', 'value', turned=flipped)}
     }
   TOGETHER;
 % else:
@@ -168,7 +168,7 @@ void small_matrices(${', '.join(params)}) {
   TOGETHER;
   for (int i = row; i < n; i += below)
     for (${C} c = column; c < width; c += beside) {
-      ${numbers.store('xp', 'matrix * xm + i * xs + (first + c) * xk', 'Y(i, c)')}
+      ${numbers.store('xp', 'matrix * xm + i * xs + (first + c) * xk', 'Y(i, c)', turned=flipped)}
     }
   TOGETHER;
   }

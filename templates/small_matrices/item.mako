@@ -59,7 +59,7 @@ void small_matrices(${', '.join(params)}) {
     ${turn}
     for (int j = 0; j < ${N}; ++j) {
       const E value = j <= i ? a[i][j] : number((R)(0));
-      ${numbers.store('xp', '(matrix + l) * xm + i * xs + j * xk', 'value')}
+      ${numbers.store('xp', '(matrix + l) * xm + i * xs + j * xk', 'value', turned=flipped)}
     }
 % else:
   M order[${room}], odd = (M)(0), singular = (M)(0);
@@ -129,7 +129,7 @@ void small_matrices(${', '.join(params)}) {
       ${turn}
       for (int j = i + 1; j < ${N}; ++j) y[i] = less_product(y[i], a[i][j], y[j]);
       y[i] = quotient(y[i], a[i][i]);
-      ${numbers.store('xp', '(matrix + l) * xm + i * xs + c * xk', 'y[i]')}
+      ${numbers.store('xp', '(matrix + l) * xm + i * xs + c * xk', 'y[i]', turned=flipped)}
     }
   }
 % endif

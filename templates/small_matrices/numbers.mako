@@ -20,6 +20,14 @@ HELPER E product(const E a, const E b) {
 HELPER E less_product(const E c, const E a, const E b) {
   E r; r.x = FMA(a.y, b.y, FMA(-a.x, b.x, c.x)); r.y = FMA(-a.y, b.x, FMA(-a.x, b.y, c.y)); return r;
 }
+/* c + conj(a) * b */
+HELPER E plus_conjugate_product(const E c, const E a, const E b) {
+  E r; r.x = FMA(a.y, b.y, FMA(a.x, b.x, c.x)); r.y = FMA(-a.y, b.x, FMA(a.x, b.y, c.y)); return r;
+}
+HELPER E minus(const E a, const E b) { E r; r.x = a.x - b.x; r.y = a.y - b.y; return r; }
+HELPER E times(const E a, const R d) { E r; r.x = a.x * d; r.y = a.y * d; return r; }
+HELPER R squared(const E a) { return FMA(a.x, a.x, a.y * a.y); }
+HELPER R largest_part(const E a) { return fmax(fabs(a.x), fabs(a.y)); }
 HELPER E scaled(const E a, const R d) { E r; r.x = a.x / d; r.y = a.y / d; return r; }
 /* Neither over- nor underflows unless the quotient does: both are scaled by the divisor's larger part. */
 HELPER E quotient(const E a, const E b) {
@@ -46,6 +54,11 @@ HELPER E conjugate(const E a) { return a; }
 HELPER E chosen(const M m, const E a, const E b) { return m ? a : b; }
 HELPER E product(const E a, const E b) { return a * b; }
 HELPER E less_product(const E c, const E a, const E b) { return FMA(-a, b, c); }
+HELPER E plus_conjugate_product(const E c, const E a, const E b) { return FMA(a, b, c); }
+HELPER E minus(const E a, const E b) { return a - b; }
+HELPER E times(const E a, const R d) { return a * d; }
+HELPER R squared(const E a) { return a * a; }
+HELPER R largest_part(const E a) { return fabs(a); }
 HELPER E scaled(const E a, const R d) { return a / d; }
 HELPER E quotient(const E a, const E b) { return a / b; }
 HELPER R weight(const E a) { const R w = fabs(a); return w >= 0 ? w : (R)(-1); }
@@ -83,17 +96,17 @@ ${target} = (R)(${', '.join(f'{p}[{place}]' for place in lanes)});
 % endif
 </%def>
 
-## Write it, of each lane's matrix that there is.
-<%def name="store(p, at, value, real=False)" filter="trim">
+## Write it, of each lane's matrix that there is. Conjugated if `turned`; `guarded`: the first need not be there.
+<%def name="store(p, at, value, real=False, turned=False, guarded=False)" filter="trim">
 <%
   def written(l):
       lane = f'.s{l:x}' if V > 1 else ''
       return f'({T}2)(written_.x{lane}, written_.y{lane})' if complex_ and not real else f'({T})written_{lane}'
 %>
 {
-  const ${'R' if real else 'E'} written_ = ${f'conjugate({value})' if flipped else value};
+  const ${'R' if real else 'E'} written_ = ${f'conjugate({value})' if turned else value};
 % for l in range(V):
-  ${f'if (count > {l})' if l else ''} ${p}[${at.replace('+ l', f'+ {l}')}] = ${written(l)};
+  ${f'if (count > {l})' if l or guarded else ''} ${p}[${at.replace('+ l', f'+ {l}')}] = ${written(l)};
 % endfor
 }
 </%def>

@@ -282,6 +282,18 @@ def factorized_by_blocks(xp: ModuleType) -> Any:
 
 
 @case
+def decomposed(xp: ModuleType) -> Any:
+    """A team's own, several in a work-group, in local memory and in the device's; vectors but for their signs."""
+    found = []
+    for m, n, dtype in ((3, 3, np.float32), (5, 4, np.complex64), (4, 7, np.float32), (18, 17, np.float32)):
+        a = xp.eye(m, n, dtype=dtype) * n + numbers(xp, 3, m, n, dtype=dtype) / 16
+        found += [*xp.linalg.qr(a), xp.linalg.svd(a)[1], xp.linalg.svdvals(a)]
+        h = a @ a.conj().swapaxes(1, 2) + n * xp.eye(m, dtype=dtype)
+        found += [xp.linalg.eigh(h)[0], xp.linalg.eigvalsh(h, "U")]
+    return found
+
+
+@case
 def transformed(xp: ModuleType) -> Any:
     """One pass, several, cropped and padded, of reals and back, and by a convolution."""
     a, b = numbers(xp, 3, 12, 5, dtype=np.complex64), numbers(xp, 2, 46, dtype=np.complex64)

@@ -32,6 +32,11 @@ def takes_stack(device: Device, extent: int, matrices: int) -> bool:
     return takes(policy, extent, matrices, capabilities.host_memory)
 
 
+def dtype_of_work(device: Device, dtype: np.dtype) -> np.dtype:
+    """What the device computes a factorization in."""
+    return work_dtype(dtype, kernel_cache_of(device).policies.small_matrices, device.capabilities.fp64)
+
+
 def factorize(operation: str, a: Node, b: Node | None = None, upper: bool = False) -> tuple[Node, ...]:
     """Do one operation with every matrix of a stack.
 

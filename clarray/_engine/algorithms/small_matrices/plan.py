@@ -21,7 +21,7 @@ FAILURES = {  # of a matrix, in NumPy's words; without pivots determinants are 0
 }
 PARTS = 16  # work-items that look for a pivot, each in its part of the column
 
-_ROOMS = (
+ROOMS = (
     4,
     8,
     16,
@@ -100,6 +100,13 @@ def work_dtype(dtype: np.dtype, policy: SmallMatricesPolicy, fp64: bool) -> np.d
     return np.result_type(dtype, np.float64) if policy.widened and fp64 else dtype
 
 
+def vector_types(scalar: str, lanes: int) -> dict[str, str]:
+    """The kernel's types of real parts, of what comparisons give and its elements, and of exponents."""
+    count = "" if lanes == 1 else str(lanes)
+    mask = "long" if count and scalar == "double" else "int"
+    return {"R": scalar + count, "S": scalar, "L": mask, "M": mask + count, "I": "int" + count}
+
+
 def takes(policy: SmallMatricesPolicy, extent: int, matrices: int, host_memory: bool) -> bool:
     """Whether the device factorizes a stack, rather than LAPACK on the host."""
     if not host_memory:
@@ -135,7 +142,7 @@ def small_matrices_plan(
     size = work.itemsize
     shared = extent * extent * size > policy.item_bytes
     unrolled = policy.unrolled and not shared
-    room = extent if unrolled else next((r for r in _ROOMS if r >= extent), extent)
+    room = extent if unrolled else next((r for r in ROOMS if r >= extent), extent)
     items, lanes, local, held = policy.work_group, 1, False, 0
     if shared:
         wanted = next((n for rows, n in policy.items if extent <= rows), policy.items[-1][1])

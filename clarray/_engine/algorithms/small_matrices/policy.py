@@ -29,6 +29,8 @@ class SmallMatricesPolicy:
         Work-items per work-group where each has matrices of its own.
     items : tuple of (int, int)
         Work-items that share a matrix, a power of two, by the rows up to which they do.
+    team_items : tuple of (int, int)
+        The same of orthogonal factorizations, by the columns; a work-group has teams up to its size.
     local_bytes : int
         Local memory that a work-group may take; what does not fit is factorized in the device's memory.
     widened : bool
@@ -43,6 +45,7 @@ class SmallMatricesPolicy:
     unrolled: bool
     work_group: int
     items: tuple[tuple[int, int], ...]
+    team_items: tuple[tuple[int, int], ...]
     local_bytes: int
     widened: bool
 
@@ -61,6 +64,7 @@ CPU = SmallMatricesPolicy(
     unrolled=False,
     work_group=1,
     items=((128, 16),),
+    team_items=((128, 1),),
     local_bytes=1 << 15,
     widened=True,
 )
@@ -75,6 +79,7 @@ GPU = SmallMatricesPolicy(
     unrolled=True,
     work_group=64,
     items=((16, 32), (32, 64), (64, 128), (128, 256)),
+    team_items=((4, 4), (8, 8), (32, 32), (64, 128), (128, 256)),
     local_bytes=48 << 10,
     widened=False,
 )
@@ -89,5 +94,6 @@ TINY_GPU = replace(
     item_bytes=9 * 8,
     work_group=4,
     items=((6, 2), (24, 8)),
+    team_items=((3, 2), (24, 8)),
     local_bytes=2 << 10,
 )

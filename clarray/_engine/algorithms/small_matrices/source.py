@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clarray._engine.algorithms.small_matrices.plan import FAILURES, PARTS, SmallMatricesPlan
+from clarray._engine.algorithms.small_matrices.plan import FAILURES, PARTS, SmallMatricesPlan, vector_types
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import dtype_row
 
@@ -16,7 +16,6 @@ def small_matrices_source(plan: SmallMatricesPlan, capabilities: Capabilities) -
     """Render one operation on every matrix of a stack."""
     complex_ = plan.work.kind == "c"
     scalar, stored = dtype_row(plan.work).compute, dtype_row(plan.dtype)
-    lanes = "" if plan.lanes == 1 else str(plan.lanes)
     element = f"{stored.compute}2" if complex_ else stored.compute
     right = plan.operation == "solve"
     checked = plan.operation in FAILURES
@@ -37,14 +36,10 @@ def small_matrices_source(plan: SmallMatricesPlan, capabilities: Capabilities) -
         checked=checked,
         complex_=complex_,
         flipped=plan.flipped and complex_,
-        R=scalar + lanes,
-        S=scalar,
         T=stored.compute,
         C="int" if plan.held else "long",
-        L="long" if lanes and scalar == "double" else "int",
-        M=("long" if lanes and scalar == "double" else "int") + lanes,
-        I="int" + lanes,
         V=plan.lanes,
+        **vector_types(scalar, plan.lanes),
         lit=lambda text: text + ("f" if scalar == "float" else ""),
         room=plan.room,
         items=plan.items,

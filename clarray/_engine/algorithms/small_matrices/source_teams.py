@@ -1,0 +1,84 @@
+"""The source of orthogonal factorizations of small matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clarray._engine.algorithms.small_matrices.plan import vector_types
+from clarray._engine.algorithms.small_matrices.plan_teams import FAILURES, MOST_SWEEPS, TeamsPlan
+from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.ops.dtypes import dtype_row
+
+if TYPE_CHECKING:
+    from clarray._engine.runtime import Capabilities
+
+
+def teams_source(plan: TeamsPlan, capabilities: Capabilities) -> Source:
+    """Render one operation on every matrix of a stack."""
+    complex_ = plan.work.kind == "c"
+    scalar, stored = dtype_row(plan.work).compute, dtype_row(plan.dtype).compute
+    element = f"{stored}2" if complex_ else stored
+    results = outputs(plan.operation, plan.mode)
+    buffers = [f"__global {stored if real else element} *{name}p" for name, real in results.items()]
+    buffers += ["volatile __global int *flag"] if plan.operation in FAILURES else []
+    buffers += [f"__global {scalar} *scratch"] if plan.scratch else []
+    numbers = ["matrices", "as", "ak", *(f"{name}{step}" for name in results for step in "msk")]
+    numbers += [f"{name}{axis}" for axis in range(plan.rank) for name in ("batch", "ab")]
+    extents = ["const int m", "const int n", "const int wanted"]
+    limits = np.finfo(scalar if scalar != "float" else "float32")
+    body = render(
+        "small_matrices/team",
+        operation=plan.operation,
+        mode=plan.mode,
+        right=False,
+        complex_=complex_,
+        flipped=plan.flipped and complex_,
+        T=stored,
+        V=plan.lanes,
+        **vector_types(scalar, plan.lanes),
+        lit=lambda text: text + ("f" if scalar == "float" else ""),
+        epsilon=f"{limits.eps!s}{'f' if scalar == 'float' else ''}",
+        most_exponent=limits.maxexp - 24,
+        most_sweeps=MOST_SWEEPS,
+        items=plan.items,
+        teams=plan.teams,
+        spread=plan.spread,
+        spaces=plan.spaces,
+        small=_small(plan),
+        scratch=plan.scratch,
+        chunked=plan.chunked,
+        rank=plan.rank,
+        multiply_add=plan.multiply_add,
+        params=[f"__global const {element} *ap", "long ao", *buffers, *extents, *(f"const long {x}" for x in numbers)],
+    )
+    types = ("buffer", "int64", *["buffer"] * len(buffers), *["int32"] * len(extents), *["int64"] * len(numbers))
+    return Source("small_matrices", source(body, make_dialect(capabilities, 1), capabilities.function_attribute), types)
+
+
+def outputs(operation: str, mode: str) -> dict[str, bool]:
+    """The kernel's name of each result, and whether it is real of complex matrices."""
+    if operation == "qr":
+        return {"y": False} if mode == "r" else {"x": False, "y": False}
+    if mode == "values":
+        return {"y": True}
+    return {"x": False, "y": True} if operation == "eigh" else {"x": False, "y": True, "z": False}
+
+
+def _small(plan: TeamsPlan) -> list[tuple[str, str, str, str, int]]:
+    """What a team has beside its matrices: the macro's name, its arguments and place in the array, type and size."""
+    longest, columns = plan.small
+    pairs = -(-columns // 2)
+    found = []
+    if plan.operation != "qr":
+        found += [("KEY", "k", "k", "R", longest)]
+    if plan.operation == "eigh":
+        found += [("Z", "k", "k", "E", pairs), ("H", "k", "k", "E", pairs)]
+    elif plan.mode != "values":
+        found += [("T", "k", "k", "E", longest)]
+    if plan.spread > 1:
+        shared = pairs * plan.spread
+        found += [("SUMS", "k, part, which", f"((k) * {plan.spread} + (part)) * 2 + (which)", "R", 2 * shared)]
+        found += [("PRODUCTS", "k, part", f"(k) * {plan.spread} + (part)", "E", shared)]
+    return found

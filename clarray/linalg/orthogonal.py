@@ -1,0 +1,201 @@
+"""QR, eigenvalues of Hermitian matrices and singular values on the device, and what follows from them.
+
+As in `on_device` each function gives None where NumPy's on the host is to do it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import device_dtype, new_leaf
+from clarray._core.ufunc_calls import cast, device_of_operands
+from clarray._engine.algorithms.small_matrices.launch import dtype_of_work, takes_stack
+from clarray._engine.algorithms.small_matrices.launch_teams import decompose, shapes_of_results
+from clarray.linalg.on_device import is_square, leaf_of, shapes_and_dtype
+
+__all__ = ["cond", "eigh", "lstsq", "matrix_rank", "pinv", "qr", "svd"]
+
+_NO: Any = np._NoValue
+
+
+def qr(a: Any, mode: Any) -> tuple[DeviceArray, ...] | None:
+    """See `clarray.linalg.qr`: (Q, R), (R,) or (h, tau)."""
+    return _decomposed("qr", a, mode) if mode in ("reduced", "complete", "r", "raw") else None
+
+
+def eigh(a: Any, uplo: Any, vectors: bool = True) -> tuple[DeviceArray, ...] | None:
+    """See `clarray.linalg.eigh`: eigenvalues, and eigenvectors."""
+    if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
+        return None
+    return _decomposed("eigh", a, "vectors" if vectors else "values", uplo.upper() == "U")
+
+
+def svd(a: Any, full: bool, vectors: bool = True, hermitian: bool = False) -> tuple[DeviceArray, ...] | None:
+    """See `clarray.linalg.svd`: U, singular values and V^H, or these values."""
+    if not hermitian:
+        return _decomposed("svd", a, "values" if not vectors else "full" if full else "reduced")
+    found = eigh(a, "L", vectors)
+    if found is None:
+        return None
+    values: Any = np.abs(found[0])
+    if not vectors:
+        descending: Any = np.sort(values)[..., ::-1]
+        return (descending,)
+    order: Any = np.argsort(values)[..., ::-1]
+    signs: Any = np.take_along_axis(np.copysign(found[0].dtype.type(1), found[0]), order, -1)
+    basis: Any = found[1]
+    left: Any = np.take_along_axis(basis, order[..., None, :], -1)
+    right = (left * signs[..., None, :]).conj().swapaxes(-1, -2)
+    ordered: Any = np.take_along_axis(values, order, -1)
+    return left, ordered, right
+
+
+def _decomposed(operation: str, a: Any, mode: str, upper: bool = False) -> tuple[DeviceArray, ...] | None:
+    found = shapes_and_dtype(a)
+    if found is None:
+        return None
+    (shape,), dtype = found
+    if len(shape) < 2 or (operation == "eigh" and not is_square(shape)):
+        return None
+    device = device_of_operands((a,))
+    if not takes_stack(device, max(shape[-2:]), prod(shape[:-2])):
+        return None
+    dtype = device_dtype(dtype, device)
+    if prod(shape):
+        return tuple(map(wrap, decompose(operation, leaf_of(as_array(a, device), dtype), mode, upper)))
+    made = []  # of no elements: what results have some are bases of a whole space
+    for place, part in enumerate(shapes_of_results(operation, mode, *shape[-2:])):
+        whole = (*shape[:-2], *part)
+        real = operation != "qr" and place == {"eigh": 0, "svd": mode != "values"}[operation]
+        kind = np.dtype(dtype.char.lower()) if real else dtype
+        made.append(
+            as_array(np.broadcast_to(np.eye(part[0], dtype=kind), whole), device)
+            if prod(whole)
+            else wrap(new_leaf(device, whole, kind))
+        )
+    return tuple(made)
+
+
+def pinv(a: Any, rcond: Any, hermitian: bool, rtol: Any) -> DeviceArray | None:
+    """See `clarray.linalg.pinv`."""
+    if rcond is not None and rtol is not _NO:
+        return None  # NumPy refuses it
+    array = _taken(a)
+    if array is None or not array.size:
+        return None
+    found = svd(array, False, hermitian=hermitian)
+    if found is None:
+        return None
+    left, values, right = found
+    if rcond is None and rtol is _NO:
+        eps = _precision(array)  # in float32 what is zero is not below NumPy's 1e-15
+        rcond = 1e-15 if eps < 1e-15 else max(array.shape[-2:]) * eps
+    elif rcond is None:
+        rcond = max(array.shape[-2:]) * np.finfo(values.dtype).eps if rtol is None else rtol
+    cutoff = np.max(values, axis=-1, keepdims=True) * _number(rcond, values)
+    large = values > cutoff
+    inverse = np.where(large, 1 / np.where(large, values, 1), 0)
+    return _adjoint(right) @ (inverse[..., None] * _adjoint(left))
+
+
+def matrix_rank(a: Any, tol: Any, hermitian: bool, rtol: Any) -> DeviceArray | None:
+    """See `clarray.linalg.matrix_rank`."""
+    if tol is not None and rtol is not None:
+        return None
+    array = _taken(a)
+    found = None if array is None else svd(array, False, False, hermitian)
+    if array is None or found is None:
+        return None
+    values = found[0]
+    if tol is not None:
+        bound = _number(tol, values)
+    else:
+        part = max(array.shape[-2:]) * np.finfo(values.dtype).eps if rtol is None else _number(rtol, values)
+        bound = np.max(values, axis=-1, keepdims=True, initial=0) * part
+    return np.count_nonzero(values > bound, axis=-1)
+
+
+def cond(x: Any, p: Any) -> DeviceArray | None:
+    """See `clarray.linalg.cond`: of norms by singular values."""
+    if p is not None and p not in (2, -2):
+        return None
+    array = _taken(x)
+    if array is None or not array.size:
+        return None
+    found = svd(array, False, False)
+    if found is None:
+        return None
+    first, last = found[0][..., 0], found[0][..., -1]
+    with np.errstate(all="ignore"):
+        ratio = last / first if p == -2 else first / last
+    made: Any = np.where(np.isnan(ratio), np.inf, ratio)  # of NaN there are no singular values
+    return wrap(cast(made._node, ratio.dtype))
+
+
+def lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, ...] | None:
+    """See `clarray.linalg.lstsq`."""
+    found = shapes_and_dtype(a, b)
+    if found is None:
+        return None
+    (shape, right), dtype = found
+    if len(shape) != 2 or len(right) not in (1, 2) or shape[0] != right[0] or not prod(shape):
+        return None
+    device = device_of_operands((a, b))
+    if not takes_stack(device, max(shape), 1):
+        return None
+    dtype = device_dtype(dtype, device)
+    left, sides = (wrap(leaf_of(as_array(x, device), dtype)) for x in (a, b))
+    columns = sides.reshape(shape[0], -1 if sides.size else right[-1]) if sides.ndim == 1 else sides
+    try:
+        made = svd(left, False)
+    except LinAlgError:
+        raise LinAlgError("SVD did not converge in Linear Least Squares") from None
+    assert made is not None
+    basis, values, other = made
+    eps = _precision(left)
+    part = eps * max(shape) if rcond is None else rcond
+    bound = values[0] * (part if part >= 0 else eps)  # as LAPACK's gelsd
+    large = values > bound
+    rank = np.count_nonzero(large)
+    inverse = np.where(large, 1 / np.where(large, values, 1), 0).astype(values.dtype)
+    x = _adjoint(other) @ (inverse[:, None] * (_adjoint(basis) @ columns))
+    if shape[0] > shape[1] and int(rank) == shape[1]:
+        residual = columns - left @ x
+        sums = np.sum(residual.real**2 + residual.imag**2 if dtype.kind == "c" else residual**2, axis=0)
+    else:
+        sums = wrap(new_leaf(device, (0,), values.dtype))
+    return x.reshape(x.shape[:1]) if len(right) == 1 else x, sums, rank.astype(np.int32), values
+
+
+def _taken(a: Any) -> DeviceArray | None:
+    """An array of matrices that the device factorizes, in the dtype of the result."""
+    found = shapes_and_dtype(a)
+    if found is None:
+        return None
+    (shape,), dtype = found
+    device = device_of_operands((a,))
+    if len(shape) < 2 or not takes_stack(device, max(shape[-2:]), prod(shape[:-2])):
+        return None
+    return wrap(leaf_of(as_array(a, device), device_dtype(dtype, device)))
+
+
+def _precision(array: DeviceArray) -> float:
+    """The epsilon of what a factorization is computed in."""
+    return float(np.finfo(dtype_of_work(array.device, array.dtype)).eps)
+
+
+def _number(value: Any, values: DeviceArray) -> Any:
+    """A bound of a stack, one for each matrix, against its singular values."""
+    if np.ndim(value) == 0 and not isinstance(value, DeviceArray):
+        return value
+    return as_array(value, values.device)[..., None]
+
+
+def _adjoint(matrices: DeviceArray) -> DeviceArray:
+    return matrices.conj().swapaxes(-1, -2)
