@@ -6,43 +6,46 @@ host memory each of them copies once.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from clarray._core import creation
-from clarray._core.conversion import portable
+from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import host_window, share
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import EAGER
-from clarray._engine.expr.view import View
+from clarray._engine.expr.result_layout import view_of
+from clarray._engine.expr.view import memory_order, transpose
 from clarray._engine.runtime import current_device
 
 __all__ = ["incoming", "outgoing"]
 
-Order = Literal["C", "F"]
-Layout = tuple[str, tuple[int, ...], Order]  # dtype, shape and order of what a buffer holds
+Layout = tuple[str, tuple[int, ...], tuple[int, ...]]  # dtype, shape, and the axes as they lie, the outermost first
 
 
 def outgoing(array: DeviceArray) -> tuple[np.ndarray, Layout]:
     """Give the elements as an ndarray of one axis, and what `incoming` needs to know of them.
 
-    It is the array's own memory where that is the host's and without gaps, and keeps it from being reused.
+    It is the array's own memory where that is the host's and without gaps, and keeps it from being reused. As NumPy's
+    protocol 5 has it, what has no gaps keeps the order of its axes; all else is put into C order.
     """
     node = evaluate(array._node)
-    view = View(node.shape, node.strides, node.offset)
-    order: Order = "F" if view.f_contiguous and not node.contiguous else "C"
+    axes = tuple(range(len(node.shape)) if node.contiguous else memory_order(view_of(node)))
+    dense = node.contiguous or transpose(view_of(node), axes).contiguous
+    if not dense:
+        axes = tuple(range(len(node.shape)))
     host = None
-    if node.size and (node.contiguous or order == "F"):
+    if node.size and dense:
         assert node.memory is not None
         node.memory.device.synchronize()
         host = host_window(node)
     if host is None:
-        host = portable(array)
+        host = asnumpy(array)
     elif not node.memory.writeable:  # type: ignore[union-attr]
         host.flags.writeable = False
-    return host.reshape(-1, order=order), (node.dtype.str, node.shape, order)
+    return np.ascontiguousarray(host.transpose(axes)).reshape(-1), (node.dtype.str, node.shape, axes)
 
 
 def incoming(buffer: Any, layout: Layout, owned: bool = False) -> DeviceArray:
@@ -53,12 +56,14 @@ def incoming(buffer: Any, layout: Layout, owned: bool = False) -> DeviceArray:
     Parameters
     ----------
     buffer : bytes-like
-    layout : tuple of str, tuple of int, and str
+    layout : tuple of str, tuple of int, and tuple of int
     owned : bool, default False
         Nobody else will ever write to the buffer. Otherwise what is computed of the array is computed at once.
     """
-    dtype, shape, order = layout
-    host = np.ndarray(shape, dtype, buffer, order=order)
+    dtype, shape, axes = layout
+    host = np.ndarray([shape[axis] for axis in axes], dtype, buffer).transpose(
+        [axes.index(k) for k in range(len(axes))]
+    )
     node = share(host, current_device())
     if node is None:
         return creation.array(host)

@@ -30,10 +30,10 @@ def sent(array: DeviceArray) -> tuple[dict[str, Any], list[memoryview]]:
 @dask_deserialize.register(DeviceArray)  # type: ignore[untyped-decorator]
 def received(header: dict[str, Any], frames: list[Any]) -> DeviceArray:
     """Make an array of what has arrived, on the current device."""
-    dtype, shape, order = header["layout"]
+    dtype, shape, axes = header["layout"]
     frame = frames[0] if frames else b""
     if memoryview(frame).readonly:
         frame = bytearray(frame)
-    array = incoming(frame, (dtype, tuple(shape), order), owned=True)
+    array = incoming(frame, (dtype, tuple(shape), tuple(axes)), owned=True)
     whole = tuple(header["shape"])
     return array if whole == array.shape else clarray.broadcast_to(array, whole)
