@@ -31,6 +31,8 @@ class UFunc:
         return f"<ufunc '{self.__name__}' of clarray>"
 
     def __getattr__(self, name: str) -> Any:
+        if name == "ufunc":  # of one that a copy or an unpickler has only begun to make
+            raise AttributeError(name)
         return getattr(self.ufunc, name)  # nin, nout, identity, types ...
 
     def _apply(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

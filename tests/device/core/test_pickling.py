@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -128,3 +129,11 @@ def _named(values: list[int]) -> Named:
     found = Named(clarray.asarray(values))
     found.name = "kept"
     return found
+
+
+@pytest.mark.parametrize("made", [copy.copy, copy.deepcopy, lambda ufunc: pickle.loads(pickle.dumps(ufunc))])
+def test_ufuncs_are_copied(made: Any) -> None:
+    found = made(clarray.add)
+    assert found([1, 2], 3).tolist() == [4, 5]
+    assert found.reduce([1, 2]).tolist() == 3
+    assert found.nin == 2
