@@ -15,6 +15,7 @@ import pytest
 import clarray
 
 COUNT = int(os.environ.get("STATEMENTS", "1500"))  # of each kind; 100,000 have been run
+ROUNDS = 3
 SLACK = 200  # what is kept weakly, by number rather than for good
 
 FLOAT = np.dtype(np.float32)
@@ -103,6 +104,9 @@ def test_nothing_is_left(name: str) -> None:
         return np.array([len(gc.get_objects()), sys.getallocatedblocks(), *map(sys.getrefcount, watched)])
 
     run(500)  # until kernels, launches and tables are there
-    before = run(COUNT)
-    grown = run(COUNT) - before
-    assert (abs(grown) < SLACK).all(), grown.tolist()
+    for _ in range(ROUNDS):  # other threads (builds, the disk, pytest's own) take and free blocks too: once, not each time
+        before = run(COUNT)
+        grown = run(COUNT) - before
+        if (abs(grown) < SLACK).all():
+            return
+    pytest.fail(f"every {COUNT} statements leave {grown.tolist()}")
