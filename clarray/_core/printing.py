@@ -1,15 +1,18 @@
-"""Arrays as text, NumPy's: of a large array no more than the elements that are shown reaches the host."""
+"""Arrays as text, NumPy's: of a large array no more than what is shown is computed, and goes to the host."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from clarray._core.conversion import asnumpy
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._engine.evaluate import device_of, evaluate
+from clarray._engine.expr.indexing import index
+from clarray._engine.expr.view import View
+from clarray._engine.expr.window import Cut, window
 
 __all__ = ["array2string", "array_repr", "array_str"]
 
@@ -138,20 +141,43 @@ def _corners(a: Any, edge: int, threshold: int) -> tuple[np.ndarray, int]:
     """
     if not isinstance(a, DeviceArray):
         return np.asarray(a), threshold
-    if a.size <= threshold or not edge:
+    if a.size <= threshold or edge < 1:  # with no items at the edges NumPy goes by all elements
         return asnumpy(a), threshold
-    shown = np.zeros([min(n, 2 * edge + 1) for n in a.shape], a.dtype)
-    ends = [(slice(edge), slice(-edge, None)) if n > 2 * edge else (slice(n),) for n in a.shape]
-    for corner in itertools.product(*ends):
-        shown[corner] = asnumpy(a[corner])
+    cut = [axis for axis, n in enumerate(a.shape) if n > 2 * edge]
+    shown = _part(a, lambda view: _ends(view, edge))
+    shown = shown.reshape([min(n, 2 * edge) for n in a.shape])
+    for axis in cut:
+        shown = np.insert(shown, edge, 0, axis)
     return shown, 0
+
+
+def _ends(view: View, edge: int) -> View:
+    """View the first and the last elements along each axis: one that is longer than both becomes two axes."""
+    shape: list[int] = []
+    strides: list[int] = []
+    for extent, stride in zip(view.shape, view.strides, strict=True):
+        if extent > 2 * edge:
+            shape += 2, edge
+            strides += (extent - edge) * stride, stride
+        else:
+            shape.append(extent)
+            strides.append(stride)
+    return View(tuple(shape), tuple(strides), view.offset)
+
+
+def _part(array: DeviceArray, cut: Cut) -> np.ndarray:
+    """Copy a part of an array to the host; of one that is pending no more is computed, and it stays pending."""
+    node = array._node
+    with device_of(node.inputs or (node,)).lock:
+        part = evaluate(window(node, cut, evaluate))
+    return asnumpy(wrap(part))
 
 
 def inline(array: DeviceArray, max_width: int) -> str:
     """``_repr_inline_``: first and last elements in one line, as xarray shows an ndarray's."""
     most = max(2, max_width // 2)
     if array.size <= most:
-        first = last = _words(array)
+        first = last = _words(asnumpy(array))
         text = " ".join(first)
         if len(text) <= max_width or len(first) < 2:
             return _cut(text, max_width)
@@ -165,18 +191,25 @@ def inline(array: DeviceArray, max_width: int) -> str:
     return _cut(text, max_width)
 
 
-def _end(array: DeviceArray, count: int, last: int) -> DeviceArray:
+def _end(array: DeviceArray, count: int, last: int) -> np.ndarray:
     """Give a piece of a larger array with at least `count` elements, in C order its first (0) or last (-1)."""
     axis, inner, block = array.ndim, 1, 1
     while block < count:
         axis, inner = axis - 1, block
         block *= array.shape[axis]
     rows = -(-count // inner)
-    return array[(last,) * axis + (slice(-rows, None) if last else slice(rows),)]
+    key = (last,) * axis + (slice(-rows, None) if last else slice(rows),)
+    return _part(array, lambda view: _indexed(view, key))
 
 
-def _words(array: DeviceArray) -> list[str]:
-    return [f"{x:.4}" if array.dtype.kind == "f" else str(x) for x in asnumpy(array).ravel().tolist()]
+def _indexed(view: View, key: tuple[Any, ...]) -> View:
+    found = index(view, key)
+    assert found is not None  # a key of integers and slices is a view
+    return found
+
+
+def _words(array: np.ndarray) -> list[str]:
+    return [f"{x:.4}" if array.dtype.kind == "f" else str(x) for x in array.ravel().tolist()]
 
 
 def _cut(text: str, width: int) -> str:

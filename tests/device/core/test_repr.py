@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
@@ -104,3 +106,88 @@ def test_one_line_reads_only_both_ends() -> None:
     with clarray.profile() as profile:
         x._repr_inline_(60)
     assert sum(event.nbytes for event in profile.records if event.name == "to host") < 1000
+
+
+BIG = RANDOM.random((50, 70), dtype=np.float32)
+PENDING: dict[str, Callable[[ModuleType, Any], Any]] = {
+    "one operation": lambda xp, x: x + 1,
+    "several": lambda xp, x: xp.sqrt(x) * 3 - x / 7,
+    "another dtype": lambda xp, x: (x * 100).astype(np.int16),
+    "bools": lambda xp, x: x > 0.5,
+    "rows and columns": lambda xp, x: x[:, :1] * 2 + x[3] - x[0, 0] * 1,
+    "a number repeated": lambda xp, x: xp.full((40, 30), 0.1) * 3,
+    "positions": lambda xp, x: xp.arange(6000) * 2,
+    "positions in rows": lambda xp, x: xp.arange(70) * x,
+    "turned": lambda xp, x: x.T[::-1, ::2] * 3,
+    "four axes": lambda xp, x: x.reshape(5, 10, 1, 70)[:, ::-1] - x.reshape(10, 5, 70)[:, :1],
+    "choices": lambda xp, x: xp.where(x > 0.5, x, -x),
+    "complex": lambda xp, x: x * 1j + 2,
+    "a copy": lambda xp, x: xp.positive(x),
+    "a part of itself": lambda xp, x: (x * 3).reshape(-1)[5:] * 2,
+    "used twice": lambda xp, x: (lambda y: y * y + y)(x - 1),
+}
+REDUCING: dict[str, Callable[[ModuleType, Any], Any]] = {
+    "rows that are summed": lambda xp, x: xp.broadcast_to(x, (40, 50, 70)).max(axis=0),
+    "what a mask selects": lambda xp, x: x[x > 0.25] * 2,
+    "less the largest": lambda xp, x: x - x.max(axis=1, keepdims=True),
+    "less the largest of its own": lambda xp, x: (lambda y: y - y.max())(x * 2),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"edgeitems": 1, "threshold": 10}, {"linewidth": 40}, {"threshold": 10**6}])
+@pytest.mark.parametrize("body", (PENDING | REDUCING).values(), ids=PENDING | REDUCING)
+def test_text_of_what_is_pending_is_numpys(body: Any, options: dict[str, Any]) -> None:
+    texts = []
+    for xp in (np, clarray):
+        y = body(xp, xp.array(BIG))
+        with np.printoptions(**options):
+            texts.append([repr(y), str(y)])
+            if xp is clarray:
+                assert repr(y.evaluate()) == texts[1][0]
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("body", PENDING.values(), ids=PENDING)
+def test_what_is_pending_stays_so(body: Any) -> None:
+    y = body(clarray, clarray.array(BIG))
+    pending = y._node.memory is None
+    with clarray.profile() as profile:
+        text, line = repr(y), y._repr_inline_(50)
+    assert (y._node.memory is None) == pending
+    assert profile.launches + profile.first_calls <= 6  # three parts, each perhaps with what is used twice
+    assert sum(event.nbytes for event in profile.records if event.kind == "allocate") < 16 * 1024
+    assert (text, line) == (repr(y.evaluate()), y._repr_inline_(50))
+
+
+@pytest.mark.parametrize("body", [PENDING["several"], PENDING["used twice"], REDUCING["less the largest"]])
+def test_a_text_leaves_writes_their_order(body: Any) -> None:
+    """What is pending is still computed before its operands are overwritten, and once."""
+    texts = []
+    for xp in (np, clarray):
+        x = xp.array(BIG)
+        y = body(xp, x)
+        before = repr(y)
+        x[...] = 7
+        texts.append((before, repr(y), repr(y * 1), repr(x)))
+    assert texts[0] == texts[1]
+    assert texts[0][0] == texts[0][1]
+
+
+def test_an_expression_larger_than_memory_has_a_text() -> None:
+    long = clarray.arange(1 << 25).evaluate()
+    table = long.reshape(-1, 1) - long
+    assert repr(table).endswith("shape=(33554432, 33554432))")
+    lines = str(table).splitlines()
+    assert lines[0].split() == ["[[", "0", "-1", "-2", "...", "-33554429", "-33554430", "-33554431]"]
+    assert lines[-1].split() == ["[", "33554431", "33554430", "33554429", "...", "2", "1", "0]]"]
+    assert table._repr_inline_(30) == "0 -1 -2 -3 -4 -5 ... 4 3 2 1 0"
+    assert table._node.memory is None
+
+
+def test_threads_print_what_another_computes() -> None:
+    x = clarray.array(BIG)
+    for _ in range(20):
+        y = clarray.sqrt(x) * 2 + 1
+        with ThreadPoolExecutor(4) as pool:
+            texts = list(pool.map(lambda job: job(), [y.__repr__, y.evaluate, y.__repr__, y.__repr__]))
+        assert texts[0] == texts[2] == texts[3] == repr(np.sqrt(BIG) * 2 + 1)
