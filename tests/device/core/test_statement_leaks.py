@@ -104,9 +104,10 @@ def test_nothing_is_left(name: str) -> None:
         return np.array([len(gc.get_objects()), sys.getallocatedblocks(), *map(sys.getrefcount, watched)])
 
     run(500)  # until kernels, launches and tables are there
-    for _ in range(ROUNDS):  # other threads (builds, the disk, pytest's own) take and free blocks too: once, not each time
+    for _ in range(ROUNDS):  # other threads (builds, the disk, pytest) take and free blocks too: once, not each time
         before = run(COUNT)
         grown = run(COUNT) - before
         if (abs(grown) < SLACK).all():
-            return
-    pytest.fail(f"every {COUNT} statements leave {grown.tolist()}")
+            break
+    else:
+        pytest.fail(f"every {COUNT} statements leave {grown.tolist()}")
