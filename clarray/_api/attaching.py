@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._api import dlpack, protocols
+from clarray._api import dlpack, notebook, protocols
 from clarray._api.explain import explain
 from clarray._api.operators import binary, binary_any, in_place, matmul, matmul_in_place, power, short_calls, unary
 from clarray._api.small_functions import as_method
@@ -383,6 +383,7 @@ _METHODS: dict[str, Any] = {
     "__new__": staticmethod(_new),
     "__class_getitem__": classmethod(GenericAlias),  # annotations such as ndarray[tuple[int, int], dtype]
     "_repr_inline_": printing.inline,
+    "_repr_html_": notebook.html,
     # NumPy's, the Array API's, DLPack's
     "__array__": conversion.to_ndarray,
     "__array_ufunc__": __array_ufunc__,

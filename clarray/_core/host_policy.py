@@ -12,6 +12,11 @@ from clarray._engine.runtime.accounts import memory_limit, set_memory_limit
 __all__ = ["Config", "HostFallbackWarning", "config"]
 
 POLICIES = ("raise", "warn", "allow")
+SETTINGS: dict[str, tuple[Any, ...]] = {
+    "host_fallback": POLICIES,
+    "host_library": POLICIES,
+    "thumbnails": (False, True),
+}
 
 
 class HostFallbackWarning(RuntimeWarning):
@@ -32,6 +37,8 @@ class Config:
         the factorizations of `clarray.linalg` that the device does not do, `clarray.fft` where the host is quicker
         (:doc:`fft`), and `multivariate_normal`, which factorizes the covariances.
         It runs (the default), warns and runs, or raises TypeError.
+    thumbnails : bool
+        Whether notebooks show a picture of arrays that may be images beside what they are; not unless it is set.
     memory_limit : int, str or None
         How much this process may take of each memory: of the host's, for all devices that work in it together, and of
         each other device's own. Bytes, a number with a unit (``"1.5GiB"``, ``"800MB"``) or a percentage (``"50%"``);
@@ -47,22 +54,22 @@ class Config:
     'allow'
     >>> config.memory_limit = "16 GiB"
     >>> config
-    <config host_fallback='raise' host_library='allow' memory_limit=17179869184>
+    <config host_fallback='raise' host_library='allow' thumbnails=False memory_limit=17179869184>
     >>> config.memory_limit = None
     """
 
     __slots__ = ("_default", "_here")
 
     def __init__(self) -> None:
-        self._default = {"host_fallback": "raise", "host_library": "allow"}
-        self._here: ContextVar[dict[str, str]] = ContextVar("clarray config")
+        self._default: dict[str, Any] = {"host_fallback": "raise", "host_library": "allow", "thumbnails": False}
+        self._here: ContextVar[dict[str, Any]] = ContextVar("clarray config")
 
-    def _get(self, name: str) -> str:
+    def _get(self, name: str) -> Any:
         return self._here.get({}).get(name, self._default[name])
 
     @property
     def host_fallback(self) -> str:
-        return self._get("host_fallback")
+        return str(self._get("host_fallback"))
 
     @host_fallback.setter
     def host_fallback(self, value: str) -> None:
@@ -70,11 +77,19 @@ class Config:
 
     @property
     def host_library(self) -> str:
-        return self._get("host_library")
+        return str(self._get("host_library"))
 
     @host_library.setter
     def host_library(self, value: str) -> None:
         self._default["host_library"] = _checked("host_library", value)
+
+    @property
+    def thumbnails(self) -> bool:
+        return bool(self._get("thumbnails"))
+
+    @thumbnails.setter
+    def thumbnails(self, value: bool) -> None:
+        self._default["thumbnails"] = _checked("thumbnails", value)
 
     @property
     def memory_limit(self) -> int | str | None:
@@ -86,9 +101,15 @@ class Config:
         set_memory_limit(value)
 
     @contextmanager
-    def __call__(self, *, host_fallback: str | None = None, host_library: str | None = None) -> Iterator[Config]:
+    def __call__(
+        self,
+        *,
+        host_fallback: str | None = None,
+        host_library: str | None = None,
+        thumbnails: bool | None = None,
+    ) -> Iterator[Config]:
         """Settings for a block of code, in this thread or task only; None leaves one as it is."""
-        given = {"host_fallback": host_fallback, "host_library": host_library}
+        given = {"host_fallback": host_fallback, "host_library": host_library, "thumbnails": thumbnails}
         changed = {name: _checked(name, value) for name, value in given.items() if value is not None}
         token = self._here.set({**self._here.get({}), **changed})
         try:
@@ -101,9 +122,10 @@ class Config:
         return f"<config {settings} memory_limit={self.memory_limit!r}>"
 
 
-def _checked(name: str, value: str) -> str:
-    if value not in POLICIES:
-        wanted = ", ".join(map(repr, POLICIES))
+def _checked(name: str, value: Any) -> Any:
+    allowed = SETTINGS[name]
+    if value not in allowed:
+        wanted = ", ".join(map(repr, allowed))
         raise ValueError(f"{name} must be one of {wanted}, not {value!r}")
     return value
 

@@ -144,7 +144,7 @@ def _corners(a: Any, edge: int, threshold: int) -> tuple[np.ndarray, int]:
     if a.size <= threshold or edge < 1:  # with no items at the edges NumPy goes by all elements
         return asnumpy(a), threshold
     cut = [axis for axis, n in enumerate(a.shape) if n > 2 * edge]
-    shown = _part(a, lambda view: _ends(view, edge))
+    shown = part(a, lambda view: _ends(view, edge))
     shown = shown.reshape([min(n, 2 * edge) for n in a.shape])
     for axis in cut:
         shown = np.insert(shown, edge, 0, axis)
@@ -165,7 +165,7 @@ def _ends(view: View, edge: int) -> View:
     return View(tuple(shape), tuple(strides), view.offset)
 
 
-def _part(array: DeviceArray, cut: Cut) -> np.ndarray:
+def part(array: DeviceArray, cut: Cut) -> np.ndarray:
     """Copy a part of an array to the host; of one that is pending no more is computed, and it stays pending."""
     node = array._node
     with device_of(node.inputs or (node,)).lock:
@@ -199,12 +199,13 @@ def _end(array: DeviceArray, count: int, last: int) -> np.ndarray:
         block *= array.shape[axis]
     rows = -(-count // inner)
     key = (last,) * axis + (slice(-rows, None) if last else slice(rows),)
-    return _part(array, lambda view: _indexed(view, key))
+    return part(array, lambda view: indexed(view, key))
 
 
-def _indexed(view: View, key: tuple[Any, ...]) -> View:
+def indexed(view: View, key: tuple[Any, ...]) -> View:
+    """Give what a key of integers and slices takes of a view."""
     found = index(view, key)
-    assert found is not None  # a key of integers and slices is a view
+    assert found is not None
     return found
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import sys
+import time
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.profiling import Profile, Record, profile
+
+
+def made(
+    kind: Any, name: str, nbytes: int, seconds: float, where: str, first: bool = False, start: float = 0.0
+) -> Record:
+    return Record(kind=kind, name=name, nbytes=nbytes, seconds=seconds, where=where, first=first, start=start)
 
 
 def test_counts(device: Device, scale: Any) -> None:
@@ -61,9 +71,9 @@ def test_the_table() -> None:
     text = str(
         Profile(
             [
-                Record("launch", "sum", 2_000_000_000, 0.5, "here.py:3"),
-                Record("allocate", "memory", 64, 0.0, "here.py:3"),
-                Record("synchronize", "wait", 0, 0.001, "here.py:4"),
+                made("launch", "sum", 2_000_000_000, 0.5, "here.py:3"),
+                made("allocate", "memory", 64, 0.0, "here.py:3"),
+                made("synchronize", "wait", 0, 0.001, "here.py:4"),
             ]
         )
     )
@@ -75,11 +85,11 @@ def test_the_table() -> None:
 
 
 def test_a_loop_is_one_line_for_each_of_its_launches() -> None:
-    records = [Record("render", "sum_source", 0, 0.002, "here.py:3"), Record("build", "sum", 0, 0.03, "here.py:3")]
+    records = [made("render", "sum_source", 0, 0.002, "here.py:3"), made("build", "sum", 0, 0.03, "here.py:3")]
     for number in range(400):
-        records.append(Record("launch", "sum", 1000 + number, 0.001, "here.py:3", first=number == 0))
-        records.append(Record("launch", "elementwise", 10, 0.001, "here.py:4"))
-    records.append(Record("launch", "sum", 10, 0.001, "here.py:5"))
+        records.append(made("launch", "sum", 1000 + number, 0.001, "here.py:3", first=number == 0))
+        records.append(made("launch", "elementwise", 10, 0.001, "here.py:4"))
+    records.append(made("launch", "sum", 10, 0.001, "here.py:5"))
     found = Profile(records)
     assert [row.split() for row in str(found).splitlines()[1:-2]] == [
         ["render", "sum_source", "1", "2.000", "here.py:3"],
@@ -92,3 +102,74 @@ def test_a_loop_is_one_line_for_each_of_its_launches() -> None:
     assert found.launches == 801
     assert (found.rendering, found.building) == (0.002, 0.031)
     assert found.running == pytest.approx(0.8)
+
+
+def a_loop() -> Profile:
+    records = []
+    for number in range(400):
+        records.append(made("build", "sum<float>", 0, 0.03, "<here>.py:3", start=0.0) if not number else None)
+        records.append(made("launch", "sum<float>", 4000, 0.001, "<here>.py:3", start=0.04 + number * 0.002))
+        records.append(made("transfer", "to host", 8, 0.0005, "<here>.py:4", start=0.0415 + number * 0.002))
+    records.append(made("allocate", "memory", 64, 0.0, "<here>.py:3"))
+    return Profile([record for record in records if record is not None])
+
+
+def test_notebooks_show_the_table() -> None:
+    found = a_loop()._repr_html_()
+    rows = [re.findall("<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall("<tr>(.*?)</tr>", found)]
+    assert rows == [
+        ["", "what", "times", "bytes", "ms", "GB/s", "where"],
+        ["build", "sum&lt;float&gt;", "1", "", "30.000", "", "&lt;here&gt;.py:3"],
+        ["launch", "sum&lt;float&gt;", "400", "1,600,000", "400.000", "0.0", "&lt;here&gt;.py:3"],
+        ["transfer", "to host", "400", "3,200", "200.000", "0.0", "&lt;here&gt;.py:4"],
+    ]
+    assert "running 400.000 ms" in found
+    assert "400 launches, 400 transfers of 3,200 bytes" in found
+    ElementTree.fromstring(found)
+
+
+def test_of_itself_a_profile_says_the_sums() -> None:
+    assert repr(a_loop()).startswith("<Profile: 400 launches, 400 transfers of 3,200 bytes, ")
+    assert len(repr(a_loop())) < 200
+
+
+def test_records_tell_when_they_began(scale: Any) -> None:
+    x = np.ones(1000, np.float32)
+    began = time.perf_counter()
+    with profile() as p:
+        scale(x, 1.0, True)
+        time.sleep(0.02)
+        scale(x, 1.0, True)
+    ended = time.perf_counter() - began
+    starts = [r.start for r in p.records if r.kind == "launch"]
+    assert starts[1] - starts[0] >= 0.02
+    assert all(r.start >= 0 and r.start + r.seconds <= ended for r in p.records)
+
+
+def test_the_timeline_has_a_bar_for_each_record() -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is an extra")
+    matplotlib.use("agg")
+    axes = a_loop().timeline()
+    assert [len(bars.get_paths()) for bars in axes.collections] == [1, 400, 400]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["build", "launch", "transfer"]
+    assert [label.get_text() for label in axes.get_legend().get_texts()] == ["sum<float>, 430 ms", "to host, 200 ms"]
+    last = axes.collections[-1].get_paths()[-1].get_extents()
+    assert (last.x0, last.x1) == (pytest.approx(839.5), pytest.approx(840.0))
+    assert a_loop().timeline(axes) is axes
+    assert Profile().timeline().get_legend() is None
+    matplotlib.pyplot.close("all")
+
+
+def test_many_names_share_a_colour() -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is an extra")
+    matplotlib.use("agg")
+    axes = Profile([made("launch", f"k{n}", 1, 1.0 + n, "x.py:1", start=n) for n in range(30)]).timeline()
+    assert len(axes.get_legend().get_texts()) == 10
+    assert sum(len(bar.get_paths()) for bar in axes.collections) == 30
+    matplotlib.pyplot.close("all")
+
+
+def test_without_matplotlib_the_timeline_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        a_loop().timeline()

@@ -2,7 +2,7 @@
 
     profile()  ->  Profile  ->  records: (kind, name, bytes, seconds, where)
                       |
-                      +-- counts and a table with GB/s: print(p)
+                      +-- counts, a table with GB/s: print(p), a picture: p.timeline()
 
 While a recorder is active every launch is waited for, so that its seconds are its own. Without one,
 the only cost is one comparison per launch.
@@ -14,11 +14,13 @@ import functools
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from clarray._engine.runtime import profile_views
 from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fil
 _NOT_THE_USERS = (_PACKAGE, functools.__file__, threading.__file__, "<")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One thing the runtime did.
 
@@ -54,6 +56,8 @@ class Record:
         ``file:line`` of the nearest caller outside clarray.
     first : bool
         Of a launch: the runtime has compiled the kernel in it, as PoCL does when one is first launched.
+    start : float
+        When it began, in seconds since the profile did.
     """
 
     kind: Kind
@@ -62,6 +66,7 @@ class Record:
     seconds: float
     where: str
     first: bool = False
+    start: float = 0.0
 
     @property
     def gigabytes_per_second(self) -> float:
@@ -71,13 +76,14 @@ class Record:
 
 @dataclass
 class Profile:
-    """What ran while `profile` was active; printing it gives a table.
+    """What ran while `profile` was active; printing it gives a table, which notebooks show as one.
 
     A line of the table is what one line of the program did: how often, and the sums of its bytes and times. `records`
-    has them one by one.
+    has them one by one, and `timeline` draws them.
     """
 
     records: list[Record] = field(default_factory=list)
+    began: float = field(default_factory=time.perf_counter, compare=False)
 
     def _of(self, kind: Kind) -> list[Record]:
         return [record for record in self.records if record.kind == kind]
@@ -155,41 +161,34 @@ class Profile:
     def _seconds(self, *kinds: Kind) -> float:
         return sum(record.seconds for record in self.records if record.kind in kinds)
 
+    def __repr__(self) -> str:
+        return f"<Profile: {profile_views.counts(self)}>"
+
     def __str__(self) -> str:
-        groups = self._groups()
-        names = max([len("what"), *(len(r.name) for r, _ in groups)])
-        lines = [f"{'':12} {'what':{names}} {'times':>7} {'bytes':>15} {'ms':>10} {'GB/s':>8}  where"]
-        for r, times in groups:
-            rate = f"{r.gigabytes_per_second:8.1f}" if r.nbytes else f"{'':8}"
-            size = f"{r.nbytes:15,}" if r.nbytes else f"{'':15}"
-            kind = "first launch" if r.first else r.kind
-            lines.append(f"{kind:12} {r.name:{names}} {times:7,} {size} {r.seconds * 1e3:10.3f} {rate}  {r.where}")
-        parts = ("rendering", "building", "copying", "waiting", "running")
-        lines.append(", ".join(f"{part} {getattr(self, part) * 1e3:.3f} ms" for part in parts))
-        lines.append(
-            f"{self.launches} launches, {self.transfers} transfers of {self.bytes:,} bytes, "
-            f"{self.synchronisations} synchronisations, {self.builds} builds, "
-            f"{self.allocated_bytes:,} bytes allocated"
-            + f", {self.first_calls} first calls" * bool(self.first_calls)
-            + f", {self.small_calls} small calls" * bool(self.small_calls)
-        )
-        return "\n".join(lines)
+        return profile_views.text(self)
 
-    def _groups(self) -> list[tuple[Record, int]]:
-        """What one line of a program did again and again, as one record of the sums, and how often.
+    def _repr_html_(self) -> str:
+        return profile_views.html(self)
 
-        In the order in which each came first; what was allocated is left out.
+    def timeline(self, ax: Any = None) -> Any:
+        """Draw what ran when, with matplotlib: a row for each kind of record, a colour for each name.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure's when None.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Its `figure` can be shown or saved: ``p.timeline().figure.savefig("profile.png")``.
+
+        Raises
+        ------
+        ImportError
+            There is no matplotlib.
         """
-        found: dict[tuple[Kind, str, str, bool], tuple[int, float, int]] = {}
-        for r in self.records:
-            if r.kind != "allocate":
-                key = (r.kind, r.name, r.where, r.first)
-                nbytes, seconds, times = found.get(key, (0, 0.0, 0))
-                found[key] = (nbytes + r.nbytes, seconds + r.seconds, times + 1)
-        return [
-            (Record(kind, name, nbytes, seconds, where, first), times)
-            for (kind, name, where, first), (nbytes, seconds, times) in found.items()
-        ]
+        return profile_views.timeline(self, ax)
 
 
 class _State:
@@ -209,7 +208,18 @@ def record(kind: Kind, name: str, nbytes: int, seconds: float, first: bool = Fal
     """Add a record to the active profile, if there is one."""
     recorder = state.recorder
     if recorder is not None:
-        recorder.records.append(Record(kind, name, int(nbytes), seconds, _caller(), first))
+        start = time.perf_counter() - recorder.began - seconds
+        recorder.records.append(
+            Record(
+                kind=kind,
+                name=name,
+                nbytes=int(nbytes),
+                seconds=seconds,
+                where=_caller(),
+                first=first,
+                start=max(start, 0.0),
+            )
+        )
 
 
 def _caller() -> str:

@@ -1,0 +1,116 @@
+"""A profile as people see it: a table as text and as HTML, and a picture of what ran when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clarray._engine.runtime.profiling import Profile, Record
+
+__all__ = ["counts", "html", "text", "timeline"]
+
+_COLUMNS = ("", "what", "times", "bytes", "ms", "GB/s", "where")
+_NUMBERS = frozenset(("times", "bytes", "ms", "GB/s"))
+_PARTS = ("rendering", "building", "copying", "waiting", "running")
+_MOST_NAMED = 10  # colours that can be told apart
+
+
+def _kind(record: Record) -> str:
+    return "first launch" if record.first else record.kind
+
+
+def _rows(records: Sequence[Record]) -> list[tuple[str, ...]]:
+    """What one line of a program did again and again, as one row: sums, and how often.
+
+    In the order in which each came first; what was allocated is left out.
+    """
+    found: dict[tuple[str, str, str], tuple[int, int, float]] = {}
+    for r in records:
+        if r.kind != "allocate":
+            key = (_kind(r), r.name, r.where)
+            times, nbytes, seconds = found.get(key, (0, 0, 0.0))
+            found[key] = (times + 1, nbytes + r.nbytes, seconds + r.seconds)
+    rows: list[tuple[str, ...]] = []
+    for (kind, name, where), (times, nbytes, seconds) in found.items():
+        rate = nbytes / seconds / 1e9 if seconds > 0 else 0.0
+        told = (f"{nbytes:,}", f"{seconds * 1e3:.3f}", f"{rate:.1f}") if nbytes else ("", f"{seconds * 1e3:.3f}", "")
+        rows.append((kind, name, f"{times:,}", *told, where))
+    return rows
+
+
+def counts(profile: Profile) -> str:
+    """How much there was of each kind."""
+    return (
+        f"{profile.launches} launches, {profile.transfers} transfers of {profile.bytes:,} bytes, "
+        f"{profile.synchronisations} synchronisations, {profile.builds} builds, "
+        f"{profile.allocated_bytes:,} bytes allocated"
+        + f", {profile.first_calls} first calls" * bool(profile.first_calls)
+        + f", {profile.small_calls} small calls" * bool(profile.small_calls)
+    )
+
+
+def _totals(profile: Profile) -> list[str]:
+    return [", ".join(f"{part} {getattr(profile, part) * 1e3:.3f} ms" for part in _PARTS), counts(profile)]
+
+
+def text(profile: Profile) -> str:
+    """The table, as `str` of a profile gives it."""
+    rows = _rows(profile.records)
+    names = max(len(row[1]) for row in [_COLUMNS, *rows])
+    lines = [
+        f"{kind:12} {name:{names}} {times:>7} {size:>15} {ms:>10} {rate:>8}  {where}"
+        for kind, name, times, size, ms, rate, where in [_COLUMNS, *rows]
+    ]
+    return "\n".join(lines + _totals(profile))
+
+
+def html(profile: Profile) -> str:
+    """The table, as notebooks show it."""
+    lines = [_html_row("th", _COLUMNS), *(_html_row("td", row) for row in _rows(profile.records))]
+    totals = "".join(f"<div>{escape(line)}</div>" for line in _totals(profile))
+    return f'<div class="clarray-profile"><table>{"".join(lines)}</table>{totals}</div>'
+
+
+def _html_row(tag: str, cells: Sequence[str]) -> str:
+    sides = ["right" if column in _NUMBERS else "left" for column in _COLUMNS]
+    found = [
+        f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>' for side, cell in zip(sides, cells, strict=True)
+    ]
+    return f"<tr>{''.join(found)}</tr>"
+
+
+def timeline(profile: Profile, ax: Any) -> Any:
+    """Draw a bar for each record, from when it began to when it ended, in one row for each kind; give the axes."""
+    if ax is None:
+        try:
+            pyplot = import_module("matplotlib.pyplot")
+        except ImportError as error:
+            raise ImportError("Profile.timeline draws with matplotlib: pip install matplotlib") from error
+        _, ax = pyplot.subplots(figsize=(9, 3), layout="constrained")
+    records = [r for r in profile.records if r.kind != "allocate"]
+    kinds = list(dict.fromkeys(map(_kind, records)))
+    spent: dict[str, float] = {}
+    for r in records:
+        spent[r.name] = spent.get(r.name, 0.0) + r.seconds
+    named = sorted(spent, key=lambda name: -spent[name])[:_MOST_NAMED]
+    for name in [*named, None]:  # what took longest has a colour of its own, the rest one together
+        for kind in kinds:
+            bars = [
+                (r.start * 1e3, r.seconds * 1e3)
+                for r in records
+                if _kind(r) == kind and (r.name == name or (name is None and r.name not in named))
+            ]
+            colour = "0.6" if name is None else f"C{named.index(name)}"
+            if bars:
+                ax.broken_barh(bars, (kinds.index(kind) - 0.4, 0.8), color=colour)
+    for name in named:
+        ax.plot([], [], linewidth=6, color=f"C{named.index(name)}", label=f"{name}, {spent[name] * 1e3:.3g} ms")
+    ax.set_yticks(range(len(kinds)), kinds)
+    ax.invert_yaxis()
+    ax.set_xlabel("ms")
+    if named:
+        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax
