@@ -17,6 +17,7 @@ from clarray._api.array_api import *  # noqa: F403
 from clarray._api.attaching import attach_namespace as _attach_namespace
 from clarray._api.dlpack import *  # noqa: F403
 from clarray._api.dtype_functions import *  # noqa: F403
+from clarray._api.finite import attach as _attach_checks
 from clarray._api.numpy_names import *  # noqa: F403
 from clarray._api.numpy_ufuncs import *  # noqa: F403
 from clarray._api.protocols import _adopt as _adopt
@@ -83,6 +84,7 @@ from clarray.lib.polynomials import *  # noqa: F403
 device = _use_device
 _serve_small_calls(_sys.modules[__name__])
 _attach_namespace(_sys.modules[__name__])
+_attach_checks(_sys.modules[__name__])
 
 
 if _t.TYPE_CHECKING:

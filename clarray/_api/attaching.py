@@ -76,6 +76,13 @@ def _operators() -> dict[str, Callable[..., Any]]:
     return made
 
 
+def operator_names() -> dict[str, str]:
+    """The name of the ufunc that each operator is."""
+    ufuncs = {f"__{side}{name}__": ufunc for side in ("", "r", "i") for name, ufunc in (_BINARY | _BINARY_ANY).items()}
+    ufuncs |= {f"__{name}__": ufunc for name, ufunc in (_COMPARISONS | _UNARY).items()}
+    return {name: ufunc.__name__ for name, ufunc in ufuncs.items()}
+
+
 # Methods whose signature is not the function's ------------------------------------------------------
 
 

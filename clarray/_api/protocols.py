@@ -111,6 +111,11 @@ def counterpart(func: Any, namespace: ModuleType) -> Any:
 _counterparts: dict[Any, Any] = {}
 
 
+def forget_counterparts() -> None:
+    """Look clarray's functions up again: others stand there now."""
+    _counterparts.clear()
+
+
 def check_version(api_version: str | None) -> None:
     """Raise ValueError for a version of the Array API standard that clarray's arrays do not have."""
     if api_version is not None and api_version not in VERSIONS:

@@ -123,4 +123,5 @@ def show_config() -> None:
     print(f"  {'first calls':20} {'by NumPy, of small exact values on a CPU' if setting.on else 'by kernels'}")
     print(f"  {'host_fallback':20} {config.host_fallback!r}")
     print(f"  {'host_library':20} {config.host_library!r}")
+    print(f"  {'check_finite':20} {config.check_finite!r}")
     print(f"  {'thumbnails':20} {config.thumbnails!r}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -15,6 +17,7 @@ POLICIES = ("raise", "warn", "allow")
 SETTINGS: dict[str, tuple[Any, ...]] = {
     "host_fallback": POLICIES,
     "host_library": POLICIES,
+    "check_finite": (False, True),
     "thumbnails": (False, True),
 }
 
@@ -37,6 +40,10 @@ class Config:
         the factorizations of `clarray.linalg` that the device does not do, `clarray.fft` where the host is quicker
         (:doc:`fft`), and `multivariate_normal`, which factorizes the covariances.
         It runs (the default), warns and runs, or raises TypeError.
+    check_finite : bool
+        Whether the first call that makes a NaN or an infinity of finite values raises FloatingPointError, in place of
+        NumPy's warnings, which cannot follow a device. Each call is then computed at once, by itself, and looked at; it
+        costs nothing while it is off. It begins as CLARRAY_CHECK_FINITE says (0 or 1).
     thumbnails : bool
         Whether notebooks show a picture of arrays that may be images beside what they are; not unless it is set.
     memory_limit : int, str or None
@@ -54,15 +61,25 @@ class Config:
     'allow'
     >>> config.memory_limit = "16 GiB"
     >>> config
-    <config host_fallback='raise' host_library='allow' thumbnails=False memory_limit=17179869184>
+    <config host_fallback='raise' host_library='allow' check_finite=False thumbnails=False memory_limit=17179869184>
     >>> config.memory_limit = None
     """
 
-    __slots__ = ("_default", "_here")
+    __slots__ = ("_checking", "_default", "_here", "_lock", "_on", "_switch")
 
     def __init__(self) -> None:
-        self._default: dict[str, Any] = {"host_fallback": "raise", "host_library": "allow", "thumbnails": False}
+        checks = os.environ.get("CLARRAY_CHECK_FINITE", "0") not in ("", "0")
+        self._default: dict[str, Any] = {
+            "host_fallback": "raise",
+            "host_library": "allow",
+            "check_finite": checks,
+            "thumbnails": False,
+        }
         self._here: ContextVar[dict[str, Any]] = ContextVar("clarray config")
+        self._lock = threading.RLock()
+        self._checking = 0  # blocks whose calls are checked
+        self._on = False
+        self._switch: Callable[[bool], None] | None = None
 
     def _get(self, name: str) -> Any:
         return self._here.get({}).get(name, self._default[name])
@@ -82,6 +99,29 @@ class Config:
     @host_library.setter
     def host_library(self, value: str) -> None:
         self._default["host_library"] = _checked("host_library", value)
+
+    @property
+    def check_finite(self) -> bool:
+        return bool(self._get("check_finite"))
+
+    @check_finite.setter
+    def check_finite(self, value: bool) -> None:
+        self._default["check_finite"] = _checked("check_finite", value)
+        self._tell(0)
+
+    def watch(self, switch: Callable[[bool], None]) -> None:
+        """Call `switch` whenever it changes whether any code has its calls checked."""
+        self._switch = switch
+        self._tell(0)
+
+    def _tell(self, blocks: int) -> None:
+        """Note that so many more blocks have their calls checked."""
+        with self._lock:
+            self._checking += blocks
+            on = self._default["check_finite"] or self._checking > 0
+            if self._switch is not None and on != self._on:
+                self._switch(on)
+                self._on = on
 
     @property
     def thumbnails(self) -> bool:
@@ -106,15 +146,24 @@ class Config:
         *,
         host_fallback: str | None = None,
         host_library: str | None = None,
+        check_finite: bool | None = None,
         thumbnails: bool | None = None,
     ) -> Iterator[Config]:
         """Settings for a block of code, in this thread or task only; None leaves one as it is."""
-        given = {"host_fallback": host_fallback, "host_library": host_library, "thumbnails": thumbnails}
+        given = {
+            "host_fallback": host_fallback,
+            "host_library": host_library,
+            "check_finite": check_finite,
+            "thumbnails": thumbnails,
+        }
         changed = {name: _checked(name, value) for name, value in given.items() if value is not None}
         token = self._here.set({**self._here.get({}), **changed})
+        checks = bool(changed.get("check_finite"))
+        self._tell(checks)
         try:
             yield self
         finally:
+            self._tell(-checks)
             self._here.reset(token)
 
     def __repr__(self) -> str:

@@ -215,14 +215,14 @@ def record(kind: Kind, name: str, nbytes: int, seconds: float, first: bool = Fal
                 name=name,
                 nbytes=int(nbytes),
                 seconds=seconds,
-                where=_caller(),
+                where=caller(),
                 first=first,
                 start=max(start, 0.0),
             )
         )
 
 
-def _caller() -> str:
+def caller() -> str:
     """Give ``file:line`` of the nearest frame that is not clarray's own."""
     frame = sys._getframe(1)
     while frame is not None:

@@ -151,7 +151,10 @@ def test_settings() -> None:
         thread.start()
         thread.join()
         assert seen == ["raise"]  # a block is its thread's
-    assert repr(config) == "<config host_fallback='raise' host_library='allow' thumbnails=False memory_limit=None>"
+    assert (
+        repr(config)
+        == "<config host_fallback='raise' host_library='allow' check_finite=False thumbnails=False memory_limit=None>"
+    )
     with config(host_library="warn"), config(host_fallback="allow"):
         assert (config.host_fallback, config.host_library) == ("allow", "warn")
     with pytest.raises(ValueError, match="host_library must be"):
