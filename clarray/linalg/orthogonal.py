@@ -15,18 +15,25 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.ufunc_calls import cast, device_of_operands
+from clarray._engine.algorithms.factorization.launch import takes_orthogonal
 from clarray._engine.algorithms.small_matrices.launch import dtype_of_work, takes_stack
 from clarray._engine.algorithms.small_matrices.launch_teams import decompose, shapes_of_results
+from clarray._engine.runtime import Device
+from clarray._numpy.manipulation.joining import stack
+from clarray.linalg.large_qr import large_qr
 from clarray.linalg.on_device import is_square, leaf_of, shapes_and_dtype
 
 __all__ = ["cond", "eigh", "lstsq", "matrix_rank", "pinv", "qr", "svd"]
 
 _NO: Any = np._NoValue
+_TALL = 2  # times as many rows as columns, or the other way round: singular values by QR first
 
 
 def qr(a: Any, mode: Any) -> tuple[DeviceArray, ...] | None:
     """See `clarray.linalg.qr`: (Q, R), (R,) or (h, tau)."""
-    return _decomposed("qr", a, mode) if mode in ("reduced", "complete", "r", "raw") else None
+    if mode not in ("reduced", "complete", "r", "raw"):
+        return None
+    return _decomposed("qr", a, mode) or _large("qr", a, mode)
 
 
 def eigh(a: Any, uplo: Any, vectors: bool = True) -> tuple[DeviceArray, ...] | None:
@@ -39,7 +46,8 @@ def eigh(a: Any, uplo: Any, vectors: bool = True) -> tuple[DeviceArray, ...] | N
 def svd(a: Any, full: bool, vectors: bool = True, hermitian: bool = False) -> tuple[DeviceArray, ...] | None:
     """See `clarray.linalg.svd`: U, singular values and V^H, or these values."""
     if not hermitian:
-        return _decomposed("svd", a, "values" if not vectors else "full" if full else "reduced")
+        mode = "values" if not vectors else "full" if full else "reduced"
+        return _decomposed("svd", a, mode) or _large("svd", a, mode)
     found = eigh(a, "L", vectors)
     if found is None:
         return None
@@ -80,6 +88,58 @@ def _decomposed(operation: str, a: Any, mode: str, upper: bool = False) -> tuple
             else wrap(new_leaf(device, whole, kind))
         )
     return tuple(made)
+
+
+def _large(operation: str, a: Any, mode: str) -> tuple[DeviceArray, ...] | None:
+    """QR of each matrix of a stack, one after the other, or singular values by it, of far more rows than columns."""
+    found = shapes_and_dtype(a)
+    if found is None:
+        return None
+    (shape,), dtype = found
+    device = device_of_operands((a,))
+    if not _takes_large(operation, device, shape, mode):
+        return None
+    array = wrap(leaf_of(as_array(a, device), device_dtype(dtype, device)))
+    parts = []
+    for place in np.ndindex(*shape[:-2]):
+        part = _qr_of_one(array[place], mode) if operation == "qr" else _svd_of_one(array[place], mode)
+        if part is None:
+            return None
+        parts.append(part)
+    return tuple(
+        each[0].reshape(*shape[:-2], *each[0].shape)
+        if len(each) == 1
+        else stack(each).reshape(*shape[:-2], *each[0].shape)
+        for each in zip(*parts, strict=True)
+    )
+
+
+def _takes_large(operation: str, device: Device, shape: tuple[int, ...], mode: str = "reduced") -> bool:
+    if len(shape) < 2 or not prod(shape) or not takes_orthogonal(device, shape[-2] * shape[-1]):
+        return False
+    rows, columns = shape[-2:]
+    if operation == "qr":
+        return mode in ("reduced", "r") or (mode == "complete" and rows <= columns)
+    low, high = sorted((rows, columns))
+    return high >= _TALL * low and mode != "full" and takes_stack(device, low, 1)
+
+
+def _qr_of_one(matrix: DeviceArray, mode: str) -> tuple[DeviceArray, ...] | None:
+    found = large_qr(matrix)
+    return found[1:] if found and mode == "r" else found
+
+
+def _svd_of_one(matrix: DeviceArray, mode: str) -> tuple[DeviceArray, ...] | None:
+    """By QR: the singular values of R are the matrix's."""
+    if matrix.shape[0] < matrix.shape[1]:
+        turned = _svd_of_one(_adjoint(matrix), mode)
+        return (_adjoint(turned[2]), turned[1], _adjoint(turned[0])) if turned and mode != "values" else turned
+    found = large_qr(matrix)
+    if found is None:
+        return None
+    basis, factor = found
+    made = _decomposed("svd", factor, mode)
+    return (basis @ made[0], *made[1:]) if made and mode != "values" else made
 
 
 def pinv(a: Any, rcond: Any, hermitian: bool, rtol: Any) -> DeviceArray | None:
@@ -147,7 +207,7 @@ def lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, ...] | None:
     if len(shape) != 2 or len(right) not in (1, 2) or shape[0] != right[0] or not prod(shape):
         return None
     device = device_of_operands((a, b))
-    if not takes_stack(device, max(shape), 1):
+    if not takes_stack(device, max(shape), 1) and not _takes_large("svd", device, shape):
         return None
     dtype = device_dtype(dtype, device)
     left, sides = (wrap(leaf_of(as_array(x, device), dtype)) for x in (a, b))
@@ -156,7 +216,8 @@ def lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, ...] | None:
         made = svd(left, False)
     except LinAlgError:
         raise LinAlgError("SVD did not converge in Linear Least Squares") from None
-    assert made is not None
+    if made is None:
+        return None
     basis, values, other = made
     eps = _precision(left)
     part = eps * max(shape) if rcond is None else rcond
@@ -180,7 +241,9 @@ def _taken(a: Any) -> DeviceArray | None:
         return None
     (shape,), dtype = found
     device = device_of_operands((a,))
-    if len(shape) < 2 or not takes_stack(device, max(shape[-2:]), prod(shape[:-2])):
+    if len(shape) < 2:
+        return None
+    if not takes_stack(device, max(shape[-2:]), prod(shape[:-2])) and not _takes_large("svd", device, shape):
         return None
     return wrap(leaf_of(as_array(a, device), device_dtype(dtype, device)))
 

@@ -58,6 +58,11 @@ def takes_matrix(device: Device) -> bool:
     return tiled and takes_large(cache.policies.factorization, device.capabilities.host_memory)
 
 
+def takes_orthogonal(device: Device, elements: int) -> bool:
+    """Whether the device orthogonalizes the columns of a matrix of so many elements itself."""
+    return takes_matrix(device) and elements >= kernel_cache_of(device).policies.factorization.least_orthogonal
+
+
 def cholesky(a: Node, upper: bool) -> Node:
     """Factorize each matrix of a stack, one after the other.
 
@@ -211,7 +216,7 @@ def _pitch(n: int, dtype: np.dtype) -> int:
     return -(-n // lanes) * lanes
 
 
-def _plan(cache: KernelCache, dtype: np.dtype) -> FactorizationPlan:
+def block_plan(cache: KernelCache, dtype: np.dtype) -> FactorizationPlan:
     capabilities, policies = cache.capabilities, cache.policies
     local_bytes, multiply_add = capabilities.local_bytes, policies.matmul.multiply_add
     return factorization_plan(dtype, policies.factorization, local_bytes, multiply_add)
@@ -251,7 +256,7 @@ def _cholesky_steps(
 def _cholesky_launches(
     cache: KernelCache, n: int, dtype: np.dtype, upper: bool, work: Memory, ints: Memory, found: Memory
 ) -> Iterator[Launch]:
-    plan, pitch = _plan(cache, dtype), _pitch(n, dtype)
+    plan, pitch = block_plan(cache, dtype), _pitch(n, dtype)
     factorize = cache.kernel_for(("cholesky block", plan), cholesky_block_source, plan, cache.capabilities)
     how = SubstitutionPlan(block=plan.block, conjugated=True)
     for k in range(0, n, plan.block):
@@ -263,7 +268,7 @@ def _cholesky_launches(
             break
         lines = corner + size * pitch
         places = [work.buffer, corner, work.buffer, lines, work.buffer, lines]
-        yield _substitution(cache, plan, how, places, (pitch, 1, pitch, 1, pitch, 1), n - end, size)
+        yield substitution(cache, plan, how, places, (pitch, 1, pitch, 1, pitch, 1), n - end, size)
         below = leaf(work, (n - end, size), (pitch, 1), lines, dtype)
         left = leaf(work, (n - end, n - end), (pitch, 1), end * (pitch + 1), dtype)
         yield update_launch(cache, below, _transposed(below), left, True, True)
@@ -290,7 +295,7 @@ def _lu_launches(
     *found: Memory,
 ) -> Iterator[Launch]:
     """LU of the first lines of what lies in `work`, which are columns; the other lines are right sides."""
-    plan, pitch = _plan(cache, dtype), _pitch(n, dtype)
+    plan, pitch = block_plan(cache, dtype), _pitch(n, dtype)
     end, most = 0, cache.capabilities.max_work_group
     while end < n:
         k, shape = end, panel_plan(n - end, dtype.itemsize, cache.policies.factorization, most)
@@ -305,7 +310,7 @@ def _lu_launches(
             break
         right = end * pitch + k
         places = [work.buffer, corner, work.buffer, right, work.buffer, right, ints.buffer, INTS]
-        yield _substitution(cache, plan, how, places, (1, pitch, pitch, 1, pitch, 1), lines, size)
+        yield substitution(cache, plan, how, places, (1, pitch, pitch, 1, pitch, 1), lines, size)
         if end < n:
             above = leaf(work, (lines, size), (pitch, 1), right, dtype)
             below = leaf(work, (size, n - end), (pitch, 1), corner + size, dtype)
@@ -328,7 +333,7 @@ def _back_launches(
         size = min(plan.block, n - k)
         last = k + size - 1
         places = [work.buffer, last * (pitch + 1), work.buffer, n * pitch + last, found.buffer, last * columns]
-        yield _substitution(cache, plan, how, places, (-1, -pitch, pitch, -1, 1, -columns), columns, size)
+        yield substitution(cache, plan, how, places, (-1, -pitch, pitch, -1, 1, -columns), columns, size)
         if k:
             solved = leaf(found, (columns, size), (1, columns), k * columns, dtype)
             above = leaf(work, (size, k), (pitch, 1), k * pitch, dtype)
@@ -336,7 +341,7 @@ def _back_launches(
             yield update_launch(cache, solved, above, left)
 
 
-def _substitution(
+def substitution(
     cache: KernelCache,
     plan: FactorizationPlan,
     how: SubstitutionPlan,

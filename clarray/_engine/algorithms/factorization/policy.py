@@ -16,6 +16,9 @@ class FactorizationPolicy:
     taken, shared : bool
         Whether the device does: where it has memory of its own, and where it works in host memory, and LAPACK is the
         alternative. It multiplies matrices in tiles then.
+    least_orthogonal : int
+        Elements of the smallest matrix whose QR the device does by Cholesky's factors: the way has some 20 launches and
+        three looks at a number.
     block, block_bytes : int
         Rows of a triangular block that a work-group solves by, a power of two: so many, and no more than make a row of
         so many bytes, which is what a work-item has in registers.
@@ -32,6 +35,7 @@ class FactorizationPolicy:
 
     taken: bool
     shared: bool
+    least_orthogonal: int
     block: int
     block_bytes: int
     panel: int
@@ -47,6 +51,7 @@ class FactorizationPolicy:
 CPU = FactorizationPolicy(
     taken=False,
     shared=False,
+    least_orthogonal=1 << 15,
     block=64,
     block_bytes=512,
     panel=16,
@@ -66,5 +71,15 @@ GPU = replace(CPU, taken=True, items=1024, lines=32)
 
 # For tests: matrices of a few rows have many blocks, on devices of both memory models, and panels of both forms.
 TINY_GPU = replace(
-    GPU, shared=True, block=4, panel=4, least_panel=2, panel_bytes=4 * 40, tall_panel=4, inner=2, items=8, lines=2
+    GPU,
+    shared=True,
+    least_orthogonal=0,
+    block=4,
+    panel=4,
+    least_panel=2,
+    panel_bytes=4 * 40,
+    tall_panel=4,
+    inner=2,
+    items=8,
+    lines=2,
 )

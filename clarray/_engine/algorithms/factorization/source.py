@@ -95,6 +95,12 @@ def triangle_source(plan: FactorizationPlan, upper: bool, capabilities: Capabili
     return _source("triangle", types, plan, capabilities, side=SIDE, upper=upper, E=element)
 
 
+def signed_block_source(plan: FactorizationPlan, rounding: float, capabilities: Capabilities) -> Source:
+    """Render the elimination of a block on the diagonal less signs that it chooses."""
+    types = ("buffer", "int64", "buffer", "int64", "int64", "int32")
+    return _source("signed_block", types, plan, capabilities, block=plan.block, rounding=rounding)
+
+
 def determinant_source(plan: FactorizationPlan, operation: str, capabilities: Capabilities) -> Source:
     """Render the product of pivots, for 'det' or 'slogdet'."""
     scalar = dtype_row(plan.dtype).compute
