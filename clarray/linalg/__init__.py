@@ -12,7 +12,6 @@ from numpy.linalg import LinAlgError
 
 from clarray.linalg.factorizations import (
     cholesky,
-    cond,
     det,
     eig,
     eigh,
@@ -27,10 +26,8 @@ from clarray.linalg.factorizations import (
     solve,
     svd,
     svdvals,
-    tensorinv,
-    tensorsolve,
 )
-from clarray.linalg.norms import matrix_norm, norm, vector_norm
+from clarray.linalg.norms import cond, matrix_norm, norm, vector_norm
 from clarray.linalg.products import (
     cross,
     diagonal,
@@ -43,6 +40,7 @@ from clarray.linalg.products import (
     trace,
     vecdot,
 )
+from clarray.linalg.tensors import tensorinv, tensorsolve
 
 __all__ = [
     "LinAlgError",

@@ -20,7 +20,6 @@ from clarray.linalg import on_device, orthogonal
 
 __all__ = [
     "cholesky",
-    "cond",
     "det",
     "eig",
     "eigh",
@@ -29,14 +28,13 @@ __all__ = [
     "inv",
     "lstsq",
     "matrix_rank",
+    "on_host",
     "pinv",
     "qr",
     "slogdet",
     "solve",
     "svd",
     "svdvals",
-    "tensorinv",
-    "tensorsolve",
 ]
 
 _NO: Any = np._NoValue
@@ -48,7 +46,7 @@ _EIGH: Any = type(np.linalg.eigh(np.eye(1)))
 _SVD: Any = type(np.linalg.svd(np.eye(1)))
 
 
-def _on_host(name: str, arrays: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
+def on_host(name: str, arrays: tuple[Any, ...], *args: Any, **kwargs: Any) -> Any:
     """Call NumPy's function with arrays and other arguments; the device must have the dtype of the result."""
     if name in _SQUARE:
         _refuse_unless_square(name, np.shape(arrays[0]))
@@ -108,7 +106,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> DeviceArray:
         A matrix is not positive definite.
     """
     made = on_device.cholesky(a, upper)
-    return _on_host("cholesky", (a,), upper=upper) if made is None else made
+    return on_host("cholesky", (a,), upper=upper) if made is None else made
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -127,7 +125,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """
     made = orthogonal.qr(a, mode)
     if made is None:
-        return _on_host("qr", (a,), mode)
+        return on_host("qr", (a,), mode)
     return made[0] if mode == "r" else made if mode == "raw" else _QR(*made)
 
 
@@ -156,14 +154,14 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     """
     made = orthogonal.svd(a, full_matrices, compute_uv, hermitian)
     if made is None:
-        return _on_host("svd", (a,), full_matrices, compute_uv, hermitian)
+        return on_host("svd", (a,), full_matrices, compute_uv, hermitian)
     return _SVD(*made) if compute_uv else made[0]
 
 
 def svdvals(x: Any, /) -> DeviceArray:
     """Singular values, descending; see `svd`."""
     found = orthogonal.svd(x, False, False)
-    made: DeviceArray = _on_host("svdvals", (x,)) if found is None else found[0]
+    made: DeviceArray = on_host("svdvals", (x,)) if found is None else found[0]
     return made
 
 
@@ -185,12 +183,12 @@ def eig(a: Any) -> Any:
     LinAlgError
         A value is not finite, or it did not converge.
     """
-    return _on_host("eig", (a,))
+    return on_host("eig", (a,))
 
 
 def eigvals(a: Any) -> DeviceArray:
     """Eigenvalues of general square matrices; see `eig`."""
-    made: DeviceArray = _on_host("eigvals", (a,))
+    made: DeviceArray = on_host("eigvals", (a,))
     return made
 
 
@@ -214,13 +212,13 @@ def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's name
         A matrix is not square, it did not converge, or, on the device, an element of the triangle is not finite.
     """
     made = orthogonal.eigh(a, UPLO)
-    return _on_host("eigh", (a,), UPLO) if made is None else _EIGH(*made)
+    return on_host("eigh", (a,), UPLO) if made is None else _EIGH(*made)
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> DeviceArray:  # noqa: N803
     """Eigenvalues of Hermitian matrices, ascending; see `eigh`."""
     found = orthogonal.eigh(a, UPLO, False)
-    made: DeviceArray = _on_host("eigvalsh", (a,), UPLO) if found is None else found[0]
+    made: DeviceArray = on_host("eigvalsh", (a,), UPLO) if found is None else found[0]
     return made
 
 
@@ -245,7 +243,7 @@ def solve(a: Any, b: Any) -> DeviceArray:
         A matrix is singular or not square.
     """
     made = on_device.solve(a, b)
-    return _on_host("solve", (a, b)) if made is None else made
+    return on_host("solve", (a, b)) if made is None else made
 
 
 def inv(a: Any) -> DeviceArray:
@@ -267,7 +265,7 @@ def inv(a: Any) -> DeviceArray:
     [[0.5, 0.0], [0.0, 0.25]]
     """
     made = on_device.inv(a)
-    return _on_host("inv", (a,)) if made is None else made
+    return on_host("inv", (a,)) if made is None else made
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO) -> DeviceArray:
@@ -292,7 +290,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = _NO)
     if found is not None:
         return found
     more = {} if rtol is _NO else {"rtol": rtol}
-    made: DeviceArray = _on_host("pinv", (a,), rcond, hermitian, **more)
+    made: DeviceArray = on_host("pinv", (a,), rcond, hermitian, **more)
     return made
 
 
@@ -321,46 +319,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, ...]:
     made = orthogonal.lstsq(a, b, rcond)
     if made is not None:
         return made
-    found: tuple[Any, ...] = _on_host("lstsq", (a, b), rcond)
+    found: tuple[Any, ...] = on_host("lstsq", (a, b), rcond)
     return found
-
-
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
-    """Solve ``tensordot(a, x, x.ndim) = b``.
-
-    Parameters
-    ----------
-    a : array_like
-        Of shape ``b.shape + x.shape``, of which both parts have as many elements.
-    b : array_like
-    axes : sequence of int, optional
-        Axes of `a` that are moved to its end first.
-
-    Returns
-    -------
-    DeviceArray
-        `x`, of the dimensions of `a` that are left.
-    """
-    made: DeviceArray = _on_host("tensorsolve", (a, b), axes)
-    return made
-
-
-def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
-    """Inverse of a tensor with respect to `tensordot`.
-
-    Parameters
-    ----------
-    a : array_like
-        Its first `ind` axes have as many elements as the others.
-    ind : int
-
-    Returns
-    -------
-    DeviceArray
-        Of shape ``a.shape[ind:] + a.shape[:ind]``.
-    """
-    made: DeviceArray = _on_host("tensorinv", (a,), ind)
-    return made
 
 
 # Numbers that describe a matrix ---------------------------------------------------------------
@@ -369,7 +329,7 @@ def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
 def det(a: Any) -> DeviceArray:
     """Determinants of square matrices, (...) of (..., M, M)."""
     made = on_device.det(a)
-    return _on_host("det", (a,)) if made is None else made
+    return on_host("det", (a,)) if made is None else made
 
 
 def slogdet(a: Any) -> Any:
@@ -385,27 +345,7 @@ def slogdet(a: Any) -> Any:
         Of shape (...): the sign, of magnitude 1 or 0, and a real number.
     """
     made = on_device.slogdet(a)
-    return _on_host("slogdet", (a,)) if made is None else _SLOGDET(*made)
-
-
-def cond(x: Any, p: Any = None) -> DeviceArray:
-    """Condition numbers: the norm of a matrix times that of its inverse, inf if it is singular.
-
-    Parameters
-    ----------
-    x : (..., M, N) array_like
-        Square unless the norm is by singular values.
-    p : {None, 1, -1, 2, -2, inf, -inf, 'fro', 'nuc'}
-        The norm, as in `norm`; None is 2.
-
-    Returns
-    -------
-    DeviceArray
-        One number for each matrix.
-    """
-    found = orthogonal.cond(x, p)
-    made: DeviceArray = _on_host("cond", (x,), p) if found is None else found
-    return made
+    return on_host("slogdet", (a,)) if made is None else _SLOGDET(*made)
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:  # noqa: N803
@@ -427,4 +367,4 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     (...) DeviceArray of int64
     """
     made = orthogonal.matrix_rank(A, tol, hermitian, rtol)
-    return _on_host("matrix_rank", (A,), tol, hermitian, rtol=rtol) if made is None else made
+    return on_host("matrix_rank", (A,), tol, hermitian, rtol=rtol) if made is None else made

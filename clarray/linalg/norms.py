@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from clarray._core.composing import applied
 from clarray._core.creation import as_array
@@ -18,9 +19,10 @@ from clarray._engine.speedups import recorded_growth
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.moments import squared_magnitude
-from clarray.linalg.factorizations import svdvals
+from clarray.linalg import on_device, orthogonal
+from clarray.linalg.factorizations import on_host, svdvals
 
-__all__ = ["matrix_norm", "norm", "vector_norm"]
+__all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 
 
 @recorded_growth
@@ -129,6 +131,47 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Devic
         There is no such norm.
     """
     return norm(x, ord, (-2, -1), keepdims)
+
+
+def cond(x: Any, p: Any = None) -> DeviceArray:
+    """Condition numbers: the norm of a matrix times that of its inverse, inf if it is singular.
+
+    Parameters
+    ----------
+    x : (..., M, N) array_like
+        Square unless the norm is by singular values.
+    p : {None, 1, -1, 2, -2, inf, -inf, 'fro', 'nuc'}
+        The norm, as in `norm`; None is 2.
+
+    Returns
+    -------
+    DeviceArray
+        One number for each matrix.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix has no elements, or, where that is asked for, is not square.
+    """
+    found = orthogonal.cond(x, p) if p in (None, 2, -2) else _cond_by_inverse(x, p)
+    made: DeviceArray = on_host("cond", (x,), p) if found is None else found
+    return made
+
+
+def _cond_by_inverse(x: Any, p: Any) -> DeviceArray | None:
+    """None where NumPy's is to do it: also of a stack with a singular matrix, of which `inv` gives nothing."""
+    if p not in (1, -1, np.inf, -np.inf, "fro", "nuc") or not np.size(x):
+        return None
+    try:
+        inverse = on_device.inv(x)
+    except LinAlgError:
+        return None
+    if inverse is None:
+        return None
+    array = as_array(x, inverse.device)
+    found: Any = (matrix_norm(array, ord=p) * matrix_norm(inverse, ord=p)).astype(np.dtype(inverse.dtype.char.lower()))
+    known: Any = ~np.isnan(array).any((-2, -1))
+    return np.where(np.isnan(found) & known, found.dtype.type(np.inf), found)
 
 
 def _inexact(x: Any) -> DeviceArray:

@@ -255,6 +255,28 @@ def test_who_computes(row: str) -> None:
     assert p.host_calls == (not own)
 
 
+def test_what_follows_from_inverses(blocks: None) -> None:
+    """Condition numbers by norms, and tensors: nothing leaves the device."""
+    a = stack("float32", (2, 6, 6)) + 3 * np.eye(6, dtype=np.float32)
+    d = clarray.asarray(a)
+    pairs: list[Any] = [
+        (clarray.linalg.cond(x, p), np.linalg.cond(y, p))
+        for x, y in ((d, a), (d[0], a[0]))
+        for p in (1, -1, np.inf, -np.inf, "fro")
+    ]
+    t, u = a[0].reshape(2, 3, 6), d[0].reshape(2, 3, 6)
+    pairs += [
+        (clarray.linalg.tensorinv(u), np.linalg.tensorinv(t)),
+        (clarray.linalg.tensorsolve(u, u[..., 1]), np.linalg.tensorsolve(t, t[..., 1])),
+        (np.linalg.tensorsolve(u.T, u[..., 1].T, axes=(0,)), np.linalg.tensorsolve(t.T, t[..., 1].T, axes=(0,))),
+    ]
+    for ours, theirs in pairs:
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-4, atol=1e-4)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        clarray.linalg.tensorinv(clarray.zeros((2, 3, 6)))
+
+
 def test_threads(blocks: None) -> None:
     a = [stack("float32", (30, 30), seed) + 5 * np.eye(30, dtype=np.float32) for seed in range(4)]
     wrong: list[Any] = []

@@ -114,7 +114,7 @@ def test_keywords() -> None:
         check_near(lambda xp, a, mode=mode: xp.linalg.qr(a, mode=mode), x)
     for kwargs in ({"full_matrices": False}, {"compute_uv": False}):
         check_values(lambda xp, a, kwargs=kwargs: xp.linalg.svd(a, **kwargs), x)
-    for p in (None, 1, -1, 2, -2, np.inf, "fro", "what"):
+    for p in (None, 1, -1, 2, -2, np.inf, -np.inf, "fro", "nuc", "what"):
         check_near(lambda xp, a, p=p: xp.linalg.cond(a, p), x[:, :3])
     for kwargs in ({"tol": 1.0}, {"rtol": 0.5}, {"tol": 1.0, "rtol": 1.0}):
         check_near(lambda xp, a, kwargs=kwargs: xp.linalg.matrix_rank(a, **kwargs), x)
@@ -127,10 +127,13 @@ def test_keywords() -> None:
 
 def test_tensors() -> None:
     x = host("float32", (2, 3, 6))
-    check(lambda xp, a: xp.linalg.tensorsolve(a, a[..., 0]), x)
-    check(lambda xp, a: xp.linalg.tensorsolve(a.swapaxes(0, 2), a[..., 0].T, axes=(0,)), x)
-    check(lambda xp, a: xp.linalg.tensorinv(a), x)
-    check(lambda xp, a: xp.linalg.tensorinv(a, ind=0), x)
+    check_near(lambda xp, a: xp.linalg.tensorsolve(a, a[..., 0]), x)
+    check_near(lambda xp, a: xp.linalg.tensorsolve(a.swapaxes(0, 2), a[..., 0].T, axes=(0,)), x)
+    check_near(lambda xp, a: xp.linalg.tensorinv(a), x)
+    for ind in (0, 1, -1):
+        check_near(lambda xp, a, ind=ind: xp.linalg.tensorinv(a, ind=ind), x)
+    check_near(lambda xp, a: xp.linalg.tensorsolve(a, a[..., 0], axes=(5,)), x)
+    check_near(lambda xp, a: xp.linalg.tensorsolve(a, a[..., 0, 0]), x)
 
 
 @pytest.mark.parametrize("name", [*SQUARE, *ANY, "cholesky", "eigh", "eigvalsh", "eig", "eigvals"])

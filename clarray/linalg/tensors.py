@@ -1,0 +1,82 @@
+"""Equations and inverses of tensors, taken as matrices."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from clarray._core.creation import as_array
+from clarray._core.device_array import DeviceArray
+from clarray._core.ufunc_calls import device_of_operands
+from clarray.linalg import on_device
+from clarray.linalg.factorizations import on_host
+
+__all__ = ["tensorinv", "tensorsolve"]
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
+    """Solve ``tensordot(a, x, x.ndim) = b``.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape ``b.shape + x.shape``, of which both parts have as many elements.
+    b : array_like
+    axes : sequence of int, optional
+        Axes of `a` that are moved to its end first.
+
+    Returns
+    -------
+    DeviceArray
+        `x`, of the dimensions of `a` that are left.
+
+    Raises
+    ------
+    LinAlgError
+        The parts do not have as many elements, or there is no single solution.
+    """
+    shape = list(np.shape(a))
+    moved = [] if axes is None else list(axes)
+    order = [axis for axis in range(len(shape)) if axis not in moved] + moved
+    if sorted(order) == list(range(len(shape))):  # others are for NumPy to refuse
+        found = tuple(shape[axis] for axis in order)[np.ndim(b) :]
+        if prod(found) == np.size(b) and prod(shape) == prod(found) ** 2:
+            device = device_of_operands((a, b))
+            matrix = as_array(a, device).transpose(order).reshape(prod(found), prod(found))
+            made = on_device.solve(matrix, as_array(b, device).ravel())
+            if made is not None:
+                return made.reshape(found)
+    made = on_host("tensorsolve", (a, b), axes)
+    return made
+
+
+def tensorinv(a: Any, ind: int = 2) -> DeviceArray:
+    """Inverse of a tensor with respect to `tensordot`.
+
+    Parameters
+    ----------
+    a : array_like
+        Its first `ind` axes have as many elements as the others.
+    ind : int
+        At least 1.
+
+    Returns
+    -------
+    DeviceArray
+        Of shape ``a.shape[ind:] + a.shape[:ind]``.
+
+    Raises
+    ------
+    LinAlgError
+        Both parts do not have as many elements, or the tensor is singular.
+    """
+    shape = np.shape(a)
+    if isinstance(ind, int) and ind > 0 and prod(shape[:ind]) == prod(shape[ind:]):
+        array = as_array(a, device_of_operands((a,)))
+        made = on_device.inv(array.reshape(prod(shape[:ind]), prod(shape[ind:])))
+        if made is not None:
+            return made.reshape(*shape[ind:], *shape[:ind])
+    made = on_host("tensorinv", (a,), ind)
+    return made
