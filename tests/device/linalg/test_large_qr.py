@@ -53,7 +53,12 @@ def test_backward_errors(dtype: str, n: int) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_blocks_of_a_gpu(dtype: str) -> None:
-    with in_blocks("gpu"), policy_changed("factorization", least_orthogonal=0):
+    # without transposing tiles, of which Intel's vectorizer makes code that reads outside local memory
+    elementwise, sizes = (
+        policy_changed("elementwise", work_group=16),
+        policy_changed("factorization", least_orthogonal=0),
+    )
+    with in_blocks("gpu"), elementwise, sizes:
         for shape in ((2, 150, 70), (300, 130), (70, 150)):
             check_qr(dtype, stack(dtype, shape), "random")
 
@@ -109,11 +114,9 @@ def test_what_is_left_to_the_host() -> None:
     stacked=st.sampled_from([(), (2,), (2, 1), (0,)]),
     shape=st.sampled_from([(0, 0), (0, 3), (3, 0), (1, 1), (5, 5), (11, 5), (5, 11)]),
     layout=st.sampled_from(list(LAYOUTS)),
-    dtype=st.sampled_from(["float32", "complex64", "int16"]),
+    dtype=st.sampled_from(["float32", "complex64", *(["int16"] if CAPABILITIES.fp64 else [])]),
 )
 def test_shapes_and_layouts(stacked: tuple[int, ...], shape: tuple[int, int], layout: str, dtype: str) -> None:
-    if dtype == "int16" and not CAPABILITIES.fp64:
-        return
     made = stack("complex64" if dtype == "complex64" else "float32", (*stacked, *shape)) * 8
     a = LAYOUTS[layout](made.astype(dtype))
     with in_blocks(), clarray.config(host_library="allow"):
