@@ -39,7 +39,7 @@ def test_a_device_with_memory_of_its_own() -> None:
     linalg = [
         "tests/device/linalg/test_linalg_host.py",
         *(f"tests/device/linalg/test_small_matrices.py::test_{name}" for name in ("who_computes", "threads", "nan")),
-        "tests/device/linalg/test_factorization.py",
+        *(f"tests/device/linalg/test_factorization.py::test_{name}" for name in ("who_computes", "threads")),
     ]
     passes("CLARRAY_SIMULATE_OWN_MEMORY", *(f"{CORE}/test_{n}.py" for n in files), MACHINE, masks, *memory, *linalg)
 
