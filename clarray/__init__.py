@@ -15,6 +15,9 @@ from importlib import import_module as _import_module
 from clarray._api import subclasses as _subclasses
 from clarray._api.array_api import *  # noqa: F403
 from clarray._api.attaching import attach_namespace as _attach_namespace
+from clarray._api.cupy_names import MemoryPool as MemoryPool
+from clarray._api.cupy_names import fuse as fuse
+from clarray._api.cupy_names import get_default_memory_pool as get_default_memory_pool
 from clarray._api.dlpack import *  # noqa: F403
 from clarray._api.dtype_functions import *  # noqa: F403
 from clarray._api.finite import attach as _attach_checks
@@ -55,6 +58,7 @@ from clarray._numpy.indexing.masking import *  # noqa: F403
 from clarray._numpy.indexing.selecting import *  # noqa: F403
 from clarray._numpy.indexing.subscripts import *  # noqa: F403
 from clarray._numpy.kernels.kernels import *  # noqa: F403
+from clarray._numpy.kernels.raw import *  # noqa: F403
 from clarray._numpy.manipulation.applying import *  # noqa: F403
 from clarray._numpy.manipulation.inserting import *  # noqa: F403
 from clarray._numpy.manipulation.joining import *  # noqa: F403

@@ -15,7 +15,7 @@ from clarray._api import attaching
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_NUMPYS = {"asnumpy", "device", "devices", "free_memory", "memory_info", "profile", "reset", "set_device"}
-NOT_NUMPYS |= {"get_array_module", "show_config", "synchronize"}
+NOT_NUMPYS |= {"fuse", "get_array_module", "get_default_memory_pool", "show_config", "synchronize"}
 
 FUNCTIONS = sorted(
     name for name, value in vars(clarray).items() if not name.startswith("_") and inspect.isroutine(value)

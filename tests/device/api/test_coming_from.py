@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,3 +60,47 @@ def test_values_for_other_libraries() -> None:
     assert x.to_numpy().base is None
     assert x.to_numpy("f8").dtype == np.float64
     assert not np.shares_memory(x.to_numpy(copy=False), x.to_numpy())
+
+
+def test_fuse_gives_the_function() -> None:
+    def function(x: Any) -> Any:
+        return x * 2 + 1
+
+    assert clarray.fuse(function) is function
+    assert clarray.fuse()(function) is function
+    assert clarray.fuse(kernel_name="twice")(function) is function
+    for wrong in ((1,), (function, function)):
+        with pytest.raises(TypeError, match="fuse takes one function"):
+            clarray.fuse(*wrong)
+
+
+def test_the_memory_pool() -> None:
+    pool = clarray.get_default_memory_pool()
+    before = pool.used_bytes()
+    x = clarray.zeros(1 << 20, np.int8).evaluate()
+    assert pool.used_bytes() - before == 1 << 20
+    del x
+    assert pool.used_bytes() == before
+    assert pool.free_bytes() >= 1 << 20
+    assert pool.total_bytes() == pool.used_bytes() + pool.free_bytes()
+    pool.free_all_blocks()
+    assert pool.free_bytes() == 0
+
+
+def test_the_limit_of_the_memory_pool() -> None:
+    pool, before = clarray.get_default_memory_pool(), clarray.config.memory_limit
+    try:
+        pool.set_limit(size=1 << 40)
+        assert clarray.config.memory_limit == 1 << 40
+        pool.set_limit(fraction=0.5)
+        assert clarray.config.memory_limit == "50%"
+        assert pool.get_limit() == clarray.memory_info().limit > 0
+        for none in ({"size": 0}, {"fraction": 0}):
+            pool.set_limit(**none)
+            assert clarray.config.memory_limit is None
+            assert pool.get_limit() == 0
+        for wrong in ({}, {"size": 1, "fraction": 0.5}):
+            with pytest.raises(ValueError, match="size or fraction"):
+                pool.set_limit(**wrong)
+    finally:
+        clarray.config.memory_limit = before

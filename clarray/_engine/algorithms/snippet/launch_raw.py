@@ -1,0 +1,61 @@
+"""Launches of kernels that a user has written whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clarray._engine.algorithms.snippet.source_raw import RawKernelSource
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.node import EAGER, Node
+from clarray._engine.runtime import Device, Memory
+from clarray._engine.writing import flush_readers
+
+__all__ = ["run_raw"]
+
+
+def run_raw(
+    device: Device,
+    source: RawKernelSource,
+    groups: tuple[int, ...],
+    local: tuple[int, ...],
+    arguments: Sequence[Node | np.generic],
+    local_bytes: int,
+) -> None:
+    """Run a kernel once.
+
+    Parameters
+    ----------
+    groups, local : tuple of int
+        Work-groups, and work-items of one, along each dimension; all at least 1.
+    arguments : sequence of Node or NumPy scalar
+        For each parameter but those in local memory. What is pending is computed before, and so is what reads memory
+        that may be written: that of pointers that are not const.
+    """
+    told = [p for p in source.parameters if p.space != "local"]
+    with device.lock:
+        leaves = [evaluate(a) for a in arguments if isinstance(a, Node)]
+        for p, argument in zip(told, arguments, strict=True):
+            if isinstance(argument, Node) and not p.const:
+                flush_readers(_memory(argument))
+        types: list[str] = []
+        given: list[Any] = []
+        for argument in arguments:
+            if isinstance(argument, Node):
+                types += ["buffer", "int64"]
+                given += [_memory(argument).buffer, argument.offset * argument.dtype.itemsize]
+            else:
+                types.append(argument.dtype.name)
+                given.append(argument.item() if argument.dtype.char in "bBhHiIlLqQfd" else argument)
+        program = device.program(source.text(types, local_bytes), {source.name: types})
+        nbytes = sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
+        program.kernel(source.name).launch(groups, local, given, nbytes=nbytes)
+        if any(leaf.flags & EAGER or _memory(leaf).shared for leaf in leaves):
+            device.synchronize()
+
+
+def _memory(leaf: Node) -> Memory:
+    assert leaf.memory is not None
+    return leaf.memory

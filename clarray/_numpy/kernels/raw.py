@@ -1,0 +1,213 @@
+"""Kernels that a user has written whole, by CuPy's names, in OpenCL C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from clarray._core import ufunc_calls
+from clarray._core.device_array import DeviceArray
+from clarray._engine.algorithms.snippet.launch_raw import run_raw
+from clarray._engine.algorithms.snippet.source_raw import Parameter, macros, read_kernel
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.node import Node
+
+__all__ = ["RawKernel", "RawModule"]
+
+_PYTHONS = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
+_MOST_DIMENSIONS = 3
+
+
+class RawKernel:
+    """A kernel of OpenCL C, launched as it is written.
+
+    Parameters
+    ----------
+    code : str
+        OpenCL C in which the kernel is.
+    name : str
+        The kernel's.
+    options : sequence of str
+        Definitions of macros: ``('-DN=4',)``.
+
+    Raises
+    ------
+    ValueError
+        There is no such kernel in the source, its parameters cannot be read, or an option has no meaning.
+
+    See Also
+    --------
+    ElementwiseKernel, RawModule
+
+    Examples
+    --------
+    >>> import clarray
+    >>> saxpy = clarray.RawKernel('''
+    ...     kernel void saxpy(float a, global const float *x, global float *y, int n) {
+    ...         int i = get_global_id(0);
+    ...         if (i < n)
+    ...             y[i] += a * x[i];
+    ...     }''', 'saxpy')
+    >>> x, y = clarray.arange(5, dtype='float32'), clarray.ones(5, 'float32')
+    >>> saxpy((2,), (4,), (2, x, y, x.size))
+    >>> y.tolist()
+    [1.0, 3.0, 5.0, 7.0, 9.0]
+    """
+
+    def __init__(self, code: str, name: str, options: Sequence[str] = ()) -> None:
+        self._source = read_kernel(macros(options) + _checked_text(code), name)
+        self.code = code
+        self.name = name
+        self.options = tuple(options)
+        if [p.space for p in self._source.parameters].count("local") > 1:
+            raise ValueError(f"kernel {name!r}: one parameter may be local memory; declare the others in the kernel")
+
+    def __repr__(self) -> str:
+        return f"<RawKernel {self.name}({', '.join(p.text for p in self._source.parameters)})>"
+
+    def __call__(self, grid: Any, block: Any, args: Sequence[Any], *, shared_mem: int = 0) -> None:
+        """Launch the kernel, in ``grid`` groups of ``block`` work-items each.
+
+        Parameters
+        ----------
+        grid, block : tuple of int
+            Along one to three dimensions; where one has fewer, the others are 1.
+        args : sequence
+            For each parameter but those in local memory: C-contiguous arrays for pointers, Python's or NumPy's numbers
+            for values. What is pending is computed before. Python's numbers take the type of the parameter.
+        shared_mem : int
+            Bytes of the parameter in local memory.
+
+        Raises
+        ------
+        TypeError
+            The number of arguments is wrong, or an argument does not fit its parameter.
+        ValueError
+            An array is not C-contiguous, or read-only where the pointer is not const; sizes are wrong; arrays are on
+            two devices.
+        RuntimeError
+            The source does not compile; with the compiler's message.
+        """
+        groups, local = _sizes(self.name, grid, block)
+        told = [p for p in self._source.parameters if p.space != "local"]
+        if len(args) != len(told):
+            raise TypeError(f"kernel {self.name!r} takes {len(told)} arguments: {len(args)} were given")
+        if bool(shared_mem) != (len(told) < len(self._source.parameters)) or shared_mem < 0:
+            raise ValueError(
+                f"kernel {self.name!r}: shared_mem= tells the bytes of a parameter in local memory, where there is one"
+            )
+        device = ufunc_calls.device_of_operands(tuple(args))
+        most = device.capabilities.max_work_group
+        if np.prod(local) > most:
+            raise ValueError(f"kernel {self.name!r}: {device} takes up to {most} work-items in a block, not {block}")
+        given = [self._argument(p, value) for p, value in zip(told, args, strict=True)]
+        if all(groups):
+            run_raw(device, self._source, groups, local, given, int(shared_mem))
+
+    def _argument(self, p: Parameter, value: Any) -> Node | np.generic:
+        what = f"kernel {self.name!r}: {p.name}"
+        if p.space:
+            return _array(what, p, value)
+        kind = _PYTHONS.get(type(value))
+        if kind is None and not isinstance(value, np.generic):
+            raise TypeError(f"{what} is passed by value: a number is wanted, not {type(value).__name__}")
+        if p.dtype is None:
+            return value if kind is None else kind(value)
+        wanted = np.dtype(p.dtype)
+        if kind is None and value.dtype != wanted:
+            raise TypeError(f"{what} is {wanted}, and {value.dtype} was given; Python's numbers take its type")
+        try:
+            return wanted.type(value)
+        except (TypeError, OverflowError) as error:
+            raise type(error)(f"{what} is {wanted}, which does not hold {value!r}") from None
+
+
+class RawModule:
+    """Several kernels of one source.
+
+    Parameters
+    ----------
+    code : str
+        OpenCL C.
+    options : sequence of str
+        Definitions of macros: ``('-DN=4',)``.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> module = clarray.RawModule(code='''
+    ...     kernel void twice(global int *x) { x[get_global_id(0)] *= STEPS; }
+    ...     kernel void next(global int *x) { x[get_global_id(0)] += 1; }''', options=('-DSTEPS=2',))
+    >>> x = clarray.arange(3, dtype='int32')
+    >>> module.get_function('twice')((3,), (1,), (x,))
+    >>> module.get_function('next')((3,), (1,), (x,))
+    >>> x.tolist()
+    [1, 3, 5]
+    """
+
+    def __init__(self, *, code: str, options: Sequence[str] = ()) -> None:
+        macros(options)
+        self.code = _checked_text(code)
+        self.options = tuple(options)
+        self._kernels: dict[str, RawKernel] = {}
+
+    def get_function(self, name: str) -> RawKernel:
+        """Give a kernel by its name.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        RawKernel
+
+        Raises
+        ------
+        ValueError
+            There is no such kernel.
+        """
+        found = self._kernels.get(name)
+        return found or self._kernels.setdefault(name, RawKernel(self.code, name, self.options))
+
+
+def _checked_text(code: Any) -> str:
+    if not isinstance(code, str):
+        raise TypeError(f"code must be a string of OpenCL C, not {type(code).__name__}")
+    return code
+
+
+def _sizes(name: str, grid: Any, block: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Groups, and work-items of one, along as many dimensions."""
+    found = []
+    for what, given in (("grid", grid), ("block", block)):
+        sizes = tuple(map(int, given)) if isinstance(given, tuple | list) else (int(given),)
+        least = 0 if what == "grid" else 1
+        if not 1 <= len(sizes) <= _MOST_DIMENSIONS or min(sizes) < least:
+            raise ValueError(f"kernel {name!r}: {what} must be one to three numbers from {least} on, not {given!r}")
+        found.append(sizes)
+    most = max(map(len, found))
+    groups, local = (sizes + (1,) * (most - len(sizes)) for sizes in found)
+    return groups, local
+
+
+def _array(what: str, p: Parameter, value: Any) -> Node:
+    if not isinstance(value, DeviceArray):
+        raise TypeError(f"{what} is a pointer: an array of clarray's is wanted, not {type(value).__name__}")
+    fitting = p.pointed
+    if fitting is not None and value.dtype.name not in fitting:
+        raise TypeError(
+            f"{what} points to {p.type}, and the array is {value.dtype}: convert it with astype, or look at it as "
+            "another dtype with view"
+        )
+    node = evaluate(value._node)
+    if not node.contiguous:
+        raise ValueError(
+            f"{what}: the array of shape {value.shape} and strides {value.strides} is not C-contiguous, and a kernel "
+            "sees memory as it lies; pass clarray.ascontiguousarray(x), or the x.T that is"
+        )
+    if not p.const:
+        value.check_writeable(f"{what} is read-only, and its pointer is not const")
+    return node
