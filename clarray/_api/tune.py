@@ -26,6 +26,7 @@ from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.first_calls import kernels_only
 from clarray._engine.launch.tuned_files import forget, keep, place_of, tuned_of
 from clarray._engine.runtime import Device, use_device
+from clarray._engine.runtime.progress import Progress
 from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
 from clarray._engine.tuning.selection import select
@@ -203,43 +204,6 @@ def _identical(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-class Progress:
-    """A bar where tqdm is installed, else a line per algorithm."""
-
-    def __init__(self, total: int) -> None:
-        self._bar: Any = None
-        try:
-            from tqdm import tqdm  # type: ignore[import-untyped,unused-ignore]
-        except ImportError:
-            return
-        self._bar = tqdm(total=total, unit="trial", file=sys.stderr, leave=False)
-
-    def algorithm(self, name: str) -> None:
-        """Say what is measured now."""
-        if self._bar is not None:
-            self._bar.set_description(name)
-        else:
-            print(f"measuring {name} ...", file=sys.stderr, flush=True)
-
-    def say(self, line: str, say: Callable[[str], None]) -> None:
-        """A line of the report, beside the bar rather than in it."""
-        if self._bar is not None:
-            self._bar.clear()
-        say(line)
-        if self._bar is not None:
-            self._bar.refresh()
-
-    def step(self, count: int = 1) -> None:
-        """So many trials are done."""
-        if self._bar is not None:
-            self._bar.update(count)
-
-    def close(self) -> None:
-        """Leave the terminal as it was."""
-        if self._bar is not None:
-            self._bar.close()
-
-
 def spaces(row: Policies, algorithms: Sequence[str]) -> dict[str, dict[str, tuple[Any, ...]]]:
     """What will be tried, for the algorithms that have something to try and to time."""
     found = {}
@@ -293,33 +257,32 @@ def tune(
     row = select(device.capabilities)
     tried = spaces(row, algorithms) if within is None else within
     size = elements or ELEMENTS[kind_of(row)]
-    progress = Progress(sum(len(values) for space in tried.values() for values in space.values()))
-
-    def tell(line: str) -> None:
-        progress.say(line, say)
-
+    trials = sum(len(values) for space in tried.values() for values in space.values())
     changes: dict[str, dict[str, Any]] = {}
     gains: list[str] = []
-    try:
-        with use_device(device):
-            for algorithm, space in tried.items():
-                progress.algorithm(algorithm)
-                bench = _bench(device, row, algorithm, size, rounds, clock, tell)
-                if bench is None:
-                    continue
-                shipped = getattr(row, algorithm)
-                best = search(algorithm, shipped, space, bench.compare, lambda trial: progress.step())
-                progress.step(sum(getattr(best, f) in values for f, values in space.items()))  # not tried again
-                gain = bench.compare(best, shipped) if best != shipped else None
-                if gain is None or gain >= 1:
-                    tell(f"{algorithm:12} as shipped")
-                    continue
-                changes[algorithm] = {f: getattr(best, f) for f in space if getattr(best, f) != getattr(shipped, f)}
-                text = ", ".join(f"{f} {getattr(shipped, f)} -> {v}" for f, v in changes[algorithm].items())
-                gains.append(f"{algorithm} {1 / gain:.2f} times as fast")
-                tell(f"{algorithm:12} {1 / gain:.2f} times as fast: {text}")
-    finally:
-        progress.close()
+
+    def tell(line: str) -> None:
+        progress.clear()  # the report is beside the bar rather than in it
+        say(line)
+        progress.draw()
+
+    with Progress(trials) as progress, use_device(device):
+        for algorithm, space in tried.items():
+            progress.say(algorithm)
+            bench = _bench(device, row, algorithm, size, rounds, clock, tell)
+            if bench is None:
+                continue
+            shipped = getattr(row, algorithm)
+            best = search(algorithm, shipped, space, bench.compare, lambda trial: progress.step())
+            progress.step(count=sum(getattr(best, f) in values for f, values in space.items()))  # not tried again
+            gain = bench.compare(best, shipped) if best != shipped else None
+            if gain is None or gain >= 1:
+                tell(f"{algorithm:12} as shipped")
+                continue
+            changes[algorithm] = {f: getattr(best, f) for f in space if getattr(best, f) != getattr(shipped, f)}
+            text = ", ".join(f"{f} {getattr(shipped, f)} -> {v}" for f, v in changes[algorithm].items())
+            gains.append(f"{algorithm} {1 / gain:.2f} times as fast")
+            tell(f"{algorithm:12} {1 / gain:.2f} times as fast: {text}")
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return Tuned(device.identity, row.name, today, ", ".join(gains) or "nothing was faster", changes)
 

@@ -26,7 +26,7 @@ def told_by_child(
     words : list of str
         Its arguments.
     step : callable, optional
-        Is called for each line, with the family of kernels that is done, or ''.
+        Is called with each family of kernels that is done.
 
     Returns
     -------
@@ -50,8 +50,8 @@ def told_by_child(
             for line in child.stdout:
                 if line.startswith("{"):  # a driver may print, too
                     told.append(json.loads(line))
-                    if step is not None:
-                        step(told[-1].get("family", ""))
+                    if step is not None and "family" in told[-1]:
+                        step(told[-1]["family"])
         clock.cancel()
         errors.seek(0)
         said = errors.read().strip().splitlines()

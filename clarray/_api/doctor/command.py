@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from clarray._api.doctor import system
 from clarray._api.doctor.children import told_by_child
 from clarray._api.doctor.families import FAMILIES
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding, as_dicts, lines
+from clarray._engine.runtime.progress import Progress
 
 __all__ = ["main"]
 
@@ -58,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print("\n".join(lines(title, found[title])), flush=True)
     for device in listed:
         title = f"Device {device['number']}"
-        found[title] = list(_examined(device, _progress(asked.json)))
+        with Progress(len(FAMILIES)) as progress:
+            found[title] = list(_examined(device, progress.step))
         if not asked.json:
             print("\n".join(lines(f"{title}: {device['name']}", found[title])), flush=True)
     problems = sum(each.state == PROBLEM for those in found.values() for each in those)
@@ -136,18 +137,3 @@ def _problem(what: str, said: str) -> Finding:
     """Make a problem of what a driver said, on one line."""
     mend = next((mend for words, mend in _MENDS if re.search(words, said)), _REPORT)
     return Finding(PROBLEM, " ".join(what.split())[:300], mend)
-
-
-def _progress(silent: bool) -> Callable[[str], None]:
-    """Give what shows on a terminal which family is done; nothing in a pipe."""
-    if silent or not sys.stderr.isatty():
-        return lambda family: None
-    done = 0
-
-    def show(family: str) -> None:
-        nonlocal done
-        done += bool(family)
-        line = f"  {done} of {len(FAMILIES)} {family}" if done < len(FAMILIES) else ""
-        print(f"\r{line:<60}\r", end="", file=sys.stderr, flush=True)
-
-    return show

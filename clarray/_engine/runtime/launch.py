@@ -14,6 +14,7 @@ import pyopencl as cl
 from clarray._engine.runtime import pocl, pocl_folder
 from clarray._engine.runtime.errors import different_devices
 from clarray._engine.runtime.profiling import record, state
+from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.taken import Taken
 from clarray._engine.speedups import laid_out, lend_opencl
 
@@ -206,8 +207,10 @@ class Kernel:
         if first and device.is_pocl:
             pocl_folder.require()
         untried = first and bound.stored
+        compiles = first and device.is_pocl and not bound.stored
         worked = time.process_time() if untried else 0.0
-        with self._program.on_trial(bound.queue) if untried else nullcontext():
+        around = self._program.on_trial(bound.queue) if untried else compiling(self.name) if compiles else nullcontext()
+        with around:
             try:
                 _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
             except cl.Error as error:
@@ -216,8 +219,7 @@ class Kernel:
                 bound.commands.finish()  # a crash of the process is this launch's
         if recorded:
             bound.commands.finish()
-            compiled = first and device.is_pocl and not bound.stored
-            record("launch", self.name, nbytes, time.perf_counter() - start, compiled)
+            record("launch", self.name, nbytes, time.perf_counter() - start, compiles)
         if local not in bound.seen:
             self._count(bound, local, untried and time.process_time() - worked < _COMPILING)
         if bound.queue is device.inline:

@@ -28,6 +28,7 @@ from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.launch import Bound, Kernel
 from clarray._engine.runtime.limits import available_host_bytes
+from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.quiet import quiet_build
 from clarray._engine.runtime.taken import Taken
 from clarray._engine.runtime.trials import trials_of
@@ -236,7 +237,8 @@ class Program:
         device = self._device
         attribute = device.compiled.function_attribute
         try:
-            program = compile_source(device.context, queue.device, self.source, attribute, apart)
+            with contextlib.nullcontext() if apart else compiling(", ".join(self._arg_types)):
+                program = compile_source(device.context, queue.device, self.source, attribute, apart)
         except RuntimeError as error:
             if not apart:  # whoever holds the device's lock finds it out
                 device.check_alive(error)

@@ -1,0 +1,129 @@
+"""What long work shows on a terminal while it lasts: one line of stderr, which is taken away at the end.
+
+Nothing is written where stderr is a pipe, a file or a notebook, nor with CLARRAY_PROGRESS=0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+__all__ = ["Progress", "compiling"]
+
+_CELLS = 20
+
+
+def _shown() -> bool:
+    """Whether stderr is a terminal that somebody looks at."""
+    if os.environ.get("CLARRAY_PROGRESS", "1") in ("", "0"):
+        return False
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # none, or closed
+        return False
+
+
+def _write(line: str) -> None:
+    """Put a line in place of what stands there; '' leaves nothing."""
+    width = shutil.get_terminal_size().columns - 1
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"\r{line[:width]:{width}}\r")
+        sys.stderr.flush()
+
+
+class Progress:
+    """A bar.
+
+    Parameters
+    ----------
+    total : int
+        Steps.
+
+    Examples
+    --------
+    >>> with Progress(2) as progress:
+    ...     progress.step("first")
+    ...     progress.step("second")
+    """
+
+    def __init__(self, total: int) -> None:
+        self._total = max(total, 1)
+        self._done = 0
+        self._what = ""
+        self._on = _shown()
+
+    def __enter__(self) -> Progress:
+        _compiled.bars += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _compiled.bars -= 1
+        self.clear()
+
+    def say(self, what: str) -> None:
+        """Tell what is done now."""
+        self._what = what
+        self.draw()
+
+    def step(self, what: str = "", count: int = 1) -> None:
+        """So many steps are done."""
+        self._done = min(self._done + count, self._total)
+        self._what = what or self._what
+        self.draw()
+
+    def draw(self) -> None:
+        """Show the line."""
+        if self._on:
+            full = _CELLS * self._done // self._total
+            _write(f"[{'#' * full}{'.' * (_CELLS - full)}] {self._done}/{self._total} {self._what}")
+
+    def clear(self) -> None:
+        """Take the line away, until something else is to be shown."""
+        if self._on:
+            _write("")
+
+
+# Compiling --------------------------------------------------------------------------------------------
+
+_PATIENCE_SECONDS = 1.0  # of compiling in all: a program of a few kernels shows nothing
+
+
+class _Compiled:
+    """How much has been compiled in the program's own threads."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.kernels = 0
+        self.seconds = 0.0
+        self.at_once = 0  # a first launch may compile what it launches
+        self.bars = 0  # on the line already
+
+
+_compiled = _Compiled()
+
+
+@contextlib.contextmanager
+def compiling(name: str) -> Iterator[None]:
+    """For a block that compiles kernels and is waited for: a line says so, when that has taken long already."""
+    with _compiled.lock:
+        _compiled.at_once += 1
+        outermost = _compiled.at_once == 1
+    shown = outermost and not _compiled.bars and _compiled.seconds > _PATIENCE_SECONDS and _shown()
+    start = time.perf_counter()
+    if shown:
+        _write(f"clarray compiles kernel {_compiled.kernels + 1}, {name} ({_compiled.seconds:.0f} s so far)")
+    try:
+        yield
+    finally:
+        with _compiled.lock:
+            _compiled.at_once -= 1
+            if outermost:
+                _compiled.kernels += 1
+                _compiled.seconds += time.perf_counter() - start
+        if shown:
+            _write("")
