@@ -30,7 +30,7 @@ from clarray._api.subclasses import KeepsClass
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_policy import Config, config
 from clarray._engine.expr.node import CONST, Node
-from clarray._engine.runtime.profiling import caller
+from clarray._engine.runtime.profiling import NOWHERE, caller
 from clarray._numpy.kernels.base import Kernel
 
 __all__ = ["attach"]
@@ -116,19 +116,17 @@ _OPERATORS = operator_names()
 
 
 def _checked(function: Callable[..., Any], call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    for value in (*call.operands, *call.written):
-        if isinstance(value, DeviceArray):
-            _compute(value, call.name)
-    written = [value for value in call.written if isinstance(value, DeviceArray)]
+    for array in _arrays((*call.operands, *call.written)):
+        _compute(array, call.name)
+    written = _arrays(call.written)
     masks = [_copied(_finite(value)) for value in call.operands] if written else None  # they may overlap
-    kept = [_copied(_finite(value)) for value in written] if call.updates else []
     result = function(*args, **kwargs)
     if call.name in GIVES_INPUTS:
         return result
     made = [array for array in _arrays(result) if all(array is not value for value in (*call.operands, *written))]
     for array in (*made, *written):
         if array.dtype.kind in "fc" and not _holds(_finite(array)):
-            _raise_if_made(array, call, [*(masks or map(_finite, call.operands)), *kept])
+            _raise_if_made(array, call, list(map(_finite, call.operands)) if masks is None else masks)
     return result
 
 
@@ -211,8 +209,10 @@ def _raise_if_made(array: DeviceArray, call: Call, masks: list[Any]) -> None:
     if not count:
         return
     place = tuple(map(int, np.unravel_index(int(made.ravel().argmax()), found.shape)))
+    line = caller()
+    at = "" if line == NOWHERE else f"; at {line}"
     many = f"{count:,} of {found.size:,} elements" if found.size > 1 else "its one element"
     raise FloatingPointError(
         f"{call.name}: the result, {found.dtype.name} of shape {found.shape}, is {found[place].item()} at {place} "
-        f"({many}), where what it is computed of is finite; at {caller()} (clarray.config.check_finite)"
+        f"({many}), where what it is computed of is finite{at} (clarray.config.check_finite)"
     )

@@ -32,8 +32,6 @@ class Call:
         What it was given, arrays or not.
     written : tuple
         Arrays that it writes to.
-    updates : bool
-        Whether what is written keeps some of what was there, of what is no operand.
     where : array_like of bool
         Where a result has been computed.
     manner : str
@@ -44,7 +42,6 @@ class Call:
     name: str
     operands: tuple[Any, ...]
     written: tuple[Any, ...] = ()
-    updates: bool = False
     where: Any = True
     manner: str = "whole"
     axis: Any = None

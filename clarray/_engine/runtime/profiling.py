@@ -30,6 +30,8 @@ Running = Literal["launch", "first call", "small call"]
 Kind = Literal[Running, "transfer", "synchronize", "render", "build", "load", "allocate", "host"]
 _RUNNING = get_args(Running)
 
+NOWHERE = "beside"  # in a thread of ours, or of a program that is in no file
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 # functools stands between where a cached property is computed, threading below a thread of ours
 _NOT_THE_USERS = (_PACKAGE, functools.__file__, threading.__file__, "<")
@@ -230,7 +232,7 @@ def caller() -> str:
         if not path.startswith(_NOT_THE_USERS):
             return f"{os.path.basename(path)}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
-    return "beside"  # in a thread of ours
+    return NOWHERE
 
 
 @contextmanager

@@ -142,6 +142,19 @@ def test_what_was_begun_before_is_found_where_it_is_computed() -> None:
             whole.sum()
 
 
+def test_what_was_begun_before_is_found_in_lists_and_where_it_is_read() -> None:
+    for body in (
+        lambda y: np.concatenate([y, y]),
+        lambda y: clarray.stack((y,)),
+        repr,
+        float,
+        lambda y: clarray.asnumpy(y),
+    ):
+        begun = 1 / array(0).sum() if body is float else 1 / array(0)
+        with clarray.config(check_finite=True), pytest.raises(FloatingPointError, match=r"divide \(begun before"):
+            body(begun)
+
+
 def test_kernels_of_the_users(checked: None) -> None:
     inverse = clarray.ElementwiseKernel("T x", "T y", "y = 1 / x", "inverse")
     with pytest.raises(FloatingPointError, match=r"kernel 'inverse': .* is inf"):
@@ -203,6 +216,12 @@ def test_it_may_be_set_for_good_and_a_block_is_its_threads() -> None:
     assert seen == [np.inf]
     with pytest.raises(ValueError, match="check_finite must be one of False, True"):
         clarray.config.check_finite = "yes"
+
+
+def test_at_a_prompt_there_is_no_line() -> None:
+    program = "import clarray\nclarray.config.check_finite = True\n1 / clarray.array([0.0])"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert found.stderr.endswith("where what it is computed of is finite (clarray.config.check_finite)\n")
 
 
 @pytest.mark.parametrize(("setting", "expected"), [("1", "FloatingPointError: divide"), ("0", ""), ("", "")])
