@@ -37,7 +37,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The documentation as HTML, where a warning is an error."""
+    """The documentation as HTML: a warning, a dead link or code that fails is an error."""
     install(session, "docs")
     session.run("python", "-m", "sphinx", "-W", "-q", "-b", "html", "docs", "docs/_build/html")
 

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import clarray
 
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # the extensions beside this file
+
 project = "clarray"
 author = "clarray developers"
 copyright = "2026, clarray developers"
@@ -14,9 +17,19 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "myst_parser",  # the changelog and the notes for contributors, which are Markdown
+    "executed",
+    "bars",
+    "anchors",
 ]
 exclude_patterns = ["_build", "accuracy_pocl.rst", "accuracy_intel.rst"]  # included in a page
-nitpicky = False
+# Every name of clarray's that a page refers to must be there; what numpydoc takes for classes, and bases of
+# classes, are not looked for.
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!clarray\.).*"),
+    ("py:class", r"clarray\.(_numpy\.kernels\.base|random\.\w+)\.\w+"),
+]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc sections give the types
@@ -24,12 +37,17 @@ autodoc_default_options = {"show-inheritance": False}
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = f"clarray {release}"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+html_js_files = ["filter.js"]
 
-# Pages that are made from the package's own tables.
-sys.path.insert(0, str(Path(__file__).parent))
+# Pages that are made from the package's own tables, and of programs that are run.
+import gallery  # noqa: E402
 import reference  # noqa: E402
 
-reference.write(Path(__file__).parent / "generated")
+reference.write(HERE / "generated")
+gallery.write(HERE / "generated")

@@ -1,0 +1,143 @@
+"""Runs the programs of docs/gallery, and writes for each a page with its picture and output, and a notebook.
+
+A program is what a reader would write: a docstring whose first line is its title, code, and ``plt.show()`` at the end.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import runpy
+import warnings
+from pathlib import Path
+
+import clarray
+
+PROGRAMS = Path(__file__).with_name("gallery")
+
+
+def write(folder: Path) -> None:
+    """Write gallery.rst and what it shows, running the programs that have changed, or all if the package has."""
+    made = folder / "gallery"
+    made.mkdir(parents=True, exist_ok=True)
+    package = max(path.stat().st_mtime for path in Path(clarray.__file__).parent.rglob("*.*") if path.is_file())
+    programs = sorted(PROGRAMS.glob("*.py"))
+    for program in programs:
+        page = made / f"{program.stem}.rst"
+        changed = max(package, program.stat().st_mtime, Path(__file__).stat().st_mtime)
+        if not page.exists() or page.stat().st_mtime < changed:
+            printed = run(program, made / f"{program.stem}.png")
+            (made / f"{program.stem}.ipynb").write_text(notebook(program.read_text()))
+            page.write_text(page_of(program, printed))
+    titles = [(program.stem, parts(program.read_text())[0]) for program in programs]
+    (folder / "gallery.rst").write_text(HEAD + "".join(THUMBNAIL.format(name=n, title=t) for n, t in titles) + TREE)
+
+
+def parts(text: str) -> tuple[str, str, str]:
+    """Give a program's title, what it says about itself, and its code."""
+    module = ast.parse(text)
+    title, _, about = (ast.get_docstring(module) or "").partition("\n")
+    code = "\n".join(text.splitlines()[module.body[0].end_lineno or 0 :])
+    return title.rstrip("."), about.strip(), code.strip()
+
+
+def run(program: Path, picture: Path) -> str:
+    """Execute a program; save its figure and give what it prints."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    printed = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
+        warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")
+        runpy.run_path(str(program), run_name="__main__")
+    pyplot.gcf().savefig(picture, dpi=100)
+    pyplot.close("all")
+    return printed.getvalue().rstrip()
+
+
+def page_of(program: Path, printed: str) -> str:
+    """Give the page of a program."""
+    title, about, code = parts(program.read_text())
+    return PAGE.format(
+        name=program.stem,
+        title=title,
+        line="=" * len(title),
+        about=about,
+        code=indented(code),
+        printed=indented(printed),
+    )
+
+
+def indented(text: str) -> str:
+    return "\n".join(f"   {line}".rstrip() for line in text.splitlines())
+
+
+def notebook(text: str) -> str:
+    """Give a program as a notebook: a cell for each paragraph."""
+    title, about, code = parts(text)
+    cells = [cell("markdown", f"# {title}\n\n{about.replace('``', '`')}")]
+    cells += [cell("code", paragraph.strip("\n")) for paragraph in code.split("\n\n")]
+    for number, one in enumerate(cells):
+        one["id"] = f"cell-{number}"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    whole = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(whole, indent=1) + "\n"
+
+
+def cell(kind: str, text: str) -> dict[str, object]:
+    made: dict[str, object] = {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True)}
+    return made | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+
+
+HEAD = """\
+Gallery
+=======
+
+Short programs, run when this page was made. Each can be downloaded as a file and as a notebook; they need matplotlib
+(``pip install matplotlib``), and compute on whatever device clarray finds.
+
+.. container:: gallery
+"""
+
+THUMBNAIL = """
+   .. figure:: gallery/{name}.png
+      :target: gallery/{name}.html
+      :alt: {title}
+
+      :doc:`gallery/{name}`
+"""
+
+TREE = """
+.. toctree::
+   :hidden:
+   :glob:
+
+   gallery/*
+"""
+
+PAGE = """\
+{title}
+{line}
+
+{about}
+
+.. image:: {name}.png
+   :alt: What the program draws
+   :class: made
+
+It prints:
+
+.. code-block:: text
+
+{printed}
+
+The program: :download:`as a file <../../gallery/{name}.py>`, :download:`as a notebook <{name}.ipynb>`
+
+.. code-block:: python
+
+{code}
+"""

@@ -1,0 +1,28 @@
+"""Blur and edges of a photograph.
+
+A Gaussian, its gradient and a threshold by ``clarray.ndimage``. The grey picture is never stored: its three products
+and sums are computed while the filter reads it. The photograph, of Grace Hopper by the US Navy, comes with matplotlib.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.cbook import get_sample_data
+
+import clarray
+from clarray import ndimage
+
+with get_sample_data("grace_hopper.jpg") as file:
+    photo = clarray.array(plt.imread(file, format="jpg"))
+
+red, green, blue = (photo[:, :, k].astype(np.float32) for k in range(3))
+grey = 0.299 * red + 0.587 * green + 0.114 * blue
+soft = ndimage.gaussian_filter(photo, 6, axes=(0, 1))
+edges = ndimage.gaussian_gradient_magnitude(grey, 1.5)
+print(photo.shape, photo.dtype, "strongest edge:", round(float(edges.max()), 2))
+
+figure, axes = plt.subplots(1, 3, figsize=(9, 4), layout="constrained")
+titles = ("photograph", "blurred", "edges")
+for axis, image, title in zip(axes, (photo, soft, edges > 8), titles, strict=True):
+    axis.imshow(clarray.asnumpy(image), cmap="gray_r")
+    axis.set(title=title, xticks=[], yticks=[])
+plt.show()

@@ -1,0 +1,37 @@
+"""The price of an option by Monte Carlo.
+
+Two million normal numbers are drawn on the device; prices and pay-offs are computed in the kernels that take their
+means. Beside them stands the formula of Black and Scholes.
+"""
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import clarray
+
+spot, strike, rate, volatility = 100.0, 110.0, 0.03, 0.25  # for one year
+drawn = clarray.random.default_rng(7).standard_normal(2_000_000, dtype=np.float32)
+final = spot * clarray.exp(rate - volatility**2 / 2 + volatility * drawn)
+paid = math.exp(-rate) * clarray.maximum(final - strike, 0)
+price, error = float(paid.mean()), float(paid.std()) / math.sqrt(paid.size)
+
+d1 = (math.log(spot / strike) + rate + volatility**2 / 2) / volatility
+below = [0.5 * math.erfc(-d / math.sqrt(2)) for d in (d1, d1 - volatility)]
+exact = spot * below[0] - strike * math.exp(-rate) * below[1]
+print(f"simulated {price:.3f} +- {error:.3f}, exact {exact:.3f}")
+
+paths = np.arange(1000, paid.size + 1, 1000)
+means = clarray.asnumpy(clarray.cumsum(paid)[999::1000]) / paths
+counts, edges = clarray.histogram(final, bins=100, range=(0, 250))
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+left.stairs(clarray.asnumpy(counts), clarray.asnumpy(edges), fill=True)
+left.axvline(strike, color="black", linestyle="--", label="strike")
+left.set(xlabel="price in a year", ylabel="paths")
+left.legend()
+right.semilogx(paths, means)
+right.axhline(exact, color="black", linestyle="--", label="exact")
+right.set(xlabel="paths", ylabel="mean pay-off")
+right.legend()
+plt.show()
