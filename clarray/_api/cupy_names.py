@@ -81,6 +81,11 @@ class MemoryPool:
             Bytes; 0 for no limit.
         fraction : float, optional
             From 0 to 1, of the device's memory, in place of bytes.
+
+        Raises
+        ------
+        ValueError
+            Both are given, or neither, or there is no such amount.
         """
         if (size is None) == (fraction is None):
             raise ValueError("set_limit takes size or fraction")
