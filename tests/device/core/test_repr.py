@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import clarray
+import clarray.random
+import clarray.special
 
 RANDOM = np.random.default_rng(5)
 ARRAYS = {
@@ -191,3 +193,23 @@ def test_threads_print_what_another_computes() -> None:
         with ThreadPoolExecutor(4) as pool:
             texts = list(pool.map(lambda job: job(), [y.__repr__, y.evaluate, y.__repr__, y.__repr__]))
         assert texts[0] == texts[2] == texts[3] == repr(np.sqrt(BIG) * 2 + 1)
+
+
+MADE_HERE: dict[str, Callable[[Any], Any]] = {  # what NumPy has no like of, or other values
+    "random": lambda x: clarray.random.default_rng(3).random(5000),
+    "normal": lambda x: clarray.random.default_rng(3).normal(size=(60, 70)),
+    "integers": lambda x: clarray.random.default_rng(3).integers(0, 100, 5000),
+    "a kernel with places": lambda x: clarray.ElementwiseKernel("T x", "T y", "y = x * n + i", "placed")(x[0] + x),
+    "a special function": lambda x: clarray.special.erf(x),
+    "a table of functions": lambda x: clarray.tril(x, -3),
+}
+
+
+@pytest.mark.parametrize("body", MADE_HERE.values(), ids=MADE_HERE)
+def test_a_part_is_what_the_whole_has_there(body: Any) -> None:
+    x = clarray.array(BIG)
+    y = body(x)
+    assert y._node.memory is None
+    found = repr(y), y._repr_inline_(50)
+    assert y._node.memory is None
+    assert found == (repr(y.evaluate()), y._repr_inline_(50))
