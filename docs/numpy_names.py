@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import textwrap
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -162,34 +161,46 @@ def page() -> str:
     numeric, there = len(numeric_functions()), len(on_device())
     host = ", ".join(f"``{name}``" for name in sorted(ON_HOST))
     parts = [HEAD.format(numpy=numpy_series(), there=there, all=numeric, share=100 * there / numeric, host=host)]
+    rows = []
     for key, place in places().items():
         lacking = missing(key, place)
-        have = [name for name in place.names if name not in lacking]
-        parts.append(f"{place.title}\n{'-' * len(place.title)}\n")
-        parts.append(f"{len(have)} of {len(place.names)} names:\n")
-        parts.append(_wrapped(", ".join(f"``{name}``" for name in have)) + "\n")
-        if lacking:
-            parts.append(_table(lacking))
-    return "\n".join(parts)
+        parts.append(f"- {place.title}: {len(place.names) - len(lacking)} of {len(place.names)} names")
+        rows += [_row(key, place, name, lacking.get(name)) for name in place.names]
+    return "\n".join([*parts, TABLE, *rows]) + "\n"
 
 
 def numpy_series() -> str:
     return ".".join(np.__version__.split(".")[:2])
 
 
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
+def _row(key: str, place: Place, name: str, reason: str | None) -> str:
+    """One line of the table: the name, linked where it has an entry of its own; where it is; what is to be said."""
+    shown = f"{PREFIXES[key]}.{name}"
+    if reason:
+        return f'   "``{shown}``", "not there", "{reason}"'
+    where = "on the host" if key == "numpy" and name in ON_HOST else "there"
+    return f'   ":obj:`{shown} <{_entry(place, name)}>`", "{where}", ""'
 
 
-def _table(lacking: dict[str, str]) -> str:
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in lacking.items():
-        by_reason.setdefault(reason, []).append(f"``{name}``")
-    rows = [".. list-table::", "   :header-rows: 1", "   :widths: 40 60", "", "   * - not there", "     - why"]
-    for reason, names in sorted(by_reason.items(), key=lambda item: (item[0].partition(":")[0] != "planned", item[0])):
-        rows += [f"   * - {', '.join(names)}", f"     - {reason}"]
-    return "\n".join(rows) + "\n"
+def _entry(place: Place, name: str) -> str:
+    """The name under which the reference has it: of a function of several names the first."""
+    owner = (
+        place.ours.__name__ if inspect.ismodule(place.ours) else f"{OWNERS[place.ours.__name__]}.{place.ours.__name__}"
+    )
+    found = getattr(place.ours, name)
+    first = getattr(found, "__name__", name)
+    return f"{owner}.{first if getattr(place.ours, first, None) is found else name}"
 
+
+PREFIXES = {
+    "numpy": "np",
+    "ndarray": "ndarray",
+    "linalg": "np.linalg",
+    "fft": "np.fft",
+    "random": "np.random",
+    "Generator": "Generator",
+}
+OWNERS = {"DeviceArray": "clarray", "Generator": "clarray.random"}
 
 HEAD = """\
 NumPy's names
@@ -202,6 +213,14 @@ test compares it with the package.
 numeric is what concerns text, dates, files, settings, dtypes or shapes alone. On the host are {host};
 :doc:`linalg` and :doc:`fft` say what of theirs is. A function of NumPy's that clarray lacks raises, unless
 ``clarray.config.host_fallback`` allows the host.
+
+"""
+
+TABLE = """
+.. csv-table::
+   :header: "NumPy's name", "in clarray", "why not"
+   :widths: 40 20 40
+   :class: filtered
 """
 
 

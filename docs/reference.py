@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from pathlib import Path
+from types import ModuleType
 
 from clarray._engine.ops.ufuncs import supported_ufuncs, unsupported
 
@@ -71,9 +72,14 @@ def directive(value: object, module: str) -> str | None:
     return "autoclass" if inspect.isclass(value) and value.__module__ == module else None
 
 
+def documented(module: ModuleType) -> dict[str, str]:
+    """Give how each name of a chapter is documented that is not NumPy's own."""
+    return {n: found for n in module.__all__ if (found := directive(getattr(module, n), module.__name__))}
+
+
 def chapter(name: str, title: str) -> str:
     module = importlib.import_module(f"clarray.{name}")
-    own = {n: found for n in module.__all__ if (found := directive(getattr(module, n), module.__name__))}
+    own = documented(module)
     entries = "\n".join(f".. {found}:: {entry}" for entry, found in own.items())
     numpys = ", ".join(f"``{n}``" for n in module.__all__ if n not in own)
     also = f"As NumPy has them: {numpys}.\n\n" if numpys else ""
@@ -90,15 +96,28 @@ def ufuncs() -> str:
         "     - operands",
         "     - error, ulp",
     ]
+    elsewhere = {n for name in CHAPTERS for n in documented(importlib.import_module(f"clarray.{name}"))}
     for ufunc, row in sorted(supported_ufuncs.items(), key=lambda item: item[0].__name__):
         taken = {key[0] for key in row.forms}
         if "i" in taken:
             taken.add("u")
         kinds = ", ".join(name for kind, name in KINDS.items() if kind in taken)
-        lines += [f"   * - ``{ufunc.__name__}``", f"     - {kinds}", f"     - {row.ulp:g}"]
+        name = ufunc.__name__
+        lines += [
+            f"   * - ``{name}``" if name in elsewhere else ENTRY.format(name=name),
+            f"     - {kinds}",
+            f"     - {row.ulp:g}",
+        ]
     absent = "\n".join(f"- ``{name}``: {why}" for name, why in sorted(unsupported.items()))
     return UFUNCS.format(title=heading("Universal functions"), table="\n".join(lines), absent=absent)
 
+
+# An entry of the index, which takes no room: what links and searches find.
+ENTRY = """\
+   * - .. py:function:: clarray.{name}
+          :no-typesetting:
+
+       ``{name}``"""
 
 UFUNCS = """\
 {title}Every function below is NumPy's ufunc on the device: broadcasting, ``out=``, ``where=``,
