@@ -75,6 +75,8 @@ def bars(axes: Any, rows: Mapping[str, Mapping[str, float]], peers: Sequence[str
                 axes.text(max(ratio, 1) * 1.03, place + k * high, f"{ratio:.3g}", va="center", fontsize=7)
     axes.axvline(1, color="black", linewidth=1)
     axes.set_xscale("log")
+    least, most = axes.get_xlim()
+    axes.set_xlim(least, most * (most / least) ** 0.1)  # room for the figures beside the bars
     axes.set_yticks([p + 0.4 - high / 2 for p in range(len(rows))])
     axes.set_yticklabels(rows, fontsize=8)
     axes.set_ylim(len(rows) - 0.2, -high)
