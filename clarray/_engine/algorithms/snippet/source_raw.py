@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.values import dataclass
 
 __all__ = ["POINTED", "Parameter", "RawKernelSource", "macros", "read_kernel"]
@@ -25,21 +26,7 @@ _QUALIFIERS = re.compile(
 )
 _SPACE = re.compile(r"\b(?:__)?(global|constant|local)\b")
 _MACRO = re.compile(r"-D\s*([A-Za-z_]\w*)(?:=(.*))?", re.DOTALL)
-_SCALARS = {
-    "char": "int8",
-    "uchar": "uint8",
-    "short": "int16",
-    "ushort": "uint16",
-    "int": "int32",
-    "uint": "uint32",
-    "long": "int64",
-    "ulong": "uint64",
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-    "float2": "complex64",
-    "double2": "complex128",
-}
+_SCALARS = {row.storage: dtype.name for dtype, row in DTYPES.items() if dtype.kind != "b"}
 _UNSIGNED = {f"unsigned {word}": f"u{word}" for word in ("char", "short", "int", "long")} | {
     "unsigned": "uint",
     "": "int",
@@ -48,9 +35,9 @@ _UNSIGNED = {f"unsigned {word}": f"u{word}" for word in ("char", "short", "int",
 POINTED = {
     **{word: {_SCALARS[word], _SCALARS[f"u{word}"]} for word in ("short", "int", "long")},
     "char": {"int8", "uint8", "bool"},
-    "half": {"float16"},
-    "float": {"float32", "complex64"},
-    "double": {"float64", "complex128"},
+    "half": {_SCALARS["half"]},
+    "float": {_SCALARS["float"], _SCALARS["float2"]},
+    "double": {_SCALARS["double"], _SCALARS["double2"]},
 }
 
 
