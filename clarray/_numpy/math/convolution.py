@@ -25,8 +25,9 @@ _MODES = {"valid": 0, "same": 1, "full": 2, "v": 0, "s": 1, "f": 2}
 def convolve(a: Any, v: Any, mode: Any = "full") -> DeviceArray:
     """The discrete convolution of two sequences; see `numpy.convolve`.
 
-    The sum is taken directly, in time ``len(a) * len(v)``: where both are long (some ten thousand elements on a
-    CPU), a product of Fourier transforms would be faster.
+    The sum is taken directly, as NumPy takes it, in time ``len(a) * len(v)``: whole numbers stay whole, and each sum is
+    as exact as its own terms. Where both are long and that is not needed, `scipy.signal.fftconvolve` takes device
+    arrays (with ``SCIPY_ARRAY_API=1``) and multiplies their transforms, here, on the device.
 
     Parameters
     ----------
