@@ -16,7 +16,6 @@ after, and starts again if that is another one now.
 from __future__ import annotations
 
 import math
-import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ import numpy as np
 
 from clarray._engine.expr.view import contiguous as contiguous_strides
 from clarray._engine.expr.view import is_contiguous
-from clarray._engine.speedups import called_by_core, known_to_core, laid_out
+from clarray._engine.speedups import called_by_core, known_to_core, laid_out, reentrant_lock
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Memory
@@ -38,7 +37,7 @@ READONLY = 16  # of a leaf: a view that may not be written through, though its m
 
 Shape = tuple[int, ...]
 
-graph_lock = threading.RLock()  # taken after a device's lock, never before it
+graph_lock = reentrant_lock()  # taken after a device's lock, never before it
 known_to_core("graph_lock", graph_lock)
 
 

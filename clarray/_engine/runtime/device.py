@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import threading
 import time
 import weakref
 from collections import deque
@@ -44,7 +43,7 @@ from clarray._engine.runtime.memory import Memory
 from clarray._engine.runtime.pool import Pool
 from clarray._engine.runtime.programs import ArgType, Program
 from clarray._engine.runtime.recording import spoil
-from clarray._engine.speedups import laid_out
+from clarray._engine.speedups import laid_out, reentrant_lock
 
 _REMEMBERED = 12  # launches
 _SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main", "pool", "copier", "_sign"}
@@ -75,7 +74,7 @@ class Device:
     ----------
     capabilities : Capabilities
         What the device can do.
-    lock : threading.RLock
+    lock : reentrant lock
         Held around planning and launching: kernels' arguments are shared state.
     pending : bool
         The main queue may have unfinished work.
@@ -112,7 +111,7 @@ class Device:
         inline: cl.Device | None = None,
         context: cl.Context | None = None,
     ) -> None:
-        self.lock: Any = threading.RLock()
+        self.lock: Any = reentrant_lock()
         self.pending = False
         self.inherited = self.lost = self.closed = False  # no call into OpenCL is made for the first two
         self.successor: Device | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 import warnings
 from collections.abc import Callable
 from importlib import import_module
@@ -19,7 +20,7 @@ Kind = TypeVar("Kind", bound=type)
 
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
 
-_INTERFACE = 11  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 12  # between these modules and the core; a core of another one is left alone
 
 
 _COPIED = 10  # seconds that copies of the files of one build may be apart
@@ -52,6 +53,11 @@ references: dict[str, Callable[..., Any]] = {}  # the Python functions that have
 
 
 called: dict[str, Callable[..., Any]] = {}  # those that the core calls
+
+
+def reentrant_lock() -> Any:
+    """Give a lock like `threading.RLock`: the core's own where there is one, which it takes without calling Python."""
+    return threading.RLock() if core is None else core.Lock()
 
 
 def accelerated(function: Function) -> Function:

@@ -164,8 +164,9 @@ inline Ref referent_of(PyObject* reference) {
 #endif
 }
 
-// A new node with nothing in its slots.
-inline Ref blank_node() { return Ref::steal(node_type->tp_alloc(node_type, 0)); }
+// A new object of one of the classes above, with nothing in its slots; in place of one that has gone, where there is one.
+Ref new_object(PyTypeObject* kind);
+inline Ref blank_node() { return new_object(node_type); }
 
 // What is known of a dtype. They are those of clarray's tables, which live for good.
 struct Dtype {
@@ -210,6 +211,11 @@ constexpr Py_ssize_t MOST_GROWN = 4;
 bool regrow(PyObject* node);
 bool pass_on(PyObject* readers, PyObject* memory);
 
+// Append a weak reference to a list of such, in place of one at its end that is spent if there are any. So a loop of
+// statements leaves the list as long as it was, and none of them to look through or to collect. How much longer it is now;
+// less than 0 after an error.
+int append_reference(PyObject* list, PyObject* reference, bool (*is_spent)(PyObject* reference));
+
 // Tell what reads a pending node, that has come to be read by several, to look whether it is computed already.
 bool mark_shared(PyObject* node);
 
@@ -227,6 +233,7 @@ Ref new_twin(vectorcallfunc call, PyObject* reference);
 PyObject* reference_called(PyObject* twin, PyObject* const* arguments, size_t flags, PyObject* names);
 
 bool add_operator_type(PyObject* module);
+bool add_lock_type(PyObject* module);
 bool add_launches_type(PyObject* module);
 
 }  // namespace clarray

@@ -32,6 +32,12 @@ Py_ssize_t prune_at() {
     return count;
 }
 
+// Whether a reader is dead or has been computed.
+bool is_spent(PyObject* reader) {
+    const Ref reading = referent_of(reader);
+    return !reading || node.memory.of(reading.get()) != Py_None;
+}
+
 // What an operand is at one moment: all is read before anything is allocated, since the garbage collector may run other
 // threads, in which it may become memory. Readers first, as whoever changes the rest changes them last.
 struct Operand {
@@ -57,9 +63,14 @@ struct Operand {
         for (Py_ssize_t i = 0; i < count; ++i)
             PyTuple_SET_ITEM(tuple, from + i, Py_NewRef(PyTuple_GET_ITEM(inputs.get(), i)));
     }
-    // Readers of constants go into a deque that keeps nothing; all others into lists.
+    // Readers of constants go into a deque that keeps nothing; all others into lists. Those of pending nodes are counted,
+    // also when they are gone.
     bool append_reader(PyObject* reader) const {
-        return !PyList_CheckExact(readers.get()) || PyList_Append(readers.get(), reader) == 0;
+        if (!PyList_CheckExact(readers.get())) return true;
+        if (node.memory.of(self) == Py_None) return PyList_Append(readers.get(), reader) == 0;
+        const int added = append_reference(readers.get(), reader, is_spent);
+        has_grown = added > 0;
+        return added >= 0;
     }
     bool has_changed() const { return node.readers.of(self) != readers.get(); }
     // Whether it is pending and others read it too.
@@ -69,7 +80,7 @@ struct Operand {
     }
     // Whether it has just been read once more and must be looked after.
     bool is_crowded() const {
-        if (!PyList_CheckExact(readers.get())) return false;
+        if (!has_grown || !PyList_CheckExact(readers.get())) return false;
         const Py_ssize_t count = PyList_GET_SIZE(readers.get());
         if (count % prune_at() == 0) return count > 1;
         return count > 1 && node.memory.of(self) == Py_None && PyTuple_GET_SIZE(node.args.of(self));
@@ -78,6 +89,7 @@ struct Operand {
     PyObject* self = nullptr;
     Ref readers, inputs, shape, size, sig;
     long cost = 0, flags = 0;
+    mutable bool has_grown = true;  // false where its list of readers is as long as before
 };
 
 // The operands of one operation, in order.

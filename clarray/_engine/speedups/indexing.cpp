@@ -3,6 +3,8 @@
 
 namespace clarray {
 
+static bool is_dead(PyObject* reference) { return !referent_of(reference); }
+
 bool note_view(PyObject* leaf) {
     static Reference* const kind = reference_of("_Views");
     constexpr Py_ssize_t FEW = 64;  // that are appended before Python looks whether there are too many
@@ -14,8 +16,9 @@ bool note_view(PyObject* leaf) {
         if (memory.views.of(in) == Py_None) memory.views.put(in, none.release());
     }
     Ref views = Ref::share(memory.views.of(in)), view = Ref::steal(PyWeakref_NewRef(leaf, nullptr));
-    if (!view || PyList_Append(views.get(), view.get())) return false;
-    if (PyList_GET_SIZE(views.get()) % FEW == 0) {
+    const int added = view ? append_reference(views.get(), view.get(), is_dead) : -1;
+    if (added < 0) return false;
+    if (added && PyList_GET_SIZE(views.get()) % FEW == 0) {
         static Reference* const look_after = reference_of("_look_after");
         if (!Ref::steal((*look_after)(views.get()))) return false;
     }

@@ -122,25 +122,6 @@ long long size_class(long long nbytes) {
 
 }  // namespace
 
-Held::Held(PyObject* lock) : lock_(Ref::share(lock)) {
-    static PyObject* const acquire = PyUnicode_InternFromString("acquire");
-    Ref ours = Ref::steal(PyObject_CallMethodOneArg(lock_.get(), acquire, Py_False));
-    if (ours.get() == Py_False) {
-        has_waited_ = true;
-        ours = Ref::steal(PyObject_CallMethodNoArgs(lock_.get(), acquire));
-    }
-    if (!ours) lock_ = {};
-}
-
-Held::~Held() {
-    static PyObject* const release = PyUnicode_InternFromString("release");
-    if (!lock_) return;
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    if (!Ref::steal(PyObject_CallMethodNoArgs(lock_.get(), release))) PyErr_WriteUnraisable(lock_.get());
-    PyErr_Restore(type, value, trace);
-}
-
 bool can_launch(PyObject* on) {
     return set_argument && device.closed.of(on) == Py_False && recorder.recorder.of(profiling_state) == Py_None &&
            recorder.recording.of(profiling_state) == Py_None;
@@ -195,25 +176,49 @@ bool read_pool(PyObject* of, Pool& pool) {
     Ref bins = from ? Ref::steal(PyObject_GetAttr(from.get(), names[1])) : Ref();
     Ref nbytes = bins ? Ref::steal(PyObject_GetAttr(from.get(), names[2])) : Ref();
     if (!nbytes) return false;
-    pool = {std::move(bins), as_wide(nbytes.get())};
+    pool.bins = std::move(bins);
+    pool.global_bytes = as_wide(nbytes.get());
     return true;
 }
 
-Ref allocate(const Pool& pool, PyObject* on, long long nbytes) {
-    static PyObject* const allocate = PyUnicode_InternFromString("allocate");
-    Ref asked = Ref::steal(PyLong_FromLongLong(nbytes));
-    Ref size = Ref::steal(PyLong_FromLongLong(size_class(nbytes)));
-    Ref cost = Ref::steal(PyLong_FromLongLong(1 + (nbytes << 6) / pool.global_bytes));
-    Ref readers = Ref::steal(PyList_New(0));
-    if (!asked || !size || !cost || !readers) return {};
-    PyObject* bin = nbytes > 0 ? PyDict_GetItemWithError(pool.bins.get(), size.get()) : nullptr;
-    if (!bin || !PyList_GET_SIZE(bin))
-        return PyErr_Occurred() ? Ref() : Ref::steal(PyObject_CallMethodOneArg(on, allocate, asked.get()));
+namespace {
+
+// Find the free blocks for so many bytes; false, perhaps without an error, where there are none.
+bool find_blocks(Pool& pool, long long nbytes) {
+    if (nbytes <= 0) return false;
+    if (pool.last != nbytes) {
+        Ref size = Ref::steal(PyLong_FromLongLong(size_class(nbytes)));
+        pool.last = 0;
+        pool.bin = size ? Ref::share(PyDict_GetItemWithError(pool.bins.get(), size.get())) : Ref();
+        pool.asked = Ref::steal(PyLong_FromLongLong(nbytes));
+        pool.cost = Ref::steal(PyLong_FromLongLong(1 + (nbytes << 6) / pool.global_bytes));
+        if (!pool.bin || !pool.asked || !pool.cost) return false;
+        pool.last = nbytes;
+    }
+    return PyList_GET_SIZE(pool.bin.get());
+}
+
+// As `list.pop`: what is left keeps its room.
+Ref taken_from(PyObject* bin) {
     const Py_ssize_t last = PyList_GET_SIZE(bin) - 1;
-    Ref taken = Ref::share(PyList_GET_ITEM(bin, last));
-    if (PyList_SetSlice(bin, last, last + 1, nullptr)) return {};
-    Ref made = Ref::steal(memory_type->tp_alloc(memory_type, 0));
-    if (!made) return {};
+    Ref taken = Ref::steal(PyList_GET_ITEM(bin, last));
+    Py_SET_SIZE(reinterpret_cast<PyVarObject*>(bin), last);
+    return taken;
+}
+
+}  // namespace
+
+Ref allocate(Pool& pool, PyObject* on, long long nbytes) {
+    static PyObject* const allocate = PyUnicode_InternFromString("allocate");
+    Ref readers = Ref::steal(PyList_New(0));
+    if (!readers) return readers;
+    if (!find_blocks(pool, nbytes)) {
+        Ref asked = PyErr_Occurred() ? Ref() : Ref::steal(PyLong_FromLongLong(nbytes));
+        return asked ? Ref::steal(PyObject_CallMethodOneArg(on, allocate, asked.get())) : Ref();
+    }
+    Ref taken = taken_from(pool.bin.get()), asked = Ref::share(pool.asked.get()), cost = Ref::share(pool.cost.get());
+    Ref made = new_object(memory_type);  // may collect garbage, which may ask this pool for other bytes
+    if (!made) return made;
     PyObject* out = made.get();
     memory.buffer.set(out, block.buffer.of(taken.get()));
     memory.handle.set(out, block.handle.of(taken.get()));

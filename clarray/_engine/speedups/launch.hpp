@@ -40,11 +40,13 @@ extern PyObject* profiling_state;
 struct Pool {
     Ref bins;
     long long global_bytes;
+    long long last = 0;     // bytes, of which there was a block
+    Ref asked, cost, bin{};  // and what belongs to them: the pool keeps each list of blocks for good
 };
 bool read_pool(PyObject* device, Pool& pool);  // false after an error
 
 // New memory, as `Pool.allocate` gives it.
-Ref allocate(const Pool& pool, PyObject* device, long long nbytes);
+Ref allocate(Pool& pool, PyObject* device, long long nbytes);
 inline Ref allocate(PyObject* device, long long nbytes) {
     Pool pool;
     return read_pool(device, pool) ? allocate(pool, device, nbytes) : Ref();
@@ -90,7 +92,7 @@ enum class Outcome { DONE, RARE, FAILED };  // RARE: for the Python function; FA
 // Hold a lock, if the acquiring raises no error.
 class Held {
 public:
-    explicit Held(PyObject* lock);
+    explicit Held(PyObject* lock, bool waits = true);  // empty, with no error, where it would have to wait and does not
     ~Held();
     explicit operator bool() const { return bool(lock_); }
     bool has_waited() const { return has_waited_; }  // for another thread
@@ -124,6 +126,12 @@ inline void forget(PyObject* in) {
     if (memory.facts.of(in) != Py_None) memory.facts.set(in, Py_None);
     if (memory.mirror.of(in) != Py_None) memory.mirror.set(in, Py_None);
 }
+
+// Return the block of a memory to the pool: the twin of `give_back` in clarray._engine.runtime.memory.
+Outcome give_back(PyObject* memory);
+
+// Have objects of a class that has been laid out be dropped by the core, where it knows all that they hold.
+void drop_quickly(PyTypeObject* kind);
 
 void lend_opencl(unsigned long long set_argument, unsigned long long enqueue);
 

@@ -21,7 +21,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 11;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 12;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -86,7 +86,7 @@ PyObject* lay_out(PyObject*, PyObject* const* args, Py_ssize_t count) {
         PyErr_Format(PyExc_ValueError, "no class %s is known here", name);
     }
     if (!found) return nullptr;
-    if (type) *type = reinterpret_cast<PyTypeObject*>(Py_NewRef(kind));
+    if (type) drop_quickly(*type = reinterpret_cast<PyTypeObject*>(Py_NewRef(kind)));
     Py_RETURN_NONE;
 }
 
@@ -240,12 +240,10 @@ PyObject* allocated(PyObject* self, PyObject* const* args, size_t flags, PyObjec
 
 // give_back(memory): what most memories are dropped by; `__del__`, so that nothing is missing of the object.
 PyObject* given_back(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    static const long long large = told("_CHECKED");
     const bool plain = PyVectorcall_NARGS(flags) == 1 && !names && Py_TYPE(args[0]) == memory_type;
-    PyObject* of = plain ? memory.block.of(args[0]) : nullptr;
-    PyObject* home = of ? block.home.of(of) : nullptr;
-    if (!home || !PyList_CheckExact(home) || as_wide(block.size.of(of)) >= large) return reference_called(self, args, flags, names);
-    return PyList_Append(home, of) == 0 ? Py_NewRef(Py_None) : nullptr;
+    const Outcome given = plain ? give_back(args[0]) : Outcome::RARE;
+    if (given == Outcome::RARE) return reference_called(self, args, flags, names);
+    return given == Outcome::DONE ? Py_NewRef(Py_None) : nullptr;
 }
 
 constexpr struct {
@@ -323,7 +321,7 @@ Reference* reference_of(const char* name) {
 }
 
 Ref new_array(PyTypeObject* kind, PyObject* of) {
-    Ref made = Ref::steal(kind->tp_alloc(kind, 0));
+    Ref made = new_object(kind);
     if (!made) return made;
     array.node.set(made.get(), of);
     array.base.set(made.get(), Py_None);
@@ -336,7 +334,8 @@ PyMODINIT_FUNC PyInit__speedups() {
     using namespace clarray;
     Ref module = Ref::steal(PyModule_Create(&definition));
     empty_tuple = PyTuple_New(0);
-    if (!module || !empty_tuple || !add_operator_type(module.get()) || !add_launches_type(module.get()) || !add_recorded_type(module.get()))
+    if (!module || !empty_tuple || !add_operator_type(module.get()) || !add_launches_type(module.get()) ||
+        !add_recorded_type(module.get()) || !add_lock_type(module.get()))
         return nullptr;
     if (PyModule_AddIntConstant(module.get(), "INTERFACE", INTERFACE)) return nullptr;
     return module.release();

@@ -53,8 +53,10 @@ Ref scalar_value(PyObject* number, const Dtype& dtype) {
 
 Dtype* dtype_of(PyObject* dtype) {
     static std::unordered_map<PyObject*, Dtype> all;  // whose places stay
+    static std::pair<PyObject*, Dtype*> last;
+    if (last.first == dtype) return last.second;
     const auto found = all.find(dtype);
-    if (found != all.end()) return &found->second;
+    if (found != all.end()) return (last = {dtype, &found->second}).second;
     Ref kind = Ref::steal(PyObject_GetAttrString(dtype, "kind")), size = Ref::steal(PyObject_GetAttrString(dtype, "itemsize"));
     const char* text = kind ? PyUnicode_AsUTF8(kind.get()) : nullptr;
     if (!text || !size) return nullptr;
@@ -102,7 +104,7 @@ Ref constant_of(PyObject* number, PyObject* dtype) {
 Ref known_value(PyObject* value, PyObject* dtype, PyObject* on) {
     Ref readers = Ref::steal(PyList_New(0));
     if (!readers) return {};
-    Ref made = filled(Ref::steal(known_type->tp_alloc(known_type, 0)), value, dtype, readers.get());
+    Ref made = filled(new_object(known_type), value, dtype, readers.get());
     if (made) known.device.set(made.get(), on);
     return made;
 }

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <vector>
 
 namespace clarray {
 
 namespace {
+
+constexpr size_t MOST_KEPT = 256;  // bytes of a key that are asked for at once
 
 template <typename Number>
 void append(std::string& key, Number number) {
@@ -50,6 +51,7 @@ bool is_at_home(PyObject* constant, Operands& found) {
 
 // The rest of the key, where loops go over strides: everything that they are made of.
 void append_layout(PyObject* root, Operands& found) {
+    found.key.reserve(MOST_KEPT);
     append_shape(found.key, node.shape.of(root));
     for (size_t i = 0; i < found.distinct; ++i)
         if (node.memory.of(found.nodes[i]) != Py_None) append_place(found.key, found.nodes[i]);
@@ -60,16 +62,22 @@ struct Steps {
     long long of[MOST_AXES];
 };
 
-Steps steps_of(PyObject* operand, Py_ssize_t ndim) {
+void find_steps(PyObject* operand, Py_ssize_t ndim, Steps& steps) {
     PyObject *shape = node.shape.of(operand), *strides = node.strides.of(operand);
     const Py_ssize_t lead = ndim - PyTuple_GET_SIZE(shape);
-    Steps steps;
     for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
         const bool is_repeated = axis < lead || as_wide(PyTuple_GET_ITEM(shape, axis - lead)) == 1;
         steps.of[axis] = is_repeated ? 0 : as_wide(PyTuple_GET_ITEM(strides, axis - lead));
     }
-    return steps;
 }
+
+// Those of a launch's output and operands: on the stack, and nothing is done to what is not used.
+struct StepsOfAll {
+    Steps of[MOST_OPERANDS + 1];
+    size_t count = 0;
+    const Steps* begin() const { return of; }
+    const Steps* end() const { return of + count; }
+};
 
 // As `_in_c_order` in clarray._engine.writing.
 bool is_in_c_order(const Steps& steps, Py_ssize_t ndim) {
@@ -84,7 +92,7 @@ bool is_in_c_order(const Steps& steps, Py_ssize_t ndim) {
 
 // Whether the axes are the loops as they come, none turned round, moved, joined with the next or gone through in tiles: as
 // `collapse` and `tile_axis` in clarray._engine have it. The output's steps come first.
-bool are_loops(const std::vector<Steps>& all, const long long* extent, Py_ssize_t ndim) {
+bool are_loops(const StepsOfAll& all, const long long* extent, Py_ssize_t ndim) {
     static const long long int_limit = told("INT_LIMIT");
     const Py_ssize_t last = ndim - 1;
     for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
@@ -94,7 +102,7 @@ bool are_loops(const std::vector<Steps>& all, const long long* extent, Py_ssize_
             goes_back |= steps.of[axis] < 0;
             is_joined = is_joined && steps.of[axis - 1] == steps.of[axis] * extent[axis];
         }
-        const long long* ours = all.front().of;
+        const long long* ours = all.begin()->of;
         if (is_joined || (goes_back && !goes_on) || !ours[axis] || (axis && std::abs(ours[axis - 1]) <= std::abs(ours[axis]))) return false;
     }
     for (const Steps& steps : all) {
@@ -112,29 +120,30 @@ bool take_extents(PyObject* root, const Place* target, long long itemsize, Opera
     PyObject* shape = node.shape.of(root);
     const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
     long long extent[MOST_AXES], size = 1;
-    std::vector<Steps> all;
-    all.reserve(found.distinct + 1);
-    all.emplace_back();
+    StepsOfAll all;
+    all.count = 1;
     for (Py_ssize_t axis = ndim; axis-- > 0; size *= extent[axis]) {
         extent[axis] = as_wide(PyTuple_GET_ITEM(shape, axis));
         if (extent[axis] < 2) return false;
-        all[0].of[axis] = target ? target->strides[axis] : size;
+        all.of[0].of[axis] = target ? target->strides[axis] : size;
     }
     long long nbytes = size * itemsize;
     for (size_t i = 0; i < found.distinct; ++i) {
         PyObject* operand = found.nodes[i];
         if (node.memory.of(operand) == Py_None) continue;
-        all.push_back(steps_of(operand, ndim));
-        if (!target && ndim > 1 && !is_in_c_order(all.back(), ndim)) return false;
+        Steps& steps = all.of[all.count++];
+        find_steps(operand, ndim, steps);
+        if (!target && ndim > 1 && !is_in_c_order(steps, ndim)) return false;
         nbytes += as_wide(node.size.of(operand)) * itemsize_of(operand);
     }
     if (ndim == 0 || !are_loops(all, extent, ndim)) return false;
+    found.key.reserve(MOST_KEPT);
     found.key.push_back('e');
     append(found.key, ndim);
     for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
-        if (target) append(found.key, all[0].of[axis]);
-        else if (axis) found.key.push_back(is_aligned(all[0].of[axis - 1], itemsize) ? 'a' : 'o');
-        for (size_t i = 1; i < all.size(); ++i) append(found.key, all[i].of[axis]);
+        if (target) append(found.key, all.of[0].of[axis]);
+        else if (axis) found.key.push_back(is_aligned(all.of[0].of[axis - 1], itemsize) ? 'a' : 'o');
+        for (size_t i = 1; i < all.count; ++i) append(found.key, all.of[i].of[axis]);
     }
     found.extents = size_t(ndim);
     found.is_new = !target;

@@ -157,6 +157,18 @@ bool pass_on(PyObject* readers, PyObject* in) {
     return true;
 }
 
+int append_reference(PyObject* list, PyObject* reference, bool (*is_spent)(PyObject*)) {
+    static Reference* const graph_lock = reference_of("graph_lock");
+    constexpr Py_ssize_t MANY = 16;  // that are looked at again and again
+    const Held held(graph_lock->function, false);  // whoever holds it may be about to write back what is in the list
+    const Py_ssize_t count = PyList_GET_SIZE(list);
+    Py_ssize_t at = held ? count : 0;
+    while (at && is_spent(PyList_GET_ITEM(list, at - 1))) --at;
+    if (!held || at == count) return !PyErr_Occurred() && PyList_Append(list, reference) == 0 ? 1 : -1;
+    if (count - at > MANY && PyList_SetSlice(list, at + 1, count, nullptr)) return -1;
+    return PyList_SetItem(list, at, Py_NewRef(reference));
+}
+
 // As `_mark_shared` in clarray._engine.expr.build.
 bool mark_shared(PyObject* of) {
     static Reference* const graph_lock = reference_of("graph_lock");

@@ -1,11 +1,20 @@
-"""Arrays that the garbage collector drops, which may run anywhere."""
+"""Arrays that are dropped: when nothing refers to them, by the garbage collector, which may run anywhere, or late."""
 
 from __future__ import annotations
 
 import gc
+import weakref
+from collections import Counter
 from typing import Any
 
 import numpy as np
+import pytest
+
+import clarray
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr import build
+from clarray._engine.ops.special import cast_loop
+from clarray._engine.runtime import current_device
 
 
 class _Cycle:
@@ -36,3 +45,96 @@ def test_shared_memory_that_the_garbage_collector_drops(same: Any) -> None:
         same(body)
     finally:
         gc.set_threshold(*thresholds)
+
+
+class Named(clarray.ndarray):
+    """A class with attributes of its own."""
+
+    __slots__ = ("name", "other")
+    gone = 0
+
+    def __del__(self) -> None:
+        type(self).gone += 1
+
+
+def named(name: Any) -> Any:
+    array = clarray.arange(16, dtype=np.float32).view(Named)
+    array.name = array.other = name
+    return array
+
+
+def assert_each_block_is_there_once() -> None:
+    blocks = Counter(id(block) for home in current_device().pool._bins.values() for block in list(home))
+    assert not [block for block, times in blocks.items() if times > 1]
+
+
+@pytest.mark.parametrize("size", [1, 100, 5000])
+@pytest.mark.parametrize("in_a_cycle", [False, True])
+def test_memory_goes_back_once(size: int, in_a_cycle: bool) -> None:
+    x = clarray.ones(size, dtype=np.float32) + 1
+    memory = evaluate(x._node).memory
+    gone: list[Any] = []
+    refs = [weakref.ref(of, gone.append) for of in (x, x._node, memory)]
+    if in_a_cycle:
+        _Cycle(x)
+    block = memory._block
+    assert not any(block is free for free in block.home)
+    del x, memory
+    gc.collect()
+    assert sorted(map(id, gone)) == sorted(map(id, refs))
+    assert sum(block is free for free in block.home) == 1
+    assert_each_block_is_there_once()
+
+
+def test_memory_of_others_is_let_go() -> None:
+    class Owner(np.ndarray):
+        """An ndarray that weak references may name."""
+
+    values = np.arange(100, dtype=np.float32).view(Owner)
+    owner = weakref.ref(values)
+    x = clarray.asarray(values)
+    assert float(x.sum()) == 4950
+    del values, x
+    current_device().synchronize()
+    gc.collect()
+    assert owner() is None
+    assert_each_block_is_there_once()
+
+
+def test_classes_made_from_arrays() -> None:
+    before, held = Named.gone, weakref.ref(named("first"))
+    assert (held(), Named.gone) == (None, before + 1)
+    array = named("second")
+    gone: list[int] = []
+    ref = weakref.ref(array, lambda _: gone.append(1))
+    array.other = array  # a cycle through what the class has added
+    del array
+    gc.collect()
+    assert (ref(), gone, Named.gone) == (None, [1], before + 2)
+    assert_each_block_is_there_once()
+
+
+def test_a_chain_of_any_length() -> None:
+    """It is dropped without a call for each link within the one before."""
+    x = clarray.ones(4, dtype=np.float32)
+    cast = cast_loop(x.dtype)
+    node = evaluate(x._node)
+    for _ in range(100_000):
+        node = build.unary(cast, node)
+    ref = weakref.ref(node)
+    del node
+    assert ref() is None
+    chain, first = None, x.view(Named)
+    for _ in range(50_000):
+        chain, before = first[:2], chain
+        chain.other = before
+    del chain, before
+
+
+def test_numbers_are_dropped() -> None:
+    x = clarray.arange(5, dtype=np.float32) * 1
+    number = x[3]
+    assert float(number) == 3
+    ref = weakref.ref(number._node)
+    del number
+    assert ref() is None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine import speedups
 from clarray._engine.expr import build
 
 
@@ -59,3 +60,38 @@ def test_a_ladder_of_shared_parts_costs_a_launch_each() -> None:
         x.evaluate()
     assert p.launches <= 60
     assert clarray.asnumpy(x).tolist() == [1, 1, 1, 1]
+
+
+def test_statements_leave_nothing_to_look_through() -> None:
+    """What has been computed or dropped is no reader, and no view, for long."""
+    x, y = clarray.ones(100, np.float32).evaluate(), clarray.ones(100, np.float32).evaluate()
+    memory = x._node.memory
+    views = [x[i:] for i in range(300)]
+    pending = [view * 2 for view in views]
+    assert len(build.live_readers(memory.readers)) == len(pending)
+    assert sum(ref() is not None for ref in memory.views) == len(views)
+    del pending, views
+    for _ in range(1000):
+        y[1:-1] = (x[1:-1] + x[2:] + x[:-2]) * 0.25
+    assert float(y[1]) == 0.75
+    assert not build.live_readers(memory.readers)
+    assert len(memory.readers) <= 2 * build.PRUNE_AT
+    assert len(memory.views) <= memory.views.limit + 3
+
+
+@pytest.mark.skipif(speedups.core is None, reason="Python looks through 64 each time")
+@pytest.mark.parametrize("kept", [62, 63, 64, 65, 127, 128])
+def test_what_is_kept_is_not_looked_through_by_each_statement(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = clarray.ones(200, np.float32).evaluate()
+    views = [x[i:] for i in range(kept)]
+    pending = [x * float(i) for i in range(kept)]
+    pruned = []
+    monkeypatch.setattr(
+        build, "prune", lambda *args, prune=build.prune, **keep: (pruned.append(1), prune(*args, **keep))
+    )
+    for _ in range(500):
+        (x[3:] + x[:-3]).evaluate()
+    assert len(pruned) <= 500 * 3 // build.PRUNE_AT + 2
+    x[...] = 2
+    assert [float(p[0]) for p in pending] == list(range(kept))
+    assert all(float(v[0]) == 2 for v in views)
