@@ -379,6 +379,7 @@ _METHODS: dict[str, Any] = {
     "__int__": __int__,
     "__complex__": __complex__,
     "__bool__": conversion.truth,
+    "__hash__": conversion.number_hash,
     "__index__": conversion.as_index,
     "__round__": conversion.round_scalar,
     "__format__": conversion.format_array,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -26,7 +27,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         if manner in (Manner.ASKED, Manner.REFUSES):
             return NotImplemented
         if manner is Manner.KEPT:
-            name = f"numpy.{ufunc.__name__} of {type(x).__name__}"
+            name = f"{_place_of(ufunc)} of {type(x).__name__}"
             return on_host(name, getattr(ufunc, method), inputs, kwargs)
     if ufunc in gufuncs.generalized and method == "__call__":
         return gufuncs.call(ufunc, inputs, **kwargs)
@@ -35,8 +36,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         if scipys is not None and method == "__call__" and not kwargs:
             return scipys(*inputs)
         tail = "" if method == "__call__" else f".{method}"
-        name = f"numpy.{ufunc.__name__}{tail}"
-        return on_host(name, getattr(ufunc, method), inputs, kwargs)
+        return on_host(f"{_place_of(ufunc)}{tail}", getattr(ufunc, method), inputs, kwargs)
     if method == "__call__":
         return ufunc_calls.call(ufunc, inputs, **kwargs)
     if method == "outer":
@@ -47,6 +47,16 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     if method == "reduce":
         return reduce_calls.ufunc_reduce(ufunc, *inputs, **kwargs)
     return getattr(accumulations, method)(ufunc, *inputs, **kwargs)
+
+
+def _place_of(ufunc: np.ufunc) -> str:
+    """Where users find a ufunc, which knows no more than its name; that alone for one of their own."""
+    name = ufunc.__name__
+    for module in ("numpy", "scipy.special"):
+        found = getattr(sys.modules.get(module), name, None)
+        if getattr(found, "__wrapped__", found) is ufunc:
+            return f"{module}.{name}"
+    return name
 
 
 def _listed(out: Any) -> tuple[Any, ...]:

@@ -109,7 +109,7 @@ class KeepsClass(NDArrayOperatorsMixin, DeviceArray):
     """What every subclass of DeviceArray inherits before DeviceArray."""
 
     __slots__ = ()
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         """The same memory as elements of another dtype, as an array of another class."""

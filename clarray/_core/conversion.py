@@ -139,6 +139,14 @@ def truth(array: DeviceArray) -> bool:
     raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
 
 
+def number_hash(array: DeviceArray) -> int:
+    """The hash of what NumPy has as a number, which is that of its value; waits for it."""
+    if not is_number(array):
+        raise TypeError(f"unhashable type: {type(array).__name__!r}")
+    value = item(array)
+    return hash(value) if value == value else object.__hash__(array)  # a NaN is equal to none, itself neither
+
+
 def as_index(array: DeviceArray) -> int:
     """The value of a 0-d integer array, for use as an index."""
     if array.dtype.kind not in "iu" or array.ndim:

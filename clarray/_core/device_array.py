@@ -75,7 +75,6 @@ class DeviceArray(Methods):
     __module__ = "clarray"  # where users find it
     __slots__ = ("_node", "_base", "_no_number", "__weakref__")
     __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]
 
     _node: Node
     _base: Any
