@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import re
 import threading
 import time
 import weakref
@@ -274,8 +275,17 @@ def compile_source(
                 return _built(context, device, shorter[0], [*options, *shorter[1]], apart)
         return _built(context, device, source, options, apart)
     except cl.Error as error:
-        numbered = "\n".join(f"{number:4} {line}" for number, line in enumerate(source.splitlines(), 1))
-        raise RuntimeError(f"{device.name.strip()} cannot compile this program:\n{error}\n{numbered}") from None
+        log, numbered = _numbered(str(error), source)
+        raise RuntimeError(f"{device.name.strip()} cannot compile this program:\n{log}\n{numbered}") from None
+
+
+def _numbered(log: str, source: str) -> tuple[str, str]:
+    """A compiler's message and the source it is about, both with lines counted from ``#line 1`` on, where that stands."""
+    before, directive, after = source.rpartition("#line 1\n")
+    ahead = len((before + directive).splitlines())
+    # NVIDIA's compiler, whose name for the text this is, heeds no #line, and counts all
+    told = re.sub(r"(?<=<kernel>:)\d+", lambda found: str(max(int(found[0]) - ahead, 0)), log)
+    return told, "\n".join(f"{number:4} {line}" for number, line in enumerate(after.splitlines(), 1))
 
 
 def _built(context: cl.Context, device: cl.Device, source: str, options: list[str], apart: bool) -> cl.Program:

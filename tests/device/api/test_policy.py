@@ -90,30 +90,31 @@ def test_what_the_function_writes_is_written_back() -> None:
 
 
 def test_a_host_library_is_allowed_and_counted() -> None:
+    # eigenvalues of general matrices are LAPACK's on every device
     x = clarray.array(HOST)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with clarray.profile() as p:
-            found = clarray.linalg.pinv(x + 0)
+            found = clarray.linalg.eigvals(x + 0)
     assert p.host_calls == 1
-    assert "numpy.linalg.pinv" in str(p)
+    assert "numpy.linalg.eigvals" in str(p)
     assert found.device is x.device
-    np.testing.assert_array_equal(found, np.linalg.pinv(HOST))
+    np.testing.assert_array_equal(found, np.linalg.eigvals(HOST))
 
 
 def test_a_host_library_may_be_refused_or_warned_of() -> None:
     x = clarray.array(HOST)
     clarray.config.host_library = "raise"
     with pytest.raises(TypeError) as caught, clarray.profile() as p:
-        clarray.linalg.eigh(x)
-    for wanted in ("numpy.linalg.eigh", "host_library", "'raise'", "asnumpy"):
+        clarray.linalg.eigvals(x)
+    for wanted in ("numpy.linalg.eigvals", "host_library", "'raise'", "asnumpy"):
         assert wanted in str(caught.value)
     assert p.transfers == p.host_calls == 0
     with (
         clarray.config(host_library="warn", host_fallback="raise"),
-        pytest.warns(clarray.HostFallbackWarning, match=r"numpy\.linalg\.eigh") as given,
+        pytest.warns(clarray.HostFallbackWarning, match=r"numpy\.linalg\.eigvals") as given,
     ):
-        np.linalg.eigh(x)
+        np.linalg.eigvals(x)
     assert given[0].filename == __file__
     assert isinstance(clarray.linalg.norm(x), clarray.DeviceArray)  # on the device, whatever the policy
 
