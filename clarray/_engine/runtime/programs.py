@@ -280,7 +280,7 @@ def compile_source(
 
 
 def _numbered(log: str, source: str) -> tuple[str, str]:
-    """A compiler's message and the source it is about, both with lines counted from ``#line 1`` on, where that stands."""
+    """A compiler's message and the source it is about, lines counted from ``#line 1`` on, where that stands."""
     before, directive, after = source.rpartition("#line 1\n")
     ahead = len((before + directive).splitlines())
     # NVIDIA's compiler, whose name for the text this is, heeds no #line, and counts all
