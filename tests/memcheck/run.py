@@ -259,6 +259,17 @@ def multiplied(xp: ModuleType) -> Any:
 
 
 @case
+def multiplied_narrow(xp: ModuleType) -> Any:
+    found = []
+    for dtype in (np.float32, np.float16, np.complex64, np.int8, np.bool_):
+        for rows, columns in ((2, 2), (3, 3), (7, 3), (7, 5)):
+            a, b = numbers(xp, 4, rows, 3, dtype=dtype), numbers(xp, 4, 3, columns, dtype=dtype)
+            found += [a @ b, a[::-1, :, :2] @ b[1, :2], a[1:3, 1:] @ b[:2, :, ::-1]]
+    a, b = numbers(xp, 3, 2, 5, 3), numbers(xp, 2, 5, 3)
+    return [*found, a @ b.swapaxes(1, 2), a[:, :1] @ b[:1].swapaxes(1, 2), numbers(xp, 40, 2) @ numbers(xp, 2, 2)]
+
+
+@case
 def factorized(xp: ModuleType) -> Any:
     """A work-item's own, in local memory, in the device's memory."""
     found = []

@@ -78,12 +78,13 @@ def contract(
     if 0 in shape or k == 0:
         return wrap(full(scalar_node(0, dtype), shape))
     policy = kernel_cache_of(a.device).policies.matmul
-    if not summed or not worthwhile(policy, m, n, k, dtype):
+    own = [label for label in labels if label in rows or label in columns]
+    turned = bool(own) and own[-1] in rows
+    if not summed or not worthwhile(policy, *((n, m) if turned else (m, n)), k, dtype):
         node = _reduced(a, a_labels, b, b_labels, labels, summed, dtype)
         found: DeviceArray = evaluate_if_eager(node) if like is None else in_order(node, "K", like)
         return found
-    own = [label for label in labels if label in rows or label in columns]
-    if own[-1] in rows:
+    if turned:
         a, a_labels, rows, b, b_labels, columns = b, b_labels, columns, a, a_labels, rows
     at = _run_before(own, len(own), columns)
     first = _run_before(own, at, rows)

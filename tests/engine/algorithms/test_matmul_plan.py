@@ -20,6 +20,7 @@ from clarray._engine.algorithms.matmul.plan import (
     smallest,
     work_dtype,
 )
+from clarray._engine.algorithms.matmul.plan_narrow import narrow_plan, takes_narrow
 from clarray._engine.tuning.rows import CPU, GPU, NVIDIA, TINY_CPU, TINY_GPU
 
 extents = st.integers(1, 3000)
@@ -98,3 +99,33 @@ def test_vectors_are_loaded_only_of_what_is_summed_as_it_is(row):
         if side_of(matrix, 256, one, work, tile, 2).lanes > 1:
             assert one.itemsize == work.itemsize
             assert one == work or {one.kind, work.kind} <= set("iu")
+
+
+@given(
+    extents,
+    st.integers(1, 40),
+    st.integers(1, 300),
+    st.sampled_from([CPU, TINY_CPU]),
+    st.sampled_from(["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"]),
+    st.booleans(),
+)
+def test_rows_of_a_narrow_product_are_whole_and_fit_the_registers(m, n, k, row, dtype, wide):
+    policy, kind = row.matmul, np.dtype(dtype)
+    if not takes_narrow(policy, n, k, kind):
+        return
+    one, other = Matrix(k, 1, (), 0, kind.itemsize), Matrix(1, n, (), 0, kind.itemsize)
+    plan = narrow_plan(Problem(m, n, k, ()), (one, other), (kind, kind, kind), policy, wide, True)
+    numbers = 2 if kind.kind == "c" else 1
+    assert sum(map(sum, plan.pieces)) == n * numbers
+    assert all(sum(pieces) <= plan.lanes for pieces in plan.pieces)
+    assert plan.several == (m > plan.rows)
+    assert plan.rows * -(-m // plan.rows) - m < plan.rows
+    assert not plan.stream or n * numbers == plan.lanes * len(plan.pieces)
+    panel_rows, vectors = policy.wide_panel if wide else policy.panel
+    held = plan.rows * len(plan.pieces) * plan.lanes * plan.work.itemsize
+    assert plan.rows == 1 or held <= panel_rows * vectors * policy.vector_bytes
+
+
+def test_gpus_have_no_narrow_products():
+    assert not takes_narrow(GPU.matmul, 2, 2, float32)
+    assert not takes_narrow(TINY_GPU.matmul, 2, 2, float32)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clarray._engine.algorithms.matmul.launch_narrow import Narrow, prepare_narrow, run_narrow
 from clarray._engine.algorithms.matmul.plan import (
     Matrix,
     PackedPlan,
@@ -26,6 +27,7 @@ from clarray._engine.algorithms.matmul.plan import (
     smallest,
     work_dtype,
 )
+from clarray._engine.algorithms.matmul.plan_narrow import takes_narrow
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy
 from clarray._engine.algorithms.matmul.source import pack_source, packed_source, tiled_source
 from clarray._engine.codegen.render import Source
@@ -64,8 +66,13 @@ def matmul(a: Node, b: Node, target: Node) -> None:
 
 def _run(cache: KernelCache, a: Node, b: Node, target: Node) -> None:
     if cache.policies.matmul.packed:
-        key = ("packed", a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, target.dtype)
-        _packed(cache, cache.value_for(key, _prepare_packed, cache, a, b, target), a, b, target)
+        stream = _streamed(cache, target)
+        key = ("packed", a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, target.dtype, stream)
+        found = cache.value_for(key, _prepare, cache, a, b, target, stream)
+        if isinstance(found, Narrow):
+            run_narrow(found, a, b, target)
+        else:
+            _packed(cache, found, a, b, target)
     else:
         _tiled(cache, *_matrices(a, b), work_dtype(target.dtype), a, b, target)
 
@@ -224,9 +231,24 @@ class Packed:
     inline: bool
 
 
-def _prepare_packed(cache: KernelCache, a: Node, b: Node, target: Node) -> Packed:
-    policy = cache.policies.matmul
+def _streamed(cache: KernelCache, target: Node) -> bool:
+    """Whether a result is written past the caches, if that is possible: it is large, and begins where a line does."""
+    itemsize, least = target.dtype.itemsize, cache.policies.elementwise.stream_bytes
+    return 0 < least <= target.size * itemsize and target.offset * itemsize % 64 == 0
+
+
+def _prepare(cache: KernelCache, a: Node, b: Node, target: Node, stream: bool) -> Packed | Narrow:
     problem, left, right = _matrices(a, b)
+    if takes_narrow(cache.policies.matmul, problem.n, problem.k, target.dtype):
+        return prepare_narrow(cache, problem, (left, right), (a, b, target), _WIDE, stream)
+    return _prepare_packed(cache, problem, left, right, (a, b, target))
+
+
+def _prepare_packed(
+    cache: KernelCache, problem: Problem, left: Matrix, right: Matrix, nodes: tuple[Node, Node, Node]
+) -> Packed:
+    a, b, target = nodes
+    policy = cache.policies.matmul
     work = work_dtype(target.dtype)
     plan = packed_plan(problem, work, target.dtype, policy, _WIDE)
     blocks = choose_blocks(problem, plan, cache.units)
@@ -310,9 +332,11 @@ def _add_parts(parts: Node, target: Node) -> None:
 
 
 def worthwhile(policy: MatmulPolicy, m: int, n: int, k: int, dtype: np.dtype) -> bool:
-    """Whether a product of matrices is quicker with tiles or panels than as a fused reduction."""
+    """Whether a product of matrices is quicker with tiles, panels or rows in registers than as a fused reduction."""
     if m == 1 or n == 1 or k == 1:
         return False
+    if takes_narrow(policy, n, k, dtype):
+        return True
     rows, columns = smallest(policy, work_dtype(dtype))
     padded = -(-m // rows) * rows * -(-n // columns) * columns
     return padded <= policy.waste * m * n

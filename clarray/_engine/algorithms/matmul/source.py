@@ -145,7 +145,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
     return Source("matmul", text, ("buffer", "int64") * 3 + ("int64",) * len(numbers))
 
 
-class _Chunks:
+class Chunks:
     """Each work-item takes a contiguous chunk of the units."""
 
     chunked = True
@@ -178,7 +178,7 @@ def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
         unit=plan.unit,
         rank=plan.rank,
         block=plan.block,
-        chunks=_Chunks,
+        chunks=Chunks,
         params=params,
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)

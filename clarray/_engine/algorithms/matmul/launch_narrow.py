@@ -1,0 +1,61 @@
+"""Launches of products with few columns: one kernel, no memory but the result's."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from clarray._engine.algorithms.matmul.plan import Matrix, Problem
+from clarray._engine.algorithms.matmul.plan_narrow import narrow_plan
+from clarray._engine.algorithms.matmul.source_narrow import narrow_source
+from clarray._engine.expr.node import Node
+from clarray._engine.launch.kernel_cache import KernelCache, Launch
+from clarray._engine.runtime import Kernel
+
+
+class Narrow(NamedTuple):
+    """The launch of a narrow product, with every argument that follows from shapes and strides."""
+
+    kernel: Kernel
+    numbers: tuple[int, ...]
+    groups: int
+    nbytes: int
+    inline: bool
+
+
+def prepare_narrow(
+    cache: KernelCache,
+    problem: Problem,
+    matrices: tuple[Matrix, Matrix],
+    nodes: tuple[Node, Node, Node],
+    wide: bool,
+    stream: bool,
+) -> Narrow:
+    """Plan the product of two leaves into a third."""
+    policy = cache.policies.matmul
+    a, b, target = nodes
+    plan = narrow_plan(problem, matrices, (a.dtype, b.dtype, target.dtype), policy, wide, stream)
+    left, right = matrices
+    blocks = -(-problem.m // plan.rows)
+    units = problem.matrices * blocks
+    numbers = [problem.m, problem.k, units, blocks, left.outer, left.inner, right.inner, right.outer]
+    for axis in reversed(range(len(problem.batch))):
+        numbers += [problem.batch[axis], left.batch[axis], right.batch[axis]]
+    return Narrow(
+        kernel=cache.kernel_for(("matmul", plan), narrow_source, plan, cache.capabilities),
+        numbers=tuple(numbers),
+        groups=min(units, cache.policies.elementwise.groups_per_unit * cache.units),
+        nbytes=sum(n.size * n.dtype.itemsize for n in nodes),
+        inline=problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work,
+    )
+
+
+def run_narrow(found: Narrow, a: Node, b: Node, target: Node) -> None:
+    """Multiply."""
+    args = []
+    for node in (a, b, target):
+        assert node.memory is not None
+        args += [node.memory.buffer, node.offset]
+    Launch(found.kernel, (found.groups,), (1,), [*args, *found.numbers], found.inline, found.nbytes).run()
+
+
+__all__ = ["Narrow", "prepare_narrow", "run_narrow"]
