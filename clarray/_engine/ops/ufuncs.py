@@ -132,6 +132,20 @@ def find_loop(
     return _loops.setdefault(key, made)
 
 
+_products: dict[np.dtype, Loop] = {}
+
+
+def exact_product_loop(dtype: np.dtype) -> Loop:
+    """A multiplication of floats whose results are summed by a product of vectors: it need not round them before."""
+    found = _products.get(dtype)
+    if found is None:
+        plain = find_loop(np.multiply, (dtype, dtype), (dtype,))
+        made = Loop(plain.row, plain.ufunc, plain.form, next_code())
+        made.in_dtypes, made.out_dtype = plain.in_dtypes, plain.out_dtype
+        found = _products.setdefault(dtype, made)
+    return found
+
+
 def _wrapped(text: str, args: list[str], ctype: CType, fields: dict[str, str]) -> str:
     # A scalar narrower than int would be promoted to signed int, where a product of two ushorts
     # overflows.

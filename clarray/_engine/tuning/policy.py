@@ -94,6 +94,8 @@ class ReducePolicy:
         second launch does.
     widen : bool
         Whether float32 and float16 are summed in float64, where the device has that, instead of compensated.
+    abreast : int
+        Rows that a work-item goes along at once, where each is an output and work-groups have one work-item.
     """
 
     vector_bytes: int
@@ -110,6 +112,7 @@ class ReducePolicy:
     short: int
     fence: str = ""
     widen: bool = False
+    abreast: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

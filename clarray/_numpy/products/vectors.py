@@ -16,7 +16,7 @@ from clarray._engine.expr.node import MASKED
 from clarray._engine.expr.view import View
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
-from clarray._engine.ops.ufuncs import find_loop
+from clarray._engine.ops.ufuncs import exact_product_loop, find_loop
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import accelerated, called_by_core
 
@@ -26,6 +26,8 @@ _steps: dict[Any, tuple[Any, Any]] = {}  # of a dtype and the numbers of axes: t
 def product_loop(dtype: np.dtype) -> Any:
     """The multiplication whose results are summed."""
     wide = wide_dtype(dtype)
+    if dtype.char == "f":
+        return exact_product_loop(dtype)
     ufunc = np.logical_and if dtype.kind == "b" else np.multiply
     return find_loop(ufunc, (wide, wide), (wide,))
 

@@ -15,6 +15,7 @@ states go to memory and are combined by a second launch.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
@@ -77,6 +78,10 @@ class ReducePlan:
     last : bool
         Whether the last work-group of a block combines them; otherwise a second launch does.
     policy : ReducePolicy
+    abreast : int
+        Rows that one work-item goes along at once.
+    common : tuple of int
+        Numbers of the inputs that are the same in all of those.
     """
 
     form: str
@@ -97,6 +102,8 @@ class ReducePlan:
     ascending: bool
     last: bool
     policy: ReducePolicy
+    abreast: int = 1
+    common: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +201,20 @@ def ascending(extents: Shape, strides: Shape) -> bool:
     steps = [(n, s) for n, s in zip(extents, strides, strict=True) if n > 1]
     inner = all(o[1] > i[1] * (i[0] - 1) for o, i in pairwise(steps))
     return inner and all(s > 0 for _, s in steps)
+
+
+def rows_abreast(space: ReduceSpace, divided: Split, vector: int, policy: ReducePolicy) -> int:
+    """How many rows a work-item goes along at once: several, where there are enough of them for all."""
+    if space.form != ROWS or divided.parts > 1 or policy.work_group > 1 or not space.reduced or not space.kept:
+        return 1
+    enough = divided.blocks >= policy.abreast * divided.groups
+    return policy.abreast if enough and space.reduced[-1] >= vector else 1
+
+
+def tasks_abreast(divided: Split, rows: int) -> Split:
+    """The same, of one part, with so many rows in a task."""
+    blocks = -(-divided.blocks // rows)
+    return replace(divided, blocks=blocks, tasks=blocks, groups=min(divided.groups, blocks))
 
 
 def power_of_two(n: int) -> int:

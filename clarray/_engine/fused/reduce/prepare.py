@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -29,7 +30,9 @@ from clarray._engine.fused.reduce.plan import (
     lanes_for,
     power_of_two,
     reduce_space,
+    rows_abreast,
     split,
+    tasks_abreast,
 )
 from clarray._engine.fused.reduce.source import Epilogue, combine_source, lane_dtype, reduce_source
 from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache
@@ -144,9 +147,17 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
         ordered,
         monoid.longest,
     )
+    accesses = operands.accesses(inner_strides[1:], explicit)
+    rows = 1
+    if explicit and vector > 1 and len(monoid.components) == 1 and "pairs" not in accesses:  # registers have room
+        rows = rows_abreast(space, divided, vector, policy)
+    if rows > 1:
+        divided = tasks_abreast(divided, rows)
     plan = _plan(
         cache, space, operands, position, inner_strides, vector, explicit, loads, lanes, strip, spread, divided
     )
+    if rows > 1:
+        plan = replace(plan, abreast=rows, common=_common(space))
     structure = _structure(epilogue, inputs, position)
     first = cache.kernel_for(
         ("reduce", structure, plan),
@@ -184,6 +195,11 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
         out_bytes=out_bytes,
         inline_bytes=inline_limit(policy.inline_bytes, *reduced.args),
     )
+
+
+def _common(space: ReduceSpace) -> tuple[int, ...]:
+    """The inputs that are the same in every row."""
+    return tuple(number for number, kept in enumerate(space.kept_strides[1:]) if not any(kept))
 
 
 def _inner_strides(space: ReduceSpace) -> list[int]:

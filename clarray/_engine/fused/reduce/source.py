@@ -16,7 +16,7 @@ from clarray._engine.fused.reduce.plan import COLUMNS, ROWS, ReducePlan
 from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type, convert, select
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.monoids import Monoid, literal
-from clarray._engine.ops.ufuncs import emit, find_loop
+from clarray._engine.ops.ufuncs import emit, exact_product_loop, find_loop
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
@@ -281,7 +281,7 @@ def reduce_source(
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     inner = "k0" if plan.form == COLUMNS else "r0"
     operands = [_with_step(o, inner) for o in inputs.operands]
-    entering = converted(value, monoid.entering)
+    entering = _entering(value, monoid)
     # on a GPU all the values of an iteration along a row are one block
     together = plan.form == ROWS and not plan.policy.chunked and entering.dtype.kind != "c"
     code = MonoidCode(
@@ -321,6 +321,8 @@ def reduce_source(
         wide_epilogue=result.wide,
         partial=plan.partial,
         last=plan.last,
+        abreast=plan.abreast,
+        common={f"x{number}" for number in plan.common},
         out=result.out,
         operands=operands,
         everyone=everyone,
@@ -378,6 +380,20 @@ def combine_source(
     return Source("combine_parts", source(body, dialect, attribute), taken.types)
 
 
+def _entering(value: Node, monoid: Monoid) -> Node:
+    """What is summed, in its dtype: products of float32 that are summed in float64 are exact, and one step less."""
+    wide = monoid.entering
+    if (
+        monoid.algebra == "widened"
+        and value.memory is None
+        and value.args
+        and value.op is exact_product_loop(value.dtype)
+    ):
+        loop = find_loop(np.multiply, (wide, wide), (wide,))
+        return Node(loop, value.args, value.shape, wide, value.size, 0, 0, 0, value.inputs or value.args)
+    return converted(value, wide)
+
+
 def _result_parameters(plan: ReducePlan, code: MonoidCode, out: Operand) -> tuple[list[str], list[str]]:
     """Where the first launch puts what it finds: states, the output, or both and the counters."""
     if not plan.partial:
@@ -404,5 +420,5 @@ def _with_step(o: Operand, inner: str) -> Operand:
     return replace(o, step=f"{o.name}{inner}")
 
 
-def _at_row(o: Operand, x: int) -> Any:
+def _at_row(o: Operand, x: int | str) -> Any:
     return replace(o, base=f"{o.base}_{x}")
