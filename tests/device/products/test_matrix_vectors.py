@@ -105,3 +105,24 @@ def test_triangular_solve_by_rows(same: Same) -> None:
         return x
 
     same(body)
+
+
+@pytest.mark.parametrize("rows", [8, 63, 64, 66, 129])
+def test_rows_that_are_gone_along_together(same: Same, policy: str, rows: int) -> None:
+    """Whole blocks of rows and what is left of them, with whole vectors and ends of rows; more than one reduced axis."""
+    values = np.random.default_rng(0).integers(-3, 4, (3, rows, 41))
+
+    def body(xp: ModuleType) -> Any:
+        found = []
+        for dtype in (np.float32, np.float16, np.int32):
+            b = xp.asarray(values.astype(dtype))
+            a = b[0]
+            found += [a @ b[1, 0], a[:, :16] @ b[1, 0, :16], a[:, ::-1] @ b[1, 0], (a + b[1, 0]).max(axis=1) * 2]
+            found += [
+                b.transpose(1, 0, 2)[:, :, 1:].sum(axis=(1, 2)),
+                a.sum(axis=1, where=a > 0),
+                b[:, :, :19].min(axis=2),
+            ]
+        return found
+
+    same(body)

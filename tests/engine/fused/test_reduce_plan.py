@@ -22,7 +22,9 @@ from clarray._engine.fused.reduce.plan import (
     lanes_for,
     power_of_two,
     reduce_space,
+    rows_abreast,
     split,
+    tasks_abreast,
 )
 from clarray._engine.tuning import ReducePolicy
 from clarray._engine.tuning.rows import CPU, GPU, TINY_CPU, TINY_GPU
@@ -196,3 +198,18 @@ def test_equal_sizes_give_equal_plans() -> None:
 def test_order_that_matters_is_not_split() -> None:
     space = space_of((1, 100000), (1,), (100000, 1), ordered=True)
     assert split(space, ROWS, 1, 1, 1, 1, GPU.reduce, 132, True, 2**52).parts == 1
+
+
+@given(st.integers(1, 300), st.integers(1, 300), st.sampled_from([CPU, TINY_CPU, GPU]))
+def test_rows_abreast_are_all_somebodys(outputs, length, row):
+    policy = row.reduce
+    space = space_of((outputs, length), (1,), (length, 1))
+    lanes = lanes_for(space.form, outputs, length, length, 4, policy)
+    divided = split(space, space.form, 4, lanes, 1, policy.loads, policy, 2, False, 1 << 60)
+    rows = rows_abreast(space, divided, 4, policy)
+    assert rows in (1, policy.abreast)
+    if rows > 1:
+        found = tasks_abreast(divided, rows)
+        assert divided.parts == 1
+        assert (found.tasks - 1) * rows < outputs <= found.tasks * rows
+        assert 1 <= found.groups <= found.tasks
