@@ -21,6 +21,7 @@
 ## the policy has a fence, else by a second launch (combine.mako).
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="monoids" file="/lib/monoids.mako"/>
+<%namespace name="together" file="/reduce/abreast.mako"/>
 <%
   parts = V // d.width
   wg = policy.work_group
@@ -32,12 +33,6 @@
       return f'side * {n}' if lanes == 0 else str(wg // lanes * n)
   apart = spread  # 1, or 'side'
   columns = form == 'columns'
-  in_all = common
-  def at_rows(operands, y, suffix=''):
-      return [at_row(s, f'{y}{suffix}') for s in operands]
-  def row_operands(y):
-      """The operands of a row abreast: what is the same in all rows is read as the first row's."""
-      return [at_row(s, 0 if s.name in in_all else y) for s in operands]
   # independent accumulators hide the latency of an addition; scalar code has one per element of a load already
   pairs = any(s.access == 'pairs' for s in operands)
   within = '<' if pairs else '<='
@@ -213,60 +208,7 @@ void reduce(${arguments.declared}) {
     const ${I} part = 0, block = task;
 % endif
 % if abreast > 1:
-    const ${I} output = block * ${abreast}, first = 0, last = r0;
-% for y in range(abreast):
-% for s in at_rows(everyone, y, 'kept'):
-    ${I} ${s.base} = ${s.start if s.access == 'index' else '0'};
-% endfor
-    {
-      ${I} number = ${f'min(output + {y}, (({I})outputs - 1))' if y else 'output'};
-      ${decode('k', 'number', kept_rank, at_rows(everyone, y, 'kept'))}
-    }
-    acc_t acc${y} = acc_identity();
-% endfor
-    for (${I} row = 0; row < rows; ++row) {
-% for y in range(abreast):
-% for s in at_rows(operands, y):
-      ${I} ${s.base} = ${s.base}kept;
-% endfor
-% if reduced_rank > 1:
-      {
-        ${I} number = row;
-        ${decode('r', 'number', reduced_rank, at_rows(operands, y), 1)}
-      }
-% endif
-% endfor
-      ${I} at = first;
-      for (; at + ${V} <= last; at += ${V}) {
-% for y in range(abreast):
-% for s in row_operands(y):
-        ${access.load(s, s.base, 'at', f'_{y}')}
-% endfor
-        ${enter(f'acc{y}', f'_{y}', 0, m.position)}
-% endfor
-      }
-      if (at < last) {
-        const int count = (int)(last - at);
-        const bool ample = last - first >= ${V};
-% for y in range(abreast):
-        {
-          ${access.load_end(row_operands(y), 'ample', f'last - {V}', 'at', 'count')}
-          ${enter_partial(lambda w, c: f'acc{y}', 'count', 0, f'(ample ? {m.lanes_from(f"{V} - count")} : {m.lanes_below("count")})')}
-        }
-% endfor
-      }
-    }
-% for y in range(abreast):
-    if (output + ${y} < outputs) {
-      const ${I} ${out.base} = ${at_row(out, y).base}kept;
-% if sums:
-      const state_t state = fold_lanes(acc${y});
-% else:
-      const state_t state = fold_lanes(acc${y}, state_identity());
-% endif
-      ${write('state', '')}
-    }
-% endfor
+${together.rows(enter, enter_partial, decode, write, sums)}
 % elif not columns:
     const ${I} output = block * ${of_side(1)} + beside;
     const bool active = output < outputs;

@@ -109,7 +109,7 @@ def test_triangular_solve_by_rows(same: Same) -> None:
 
 @pytest.mark.parametrize("rows", [8, 63, 64, 66, 129])
 def test_rows_that_are_gone_along_together(same: Same, policy: str, rows: int) -> None:
-    """Whole blocks of rows and what is left of them, with whole vectors and ends of rows; more than one reduced axis."""
+    """Whole blocks of rows and what is left of them, with ends of rows; more than one reduced axis."""
     values = np.random.default_rng(0).integers(-3, 4, (3, rows, 41))
 
     def body(xp: ModuleType) -> Any:

@@ -103,16 +103,14 @@ def test_vectors_are_loaded_only_of_what_is_summed_as_it_is(row):
 
 @given(
     extents,
-    st.integers(1, 40),
-    st.integers(1, 300),
-    st.sampled_from([CPU, TINY_CPU]),
+    st.integers(1, 8),
+    st.integers(1, 64),
     st.sampled_from(["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"]),
     st.booleans(),
 )
-def test_rows_of_a_narrow_product_are_whole_and_fit_the_registers(m, n, k, row, dtype, wide):
-    policy, kind = row.matmul, np.dtype(dtype)
-    if not takes_narrow(policy, n, k, kind):
-        return
+def test_rows_of_a_narrow_product_are_whole_and_fit_the_registers(m, n, k, dtype, wide):
+    policy, kind = CPU.matmul, np.dtype(dtype)
+    assert takes_narrow(policy, n, k, kind)
     one, other = Matrix(k, 1, (), 0, kind.itemsize), Matrix(1, n, (), 0, kind.itemsize)
     plan = narrow_plan(Problem(m, n, k, ()), (one, other), (kind, kind, kind), policy, wide, True)
     numbers = 2 if kind.kind == "c" else 1
