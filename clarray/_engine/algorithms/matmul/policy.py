@@ -126,7 +126,8 @@ CPU = MatmulPolicy(
     block_rows=240,
     block_columns=1024,
     # Packed and narrow, ms, PoCL, two Zen 3 cores: 30,000 of 8 x 8 float32 9.6 and 1.0, float64 10.5 and 2.1, 10,000
-    # complex64 5.6 and 1.1; 8,000 of 16 x 16 4.2 and 1.3; 2,000 of 32 x 32 7.6 and 3.6, float64 6.2 and 4.9; 1,000 of
+    # complex64 5.6 and 1.1 (with one sum for both parts of a); 8,000 of 16 x 16 4.2 and 1.3; 2,000 of 32 x 32 7.6 and
+    # 3.6, 1,000 of float64 3.1 and 2.4; 1,000 of
     # 48 x 48 5.4 and 4.7. 20,000 x k by k x 32: k = 64 1.45 and 1.19, 128 3.3 and 4.8, 256 6.8 and 9.2. 4 rows or 12
     # instead of 8 differ by less than the noise.
     narrow_bytes=128,
