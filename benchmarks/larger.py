@@ -2,8 +2,9 @@
 
 Each computation runs over `--bytes` of uniform numbers with `--limit` of memory for the worker, prints its seconds, the
 most memory that the worker took and what it spilled, and is compared with what such numbers are known to give. On a CPU
-the memory is the process's, Python and the OpenCL runtime among it; on a GPU it is the device's: for twice the memory
-of a GPU of 80 GiB `--bytes 160GiB --limit 70GiB --chunk 1GiB`.
+the memory is the process's, Python and the OpenCL runtime among it; on a GPU it is the device's, from which results go
+to the host's memory (`--host-limit`) and from there to disk: for twice the memory of a GPU of 80 GiB
+`--bytes 160GiB --limit 70GiB --chunk 1GiB`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask.utils import parse_bytes
+from distributed.system import MEMORY_LIMIT
 
 import clarray
 from chunked.cluster import Workers
@@ -27,6 +29,7 @@ ROWS = 1024  # of the matrix whose rows are multiplied with each other
 COLUMNS = 64  # of the tall matrix
 PERCENTILES = [1, 25, 50, 75, 99]
 BINS = 100
+RESULTS = 0.6  # of a GPU's limit: a task's arguments and what it makes need the rest
 
 Made = Callable[[tuple[int, ...], tuple[int, ...]], da.Array]
 
@@ -112,15 +115,22 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--bytes", type=parse_bytes, default="3GiB", help="of all chunks (default: %(default)s)")
     parser.add_argument("--chunk", type=parse_bytes, default="48MiB", help="of one chunk (default: %(default)s)")
     parser.add_argument("--limit", type=parse_bytes, default="1.5GiB", help="of all workers (default: %(default)s)")
+    parser.add_argument(
+        "--host-limit", default="auto", help="of host memory for a GPU's workers (default: %(default)s, all there is)"
+    )
     parser.add_argument("--devices", type=int, default=1, help="workers, one for each device (default: %(default)s)")
     return parser.parse_args()
 
 
 def workers(asked: argparse.Namespace) -> Workers:
-    """Workers that share the limit; on a CPU Python, Dask and the runtime need some of it beside the arrays."""
+    """Workers that share the limit: on a GPU of its memory, of which results may take a part and tasks need the rest.
+
+    On a CPU Python, Dask and the runtime need some of it beside the arrays.
+    """
     gpus = not clarray.devices()[0].capabilities.host_memory
     limit = int(asked.limit) // asked.devices
     own = limit if gpus else limit - min(limit // 4, 1 << 29)
+    host = MEMORY_LIMIT if asked.host_limit == "auto" else parse_bytes(asked.host_limit)
     name = asked.peer
     threads = cores() // asked.devices if name == "numpy" else 1
     extra = {"CLARRAY_MEMORY_LIMIT": str(own), "MALLOC_TRIM_THRESHOLD_": "65536"}
@@ -130,7 +140,8 @@ def workers(asked: argparse.Namespace) -> Workers:
         threads=threads,
         cores=max(cores() // asked.devices, 1),
         gpus=gpus,
-        limit=limit,
+        limit=host // asked.devices if gpus else limit,
+        device_limit=int(limit * RESULTS),
         extra=extra,
     )
 
@@ -140,7 +151,8 @@ def main() -> int:
     limit, missed = int(asked.limit), 0
     print(f"{asked.peer}: {int(asked.bytes) >> 20:,} MiB of float32 in chunks of {int(asked.chunk) >> 20:,} MiB")
     print(f"clarray's device: {clarray.devices()[0]}; limit {limit >> 20:,} MiB, {asked.devices} workers\n")
-    print(f"{'computation':24} {'seconds':>8} {'GB/s':>7} {'peak MiB':>9} {'spilled MiB':>12}")
+    heads = ("seconds", "GB/s", "peak MiB", "MiB to host", "MiB to disk")
+    print(f"{'computation':24}" + "".join(f"{head:>12}" for head in heads))
     for name, computation in COMPUTATIONS.items():
         if asked.computations and not any(part in name for part in asked.computations):
             continue
@@ -153,8 +165,9 @@ def main() -> int:
             verdict += "  over the limit"
         missed += bool(verdict)
         print(
-            f"{name:24} {said.seconds:8.1f} {int(asked.bytes) / said.seconds / 1e9:7.2f} "
-            f"{said.peak >> 20:9,} {said.spilled >> 20:12,}{verdict}",
+            f"{name:24}{said.seconds:12.1f}{int(asked.bytes) / said.seconds / 1e9:12.2f}"
+            + "".join(f"{size >> 20:12,}" for size in (said.peak, said.to_host, said.spilled))
+            + verdict,
             flush=True,
         )
     return 1 if missed else 0

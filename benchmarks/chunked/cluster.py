@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dask
-from distributed import Client, Nanny, Scheduler, SpecCluster, get_task_stream, wait
+from distributed import Client, Scheduler, SpecCluster, get_task_stream, wait
 
 from chunked.libraries import LIBRARIES
 
@@ -23,7 +23,8 @@ class Said:
 
     seconds: float
     moved: int = 0
-    spilled: int = 0
+    to_host: int = 0  # from devices with memory of their own
+    spilled: int = 0  # to disk
     peak: int = 0
     tasks: int = 0
     spent: dict[str, float] = field(default_factory=dict)  # seconds of threads by Dask's kind of work
@@ -49,10 +50,11 @@ def plainly(work: Callable[[], Any]) -> float:
 
 
 def counters(name: str, dask_worker: Any) -> dict[str, float]:
-    """Bytes sent to other workers, bytes written to disk, peak memory; runs in a worker."""
+    """Bytes sent to other workers, bytes moved to the host and written to disk, peak memory; runs in a worker."""
     metrics = getattr(dask_worker.data, "cumulative_metrics", {})
     return {
         "moved": dask_worker.transfer_outgoing_bytes_total,
+        "to_host": metrics.get(("device-write", "bytes"), 0),
         "spilled": metrics.get(("disk-write", "bytes"), 0),
         "peak": LIBRARIES[name].peak(),
     }
@@ -73,7 +75,10 @@ def started(name: str) -> str:
 
 
 class Workers:
-    """A cluster on this machine: `count` workers of one library, alone or in several threads each."""
+    """A cluster on this machine: `count` workers of one library, alone or in several threads each.
+
+    `limit` bounds each worker's host memory, `device_limit` the results that it keeps in its device's own.
+    """
 
     def __init__(
         self,
@@ -83,16 +88,19 @@ class Workers:
         threads: int,
         cores: int,
         gpus: bool,
-        limit: int | None = None,
+        limit: int | str | None = None,
+        device_limit: int | None = None,
         extra: Any = None,
     ) -> None:
         self.name, self.count, self.threads = name, count, threads
         library = LIBRARIES[name]
         logging.getLogger("distributed").setLevel(logging.ERROR)
+        nanny, options = library.nanny(device_limit)
         spec = {
             place: {
-                "cls": Nanny,
-                "options": {
+                "cls": nanny,
+                "options": options
+                | {
                     "nthreads": threads,
                     "memory_limit": limit or 0,
                     "env": library.environment(place if gpus else None, cores) | (extra or {}),
@@ -109,8 +117,6 @@ class Workers:
         self.client.wait_for_workers(count)
         library.register()
         self.client.run(started, name)
-        if plugin := library.plugin():
-            self.client.register_plugin(plugin)
 
     def persist(self, arrays: list[Any]) -> list[Any]:
         with self.client.as_current():
@@ -133,7 +139,9 @@ class Workers:
         for task in stream.data:
             for part in task["startstops"]:
                 spent[part["action"]] += part["stop"] - part["start"]
-        grown = {key: int(sum(after[w][key] - before[w][key] for w in after)) for key in ("moved", "spilled")}
+        grown = {
+            key: int(sum(after[w][key] - before[w][key] for w in after)) for key in ("moved", "to_host", "spilled")
+        }
         return futures, Said(
             seconds,
             **grown,

@@ -12,6 +12,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from distributed import Nanny
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -37,8 +38,9 @@ class Library:
     def register(self) -> None:
         """Dask's tables of functions for chunks, which hold NumPy's and CuPy's already."""
 
-    def plugin(self) -> Any:
-        """What Dask's workers are given for these chunks, if anything."""
+    def nanny(self, device_limit: int | None) -> tuple[type, dict[str, Any]]:
+        """Give who starts and watches a worker, and what it is told beside Dask's own options."""
+        return Nanny, {}
 
     def random(self, seed: list[int], shape: tuple[int, ...], dtype: str) -> Any:
         """Uniform numbers below one, drawn where the chunk lies."""
@@ -102,13 +104,16 @@ class Clarray(Library):
 
     def environment(self, device: int | None, cores: int) -> dict[str, str]:
         pinned = {"POCL_MAX_PTHREAD_COUNT": str(cores), "DPCPP_CPU_NUM_CUS": str(cores)} if device is None else {}
-        return super().environment(device, cores) | pinned
+        return super().environment(None, cores) | pinned  # the nanny names the GPU, by its place among all
 
     def register(self) -> None:
         importlib.import_module("clarray.dask")
 
-    def plugin(self) -> Any:
-        return importlib.import_module("clarray.dask").OpenCLPlugin()
+    def nanny(self, device_limit: int | None) -> tuple[type, dict[str, Any]]:
+        """As `LocalOpenCLCluster` has it: what is spilled goes from the device to the host, and from there to disk."""
+        found = importlib.import_module("clarray.dask")
+        limit = {} if device_limit is None else {"device_memory_limit": device_limit}
+        return found.OpenCLNanny, {"devices": found.cluster.device_indices(None)} | limit
 
     def evaluated(self, chunk: Any) -> Any:
         return chunk.evaluate() if isinstance(chunk, self.module.DeviceArray) else chunk

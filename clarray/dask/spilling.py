@@ -8,6 +8,7 @@ On a device that works in host memory the first two are one.
 
 from __future__ import annotations
 
+import logging
 import pickle
 import sys
 from collections.abc import Iterator
@@ -21,10 +22,12 @@ from dask.sizeof import sizeof
 from distributed.spill import SpillBuffer
 
 import clarray
-from clarray import DeviceArray
 from clarray._engine.runtime import current_device
+from clarray.dask.results import arrays_within
 
 __all__ = ["DeviceSpillBuffer", "HostSpillBuffer", "storage"]
+
+logger = logging.getLogger("distributed.spill")  # where Dask says what did not go to disk
 
 
 class HostSpillBuffer(SpillBuffer):  # type: ignore[misc] # Dask has no annotations here
@@ -84,7 +87,19 @@ class DeviceSpillBuffer(HostSpillBuffer):
         )
 
     def _to_host(self, key: Any, value: Any) -> None:
-        super().__setitem__(key, OnHost(value))
+        try:
+            held = OnHost(value)
+        except Exception:  # whatever is in the way of pickling
+            logger.error("Cannot pickle %r: it stays on the device", key, exc_info=True)
+            held = value
+        else:
+            self._count("device-write", held)
+        super().__setitem__(key, held)
+
+    def _count(self, label: str, held: OnHost) -> None:
+        """Note a way between device and host as Dask notes those to disk and from there."""
+        self.cumulative_metrics[label, "count"] += 1
+        self.cumulative_metrics[label, "bytes"] += sys.getsizeof(held)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if key in self:
@@ -99,6 +114,7 @@ class DeviceSpillBuffer(HostSpillBuffer):
             return self.device[key]
         value = super().__getitem__(key)
         if isinstance(value, OnHost):
+            self._count("device-read", value)
             value = value.value()
             super().__delitem__(key)
             self.device[key] = value
@@ -130,12 +146,8 @@ class DeviceSpillBuffer(HostSpillBuffer):
 
 
 def device_bytes(value: Any) -> int:
-    """Give the bytes that a result holds of devices' own memory, those in lists, tuples and dictionaries as well."""
-    if isinstance(value, DeviceArray):
-        return 0 if value.device.capabilities.host_memory else int(sizeof(value))
-    if isinstance(value, dict):
-        return sum(map(device_bytes, value.values()))
-    return sum(map(device_bytes, value)) if isinstance(value, list | tuple) else 0
+    """Give the bytes that a result holds of devices' own memory, in whatever it holds its arrays."""
+    return sum(int(sizeof(x)) for x in arrays_within(value) if not x.device.capabilities.host_memory)
 
 
 def storage(worker_local_directory: str, memory_limit: int | None, device_limit: int | float) -> Any:

@@ -17,6 +17,7 @@ from tornado.ioloop import PeriodicCallback
 import clarray
 from clarray._engine.runtime import opened_devices
 from clarray.dask.backend import register
+from clarray.dask.results import watch_executor
 from clarray.dask.spilling import storage
 
 __all__ = ["OpenCLNanny", "OpenCLPlugin", "dask_setup"]
@@ -35,6 +36,9 @@ class OpenCLPlugin(WorkerPlugin):  # type: ignore[misc] # Dask has no annotation
     def setup(self, worker: Worker) -> None:
         """Make arrays known in the worker's process, and give back memory that only waits for reuse."""
         register()
+        for name, executor in worker.executors.items():
+            if name not in ("actor", "offload"):  # which run no tasks
+                watch_executor(executor)
         manager = worker.memory_manager
         pause, spill = manager.memory_pause_fraction, manager.memory_spill_fraction
         if not manager.memory_limit or worker.nanny is None:

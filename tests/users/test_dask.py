@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import clarray
+from tests.users import dask_holders
 from tests.users.dask_operations import OPERATIONS, SHAPE, VALUES, pair, values
 
 pytest.importorskip("dask.array")
@@ -220,14 +222,17 @@ def test_results_are_computed_as_tasks_end(scheduler: str) -> None:
     assert [is_computed(block) for block in chunks.dask.values()] == [True] * 2
 
 
-def test_results_within_others_are_computed() -> None:
-    @dask.delayed
-    def several() -> Any:
-        x = clarray.arange(10.0)
-        return {"a": [x + 1, (x * 2, 3)], "b": x.sum(), "c": "text"}
+@pytest.mark.parametrize("name", dask_holders.HOLDERS)
+def test_results_within_others_are_computed(name: str) -> None:
+    found = dask.delayed(dask_holders.made)(name).compute(scheduler="threads")
+    assert dask_holders.computed(name, found) == dask_holders.NUMBER
 
-    found = several().compute(scheduler="threads")
-    assert [is_computed(x) for x in (found["a"][0], found["a"][1][0], found["b"])] == [True] * 3
+
+def test_what_holds_no_arrays_is_not_searched_for_long() -> None:
+    """A program's own objects may hang on a result: its modules, functions and frames are not gone through."""
+    began = time.perf_counter()
+    assert list(results.arrays_within([results, results.compute, clarray, sys._getframe(), [0] * 10**6])) == []
+    assert time.perf_counter() - began < 5
 
 
 def test_without_the_callback_results_are_pending() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ import pytest
 
 import clarray
 from clarray._engine.runtime import current_device
+from tests.users import dask_holders
 from tests.users.dask_operations import OPERATIONS, VALUES, pair, values
 
 pytest.importorskip("dask.array")
@@ -25,7 +25,6 @@ from distributed import Client, LocalCluster
 from distributed.protocol.serialize import deserialize, serialize
 
 import clarray.dask
-from clarray.dask import spilling
 from clarray.dask.cluster import device_indices
 from clarray.dask.worker import device_of
 
@@ -123,6 +122,27 @@ def test_results_are_computed_on_workers(client: Client) -> None:
     assert computed.result(timeout=60)
 
 
+@pytest.mark.parametrize("name", dask_holders.HOLDERS)
+def test_results_within_others_are_computed_on_workers(name: str, client: Client) -> None:
+    """All of them: Dask asks ten of a longer list for their size, and no field of an object."""
+    holder = client.submit(dask_holders.made, name)
+    found = client.submit(dask_holders.computed, name, holder)
+    assert found.result(timeout=60) == dask_holders.NUMBER
+
+
+def test_an_error_of_a_pending_result_is_its_tasks(client: Client) -> None:
+    def failing() -> Any:
+        class Fails(clarray.DeviceArray):
+            def evaluate(self) -> Any:
+                raise RuntimeError("the device is lost")
+
+        return [0] * 50 + [clarray.arange(3).view(Fails)]
+
+    made = client.submit(failing)
+    with pytest.raises(RuntimeError, match="the device is lost"):
+        made.result(timeout=60)
+
+
 def test_too_little_memory_says_so(client: Client) -> None:
     if not current_device().capabilities.host_memory:
         pytest.skip("the limit is of host memory")
@@ -182,49 +202,11 @@ def test_subclasses_are_pickled() -> None:
 # Spilling -----------------------------------------------------------------------------------------
 
 
-def test_results_go_from_device_to_host_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spilling, "device_bytes", lambda value: int(value.nbytes))
-    kept = spilling.DeviceSpillBuffer(str(tmp_path / "storage"), target=25_000, device_limit=20_000)
-    made = {f"x{i}": clarray.arange(1000.0) + i for i in range(7)}  # of 8000 bytes
-    for key, value in made.items():
-        kept[key] = value
-    assert (list(kept.device), len(kept.fast), len(kept.slow)) == (["x5", "x6"], 3, 2)
-    assert sorted(kept) == sorted(made)
-    assert {key: float(value[1]) for key, value in kept.items()} == {f"x{i}": i + 1 for i in range(7)}
-    assert sum(float(value[0]) for value in kept.values()) == 21
-    assert (list(kept.device), len(kept.fast), len(kept.slow)) == (["x5", "x6"], 3, 2)
-    assert ("x0" in kept, "x9" in kept, len(kept)) == (True, False, 7)
-    for key, value in made.items():
-        assert kept[key].tolist() == value.tolist()
-    assert len(kept.device) == 2
-    assert kept.evict() > 8000
-    kept["x0"] = clarray.zeros(3)
-    assert kept["x0"].tolist() == [0, 0, 0]
-    for key in made:
-        del kept[key]
-    assert (len(kept), list(kept)) == (0, [])
-
-
-def test_other_results_stay_on_the_host(tmp_path: Path) -> None:
-    kept = spilling.DeviceSpillBuffer(str(tmp_path / "storage"), target=10_000, device_limit=20_000)
-    kept["x"], kept["y"] = np.arange(1000.0), "text"
-    assert (len(kept.device), len(kept.fast), kept["y"]) == (0, 2, "text")
-
-
-def test_what_spilling_frees_is_given_back(tmp_path: Path) -> None:
-    kept = spilling.HostSpillBuffer(str(tmp_path / "storage"), 1 << 30)
-    kept["x"] = clarray.zeros(1 << 20).evaluate()
-    assert kept.evict() == 8 << 20
-    assert clarray.memory_info().pooled == 0
-    assert kept["x"].sum() == 0
-
-
-def test_a_result_off_the_device_is_pickled() -> None:
-    value = (clarray.arange(1000.0), "text", [clarray.ones(3)])
-    held = pickle.loads(pickle.dumps(spilling.OnHost(value), 5))
-    assert sys.getsizeof(held) > 8000
-    first, text, (second,) = held.value()
-    assert (first.sum(), text, second.tolist()) == (499500, "text", [1, 1, 1])
+def test_parts_of_chunks_do_not_keep_the_chunks(client: Client) -> None:
+    """Dask copies what it slices itself; what tasks of others slice keeps all of the memory otherwise."""
+    part = client.submit(lambda: clarray.arange(65536.0)[5:9])
+    assert client.submit(lambda x: x._node.memory.nbytes, part).result(timeout=60) == 32
+    assert part.result(timeout=60).tolist() == [5, 6, 7, 8]
 
 
 @pytest.mark.slow
