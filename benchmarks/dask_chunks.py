@@ -42,6 +42,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--devices", type=int, default=0, help="workers of the scaling; 0: 2 on a CPU, all GPUs (at most 8)"
     )
+    parser.add_argument(
+        "--scaling", action="store_true", help="only one worker and several, not library beside library"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="the best counts (default: %(default)s)")
     parser.add_argument("--output", type=Path, help="a JSON file to write the figures to")
     return parser.parse_args()
@@ -97,7 +100,7 @@ class Run:
             extent = self.extent(nbytes)
             whole = [LIBRARIES["clarray"].random([seed], (extent,) * 2, "float32").evaluate() for seed in (1, 2)]
             head_of_rows(4 * extent * extent)
-            for row in self.rows:
+            for row in (row for row in self.rows if row.plain is not None):
                 best: dict[str, Said] = {}
                 begun = time.perf_counter()
                 for _ in range(self.asked.rounds + 1):  # of which the first makes the kernels
@@ -128,6 +131,7 @@ class Run:
     def scaled(self, name: str) -> None:
         """Rows on one worker and on several: the same array, and one as many times as large."""
         nbytes, n = parsed(self.asked.bytes) / (1 if self.gpus else 2), self.devices
+        more = math.isqrt(n) + 1  # times as many chunks along each axis of the larger array
         rows = [row for row in self.rows if row.moved is not None]
         taken: dict[tuple[str, str], Said] = {}
         parts: dict[str, tuple[int, float]] = {}
@@ -136,9 +140,7 @@ class Run:
             with self.workers(name, count, n) as workers:
                 overhead = overhead or self.overhead(workers)
                 for size, times in sizes.items():
-                    data = self.arrays(
-                        workers, nbytes * times, self.asked.blocks * (1 if times == 1 else math.isqrt(n) + 1)
-                    )
+                    data = self.arrays(workers, nbytes * times, self.asked.blocks * (1 if times == 1 else more))
                     for row in rows:
                         runs = [self.once(workers, row, data) for _ in range(2)]  # the first makes the kernels
                         taken[row.name, size] = min((said for said, _ in runs), key=lambda s: s.seconds)
@@ -149,9 +151,10 @@ class Run:
         head_of_scaled(name, n)
         for row in rows:
             one, strong, weak = (taken[row.name, size] for size in ("one", "strong", "weak"))
-            grown = n**0.5 if row.name == "x @ y" else 1.0  # a product's work grows faster than its arrays
+            # A product's work grows faster than its arrays, that of each chunk shrinks with the chunks.
+            grown = {"x @ y": n**0.5, "chunk products": n**0.5 / more}.get(row.name, 1.0)
             show_scaled(row, n, one, strong, weak, grown)
-            self.figures[row.name].setdefault("scaled", {})[name] = {
+            self.figures.setdefault(row.name, {}).setdefault("scaled", {})[name] = {
                 size: taken[row.name, size].figures() for size in ("one", "strong", "weak")
             }
             self.gates.scaled(row, name, n, one, strong)
@@ -171,7 +174,8 @@ class Run:
         )
         for text in self.errors:
             print("WRONG:", text)
-        self.beside_each_other()
+        if not self.asked.scaling:
+            self.beside_each_other()
         if self.devices > 1:
             for name in self.names:
                 if name != "numpy" or not self.gpus:

@@ -22,6 +22,7 @@ import clarray
 from clarray._engine.runtime import Device
 
 ROUNDS = 7
+GATE = 1.9  # times one device's work, that two threads on two do
 MIB = 1 << 20
 PIECE = 4 * MIB
 ELEMENTS = {"cpu": 1 << 22, "gpu": 1 << 28}  # of the arrays that are worked on
@@ -33,7 +34,11 @@ Work = Callable[[], None]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--devices", help="two numbers or names, with a comma (default: two GPUs, else the first two)")
+    parser.add_argument(
+        "--devices",
+        help="two numbers or names, with a comma, as in nvidia:0,nvidia:1 (default: two GPUs, else the first two)",
+    )
+    parser.add_argument("--brief", action="store_true", help="of the copies those between devices and to the host only")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     asked = parser.parse_args()
     pair = chosen(asked.devices)
@@ -41,10 +46,10 @@ def main() -> None:
         memory = "the host's memory" if device.capabilities.host_memory else "memory of its own"
         print(f"{number}: {device}, {device.capabilities.compute_units} units, {memory}")
     print(f"\n{'work':24} {'0 alone':>10} {'1 alone':>10} {'at once':>10} {'times one':>10}   ms, of {asked.rounds}")
-    for name in WORKS:
-        show_work(name, pair, asked.rounds)
+    reached = [name for name in WORKS if show_work(name, pair, asked.rounds) >= GATE]
+    print(f"\n{len(reached)} of {len(WORKS)} at {GATE} times one or more: {', '.join(reached)}")
     print(f"\n{'copy':40} " + " ".join(f"{size:>6} MiB" for size in COPIED[kind(pair)]) + "   GB/s, best")
-    for name, sizes in copies(pair, asked.rounds).items():
+    for name, sizes in copies(pair, asked.rounds, asked.brief).items():
         print(f"{name:40} " + " ".join(f"{rate:10.2f}" for rate in sizes))
 
 
@@ -136,7 +141,8 @@ WORKS: dict[str, Callable[[Device, int, int], Work]] = {
 }
 
 
-def show_work(name: str, pair: list[Device], rounds: int) -> None:
+def show_work(name: str, pair: list[Device], rounds: int) -> float:
+    """Print a line, and give how many times one device's work two threads do in the same time."""
     chose = kind(pair)
     works = [WORKS[name](device, ELEMENTS[chose], SIDE[chose]) for device in pair]
 
@@ -160,17 +166,19 @@ def show_work(name: str, pair: list[Device], rounds: int) -> None:
             if turn > 1:  # before, programs are compiled and memory is taken
                 times.append(time.perf_counter() - start)
     first, second, both = (statistics.median(times) * 1e3 for times in taken)
-    print(f"{name:24} {first:10.2f} {second:10.2f} {both:10.2f} {(first + second) / both:10.2f}")
+    times_one = (first + second) / both
+    print(f"{name:24} {first:10.2f} {second:10.2f} {both:10.2f} {times_one:10.2f}", flush=True)
+    return times_one
 
 
 # Copies -------------------------------------------------------------------------------------------
 
 
-def copies(pair: list[Device], rounds: int) -> dict[str, list[float]]:
+def copies(pair: list[Device], rounds: int, brief: bool) -> dict[str, list[float]]:
     """GB/s of each way to copy, by size."""
     found: dict[str, list[float]] = {}
     for size in COPIED[kind(pair)]:
-        for name, (work, times) in ways_to_copy(pair, size * MIB).items():
+        for name, (work, times) in ways_to_copy(pair, size * MIB, brief).items():
             best = min(seconds(work) for _ in range(rounds + 1))
             found.setdefault(name, []).append(times * size * MIB / best / 1e9)
     return found
@@ -182,7 +190,7 @@ def seconds(work: Work) -> float:
     return time.perf_counter() - start
 
 
-def ways_to_copy(pair: list[Device], nbytes: int) -> dict[str, tuple[Work, int]]:
+def ways_to_copy(pair: list[Device], nbytes: int, brief: bool) -> dict[str, tuple[Work, int]]:
     """What copies so many bytes, and how many times so many."""
     host = np.ones(nbytes, np.uint8)
     arrays = [clarray.array(host, device=device) for device in pair]
@@ -206,7 +214,7 @@ def ways_to_copy(pair: list[Device], nbytes: int) -> dict[str, tuple[Work, int]]
     for number, device in enumerate(pair):
         ways[f"host to device {number}"] = (lambda device=device: clarray.array(host, device=device).evaluate(), 1)
         ways[f"device {number} to host"] = (arrays[number].get, 1)
-    return ways | floors(pair, nbytes)
+    return ways if brief else ways | floors(pair, nbytes)
 
 
 def _by_the_host(array: Any, device: Device) -> None:

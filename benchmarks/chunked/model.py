@@ -22,8 +22,7 @@ class Parts:
         """The same row with as many chunks, each so many times as large."""
         scheduled = self.tasks * self.overhead
         compute = max(self.seconds - scheduled, 0.0)
-        power = 1.5 if self.row.name == "x @ y" else 1.0
-        return replace(self, seconds=scheduled + compute * times**power, nbytes=self.nbytes * times)
+        return replace(self, seconds=scheduled + compute * times**self.row.power, nbytes=self.nbytes * times)
 
     def strong(self, workers: int, bandwidth: float | None = None) -> float:
         """Seconds of the same array on more workers."""

@@ -26,8 +26,9 @@ class Row:
 
     name: str
     chunked: Chunked  # of two of Dask's arrays and the library's name
-    plain: Plain  # of the library and two of its arrays
+    plain: Plain | None  # of the library and two of its arrays; None: the result is of the chunks, and only scaled
     moved: Callable[[int], float] | None = None  # share of an array that each of n workers fetches; None: not scaled
+    power: float = 1.0  # of a chunk's bytes, that its work grows with
 
 
 def chain(x: Any, y: Any, *_: Any) -> Any:
@@ -53,6 +54,15 @@ def rechunked(x: Any, _: Any, name: str) -> Any:
     return x.rechunk((x.shape[0], max(x.chunks[1][0] // x.numblocks[0], 1)))
 
 
+def multiplied(block: Any) -> Any:
+    return (block @ block.T) @ block
+
+
+def products(x: Any, *_: Any) -> Any:
+    """Much work of each chunk, of which nothing moves."""
+    return x.map_blocks(multiplied, dtype=x.dtype, meta=x._meta)
+
+
 ROWS = [
     Row("chain", chain, lambda xp, x, y: chain(x, y), moved=lambda n: 0.0),
     Row("sum", lambda x, y, name: x.sum(), lambda xp, x, y: x.sum()),
@@ -72,7 +82,8 @@ ROWS = [
     ),
     Row("x + x.T", lambda x, y, name: x + x.T, lambda xp, x, y: x + x.T, moved=lambda n: (1 - 1 / n) / n),
     Row("rechunk", rechunked, lambda xp, x, y: x.copy()),
-    Row("x @ y", lambda x, y, name: x @ y, lambda xp, x, y: x @ y, moved=lambda n: 2 * (n**-0.5 - 1 / n)),
+    Row("x @ y", lambda x, y, name: x @ y, lambda xp, x, y: x @ y, moved=lambda n: 2 * (n**-0.5 - 1 / n), power=1.5),
+    Row("chunk products", products, None, moved=lambda n: 0.0, power=1.5),
     Row("gaussian", gaussian, lambda xp, x, y: filtered(x, xp.__name__)),
 ]
 
@@ -80,7 +91,10 @@ ROWS = [
 def wrong(row: Row, name: str) -> str:
     """Compare a row over small chunks of this library with plain NumPy, in this process; empty where they agree."""
     values = np.random.default_rng(7).random((2, 96, 96), dtype="float32")
-    expected = row.plain(np, *values)
+    if row.plain is None:
+        expected = row.chunked(*(da.from_array(v, chunks=(24, 32)) for v in values), "numpy").compute(scheduler="sync")
+    else:
+        expected = row.plain(np, *values)
     library = LIBRARIES[name]
     chunks = [da.from_array(library.module.asarray(v), chunks=(24, 32), asarray=False) for v in values]
     result = finished(row.chunked(*chunks, name), name).compute(scheduler="sync")

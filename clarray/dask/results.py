@@ -49,7 +49,7 @@ def nbytes(array: DeviceArray) -> int:
 
 
 def arrays_within(value: Any) -> Iterator[DeviceArray]:
-    """Give the arrays that a value holds, each once: in containers of every kind, in objects' fields, in these of these.
+    """Give the arrays that a value holds, each once: in containers of any kind, in objects' fields, in these of these.
 
     Python's collector of garbage says what an object holds, as its type tells it: dataclasses and classes with slots,
     named tuples, deques, arrays of objects of NumPy's, what libraries write in C.
@@ -97,8 +97,8 @@ def compute(result: Any) -> None:
 def compact(result: Any) -> Any:
     """Give the result itself, or where it is a small part of much larger memory, a copy that does not keep all of it.
 
-    The rule is Dask's own for what it slices, which its layers of overlapping chunks pass by: of chunks spilled for want of
-    memory, their borders would keep it all.
+    The rule is Dask's own for what it slices, which its layers of overlapping chunks pass by: borders would keep all of the
+    chunks that are spilled for want of memory.
     """
     if type(result) is not DeviceArray:
         return result

@@ -143,3 +143,32 @@ from clarray._engine.runtime import devices
 print(devices())
 """
     assert fresh(code).stderr == ""
+
+
+TWICE = {**UNSET, "POCL_DEVICES": "pthread pthread"}
+NUMBERED = """
+import sys, clarray
+listed = clarray.devices()
+for name in sys.argv[1:]:
+    try:
+        print(listed.index(clarray.set_device(name)))
+    except ValueError as error:
+        print(error)
+"""
+
+
+@needs_pocl_wheel
+def test_one_of_several_of_a_name(fresh: Any) -> None:
+    names = ("portable", "portable:0", "Portable : 1", "pthread:1", "cpu:1", "1", "portable:2", "nothing:0")
+    code = NUMBERED.replace("sys.argv[1:]", repr(names))
+    *numbers, third, nothing = fresh(code, **TWICE | {"OCL_ICD_VENDORS": None}).stdout.splitlines()
+    assert numbers == ["0", "0", "1", "1", "1", "1"]
+    assert third.startswith("no device 2 is called 'portable'; there are 0: <pthread")
+    assert nothing.startswith("no device is called 'nothing:0'; there are 0: <pthread")
+
+
+@needs_pocl_wheel
+def test_a_capability_of_one_of_several(fresh: Any) -> None:
+    code = "import clarray; print([d.capabilities.host_memory for d in clarray.devices()[:2]])"
+    for value, expected in (("portable:1", "[True, False]"), ("portable:0", "[False, True]"), ("1", "[False, False]")):
+        assert fresh(code, **TWICE, CLARRAY_SIMULATE_OWN_MEMORY=value).stdout.strip() == expected

@@ -276,21 +276,35 @@ def test_workers_that_others_start(words: list[str], scheduler: Client) -> None:
         time.sleep(0.05)
 
 
+def device_number() -> int:
+    return clarray.devices().index(current_device())
+
+
+def computes_on(names: list[str]) -> None:
+    """Workers on two devices, whose chunks travel from one to the other."""
+    with (
+        clarray.dask.LocalOpenCLCluster(devices=names, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        assert sorted(client.run(device_number).values()) == sorted(device_indices(names))
+        for name in ("sum", "rechunk", "matmul", "mask", "block", "std", "cumsum"):
+            expected = np.asarray(OPERATIONS[name](*pair("numpy")).compute(scheduler="sync"))
+            result = client.compute(OPERATIONS[name](*pair("clarray"))).result(timeout=60)
+            np.testing.assert_allclose(values(result), expected, 1e-10, 1e-12)
+
+
 @pytest.mark.slow
 def test_pocl_beside_intel() -> None:
     names = [str(device) for device in clarray.devices()]
     if not all(any(word in name for name in names) for word in ("Portable", "Intel(R) OpenCL")):
         pytest.skip("needs both runtimes")
-    with (
-        clarray.dask.LocalOpenCLCluster(devices=["pocl", "intel"], dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        found = client.run(device_name)
-        assert len({*found.values()}) == 2
-        for name in ("sum", "rechunk", "matmul", "mask", "block", "std", "cumsum"):
-            expected = np.asarray(OPERATIONS[name](*pair("numpy")).compute(scheduler="sync"))
-            result = client.compute(OPERATIONS[name](*pair("clarray"))).result(timeout=60)
-            np.testing.assert_allclose(values(result), expected, 1e-10, 1e-12)
+    computes_on(["pocl", "intel"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(len(clarray.devices()) < 2, reason="there is one device")
+def test_a_worker_on_each_of_two_devices() -> None:
+    computes_on([str(device_number()), str(next(n for n in range(2) if n != device_number()))])
 
 
 def test_a_worker_takes_the_device_of_its_number() -> None:

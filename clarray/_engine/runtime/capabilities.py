@@ -195,6 +195,13 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
 
 
 def _simulated(what: str, device: cl.Device) -> bool:
-    """Whether a test has switched a capability off: for all devices by 1, or for a platform by a part of its name."""
+    """Whether a test has switched a capability off: for all devices by 1, or for a platform by a part of its name.
+
+    With ":1" after the name it is for the platform's second device, and so on.
+    """
     chosen = os.environ.get(f"CLARRAY_SIMULATE_{what}", "0").strip().lower()
+    name, colon, number = chosen.rpartition(":")
+    if colon and number.isdecimal():
+        listed = device.platform.get_devices()
+        return name in device.platform.name.lower() and listed.index(device) == int(number)
     return chosen == "1" or (chosen not in ("", "0") and chosen in device.platform.name.lower())

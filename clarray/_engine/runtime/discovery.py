@@ -76,8 +76,9 @@ def find_device(which: str | int | Device | None = None) -> Device:
     ----------
     which : str, int, Device or None
         An index; or a part, in any case, of a platform's or device's name; or "cpu", "gpu" or
-        "accelerator": the device in use if it is one, else the first. None is the process's: what
-        `set_device` has set, else CLARRAY_DEVICE, else the first GPU, else the first device.
+        "accelerator": the device in use if it is one, else the first. With ":1" after it the second of
+        those, and so on. None is the process's: what `set_device` has set, else CLARRAY_DEVICE, else the
+        first GPU, else the first device.
     """
     if isinstance(which, Device):
         return _latest(which)
@@ -113,8 +114,9 @@ def use_device(which: str | int | Device | None) -> Iterator[Device]:
     ----------
     which : str, int, Device or None
         A number in `devices`; or a part, in any case, of a platform's or device's name; or "cpu", "gpu" or
-        "accelerator": the device in use if it is one, else the first. None is the process's: what `set_device` has
-        set, else CLARRAY_DEVICE, else the first GPU, else the first device.
+        "accelerator": the device in use if it is one, else the first. With ":1" after it the second of those, and so
+        on, as in "nvidia:1". None is the process's: what `set_device` has set, else CLARRAY_DEVICE, else the first GPU,
+        else the first device.
 
     Yields
     ------
@@ -196,24 +198,34 @@ def _default() -> Device:
 
 
 def _by_name(part: str) -> Device:
-    """Give the first device whose platform, else whose own name holds these letters.
-
-    Platforms first: "intel" means Intel's runtime and not PoCL on an Intel CPU.
-    """
+    """Give the first device of those that a name means; of "nvidia:1" the second, unless a name has these letters."""
     listed = devices()
     wanted = part.lower()
     if wanted in KINDS:
         in_use = current_device() if _used.get(None) or _chosen else None
-        fitting = [d for d in (in_use, *listed) if d is not None and kind(d.cl_device) == wanted]
-        if fitting:
-            return fitting[0]
-    for names in (_platform_names, _device_names):
-        for device in listed:
-            if any(wanted in name.lower() for name in names(device.cl_device)):
-                return device
+        if in_use is not None and kind(in_use.cl_device) == wanted:
+            return in_use
+    if fitting := _called(wanted, listed):
+        return fitting[0]
+    name, colon, number = wanted.rpartition(":")
+    if colon and number.strip().isdecimal() and (fitting := _called(name.strip(), listed)):
+        if int(number) < len(fitting):
+            return fitting[int(number)]
+        raise ValueError(f"no device {int(number)} is called {name.strip()!r}; there are {_numbered(listed)}")
     if _forked:
         raise RuntimeError(_NONE_AFTER_FORK)
     raise ValueError(f"no device is called {part!r}; there are {_numbered(listed)}")
+
+
+def _called(wanted: str, listed: list[Device]) -> list[Device]:
+    """Give the devices of this kind; else those whose platform, else those whose own name holds these letters.
+
+    Platforms first: "intel" means Intel's runtime and not PoCL on an Intel CPU.
+    """
+    found = [device for device in listed if kind(device.cl_device) == wanted]
+    for names in (_platform_names, _device_names):
+        found = found or [d for d in listed if any(wanted in name.lower() for name in names(d.cl_device))]
+    return found
 
 
 def _platform_names(device: cl.Device) -> tuple[str, ...]:

@@ -29,6 +29,12 @@ def pair() -> tuple[Device, Device]:
     return first, next(d for d in clarray.devices() if d is not first)
 
 
+def place(device: Device) -> str:
+    """The name of a device's platform, and which of its devices it is."""
+    platform = device.cl_device.platform
+    return f"{platform.name.strip().lower()}:{platform.get_devices().index(device.cl_device)}"
+
+
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "C": lambda x: x,
     "F": lambda x: x.T,
@@ -172,8 +178,7 @@ print(clarray.asarray(clarray.ones(2, "f4", device=lacks), "f8", device=has).dty
 
 def test_a_device_without_doubles() -> None:
     """What it has no elements of is converted where they are, or refused."""
-    name = pair()[1].capabilities.platform.lower()
-    environment = {**os.environ, "CLARRAY_SIMULATE_NO_FP64": name}
+    environment = {**os.environ, "CLARRAY_SIMULATE_NO_FP64": place(pair()[1])}
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_DOUBLES],
         cwd=ROOT,

@@ -17,12 +17,13 @@ CORE = "tests/device/core"
 MACHINE = "tests/device/whole/test_statements_machine.py"
 
 
-def passes(variable: str, *tests: str, value: str = "1") -> None:
-    """Fail unless tests pass in a process in which a variable of the environment is set."""
+def passes(variable: str, *tests: str, value: str = "1", **more: str) -> None:
+    """Fail unless tests pass, with none left out for want of a second device, where variables of the environment are set."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:benchmark", *tests]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | {variable: value}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | more | {variable: value}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "there is one device" not in done.stdout
 
 
 @pytest.mark.skipif(speedups.core is None, reason="all tests are of Python alone")
@@ -44,12 +45,43 @@ def test_a_device_with_memory_of_its_own() -> None:
     passes("CLARRAY_SIMULATE_OWN_MEMORY", *(f"{CORE}/test_{n}.py" for n in files), MACHINE, masks, *memory, *linalg)
 
 
-@pytest.mark.skipif(len(devices()) < 2, reason="there is one device")
+# A runtime that is asked for two CPUs gives two devices of one processor, with a context and queues each.
+ASKED_TWICE = {} if len(devices()) > 1 else {"POCL_DEVICES": "pthread pthread"}
+TWO_DEVICES = [
+    f"{CORE}/test_two_devices.py",
+    f"{CORE}/test_between_devices.py",
+    f"{CORE}/test_set_device.py",
+    "tests/runtime/test_at_the_same_time.py",
+    "tests/runtime/test_memory_limit.py::TestTwoDevices",
+]
+OF_ONE_RUNTIME = [
+    "tests/device/kernels/test_kernel_errors.py::test_arrays_on_two_devices",
+    "tests/device/kernels/test_raw_kernels.py::test_each_device_has_its_own_and_two_are_refused",
+    "tests/users/test_dask_cluster.py::test_a_worker_on_each_of_two_devices",
+]
+
+
+def places() -> tuple[str, str]:
+    """The platforms of two devices, each with the place that its device has there."""
+    first = current_device().cl_device
+    others = [device.cl_device for device in devices() if device.cl_device != first]
+    pair = [(each.platform.name.strip(), each.platform.get_devices().index(each)) for each in (first, *others[:1])]
+    if len(pair) == 1:
+        pair = [(pair[0][0], 0), (pair[0][0], 1)]
+    return tuple(f"{name}:{number}" for name, number in pair)  # type: ignore[return-value]
+
+
+@pytest.mark.skipif(len(devices()) > 1, reason="the suite finds two")
+@pytest.mark.skipif(not current_device().is_pocl, reason="there is one device, and its runtime gives no other")
+@pytest.mark.parametrize("tests", [*([each] for each in TWO_DEVICES), OF_ONE_RUNTIME], ids=lambda tests: tests[0])
+def test_two_devices(tests: list[str]) -> None:
+    """What the suite leaves out where there is one."""
+    passes("POCL_DEVICES", *tests, value=ASKED_TWICE["POCL_DEVICES"])
+
+
+@pytest.mark.skipif(len(devices()) < 2 and not current_device().is_pocl, reason="there is one device")
 @pytest.mark.parametrize("which", ["both", "first", "second"])
 def test_two_devices_with_memory_of_their_own(which: str) -> None:
-    """Memory of a device's own beside the host's, and beside another's; two in the host's are what the suite finds."""
-    first = current_device()
-    second = next(device for device in devices() if device is not first)
-    names = {"both": "1", "first": first.capabilities.platform, "second": second.capabilities.platform}
-    files = [f"{CORE}/test_two_devices.py", f"{CORE}/test_between_devices.py", "tests/runtime/test_at_the_same_time.py"]
-    passes("CLARRAY_SIMULATE_OWN_MEMORY", *files, value=names[which])
+    """Memory of a device's own beside the host's, and beside another's; two in the host's are asked above."""
+    names = dict(zip(("both", "first", "second"), ("1", *places()), strict=True))
+    passes("CLARRAY_SIMULATE_OWN_MEMORY", *TWO_DEVICES, value=names[which], **ASKED_TWICE)
