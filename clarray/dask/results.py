@@ -97,8 +97,8 @@ def compute(result: Any) -> None:
 def compact(result: Any) -> Any:
     """Give the result itself, or where it is a small part of much larger memory, a copy that does not keep all of it.
 
-    The rule is Dask's own for what it slices, which its layers of overlapping chunks pass by: borders would keep all of the
-    chunks that are spilled for want of memory.
+    The rule is Dask's own for what it slices, which its layers of overlapping chunks pass by: borders would keep all of
+    the chunks that are spilled for want of memory.
     """
     if type(result) is not DeviceArray:
         return result

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -193,13 +194,11 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_zarr(tmp_path: Path) -> None:
-    pytest.importorskip("zarr")
     pair("clarray")[0].to_backend("numpy").to_zarr(str(tmp_path / "x.zarr"))
     assert np.array_equal(da.from_zarr(str(tmp_path / "x.zarr")).to_backend("clarray").compute().get(), VALUES)
 
 
 def test_hdf5(tmp_path: Path) -> None:
-    h5py = pytest.importorskip("h5py")
     pair("clarray")[0].to_backend("numpy").to_hdf5(tmp_path / "x.h5", "/x")
     with h5py.File(tmp_path / "x.h5") as file:
         found = da.from_array(file["/x"]).to_backend("clarray")

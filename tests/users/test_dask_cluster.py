@@ -10,18 +10,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
 import clarray
 from clarray._engine.runtime import current_device
 from tests.users import dask_holders
-from tests.users.dask_operations import OPERATIONS, VALUES, pair, values
+from tests.users.dask_operations import CHUNKS, OPERATIONS, VALUES, pair, values
 
 pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
-from distributed import Client, LocalCluster
+import dask
+import dask.array as da
+from distributed import Client, KilledWorker, LocalCluster
 from distributed.protocol.serialize import deserialize, serialize
 
 import clarray.dask
@@ -114,6 +117,47 @@ def test_large_arrays_are_rechunked(client: Client) -> None:
     x = clarray.dask.arange(1_000_000, chunks=50_000).reshape(1000, 1000)
     found = client.compute(x.rechunk((1000, 20)).rechunk((20, 1000))).result(timeout=60)
     assert np.array_equal(found.get(), np.arange(1_000_000).reshape(1000, 1000))
+
+
+def test_random_numbers(client: Client) -> None:
+    """Those that the threads of one process draw: of the seed and the chunk, whoever draws it."""
+
+    def drawn(seed: int) -> list[Any]:
+        rng = clarray.dask.default_rng(seed)
+        return [
+            rng.normal(size=(40, 30), chunks=16),
+            rng.integers(0, 9, 100, chunks=30),
+            rng.poisson(4.0, 50, chunks=20),
+        ]
+
+    found = client.gather(client.compute(drawn(1)))
+    for array, here in zip(found, dask.compute(*drawn(1), scheduler="threads"), strict=True):
+        assert isinstance(array, clarray.DeviceArray)
+        assert array.tolist() == here.tolist()
+    assert client.compute(drawn(2)[0]).result(timeout=60).tolist() != found[0].tolist()
+
+
+def test_zarr(client: Client, tmp_path: Path) -> None:
+    client.compute(pair("clarray")[0].to_backend("numpy").to_zarr(str(tmp_path / "x.zarr"), compute=False)).result()
+    read = da.from_zarr(str(tmp_path / "x.zarr")).to_backend("clarray")
+    assert np.array_equal(client.compute(read).result(timeout=60).get(), VALUES)
+    assert np.allclose(client.compute(read.sum(axis=0)).result(timeout=60).get(), VALUES.sum(0), rtol=1e-14)
+
+
+def test_hdf5(client: Client, tmp_path: Path) -> None:
+    """Workers open the file themselves to read; who writes has it open, and so is one process."""
+    with dask.config.set(scheduler="threads"):
+        pair("clarray")[0].to_backend("numpy").to_hdf5(tmp_path / "x.h5", "/x")
+    with h5py.File(tmp_path / "x.h5") as file:
+        read = da.from_array(file["/x"], chunks=CHUNKS).to_backend("clarray")
+        assert np.array_equal(client.compute(read).result(timeout=60).get(), VALUES)
+        assert np.allclose(client.compute(read.std(axis=1)).result(timeout=60).get(), VALUES.std(1), rtol=1e-14)
+
+
+def test_files(client: Client, tmp_path: Path) -> None:
+    with client.as_current():
+        da.to_npy_stack(tmp_path / "stack", pair("clarray")[0].rechunk((7, -1)).to_backend("numpy"))
+        assert np.array_equal(da.from_npy_stack(tmp_path / "stack").to_backend("clarray").compute().get(), VALUES)
 
 
 def test_results_are_computed_on_workers(client: Client) -> None:
@@ -237,6 +281,36 @@ def test_a_worker_that_is_killed(client: Client) -> None:
     np.testing.assert_allclose(found.get(), (VALUES + 1).sum(axis=0), 1e-12)
     assert Path(flag).exists()
     client.wait_for_workers(2, timeout=60)
+
+
+@pytest.mark.slow
+def test_a_worker_killed_for_its_memory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """By its nanny, for memory that is not clarray's: the task runs again; one that always needs it fails, and the log says why."""
+
+    def greedy(x: Any, flag: str, always: bool) -> float:
+        if always or not os.path.exists(flag):
+            open(flag, "w").close()
+            held = []
+            for _ in range(100):
+                held.append(np.ones(1 << 22))  # 32 MiB
+                time.sleep(0.05)
+        return float((x + 1).sum())
+
+    where = {"devices": [current_device()], "n_workers": 1, "threads_per_worker": 1, "memory_limit": "700MiB"}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 2}),
+        clarray.dask.LocalOpenCLCluster(**where, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+        caplog.at_level("WARNING"),
+    ):
+        x = client.submit(clarray.arange, 10.0)
+        assert client.submit(greedy, x, str(tmp_path / "once"), False).result(timeout=120) == 55
+        assert "exceeded 95% memory budget" in caplog.text
+        caplog.clear()
+        with pytest.raises(KilledWorker, match="greedy"):
+            client.submit(greedy, x, str(tmp_path / "always"), True).result(timeout=120)
+        assert "exceeded 95% memory budget" in caplog.text
+        assert client.submit(lambda x: float(x.sum()), x).result(timeout=120) == 45
 
 
 # Workers elsewhere --------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ MACHINE = "tests/device/whole/test_statements_machine.py"
 
 
 def passes(variable: str, *tests: str, value: str = "1", **more: str) -> None:
-    """Fail unless tests pass, with none left out for want of a second device, where variables of the environment are set."""
+    """Fail unless tests pass where variables of the environment are set, none left out for want of a second device."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:benchmark", *tests]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | more | {variable: value}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900)
@@ -80,8 +80,9 @@ def test_two_devices(tests: list[str]) -> None:
 
 
 @pytest.mark.skipif(len(devices()) < 2 and not current_device().is_pocl, reason="there is one device")
+@pytest.mark.parametrize("tests", TWO_DEVICES)
 @pytest.mark.parametrize("which", ["both", "first", "second"])
-def test_two_devices_with_memory_of_their_own(which: str) -> None:
+def test_two_devices_with_memory_of_their_own(which: str, tests: str) -> None:
     """Memory of a device's own beside the host's, and beside another's; two in the host's are asked above."""
     names = dict(zip(("both", "first", "second"), ("1", *places()), strict=True))
-    passes("CLARRAY_SIMULATE_OWN_MEMORY", *TWO_DEVICES, value=names[which], **ASKED_TWICE)
+    passes("CLARRAY_SIMULATE_OWN_MEMORY", tests, value=names[which], **ASKED_TWICE)
