@@ -296,7 +296,7 @@ def test_a_worker_killed_for_its_memory(tmp_path: Path, caplog: pytest.LogCaptur
                 time.sleep(0.05)
         return float((x + 1).sum())
 
-    # A cluster gives a worker up that it finds missing so long after one of its deaths, though its nanny is starting it.
+    # A cluster gives up a worker that it finds missing so long after a death, though its nanny is starting it anew.
     settings = {"distributed.scheduler.allowed-failures": 2, "distributed.deploy.lost-worker-timeout": "10 minutes"}
     where = {"devices": [current_device()], "n_workers": 1, "threads_per_worker": 1, "memory_limit": "700MiB"}
     with (
