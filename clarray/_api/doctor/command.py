@@ -12,6 +12,8 @@ from clarray._api.doctor import system
 from clarray._api.doctor.children import told_by_child
 from clarray._api.doctor.families import FAMILIES
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding, as_dicts, lines
+from clarray._api.doctor.hardware import hardware
+from clarray._engine.runtime.install_lines import INTEL_CPU, POCL
 from clarray._engine.runtime.progress import Progress
 
 __all__ = ["main"]
@@ -23,11 +25,11 @@ _MENDS = (
     (
         r"unknown target CPU|CPU-specific",
         "the runtime's compiler does not know this processor: install a newer PoCL, or Intel's runtime "
-        "(`pip install intel-opencl-rt intel-cmplr-lib-rt`)",
+        f"(`{INTEL_CPU}`)",
     ),
     (
         r"no OpenCL device found",
-        "`pip install pocl-binary-distribution` for the CPU (Linux, x86-64), or a GPU's driver",
+        f"`{POCL}` for the CPU (Linux, x86-64), or a GPU's driver",
     ),
     (r"no device is called|no device \d", "unset CLARRAY_DEVICE, or set it to one of the devices' names"),
     (r"MemoryError|OUT_OF_(HOST_MEMORY|RESOURCES)|OBJECT_ALLOCATION", "end what else uses the device's memory"),
@@ -47,7 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     listed, among = _listed()
     found: dict[str, list[Finding]] = {
         "Drivers": list(system.drivers()),
-        "Hardware": list(system.hardware(" ".join(str(each.get("platform", "")) for each in listed))),
+        "Hardware": list(
+            hardware(" ".join(f"{each['platform']} {each['name']}" for each in listed if each["kind"] != "cpu"))
+        ),
         "Cache": list(system.caches()),
         "Devices": among,
     }
@@ -111,7 +115,8 @@ def _device_line(device: dict[str, Any]) -> str:
     return (
         f"{device['number']}{'*' if device['chosen'] else ' '} {device['name']}: {device['kind']}, "
         f"{device['units']} compute units, {device['memory'] / gib:.1f} GiB, {device['left'] / gib:.1f} of them free, "
-        f"arrays of up to {device['largest'] / gib:.1f}; {device['platform']}, driver {device['driver']}"
+        f"limit {device['limit'] / gib:.1f}, largest allocation {device['largest'] / gib:.1f}; {device['platform']}, "
+        f"driver {device['driver']}"
     )
 
 

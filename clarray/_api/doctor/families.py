@@ -14,6 +14,7 @@ _N = 10_007  # no multiple of a vector or a work-group
 _RANDOM = np.random.default_rng(7)
 _FLOATS = (_RANDOM.random(_N) - 0.5).astype(np.float32)
 _INTEGERS = _RANDOM.integers(-1000, 1000, _N).astype(np.int32)
+_SHORTS = _INTEGERS.astype(np.int16)  # beside float32 they make float32: not every device has float64
 _PLACES = _RANDOM.permutation(_N).astype(np.int64)
 _MATRIX = _RANDOM.random((67, 45)).astype(np.float32)
 _STACK = _RANDOM.random((40, 4, 4)).astype(np.float32) + 4 * np.eye(4, dtype=np.float32)
@@ -32,7 +33,7 @@ def _index_map(x: Any) -> Any:
 
 # NumPy's functions go to the device with the arrays that they are given.
 FAMILIES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
-    "elementwise": (lambda x, i: np.sqrt(abs(x) * 2 + 1) - i // 7, (_FLOATS, _INTEGERS)),
+    "elementwise": (lambda x, i: np.sqrt(abs(x) * 2 + 1) - i // 7, (_FLOATS, _SHORTS)),
     "functions": (lambda x: np.exp(x) + np.sin(x) * np.log1p(abs(x)), (_FLOATS,)),
     "transposing": (lambda m: (m.T + 1).copy(), (_MATRIX,)),
     "reduction": (lambda i: i.sum(), (_INTEGERS,)),
@@ -42,7 +43,7 @@ FAMILIES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "selection": (lambda i: i[i % 3 == 1], (_INTEGERS,)),
     "gather": (lambda x, at: x[at], (_FLOATS, _PLACES)),
     "scatter": (_scatter, (_INTEGERS, _PLACES)),
-    "joining": (lambda x, i: np.concatenate((x, i)), (_FLOATS, _INTEGERS)),
+    "joining": (lambda x, i: np.concatenate((x, i)), (_FLOATS, _SHORTS)),
     "index map": (_index_map, (_MATRIX,)),
     "sort": (lambda x: np.sort(x), (_FLOATS,)),
     "argsort": (lambda i: np.argsort(i, stable=True), (_INTEGERS,)),

@@ -1,4 +1,4 @@
-"""What can be seen without OpenCL: drivers' files, the machine's hardware, permissions, caches."""
+"""What can be seen without OpenCL: versions, drivers' files, caches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clarray._engine.runtime.environment import vendor_files
 from clarray._engine.speedups import core
 from clarray._engine.version import __version__
 
-__all__ = ["caches", "clear_caches", "drivers", "hardware", "versions"]
+__all__ = ["caches", "clear_caches", "drivers", "versions"]
 
 _PACKAGES = (
     "numpy",
@@ -31,15 +31,6 @@ _PACKAGES = (
 )
 _LOAD = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"  # in a process of its own: a broken driver may end it
 _PATIENCE_SECONDS = 60
-_PCI = Path("/sys/bus/pci/devices")
-_MAKERS = {"0x10de": "NVIDIA", "0x1002": "AMD", "0x8086": "Intel"}
-_DISPLAY = "0x03"  # the PCI class of what draws or computes
-_DRIVERS = {
-    "NVIDIA": "install NVIDIA's driver; in a container `echo libnvidia-opencl.so.1 > /etc/OpenCL/vendors/nvidia.icd`",
-    "AMD": "install ROCm's OpenCL (`rocm-opencl-runtime`), or Mesa's (`mesa-opencl-icd` with RUSTICL_ENABLE=radeonsi)",
-    "Intel": "install Intel's compute runtime (Debian and Ubuntu: `apt-get install intel-opencl-icd`)",
-}
-_LIBRARY_OF = {"NVIDIA": ("nvidia",), "AMD": ("amdocl", "rusticl", "mesa"), "Intel": ("igdrcl", "rusticl", "mesa")}
 
 
 def versions() -> dict[str, str]:
@@ -83,42 +74,6 @@ def _loading_error(library: str) -> str:
         return f"the process ended by signal {-done.returncode}"
     said = done.stderr.strip().splitlines()
     return said[-1].removeprefix("OSError: ") if done.returncode and said else ""
-
-
-def hardware(platforms: str) -> Iterator[Finding]:
-    """Compare the GPUs on the machine's bus with what OpenCL lists, and look at what a user may open.
-
-    Parameters
-    ----------
-    platforms : str
-        The names of the platforms that OpenCL lists.
-    """
-    makers = sorted(set(_makers()))
-    known = platforms.lower() + " ".join(vendor_files().values()).lower()
-    for maker in makers:
-        if any(word in known for word in (maker.lower(), *_LIBRARY_OF[maker])):
-            continue
-        yield Finding(PROBLEM, f"{maker}'s display adapter is on the bus, and no OpenCL driver for it", _DRIVERS[maker])
-    if "NVIDIA" in makers and sys.platform == "linux" and not Path("/dev/nvidiactl").exists():
-        mend = "load the kernel's module (`nvidia-smi` does), or give the container its GPU (`docker run --gpus all`)"
-        yield Finding(PROBLEM, "an NVIDIA GPU without a device node (/dev/nvidiactl)", mend)
-    nodes = [*Path("/dev/dri").glob("renderD*"), *Path("/dev").glob("nvidia[0-9]*"), *Path("/dev").glob("kfd")]
-    for node in sorted(nodes):
-        if not os.access(node, os.R_OK | os.W_OK):
-            mend = "`sudo usermod -aG render,video $USER`, and log in again"
-            yield Finding(PROBLEM, f"no permission to open {node}", mend)
-
-
-def _makers() -> Iterator[str]:
-    """Give the makers of the display and compute adapters that Linux lists."""
-    for device in sorted(_PCI.glob("*")) if _PCI.is_dir() else []:
-        try:
-            if (device / "class").read_text().startswith(_DISPLAY):
-                maker = _MAKERS.get((device / "vendor").read_text().strip())
-                if maker:
-                    yield maker
-        except OSError:
-            continue
 
 
 def caches() -> Iterator[Finding]:

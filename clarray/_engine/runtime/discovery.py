@@ -22,12 +22,12 @@ from clarray._engine.runtime import compiling, pocl, pocl_folder
 from clarray._engine.runtime.capabilities import KINDS, kind
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
+from clarray._engine.runtime.install_lines import INTEL_CPU, POCL
 from clarray._engine.runtime.memory import Memory
 
 _NONE_FOUND = (
-    "no OpenCL device found: `pip install pocl-binary-distribution` (Linux) or `pip install intel-opencl-rt "
-    "intel-cmplr-lib-rt` for the CPU, or install the OpenCL driver of your GPU's vendor; `python -m clarray doctor` "
-    "finds what is wrong with those that are there"
+    f"no OpenCL device found: `{POCL}` (Linux) or `{INTEL_CPU}` for the CPU, or install the OpenCL driver of your "
+    "GPU's vendor; `python -m clarray doctor` finds what is wrong with those that are there"
 )
 _NO_PLACE = "; PoCL is there, but no folder that it can write to and run programs from: POCL_CACHE_DIR names one"
 _NONE_AFTER_FORK = (

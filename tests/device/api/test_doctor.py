@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._api.doctor import children, command, system
+from clarray._api.doctor import children, command, hardware, system
 from clarray._api.doctor.families import FAMILIES, agrees, compute
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding
 from clarray._engine.runtime import current_device, devices
 from clarray._engine.runtime.cache import cache_of
+from clarray._engine.runtime.install_lines import DRIVERS
 
 
 def doctor(*words: str, **environment: str) -> tuple[int, dict[str, Any]]:
@@ -59,6 +61,8 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert told["versions"]["numpy"] == np.__version__
     (chosen,) = (each for each in told["devices"] if each["chosen"])
     assert chosen["name"] == current_device().capabilities.name
+    (line,) = (each["what"] for each in told["findings"]["Devices"] if each["what"].startswith(f"{chosen['number']}*"))
+    assert f"limit {chosen['limit'] / (1 << 30):.1f}, largest allocation {chosen['largest'] / (1 << 30):.1f};" in line
     found = told["findings"][f"Device {chosen['number']}"]
     assert not problems(found)
     assert f"{len(FAMILIES)} of {len(FAMILIES)}" in found[-1]["what"]
@@ -83,19 +87,116 @@ def test_a_driver_that_does_not_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert any(each.state == NOTE and "OCL_ICD_VENDORS" in each.what for each in found)
 
 
-def test_a_gpu_without_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number, (kind, maker) in enumerate([("0x030200", "0x10de"), ("0x020000", "0x8086"), ("0x030000", "0x1002")]):
-        folder = tmp_path / f"0000:0{number}:00.0"
-        folder.mkdir()
-        (folder / "class").write_text(f"{kind}\n")
-        (folder / "vendor").write_text(f"{maker}\n")
-    monkeypatch.setattr(system, "_PCI", tmp_path)
+def test_no_file_names_a_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system, "vendor_files", dict)
-    texts = "\n".join(problems(list(system.hardware(""))))
-    assert "NVIDIA's display adapter" in texts
-    assert "AMD's display adapter" in texts
-    assert "Intel's" not in texts  # its network adapter computes nothing
-    assert "display adapter" not in "\n".join(problems(list(system.hardware("NVIDIA CUDA, AMD APP"))))
+    monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
+    (only,) = system.drivers()
+    assert only.state == NOTE
+    assert "no file names an OpenCL driver" in only.what
+
+
+NODES = {
+    "NVIDIA": ("nvidiactl", "nvidia0"),
+    "AMD": ("dri/renderD128", "kfd"),
+    "Intel": ("dri/renderD129",),
+}
+PCI = {"NVIDIA": ("0x10de", "0x030200"), "AMD": ("0x1002", "0x120000"), "Intel": ("0x8086", "0x030000")}
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Finding]]:
+    """A machine with GPUs of these makers on its bus, drivers' libraries and device nodes; what is found of it."""
+    folders = {name: tmp_path / name.strip("_") for name in ("_PCI", "_DRM", "_DEV")}
+    for name, folder in folders.items():
+        folder.mkdir()
+        monkeypatch.setattr(hardware, name, folder)
+
+    def write(file: Path, text: str) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{text}\n")
+
+    def found(
+        *makers: str, nodes: Iterable[str] = (), libraries: Iterable[str] = (), listed: str = ""
+    ) -> list[Finding]:
+        for maker in makers:
+            vendor, kind = PCI[maker]
+            write(folders["_PCI"] / maker / "vendor", vendor)
+            write(folders["_PCI"] / maker / "class", kind)
+            for node in NODES[maker]:
+                if node.startswith("dri/"):
+                    write(folders["_DRM"] / Path(node).name / "device" / "vendor", vendor)
+        for node in nodes:
+            write(folders["_DEV"] / node, "")
+        monkeypatch.setattr(hardware, "vendor_files", lambda: {f"{each}.icd": each for each in libraries})
+        return list(hardware.hardware(listed))
+
+    return found
+
+
+ALL_NODES = [node for nodes in NODES.values() for node in nodes]
+
+
+def test_a_gpu_without_a_driver(machine: Callable[..., list[Finding]]) -> None:
+    found = machine("NVIDIA", "AMD", "Intel", nodes=ALL_NODES, libraries=["/intel/libpocl.so", "libintelocl.so"])
+    for maker, text in zip(("NVIDIA", "AMD", "Intel"), problems(found), strict=True):
+        assert text == f"{maker}'s display adapter is on the bus, and no OpenCL driver for it -> {DRIVERS[maker]}"
+
+
+def test_a_gpu_that_is_listed_lacks_nothing(machine: Callable[..., list[Finding]]) -> None:
+    assert not machine("NVIDIA", "AMD", listed="NVIDIA CUDA NVIDIA H200 rusticl AMD Radeon (radeonsi)")
+
+
+def test_other_adapters_compute_nothing(machine: Callable[..., list[Finding]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PCI, "Intel", ("0x8086", "0x020000"))  # of a network
+    assert not machine("Intel")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="device nodes are Linux's")
+@pytest.mark.parametrize(
+    ("maker", "library", "mend"),
+    [
+        ("NVIDIA", "libnvidia-opencl.so.1", "docker run --gpus all"),
+        ("AMD", "libamdocl64.so", "modprobe amdgpu"),
+        ("AMD", "libRusticlOpenCL.so.1", "--device /dev/kfd"),
+        ("Intel", "/usr/lib/intel-opencl/libigdrcl.so", "modprobe i915"),
+    ],
+)
+def test_device_nodes_that_are_not_there(
+    machine: Callable[..., list[Finding]], maker: str, library: str, mend: str
+) -> None:
+    others = [node for name, nodes in NODES.items() if name != maker for node in nodes]
+    (only,) = problems(machine(maker, *NODES, nodes=others, libraries=["nvidia", "amdocl", "igdrcl", library]))
+    assert only.startswith(f"{maker}'s GPU has no device node")
+    assert mend in only
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="device nodes are Linux's")
+@pytest.mark.parametrize(
+    ("maker", "mend"),
+    [
+        ("NVIDIA", "chmod a+rw /dev/nvidia*"),
+        ("AMD", "usermod -aG render,video"),
+        ("Intel", "usermod -aG render,video"),
+    ],
+)
+def test_device_nodes_that_may_not_be_opened(
+    machine: Callable[..., list[Finding]], monkeypatch: pytest.MonkeyPatch, maker: str, mend: str
+) -> None:
+    refused: list[str] = []
+    opened = os.open
+
+    def opening(path: Any, *rest: Any, **named: Any) -> int:
+        if any(str(path).endswith(node) for node in NODES[maker]):
+            refused.append(str(path))
+            raise PermissionError(13, "Permission denied", str(path))  # which root is never told of a file
+        return opened(path, *rest, **named)
+
+    monkeypatch.setattr(hardware.os, "open", opening)
+    found = problems(machine(*NODES, nodes=ALL_NODES, libraries=["nvidia", "amdocl", "igdrcl"]))
+    assert len(refused) == len(found) == len(NODES[maker])
+    for text in found:
+        assert f"of {maker}'s GPU" in text
+        assert mend in text
 
 
 def test_a_cache_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +223,35 @@ def test_a_cache_that_is_damaged(
     assert system.clear_caches() == 2
     assert [each.state for each in system.caches()] == [OK]
     assert cache_of("tuning").load("sound") == b"bytes"
+
+
+def test_clear_cache_is_a_flag(tmp_path: Path) -> None:
+    """It goes first: what is damaged is gone before anything is looked at, and tuning results stay."""
+    folder = {"CLARRAY_CACHE_DIR": str(tmp_path)}
+    _, told = doctor(CLARRAY_DEVICE="no such device", **folder)
+    assert len(problems(told["findings"]["Cache"])) == 0
+    for name in ("programs", "tuning"):
+        (tmp_path / name).mkdir(exist_ok=True)
+    (tmp_path / "programs" / "spoilt").write_bytes(b"no checksum")
+    (tmp_path / "tuning" / "kept").write_bytes(b"no checksum either")
+    _, told = doctor(CLARRAY_DEVICE="no such device", **folder)
+    (only,) = problems(told["findings"]["Cache"])
+    assert "2 of 2 files" in only
+    _, told = doctor("--clear-cache", CLARRAY_DEVICE="no such device", **folder)
+    (only,) = problems(told["findings"]["Cache"])
+    assert "1 of 1 files" in only
+    assert not (tmp_path / "programs" / "spoilt").exists()
+    assert (tmp_path / "tuning" / "kept").exists()
+
+
+def test_a_device_without_float64() -> None:
+    """It is a note with what to type, and every family of kernels is right all the same."""
+    number = str(devices().index(current_device()))
+    _, told = doctor(CLARRAY_DEVICE=number, CLARRAY_SIMULATE_NO_FP64="1")
+    notes = [each for each in told["findings"]["Devices"] if each["state"] == NOTE]
+    assert any(each["what"].startswith(f"{number}: no float64") and "float32" in each["mend"] for each in notes)
+    assert not problems(told["findings"][f"Device {number}"])
+    assert not any(each["fp64"] for each in told["devices"])
 
 
 def child_that(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +293,7 @@ def test_the_report_on_a_terminal(
     monkeypatch.setenv("CLARRAY_CACHE_DIR", str(tmp_path))
     child_that('print(\'{"error": "no OpenCL device found"}\')', monkeypatch)
     monkeypatch.setattr(system, "drivers", lambda: iter([Finding(OK, "fine")]))
-    monkeypatch.setattr(system, "hardware", lambda platforms: iter(()))
+    monkeypatch.setattr(command, "hardware", lambda listed: iter(()))
     assert command.main([]) == 1
     text = capsys.readouterr().out
     assert "  problem  no OpenCL device found\n           -> `pip install" in text
