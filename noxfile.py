@@ -140,6 +140,13 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def users(session: nox.Session) -> None:
+    """The tests of the libraries that docs/users.rst speaks of, the larger ones too, each at its pinned release."""
+    install(session, "pocl,users")
+    session.run("python", "-m", "pytest", "-q", "tests/users", *session.posargs)
+
+
+@nox.session
 def suites(session: nox.Session) -> None:
     """Other projects' tests with clarray's arrays: `-- scipy -n 2`."""
     install(session, "pocl,suites")

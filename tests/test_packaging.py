@@ -1,17 +1,22 @@
-"""The listed packages are the folders, and a wheel works where the repository is not."""
+"""The listed packages are the folders; a wheel and a source distribution work where the repository is not."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import sysconfig
+import tarfile
 import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from clarray._engine.runtime import install_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -22,7 +27,12 @@ x = np.arange(1000, dtype=np.float32)
 a = clarray.asarray(x)
 assert float(a.sum()) == x.sum(dtype=np.float64), float(a.sum())
 assert clarray.asnumpy((a - 1) ** 2).tolist() == ((x - 1) ** 2).tolist()
+assert clarray.sort(a[::-1]).get().tolist() == x.tolist()
 print(clarray.__file__)
+from clarray._engine.speedups import core
+print("compiled core:", core is not None)
+from importlib.resources import files
+print("templates:", sum(1 for path in files("clarray.templates").rglob("*.mako")))
 """
 
 
@@ -64,33 +74,79 @@ def run(*command: str | Path, cwd: Path, status: int = 0, **environment: str) ->
     return output
 
 
+FOLDERS = ("clarray", "templates", "tests", "docs", "benchmarks", "examples")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "*.egg-info", "_build", "generated", "results", ".*")
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    # A copy, because a build leaves a folder behind whose stale files would go into the next wheel.
-    source = folder / "source"
-    for name in ("clarray", "templates"):
-        shutil.copytree(ROOT / name, source / name)
-    for name in ("pyproject.toml", "README.md", "LICENSE", "_clarray_sizeof.py"):
-        shutil.copy(ROOT / name, source)
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, source, cwd=folder)
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout, because a build leaves a folder behind whose stale files would go into the next one."""
+    made = tmp_path_factory.mktemp("packages") / "source"
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, made / name, ignore=LEFT_OUT)
+    for file in ROOT.iterdir():
+        if file.is_file() and not file.name.startswith("."):
+            shutil.copy(file, made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def sdist(source: Path) -> Path:
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", source.parent, source, cwd=source.parent)
+    (built,) = source.parent.glob("clarray-*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path) -> Path:
+    """A wheel that is made of the source distribution, and so holds what that holds."""
+    folder = sdist.parent
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, sdist, cwd=folder)
     (built,) = folder.glob("clarray-*.whl")
     return built
 
 
+def has_compiler() -> bool:
+    named = (os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "").split()
+    return any(shutil.which(name) for name in (*named[:1], "c++", "g++", "clang++", "cl"))
+
+
+def empty_environment(folder: Path) -> Path:
+    """Make one, and give its Python."""
+    venv.create(folder, with_pip=True, symlinks=os.name != "nt")
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
 @pytest.mark.slow
-def test_wheel_holds_every_template(wheel: Path) -> None:
+def test_the_source_distribution_is_the_checkout(sdist: Path, source: Path) -> None:
+    with tarfile.open(sdist) as file:
+        inside = {name.partition("/")[2] for name in file.getnames()}
+    assert [
+        str(path.relative_to(source)) for path in source.rglob("*") if str(path.relative_to(source)) not in inside
+    ] == []
+
+
+@pytest.mark.slow
+def test_the_package_index_would_take_them(sdist: Path, wheel: Path) -> None:
+    said = run(sys.executable, "-m", "twine", "check", "--strict", sdist, wheel, cwd=sdist.parent)
+    assert said.count("PASSED") == 2
+
+
+@pytest.mark.slow
+def test_wheel_holds_every_template_and_the_compiled_core(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     templates = ROOT / "templates"
-    expected = {f"clarray/templates/{p.relative_to(templates)}" for p in templates.rglob("*.mako")}
+    expected = {f"clarray/templates/{p.relative_to(templates).as_posix()}" for p in templates.rglob("*.mako")}
     assert expected <= inside
     assert "clarray/py.typed" in inside
+    compiled = [name for name in inside if re.fullmatch(r"clarray/_engine/speedups/_speedups\.[\w.-]*(so|pyd)", name)]
+    assert len(compiled) == has_compiler()
+    assert "none-any" not in wheel.name or not compiled
 
 
 @pytest.mark.slow
 def test_wheel_works_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "env", with_pip=True, symlinks=os.name != "nt")
-    python = tmp_path / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    python = empty_environment(tmp_path / "env")
     cache = str(tmp_path / "cache")
     (tmp_path / "no_vendors").mkdir()
     pip = (python, "-m", "pip", "install", "-q", "--disable-pip-version-check")
@@ -105,8 +161,63 @@ def test_wheel_works_in_an_empty_environment(wheel: Path, tmp_path: Path) -> Non
     assert "sum" in table
 
 
+@pytest.mark.slow
+def test_source_distribution_works_in_an_empty_environment(sdist: Path, tmp_path: Path) -> None:
+    python = empty_environment(tmp_path / "env")
+    pip = (python, "-m", "pip", "install", "-q", "--disable-pip-version-check")
+    run(*pip, f"{sdist}[pocl]", cwd=tmp_path, CFLAGS="-O0", CXXFLAGS="-O0")  # the core is compiled: quickly
+    printed = run(python, "-c", TRY_IT, cwd=tmp_path, CLARRAY_CACHE_DIR=str(tmp_path / "cache")).splitlines()
+    assert str(tmp_path / "env") in printed[-3]
+    assert printed[-2] == f"compiled core: {has_compiler()}"
+    assert printed[-1] == f"templates: {sum(1 for _ in (ROOT / 'templates').rglob('*.mako'))}"
+
+
+# The lines that readers are told to type ------------------------------------------------------------
+
+TEXTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs/install.rst")),
+    *(file for file in (ROOT / "docs").glob("*.rst") if file.name != "install.rst"),
+    *(ROOT / "clarray").rglob("*.py"),
+]
+HOMES = ("docs/install.rst", "clarray/_engine/runtime/install_lines.py")
+
+
 def test_lines_that_install_work_before_there_is_a_release() -> None:
     """The package index knows no clarray yet: what readers are told to type takes a clone, or other packages."""
-    texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.rst"), *(ROOT / "clarray").rglob("*.py")]
-    told = [f"{file}: {line}" for file in texts for line in file.read_text().splitlines() if "clarray[" in line]
+    told = [f"{file}: {line}" for file in TEXTS for line in file.read_text().splitlines() if "clarray[" in line]
     assert not told
+
+
+@pytest.mark.parametrize(
+    "package", ["install pocl-", "intel-opencl-rt intel", "vendors/nvidia.icd", "install intel-", "rocm-"]
+)
+def test_a_runtimes_line_has_one_home(package: str) -> None:
+    """The documentation has it in its table, the messages in one module; the rest refers to them."""
+    assert {str(file.relative_to(ROOT)) for file in TEXTS if package in file.read_text()} == set(HOMES)
+
+
+def test_messages_and_the_table_have_the_same_lines() -> None:
+    table = " ".join((ROOT / "docs" / "install.rst").read_text().split())
+    messages = [install_lines.POCL, install_lines.INTEL_CPU, install_lines.NVIDIA_ICD]
+    messages += [line for text in install_lines.DRIVERS.values() for line in re.findall(r"`(.*?)`", text)]
+    assert len(messages) >= 7
+    assert [line for line in messages if f"``{line}``" not in table] == []
+
+
+def test_the_clones_line_is_readmes() -> None:
+    """CI runs it from there, and the pages include it: it stands in no other text."""
+    readme = (ROOT / "README.md").read_text()
+    line = re.search(r"<!-- install -->\n```sh\n(.*)\n", readme)
+    assert line is not None
+    assert readme.count(line[1]) == 1
+    for file in TEXTS[1:]:
+        text = file.read_text()
+        assert line[1] not in text
+        assert '-e ".[pocl]"' not in text
+        assert text.count(".. literalinclude:: ../README.md") == (file.stem in ("index", "install"))
+
+
+def test_extras_are_listed() -> None:
+    page = (ROOT / "docs" / "install.rst").read_text().partition("Extras\n")[2]
+    listed = set(re.findall(r"^``(\w+)``", page, re.MULTILINE))
+    assert listed == set(METADATA["project"]["optional-dependencies"])
