@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,37 @@ def test_the_smoke_set_is_there() -> None:
 def test_the_smoke_set_runs_every_algorithm(algorithm: str) -> None:
     wanted = ELSEWHERE.get(algorithm, f"test_{algorithm}")
     assert any(wanted in line for line in SMOKE if line.startswith("tests/device"))
+
+
+# Modules that tests leave themselves out without, whose distribution has another name.
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "array_api_strict": "array-api-strict",
+    "distributed": "dask",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+}
+
+
+def wanted(path: Path) -> set[str]:
+    """The packages without which tests of a file are left out."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    named = [
+        call.args[0].value.partition(".")[0]
+        for call in calls
+        if ast.unparse(call.func) == "pytest.importorskip" and isinstance(call.args[0], ast.Constant)
+    ]
+    return {DISTRIBUTIONS.get(name, name) for name in named}
+
+
+def test_what_tests_need_is_in_an_extra() -> None:
+    """What nothing installs is never tested."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    required = [
+        *project["dependencies"],
+        *(line for extra in project["optional-dependencies"].values() for line in extra),
+    ]
+    installed = {re.match(r"[\w-]+", line)[0].lower() for line in required}
+    needed = {name: path.name for path in FILES for name in wanted(path)}
+    assert {"unyt", "pint", "scikit-learn", "dask"} <= needed.keys()
+    assert {name: file for name, file in needed.items() if name not in installed} == {}

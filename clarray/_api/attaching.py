@@ -392,11 +392,12 @@ _METHODS: dict[str, Any] = {
     "__class_getitem__": classmethod(GenericAlias),  # annotations such as ndarray[tuple[int, int], dtype]
     "_repr_inline_": printing.inline,
     "_repr_html_": notebook.html,
-    # NumPy's, the Array API's, DLPack's
+    # NumPy's, the Array API's, DLPack's, JAX's
     "__array__": conversion.to_ndarray,
     "__array_ufunc__": __array_ufunc__,
     "__dlpack__": dlpack.export,
     "__dlpack_device__": dlpack.place_of,
+    "__jax_array__": dlpack.to_jax,
 }
 
 # Properties -----------------------------------------------------------------------------------------

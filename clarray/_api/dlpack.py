@@ -1,4 +1,4 @@
-"""DLPack: arrays to and from other libraries, in the same memory where that is host memory.
+"""DLPack: arrays to and from other libraries, in the same memory where that is host memory; and JAX's own protocol.
 
 NumPy makes and reads the capsules: an ndarray on the device's memory is exported, and what NumPy
 imports becomes an array of ours. Either keeps the memory as long as its consumer lives. From then on
@@ -8,6 +8,7 @@ somebody else may write to the memory at any time, so it is treated as memory th
 from __future__ import annotations
 
 import ctypes
+import importlib
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,12 @@ def place_of(array: DeviceArray) -> tuple[int, int]:
         return _HOST
     listed = devices()
     return OPENCL, listed.index(device) if device in listed else len(listed)
+
+
+def to_jax(array: DeviceArray) -> Any:
+    """``__jax_array__``: a copy, since JAX's arrays never change, and what shares memory with ours would."""
+    jax: Any = importlib.import_module("jax.numpy")  # who asks has imported it
+    return jax.asarray(asnumpy(array))
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceArray:

@@ -140,6 +140,27 @@ def test_a_users_program() -> None:
     np.testing.assert_array_equal(found, predicted(np))
 
 
+def test_logistic_regression_with_its_own_search() -> None:
+    """scikit-learn makes its paths (`scores_`, `n_iter_` ...) as ndarrays of any arrays, which its check refuses."""
+    data, labels = make_classification(90, 6, n_classes=3, n_informative=4, random_state=0)
+    search = linear_model.LogisticRegressionCV(
+        Cs=3, l1_ratios=(0,), cv=2, scoring="neg_log_loss", use_legacy_attributes=False, max_iter=200
+    )
+    x, y = clarray.asarray(data), clarray.asarray(labels)
+    ours, theirs = clone(search).fit(x, y), clone(search).fit(data, labels)
+    assert (ours.C_, ours.l1_ratio_) == (theirs.C_, theirs.l1_ratio_)
+    for name in ("coef_", "intercept_", "classes_", "Cs_"):
+        found, expected = getattr(ours, name), getattr(theirs, name)
+        assert isinstance(found, clarray.DeviceArray)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    for method in ("predict", "predict_proba", "decision_function"):
+        found, expected = getattr(ours, method)(x), getattr(theirs, method)(data)
+        assert isinstance(found, clarray.DeviceArray)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.score(x, y), theirs.score(data, labels), rtol=1e-9)
+
+
 def test_elementwise_steps_copy_nothing_to_the_host() -> None:
     x = clarray.array(X)
     scaler = preprocessing.StandardScaler().fit(x)
