@@ -64,6 +64,7 @@ def test_a_program_is_a_notebook_too(program: Path, gallery: ModuleType) -> None
     assert about
     assert [line for line in code.splitlines() if len(line) > COLUMNS] == []
     assert code.endswith("plt.show()")
+    assert "__file__" not in code  # which a notebook has not
     first, *cells = json.loads(gallery.notebook(text))["cells"]
     assert first["cell_type"] == "markdown"
     assert first["source"][0] == f"# {title}\n"
@@ -88,3 +89,16 @@ def test_every_name_in_the_reference_has_one_place() -> None:
     assert "add" in entries
     assert len(entries) == len(set(entries))
     assert chapters.isdisjoint(entries)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_notebooks_are_of_the_format(program: Path, gallery: ModuleType) -> None:
+    """What it does not have is an error: a code cell without outputs, a key of one's own."""
+    nbformat = pytest.importorskip("nbformat")
+    made = gallery.notebook(program.read_text())
+    nbformat.validate(nbformat.reads(made, as_version=nbformat.NO_CONVERT), relax_add_props=False)
+    for spoil in (lambda cell: cell.pop("outputs"), lambda cell: cell.update(color="red")):
+        spoilt = json.loads(made)
+        spoil(spoilt["cells"][1])
+        with pytest.raises(nbformat.ValidationError):
+            nbformat.validate(nbformat.from_dict(spoilt), relax_add_props=False)
