@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +51,20 @@ def test_code_of_pages_fits_them() -> None:
     for page in blocks.values():
         for block in page:
             ast.parse(block)
+
+
+def shown_blocks(text: str) -> Iterator[str]:
+    """The code of a page's `code-block` directives, in Python or for a shell."""
+    for found in re.finditer(r"^( *)\.\. code-block:: (?:python|sh|pycon)\n((?:\1   .*\n|\s*\n)+)", text, re.MULTILINE):
+        indent = len(found[1]) + 3
+        yield "\n".join(line[indent:] for line in found[2].splitlines() if not line.strip().startswith(":"))
+
+
+def test_code_that_pages_show_fits_them() -> None:
+    blocks = {path.name: list(shown_blocks(path.read_text())) for path in DOCS.glob("*.rst")}
+    assert sum(map(len, blocks.values())) > 25
+    lines = [(name, line) for name, page in blocks.items() for block in page for line in block.splitlines()]
+    assert [(name, line) for name, line in lines if len(line) > COLUMNS] == []
 
 
 def test_there_are_eight_programs() -> None:

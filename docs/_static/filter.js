@@ -7,7 +7,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const count = document.createElement("span");
     bar.className = "filter";
     field.type = "search";
-    field.placeholder = "Filter: a name, a namespace, “host”, “not there”";
+    field.placeholder = "A name, “host”, “not there”";
     field.setAttribute("aria-label", "Filter the table");
     count.setAttribute("aria-live", "polite");
     const filter = () => {
