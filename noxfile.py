@@ -63,12 +63,13 @@ _ASK = ("python", "-c", "from clarray._engine.speedups import core; assert core,
 
 
 CORE_TESTS = [
-    "tests/device/core/test_speedups.py",
-    "tests/device/core/test_statement_leaks.py",
-    "tests/device/core/test_threads.py",
-    "tests/device/core/test_aliasing.py",
-    "tests/device/core/test_sharing.py",
-    "tests/device/core/test_known_numbers.py",
+    *(
+        f"tests/device/core/test_{name}.py"
+        for name in (
+            *("speedups", "core_statements", "core_selections", "statement_leaks", "garbage", "readers", "locks"),
+            *("threads", "interrupts", "aliasing", "sharing", "known_numbers", "recordings"),
+        )
+    ),
     "tests/device/whole/test_statements_machine.py",
 ]
 

@@ -1,6 +1,7 @@
 // How the objects go that every statement makes: nodes, arrays and memory. Python's own way, of any class with slots, goes
 // through the descriptors of each base and calls `__del__` as a method.
 #include "launch.hpp"
+#include "spare.hpp"
 
 namespace clarray {
 
@@ -14,17 +15,6 @@ bool finalize_memory(PyObject* object) {
     PyObject_GC_UnTrack(object);
     return true;
 }
-
-// Objects that have gone, whose memory is for the next ones: Python would clear it, and count it for the garbage collector.
-#ifdef __SANITIZE_ADDRESS__
-constexpr size_t MOST_SPARE = 0;  // so that a use of what has gone is seen
-#else
-constexpr size_t MOST_SPARE = 64;
-#endif
-struct Spare {
-    PyObject* objects[MOST_SPARE + 1];
-    size_t count = 0;
-};
 
 Spare* spare_of(PyTypeObject* kind) {
     static Spare nodes, arrays, numbers, memories;
@@ -54,9 +44,8 @@ void drop(PyObject* object, const Slots&... slots) {
     clear_weak_references(object);
     (clear(object, slots), ...);
     Spare* spare = spare_of(type);
-    const bool is_kept = spare && spare->count < MOST_SPARE && !PyObject_GC_IsFinalized(object);  // a mark that stays
-    if (is_kept) spare->objects[spare->count++] = object;
-    else type->tp_free(object);
+    const bool is_kept = spare && !PyObject_GC_IsFinalized(object) && spare->put(object);  // a mark that stays
+    if (!is_kept) type->tp_free(object);
     Py_DECREF(type);
 }
 
@@ -88,8 +77,9 @@ Outcome give_back(PyObject* object) {
 
 Ref new_object(PyTypeObject* kind) {
     Spare* spare = spare_of(kind);
-    if (!spare || !spare->count) return Ref::steal(kind->tp_alloc(kind, 0));
-    PyObject* object = PyObject_Init(spare->objects[--spare->count], kind);
+    PyObject* object = spare ? spare->take() : nullptr;
+    if (!object) return Ref::steal(kind->tp_alloc(kind, 0));
+    PyObject_Init(object, kind);
     PyObject_GC_Track(object);
     return Ref::steal(object);
 }
