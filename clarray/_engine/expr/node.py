@@ -15,6 +15,7 @@ after, and starts again if that is another one now.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -46,12 +47,13 @@ class Interner:
 
     def __init__(self) -> None:
         self._table: dict[Any, int] = {}
+        self._numbers = itertools.count()
 
     def __call__(self, key: Any) -> int:
         found = self._table.get(key)
         if found is None:
-            # setdefault is atomic, so two threads agree on one integer
-            found = self._table.setdefault(key, len(self._table))
+            # setdefault and next are atomic: two threads agree on one integer, and use none for two structures
+            found = self._table.setdefault(key, next(self._numbers))
         return found
 
 
@@ -156,6 +158,7 @@ class Node:
 
     def become_leaf(self, memory: Memory, offset: int, strides: Shape, contiguous: bool) -> None:
         """Turn a node that nothing was grown from into memory; `build.pass_on` sees to others."""
+        signature = leaf_signature(self.dtype)  # first: an interrupt may come where something is called
         self.offset = offset
         self.strides = strides
         self.contiguous = contiguous
@@ -165,7 +168,7 @@ class Node:
         self.args = ()
         self.cost = memory.cost
         self.flags = EAGER if memory.shared else 0
-        self.sig = leaf_signature(self.dtype)
+        self.sig = signature
         self.inputs = ()
         self.readers = memory.readers
 
