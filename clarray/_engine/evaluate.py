@@ -15,7 +15,7 @@ import clarray._engine.fused.elementwise.launch_core
 import clarray._engine.fused.reduce.launch_core
 import clarray._engine.launch.recorded  # noqa: F401 - all are known to the compiled core by being imported
 from clarray._engine.expr.bounds import bounds_of, remember, remember_part
-from clarray._engine.expr.build import Selecting, pass_on
+from clarray._engine.expr.build import Selecting, become_memory, become_selected
 from clarray._engine.expr.node import (
     COMPRESS,
     CONST,
@@ -95,13 +95,9 @@ def evaluate(node: Node) -> Node:
         else:  # most nodes: nothing has to be computed before them, so the graph is not looked at
             memory = device.pool.allocate(node.size * node.dtype.itemsize)
             strides, in_order = _launch_alone(cache, node, flags, memory)
-        readers = node.readers
-        with graph_lock:  # whoever grew it may be about to grow it again
-            node.become_leaf(memory, 0, strides, in_order)
+        become_memory(node, memory, strides, in_order)
         if counted is not None:
             remember(node, *counted)
-        if readers:
-            pass_on(readers, memory)
         if flags & EAGER:
             device.synchronize()
     return node
@@ -144,11 +140,7 @@ def _place(node: Node, device: Device) -> None:
         device.write(memory, 0, np.array(node.value, node.dtype))
     else:
         elements[0] = node.value
-    readers = node.readers
-    with graph_lock:
-        node.become_leaf(memory, 0, (), True)
-    if readers:
-        pass_on(readers, memory)
+    become_memory(node, memory, (), True)
 
 
 def _store(node: Selection) -> None:
@@ -159,12 +151,8 @@ def _store(node: Selection) -> None:
     value, mask = node.args
     eager = node.flags & EAGER
     memory, total = compact(kernel_cache_of(device), value, mask)
-    readers = node.readers
-    with graph_lock:
-        node.become_selected(memory, total)
+    become_selected(node, memory, total)
     remember_part(node, value, distinct=True)
-    if readers:
-        pass_on(readers, memory)
     if eager:
         device.synchronize()
 

@@ -60,6 +60,29 @@ def _overwrite(target: Node, value: Node) -> None:
         launch.run()
 
 
+def _overwrite_and_copy(target: Node, value: Node) -> None:
+    """The same, and let the value be a copy of what lies there then: it may have been of what lay there before.
+
+    An interrupt leaves neither, or both.
+    """
+    memory = target.memory
+    assert memory is not None
+    device = memory.device
+    _, launches = prepare(kernel_cache_of(device), value, target)
+    memory.forget()
+    before = device.begun
+    try:
+        for launch in launches:
+            launch.run()
+        _become_copy(value, target)
+    except BaseException as stop:
+        if not isinstance(stop, Exception) and device.begun > before:
+            for launch in launches[device.begun - before :]:
+                launch.run()
+            _become_copy(value, target)
+        raise
+
+
 def _read_by(value: Node, target: Node) -> bool:
     """Whether an operand of a pending value overlaps the target other than element for element."""
     memory = target.memory
@@ -101,8 +124,7 @@ def hand_over(target: Node, value: Node) -> None:
             # once more where one of its parts was computed
             and (value.sig == before or _laid_out_alike(value, target))
         ):
-            _overwrite(target, value)
-            _become_copy(value, target)
+            _overwrite_and_copy(target, value)
         else:
             write(target, evaluate(value))
 
@@ -151,11 +173,12 @@ def _become_copy(value: Node, target: Node) -> None:
     """Let a pending node, whose value has been computed into a leaf, be a copy of that; its own readers read it too."""
     assert target.memory is not None
     copy = cast_loop(target.dtype)
+    signature = intern_structure((copy.code, target.sig))
     with graph_lock:
         readers = value.readers
         value.op = copy
         value.args = value.inputs = (target,)
-        value.sig = intern_structure((copy.code, target.sig))
+        value.sig = signature
         value.cost = target.cost + 1
         value.flags = 0
         target.memory.readers.append(ref(value))

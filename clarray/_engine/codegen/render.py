@@ -43,9 +43,18 @@ def render(name: str, /, **context: Any) -> str:
     try:
         text = template(name).render(**context)
     except Exception as error:
+        if interrupt := _interrupt_within(error):
+            raise interrupt from None
         where = import_module("mako.exceptions").text_error_template().render()
         raise RuntimeError(f"template {name!r} failed ({error}); it was given {sorted(context)}\n{where}") from error
     return "\n".join(line for line in text.splitlines() if line.strip()) + "\n"
+
+
+def _interrupt_within(error: BaseException | None) -> BaseException | None:
+    """The interrupt that an error has come of: the code of templates tidies up what it has not got to, and fails."""
+    while error is not None and isinstance(error, Exception):
+        error = error.__context__
+    return error
 
 
 def source(body: str, dialect: Dialect, attribute: str) -> str:

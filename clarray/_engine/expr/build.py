@@ -195,6 +195,40 @@ def pass_on(readers: list, memory: Any) -> None:
                 done[id(node)] = node
 
 
+def in_full(step: Callable[..., None], *args: Any) -> None:
+    """Do what must not stay half done: once more where an interrupt has broken it off, which is raised afterwards."""
+    try:
+        step(*args)
+    except BaseException:
+        step(*args)
+        raise
+
+
+def become_memory(node: Node, memory: Any, strides: Shape, contiguous: bool) -> None:
+    """Turn a pending node into memory, from its start, and have what was grown from it read that."""
+    in_full(_become_memory, node, node.readers, memory, strides, contiguous)
+
+
+def _become_memory(node: Node, readers: list, memory: Any, strides: Shape, contiguous: bool) -> None:
+    with graph_lock:  # whoever grew it may be about to grow it again
+        node.become_leaf(memory, 0, strides, contiguous)
+    if readers:
+        pass_on(readers, memory)
+
+
+def become_selected(node: Selection, memory: Any, count: int) -> None:
+    """The same of a selection, of which so many elements were found."""
+    in_full(_become_selected, node, node.readers, memory, count)
+
+
+def _become_selected(node: Node, readers: list, memory: Any, count: int) -> None:
+    with graph_lock:
+        if isinstance(node, Selection):
+            node.become_selected(memory, count)
+    if readers:
+        pass_on(readers, memory)
+
+
 # Growing the rest ---------------------------------------------------------------------------------
 
 

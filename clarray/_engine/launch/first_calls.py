@@ -190,7 +190,10 @@ class OnHost:
                     return
                 out = host_array(target)
                 assert out is not None
-                np.copyto(out, value)
+                try:
+                    np.copyto(out, value)
+                finally:
+                    device.begun += 1
             took = time.perf_counter() - start
             awaited.seconds += took + setting.statement
             if profiling.state.recorder is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from clarray._engine.launch.core_launch import use_launches
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import Device, Memory
-from clarray._engine.runtime.recording import Recording, begin, end
+from clarray._engine.runtime.recording import Recording, record
 from clarray._engine.speedups import called_by_core
 
 __all__ = ["has_inline", "record_call"]
@@ -46,11 +47,4 @@ def record_call(
     """
     cache = kernel_cache_of(device)
     use_launches(cache)
-    recording = None
-    try:  # an interrupt may come at any place
-        recording = begin(inputs, cache.kept)
-        result = function(*args, **(kwargs or {}))
-    finally:
-        if recording is not None:
-            end(recording)
-    return result, None if recording is None or recording.spoiled else recording
+    return record(Recording(inputs, cache.kept), partial(function, *args, **(kwargs or {})))

@@ -38,6 +38,7 @@ from clarray._engine.runtime.errors import (
     lost_message,
     reset_message,
 )
+from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.launch import Launched
 from clarray._engine.runtime.memory import Memory
 from clarray._engine.runtime.pool import Pool
@@ -113,6 +114,7 @@ class Device:
     ) -> None:
         self.lock: Any = reentrant_lock()
         self.pending = False
+        self.begun = 0  # how many launches and first calls: what has been interrupted looks whether it had come so far
         self.inherited = self.lost = self.closed = False  # no call into OpenCL is made for the first two
         self.successor: Device | None = None
         self.recent: deque[Launched] = deque(maxlen=_REMEMBERED)
@@ -396,13 +398,15 @@ class Device:
         if self.inherited or self.lost:  # freeing would call into OpenCL
             self._kept_forever.extend(dropped)
         elif self.pending and not self.closed:
-            if self.lock.acquire(blocking=False):
-                try:
+            taken: list[bool] = []
+            try:
+                if take_at_once(self.lock, taken):
                     self.drain()
-                finally:
+                else:
+                    self._dropped.extend(dropped)
+            finally:
+                if True in taken:
                     self.lock.release()
-            else:
-                self._dropped.extend(dropped)
 
     # The end of a device ----------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from clarray._engine.runtime.cache import cache_folder
 from clarray._engine.runtime.forking import after_fork_in_child
+from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.limits import available_host_bytes, is_short, total_host_bytes
 
 if TYPE_CHECKING:
@@ -42,9 +43,12 @@ def watch(pool: Pool) -> None:
     Not for where memory is dropped: that may be in the midst of what starts a thread.
     """
     global _thread
-    if (_thread is not None and pool in _pools) or not _lock.acquire(blocking=False):
+    if _thread is not None and pool in _pools:
         return
+    taken: list[bool] = []
     try:
+        if not take_at_once(_lock, taken):
+            return
         _pools.add(pool)
         if _thread is None:
             _thread = threading.Thread(target=_keep_looking, name="clarray memory", daemon=True)
@@ -53,7 +57,8 @@ def watch(pool: Pool) -> None:
                 return
             _thread = None
     finally:
-        _lock.release()
+        if True in taken:
+            _lock.release()
 
 
 def ask_others(pool: Pool) -> None:

@@ -175,6 +175,8 @@ class Kernel:
                     _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
                 except cl.Error as error:
                     self._launch_again(bound, groups, local, error)
+                finally:
+                    device.begun += 1  # nothing is called in between, so no interrupt comes before it
             except cl.Error as error:
                 device.check_alive(error)
                 raise
@@ -215,6 +217,8 @@ class Kernel:
                 _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
             except cl.Error as error:
                 self._launch_again(bound, groups, local, error)
+            finally:
+                device.begun += 1
             if untried and device.capabilities.host_memory:
                 bound.commands.finish()  # a crash of the process is this launch's
         if recorded:

@@ -68,7 +68,10 @@ class Block:
 @accelerated
 def give_back(memory: Memory, large: int = CHECKED) -> None:
     """Return a memory's block to the pool, as the last reference to the memory is dropped."""
-    block = memory._block
+    try:
+        block = memory._block
+    except AttributeError:  # an interrupt has come before there was one
+        return
     if block.home is None:
         memory.device.let_go(block, memory._keep)
     else:

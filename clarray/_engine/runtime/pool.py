@@ -32,6 +32,7 @@ import pyopencl as cl
 
 from clarray._engine.runtime import keeping, profiling
 from clarray._engine.runtime.accounts import account_of, memory_limit
+from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.limits import (
     available_host_bytes,
     in_units,
@@ -178,12 +179,14 @@ class Pool:
     def release_unless_busy(self, keep: int) -> int:
         """The same, but nothing where the device is at work: for who must wait for nobody."""
         device = self._device
-        if device.closed or self.free_bytes() <= keep or not device.lock.acquire(blocking=False):
+        if device.closed or self.free_bytes() <= keep:
             return 0
+        taken: list[bool] = []
         try:
-            return self.release(keep)
+            return self.release(keep) if take_at_once(device.lock, taken) else 0
         finally:
-            device.lock.release()
+            if True in taken:
+                device.lock.release()
 
     def trim(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Give free blocks back beyond what is kept for reuse.

@@ -143,27 +143,37 @@ def spoil() -> None:
         recording.spoiled = True
 
 
-_turn = threading.Lock()  # one thread records at a time
+_turn: dict[str, Recording] = {}  # one thread records at a time: whose recording is in here
 
 
-def begin(inputs: Sequence[Memory], kept: Mapping[int, Memory]) -> Recording | None:
-    """Record from now on; None while something is recorded already, by another thread or around this call."""
-    if not _turn.acquire(blocking=False):
-        return None
-    recording = state.recording = Recording(inputs, kept)
-    return recording
+def record(recording: Recording, call: Callable[[], Any]) -> tuple[Any, Recording | None]:
+    """Call a function under a new recording.
 
+    Nothing is called where the recording ends: an interrupt, which comes at calls, would leave it there for good.
 
-def end(recording: Recording) -> None:
-    """Stop recording."""
-    if state.recording is recording:  # not in a process that was forked meanwhile
-        state.recording = None
-        _turn.release()
+    Returns
+    -------
+    tuple
+        The result, and the recording; None where that does not hold all that was done, and while something is recorded
+        already, by another thread or around this call.
+    """
+    turn = _turn
+    try:
+        is_ours = turn.setdefault("now", recording) is recording  # which no other thread comes between
+        if is_ours:
+            state.recording = recording
+        result = call()
+    finally:
+        if "now" in turn and turn["now"] is recording:
+            if state.recording is recording:  # not in a process that was forked meanwhile
+                state.recording = None
+            del turn["now"]
+    return result, recording if is_ours and not recording.spoiled else None
 
 
 @after_fork_in_child
 def _forget() -> None:
     """Record nothing that another thread, which is not here, had begun."""
     global _turn
-    _turn = threading.Lock()
+    _turn = {}
     state.recording = None

@@ -7,6 +7,9 @@
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#ifdef Py_GIL_DISABLED
+#error "The core keeps its tables by the GIL: without one, clarray goes without the core."
+#endif
 #include <structmember.h>
 #undef READONLY  // its name for what is one of our flags
 
@@ -151,6 +154,18 @@ PyObject* guarded(const Call& call) {
         return PyErr_NoMemory();
     }
 }
+
+// Sets an error aside, if there is one, for what has to be done all the same; it is raised after the scope.
+class Interrupted {
+public:
+    Interrupted() { PyErr_Fetch(&type_, &value_, &trace_); }
+    ~Interrupted() { PyErr_Restore(type_, value_, trace_); }
+    Interrupted(const Interrupted&) = delete;
+    Interrupted& operator=(const Interrupted&) = delete;
+
+private:
+    PyObject *type_, *value_, *trace_;
+};
 
 // What a weak reference refers to; empty where that is gone.
 inline Ref referent_of(PyObject* reference) {

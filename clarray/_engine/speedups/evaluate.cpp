@@ -24,10 +24,8 @@ Ref contiguous_strides(PyObject* shape) {
 // would go on reading what the node was made of, which may change.
 bool pass_memory_on(PyObject* readers, PyObject* in) {
     if (pass_on(readers, in)) return true;
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    const Interrupted interrupted;
     if (!pass_on(readers, in)) PyErr_Clear();
-    PyErr_Restore(type, value, trace);
     return false;
 }
 

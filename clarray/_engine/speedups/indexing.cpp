@@ -156,7 +156,10 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     const bool is_copied = pending && (is_held || is_read_by(in.get(), given.get()));
     const Outcome stored = store(leaf.get(), place, given.get());
     if (stored != Outcome::DONE || !is_copied || node.memory.of(given.get()) != Py_None) return stored;
-    return become_copy(value, leaf.get(), place) ? Outcome::DONE : Outcome::FAILED;
+    if (become_copy(value, leaf.get(), place)) return Outcome::DONE;
+    const Interrupted interrupted;  // it would go on being of what has been overwritten
+    if (!become_copy(value, leaf.get(), place)) PyErr_Clear();
+    return Outcome::FAILED;
 }
 
 // Whether an array is among what a key is made of.

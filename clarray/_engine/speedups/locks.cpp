@@ -168,10 +168,8 @@ Held::~Held() {
         let_go(reinterpret_cast<Lock*>(lock_.get()));
         return;
     }
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
+    const Interrupted interrupted;
     if (!is_called_as(lock_.get(), name)) PyErr_WriteUnraisable(lock_.get());
-    PyErr_Restore(type, value, trace);
 }
 
 bool add_lock_type(PyObject* module) {
