@@ -14,7 +14,7 @@ import pytest
 
 import clarray
 
-COUNT = int(os.environ.get("STATEMENTS", "1500"))  # of each kind; 100,000 have been run
+COUNT = int(os.environ.get("STATEMENTS", "1500"))  # of each kind; docs/testing.rst says how many have been run
 ROUNDS = 3
 SLACK = 200  # what is kept weakly, by number rather than for good
 
@@ -28,6 +28,8 @@ class Arrays:
         self.x, self.y = (clarray.array(np.ones(64, np.float32)).evaluate() for _ in range(2))
         self.u = clarray.array(np.ones((8, 8))).evaluate()
         self.i = clarray.array(np.ones(4, np.int8)).evaluate()
+        self.k = clarray.array(np.arange(48) % 7).evaluate()
+        self.at = clarray.array(np.array([3, -1, 40])).evaluate()
         clarray.synchronize()
 
 
@@ -74,6 +76,52 @@ def assignments(a: Arrays) -> None:
     a.x[1:-1] = a.y[2:]
 
 
+def reductions(a: Arrays) -> None:
+    float(a.x.sum())
+    a.u.sum(axis=0).evaluate()
+    (a.x - a.x.mean()).evaluate()
+    int(a.k.max())
+    (a.k > 3).any()
+
+
+def products(a: Arrays) -> None:
+    float(a.x @ a.y)
+    (a.u @ a.x[:8]).evaluate()
+    (a.u @ a.u).evaluate()
+    clarray.outer(a.x[:3], a.y[:4]).evaluate()
+
+
+def recordings(a: Arrays) -> None:
+    clarray.concatenate((a.x, a.y))
+    clarray.stack((a.x, a.y), axis=1)
+    clarray.roll(a.k, 2)
+    a.k.cumsum()
+    a.u.std(axis=0)
+
+
+def sorting(a: Arrays) -> None:
+    clarray.sort(a.k)
+    clarray.argsort(a.k, kind="stable")
+    clarray.unique(a.k)
+    a.k.sort()
+
+
+def indices(a: Arrays) -> None:
+    a.x[a.at]
+    a.x.take(a.at)
+    a.u[a.at % 8, 1].evaluate()
+    a.k[a.at] = 5
+    a.k[a.k > 5] = 0
+
+
+def selections(a: Arrays) -> None:
+    part = a.k[a.k > 2]
+    (part * 2 + 1).sum()
+    clarray.nonzero(a.k)
+    int(clarray.count_nonzero(a.k > 3))
+    clarray.where(a.x > 0, a.x, a.y).evaluate()
+
+
 STATEMENTS: dict[str, Callable[[Arrays], Any]] = {
     "operators": lambda a: (a.x + a.y, a.x * 1.5, 1 - a.x, a.x < 3, -a.x),
     "evaluated": lambda a: (a.x + a.y).evaluate(),
@@ -82,6 +130,7 @@ STATEMENTS: dict[str, Callable[[Arrays], Any]] = {
     "elements": lambda a: (float(a.x[3]), int(a.i[1]), a.u[2, 2]),
     "a dtype of its own": lambda a: clarray.zeros(3, np.dtype(np.float32, metadata={"a": 1})) + 1,
     **{f.__name__: f for f in (in_place, pending, numbers, held, of_its_own, selection, stencil, assignments)},
+    **{f.__name__: f for f in (reductions, products, recordings, sorting, indices, selections)},
     "out of bounds": lambda a: a.x[99],
     "out of range": lambda a: a.i.__setitem__(0, 300),
     "unlike shapes": lambda a: a.x + a.u,
