@@ -71,6 +71,7 @@ CORE_TESTS = [
         )
     ),
     "tests/device/whole/test_statements_machine.py",
+    "tests/device/whole/test_statements_in_threads.py",
 ]
 
 

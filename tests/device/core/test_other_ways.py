@@ -14,7 +14,7 @@ from clarray._engine.runtime import current_device, devices
 
 ROOT = Path(__file__).resolve().parents[3]
 CORE = "tests/device/core"
-MACHINE = "tests/device/whole/test_statements_machine.py"
+MACHINES = [f"tests/device/whole/test_statements_{name}.py" for name in ("machine", "in_threads")]
 
 
 def passes(variable: str, *tests: str, value: str = "1", **more: str) -> None:
@@ -28,8 +28,8 @@ def passes(variable: str, *tests: str, value: str = "1", **more: str) -> None:
 
 @pytest.mark.skipif(speedups.core is None, reason="all tests are of Python alone")
 def test_python_alone_passes_the_tests_of_the_core() -> None:
-    files = ("speedups", "views", "aliasing", "known_numbers", "threads", "launch_keys")
-    passes("CLARRAY_PURE", *(f"{CORE}/test_{name}.py" for name in files), MACHINE)
+    files = ("speedups", "views", "aliasing", "known_numbers", "threads", "launch_keys", "interrupts")
+    passes("CLARRAY_PURE", *(f"{CORE}/test_{name}.py" for name in files), *MACHINES)
 
 
 @pytest.mark.skipif(not current_device().capabilities.host_memory, reason="all tests are of memory of a device's own")
@@ -42,7 +42,7 @@ def test_a_device_with_memory_of_its_own() -> None:
         *(f"tests/device/linalg/test_small_matrices.py::test_{name}" for name in ("who_computes", "threads", "nan")),
         *(f"tests/device/linalg/test_factorization.py::test_{name}" for name in ("who_computes", "threads")),
     ]
-    passes("CLARRAY_SIMULATE_OWN_MEMORY", *(f"{CORE}/test_{n}.py" for n in files), MACHINE, masks, *memory, *linalg)
+    passes("CLARRAY_SIMULATE_OWN_MEMORY", *(f"{CORE}/test_{n}.py" for n in files), *MACHINES, masks, *memory, *linalg)
 
 
 # A runtime that is asked for two CPUs gives two devices of one processor, with a context and queues each.
