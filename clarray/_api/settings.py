@@ -11,7 +11,7 @@ from clarray._engine.launch.first_calls import setting
 from clarray._engine.launch.kernel_cache import forget
 from clarray._engine.launch.tuned_files import place_of
 from clarray._engine.runtime import MemoryInfo, current_device, devices, find_device, opened_devices
-from clarray._engine.speedups import core
+from clarray._engine.speedups import core_state
 from clarray._engine.tuning.search_space import ALGORITHMS
 
 
@@ -119,7 +119,7 @@ def show_config() -> None:
     print(f"  {'program_cache':20} {chosen.program_cache.folder}")
     memory = chosen.pool.info()
     print(f"  {'memory':20} {memory.used:,} bytes used, {memory.pooled:,} pooled, of {memory.limit:,}")
-    print(f"  {'compiled core':20} {'in force' if core is not None else 'not in force: small statements are slower'}")
+    print(f"  {'compiled core':20} {core_state}")
     print(f"  {'first calls':20} {'by NumPy, of small exact values on a CPU' if setting.on else 'by kernels'}")
     print(f"  {'host_fallback':20} {config.host_fallback!r}")
     print(f"  {'host_library':20} {config.host_library!r}")

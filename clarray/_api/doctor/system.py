@@ -14,7 +14,7 @@ from pathlib import Path
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding
 from clarray._engine.runtime.cache import CACHES, cache_folder, cache_of
 from clarray._engine.runtime.environment import vendor_files
-from clarray._engine.speedups import core
+from clarray._engine.speedups import core_state
 from clarray._engine.version import __version__
 
 __all__ = ["caches", "clear_caches", "drivers", "versions"]
@@ -41,7 +41,7 @@ def versions() -> dict[str, str]:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    found["compiled core"] = "in force" if core is not None else "not in force"
+    found["compiled core"] = core_state
     found["system"] = f"{platform.system()} {platform.release()}, {platform.machine()}"
     return found
 

@@ -32,23 +32,31 @@ def _is_stale(built: Path) -> bool:
     return any(source.stat().st_mtime > since for source in built.parent.glob("*.?pp"))
 
 
-def _load() -> Any:
+_NOT_BUILT = "not built: there was no C++ compiler when clarray was installed; small statements take longer"
+
+
+def _load() -> tuple[Any, str]:
+    """Give the core, None where it is not used, and a line that says so."""
     if os.environ.get("CLARRAY_PURE", "0") not in ("", "0"):
-        return None
+        return None, "not in force: CLARRAY_PURE is set"
     try:
         found = import_module("._speedups", __name__)
-    except ImportError:
-        return None
+    except ImportError as error:
+        built = any(Path(__file__).parent.glob("_speedups.*"))
+        return None, f"not in force, it does not load: {error}" if built else _NOT_BUILT
+    old = ""
     if found.INTERFACE != _INTERFACE:
-        warnings.warn("clarray's compiled core is of another version and is not used: install again", stacklevel=2)
-        return None
-    if _is_stale(Path(str(found.__file__))):
-        warnings.warn("clarray's compiled core is older than its sources and is not used: build it again", stacklevel=2)
-        return None
-    return found if found.claim() else None
+        old = "is of another version and is not used: install again"
+    elif _is_stale(Path(str(found.__file__))):
+        old = "is older than its sources and is not used: build it again"
+    if old:
+        warnings.warn(f"clarray's compiled core {old}", stacklevel=2)
+        return None, f"not in force: it {old}"
+    return (found, "in force") if found.claim() else (None, "not in force: another copy of clarray's modules has it")
 
 
-core: Any = _load()
+core: Any
+core, core_state = _load()
 references: dict[str, Callable[..., Any]] = {}  # the Python functions that have twins
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import clarray
+from clarray._engine.speedups import core, core_state
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def array(n: int = 1000) -> clarray.DeviceArray:
@@ -112,6 +119,19 @@ def test_show_config(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(line.startswith("*") for line in text.splitlines()) == 1
     for wanted in ("compute_units", "fp64", "ReducePolicy", "host_fallback", "program_cache"):
         assert wanted in text, wanted
+    assert f"  compiled core        {core_state}\n" in text
+    assert (core_state == "in force") is (core is not None)
+
+
+@pytest.mark.parametrize("pure", ["0", "1"])
+def test_what_is_said_of_the_core(pure: str) -> None:
+    """README names the line: in `show_config`, and as the doctor has it."""
+    assert "the line `compiled core` of `clarray.show_config()`" in (ROOT / "README.md").read_text()
+    program = "from clarray._api.doctor.system import versions; print(versions()['compiled core'])"
+    environment = os.environ | {"CLARRAY_PURE": pure}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True, cwd=ROOT)
+    assert (done.stdout == "not in force: CLARRAY_PURE is set\n") is (pure == "1")
 
 
 def test_attributes_of_pending_values(same: Any) -> None:

@@ -24,7 +24,7 @@ STEPS = 30  # statements of a thread
 
 
 class Shared:
-    """What all threads read and nobody writes: memory, memory of the host's, and what stays pending while it is read."""
+    """What all threads read and nobody writes: memory, the host's too, and what stays pending while it is read."""
 
     def __init__(self) -> None:
         self.pairs: list[tuple[Any, np.ndarray]] = []
