@@ -209,7 +209,8 @@ def spaces(row: Policies, algorithms: Sequence[str]) -> dict[str, dict[str, tupl
     found = {}
     for name in algorithms:
         policy = getattr(row, name, None)
-        space = {f: v for f, v in search_space(name, kind_of(row)).items() if hasattr(policy, f)}
+        # a name that a row leaves empty is of what its devices lack
+        space = {f: v for f, v in search_space(name, kind_of(row)).items() if getattr(policy, f, "") != ""}
         if space and workloads(name):
             found[name] = space
     return found

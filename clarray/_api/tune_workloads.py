@@ -9,6 +9,7 @@ import numpy as np
 
 from clarray._core.creation import array
 from clarray._core.device_array import DeviceArray
+from clarray._engine.runtime import current_device
 from clarray._engine.values import dataclass
 from clarray.ndimage import convolve
 
@@ -97,6 +98,12 @@ def _square(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return tuple(_floats(rng, side * side).reshape(side, side) for _ in range(2))
 
 
+def _wide_square(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    """In float64, where the device has it."""
+    narrow = _square(rng, n)
+    return tuple(a.astype(np.float64) for a in narrow) if current_device().capabilities.fp64 else narrow
+
+
 def _few_floats(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return (array(rng.choice(rng.random(100, dtype=np.float32), n)),)
 
@@ -176,7 +183,10 @@ _TABLE: dict[str, tuple[Workload, ...]] = {
         Workload("histogram", _one, lambda a: np.histogram(a, 256, (-8, 8))[0]),
         Workload("histogram between edges", _edges, lambda a, edges: np.histogram(a, edges)[0]),
     ),
-    "matmul": (Workload("a @ b", _square, lambda a, b: a @ b),),
+    "matmul": (
+        Workload("a @ b", _square, lambda a, b: a @ b),
+        Workload("a @ b, wide", _wide_square, lambda a, b: a @ b),
+    ),
     "stencil": (Workload("convolve 3 x 3", _two_d, _convolve),),
     "unique": (
         Workload("unique of a range", _wide_integers, lambda a: np.unique(a)),

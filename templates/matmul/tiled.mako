@@ -12,80 +12,17 @@
 ##    |   |   |     |       |     so that neighbours read neighbouring vectors of L elements of local memory
 ##    +---+   +-----+-------+
 ##
-## Rows beyond the last one are loaded as the last one, and not stored: only the end of k needs zeros. Every `depth`
-## elements of k the sum is added to a second one, in registers or in c itself: it bounds the error of long sums.
+## Every `depth` elements of k the sum is added to a second one, in registers or in c itself: it bounds the error of long sums.
 ##
 ## An `update` subtracts the product from what is there, rows of `cs` elements apart; `lower`: only tiles that touch the
 ## lower triangle are.
-##
-## Operands: `along` says that neighbouring work-items load along the tile's side, otherwise along k; `lanes` > 1
-## that a load is a vector.
+<%namespace name="operands" file="operands.mako" inheritable="True"/>
 <%
   pad = 0 if L == 1 else L
   tx, ty = t.columns // t.item_columns, t.rows // t.item_rows
   bx, by = min(8, tx), min(4, ty)
   wv = f'{W}{L}' if L > 1 else W
 %>
-<%def name="value(o, at)" filter="trim">
-% if complex_ and o.dtype_kind == 'c' and o.name == 'b' and update and update.conjugated:
-(${W})(bp[${at}].x, -bp[${at}].y)
-% elif complex_ and o.dtype_kind == 'c':
-convert_${W}(${o.name}p[${at}])
-% elif complex_:
-(${W})(${real(o, at)}, 0)
-% else:
-${real(o, at)}
-% endif
-</%def>
-<%def name="real(o, at)" filter="trim">
-% if o.packed:
-${o.packed.load.format(at=at, p=f'{o.name}p')}
-% elif o.dtype_kind == 'b':
-(${o.name}p[${at}] != 0)
-% elif complex_:
-${o.name}p[${at}]
-% else:
-(${W})${o.name}p[${at}]
-% endif
-</%def>
-## Where load q of a work-item starts, and its place in local memory.
-<%def name="place(o)">
-<% units = o.side // o.lanes if o.along else t.depth // o.lanes %>
-% for q in range(o.loads):
-  const int ${o.name}v${q} = item + ${q * items};
-% if o.along:
-  const int ${o.name}d${q} = ${o.name}v${q} / ${units}, ${o.name}i${q} = ${o.name}v${q} % ${units} * ${o.lanes};
-% else:
-  const int ${o.name}i${q} = ${o.name}v${q} / ${units}, ${o.name}d${q} = ${o.name}v${q} % ${units} * ${o.lanes};
-% endif
-  long ${o.name}at${q} = ${o.name}o + min(${o.name}first + ${o.name}i${q}, ${o.extent} - ${o.lanes if o.along else 1}) * ${o.outer} + (from + ${o.name}d${q}) * ${o.inner};
-% endfor
-</%def>
-<%def name="fetch(o)">
-% for q in range(o.loads):
-% if o.lanes > 1:
-      ${o.name}r${q} = *(__global const ${W}${o.lanes}*)(${o.name}p + ${o.name}at${q});
-% else:
-      ${o.name}r${q} = ${value(o, f'{o.name}at{q}')};
-% endif
-      ${o.name}at${q} += step_${o.name};
-% endfor
-</%def>
-## The same where k ends within the step.
-<%def name="fetch_tail(o)">
-% for q in range(o.loads):
-% if o.lanes > 1 and not o.along:
-      ${o.name}r${q} = (${W}${o.lanes})(${', '.join(f'{o.name}d{q} + {l} < left ? ({W}){o.name}p[{o.name}at{q} + {l}] : ({W})0' for l in range(o.lanes))});
-% elif o.lanes > 1:
-      ${o.name}r${q} = (${W}${o.lanes})(0);
-      if (${o.name}d${q} < left) ${o.name}r${q} = *(__global const ${W}${o.lanes}*)(${o.name}p + ${o.name}at${q});
-% else:
-      ${o.name}r${q} = (${W})(0);
-      if (${o.name}d${q} < left) ${o.name}r${q} = ${value(o, f'{o.name}at{q}')};
-% endif
-      ${o.name}at${q} += step_${o.name};
-% endfor
-</%def>
 <%def name="keep(o, half)">
 % for q in range(o.loads):
 % if o.lanes > 1 and o.along:
@@ -115,29 +52,10 @@ void matmul(${', '.join(params)}) {
   const int item = get_local_id(0);
   const int x = item / ${bx * by} % ${tx // bx} * ${bx} + item % ${bx};
   const int y = item / ${bx * by} / ${tx // bx} * ${by} + item / ${bx} % ${by};
-  const long down = (m + ${t.rows - 1}) / ${t.rows}, across = (n + ${t.columns - 1}) / ${t.columns};
-  long group = get_group_id(0);
-  const long tile = group % (down * across); group /= down * across;
-  const long part = group % parts; group /= parts;
-  const long matrix = group;
-  const long band = tile / (${band} * across) * ${band}, high = min(down - band, (long)${band});
-  const long in_band = tile - band * across;
-  const long am_first = (band + in_band % high) * ${t.rows}, bn_first = in_band / high * ${t.columns};
-% for axis in range(rank):
-  { const long c = group % batch${axis}; group /= batch${axis}; ao += c * ab${axis}; bo += c * bb${axis}; }
-% endfor
-  const long afirst = am_first, bfirst = bn_first;
-% if update and update.lower:
-  /* no return before a barrier, which PoCL 3.0 gets wrong: nothing is read, multiplied once, and nothing written */
-  const bool above = bn_first >= am_first + ${t.rows};
-  const long from = part * part_depth, to = above ? from : min(k, from + part_depth), stored = above ? 0 : m;
-% else:
-  const long from = part * part_depth, to = min(k, from + part_depth), stored = m;
-% endif
-  co += (part * matrices + matrix) * m * n;
+${operands.which()}
   const long step_a = ${t.depth} * ak, step_b = ${t.depth} * bk;
-${place(a)}
-${place(b)}
+${operands.place(a)}
+${operands.place(b)}
 % for o in (a, b):
   ${W}${o.lanes if o.lanes > 1 else ''} ${', '.join(f'{o.name}r{q}' for q in range(o.loads))};
 % endfor
@@ -148,12 +66,12 @@ ${place(b)}
   ${clear('total')}
 % endif
   if (to - from >= ${t.depth}) {
-${fetch(a)}
-${fetch(b)}
+${operands.fetch(a)}
+${operands.fetch(b)}
   } else {
     const long left = to - from;
-${fetch_tail(a)}
-${fetch_tail(b)}
+${operands.fetch_tail(a)}
+${operands.fetch_tail(b)}
   }
 ${keep(a, '0')}
 ${keep(b, '0')}
@@ -164,12 +82,12 @@ ${keep(b, '0')}
   for (long at = from + ${t.depth}; ; at += ${t.depth}) {
     const bool more = at < to;
     if (at + ${t.depth} <= to) {
-${fetch(a)}
-${fetch(b)}
+${operands.fetch(a)}
+${operands.fetch(b)}
     } else if (more) {
       const long left = to - at;
-${fetch_tail(a)}
-${fetch_tail(b)}
+${operands.fetch_tail(a)}
+${operands.fetch_tail(b)}
     }
     __local const ${W} *ah = al + half_ * ${t.depth * (a.side + pad)} + y * ${L};
     __local const ${W} *bh = bl + half_ * ${t.depth * (b.side + pad)} + x * ${L};

@@ -58,6 +58,8 @@ class Capabilities:
         Atomic exchange and maximum of 64-bit integers.
     numbers_together : bool
         A launch costs less where a kernel takes its numbers in a structure.
+    compute_capability : (int, int) or None
+        NVIDIA's major and minor number of an architecture; None where the device does not tell.
     """
 
     kind: str
@@ -79,6 +81,7 @@ class Capabilities:
     little_endian: bool
     int64_atomics: bool = False
     numbers_together: bool = False
+    compute_capability: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,17 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         little_endian=bool(device.endian_little),
         int64_atomics={"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"} <= {*extensions},
         numbers_together=kind(device) == "cpu",
+        compute_capability=_compute_capability(device, extensions),
     )
+
+
+def _compute_capability(device: cl.Device, extensions: list[str]) -> tuple[int, int] | None:
+    if "cl_nv_device_attribute_query" not in extensions:
+        return None
+    try:
+        return device.compute_capability_major_nv, device.compute_capability_minor_nv
+    except cl.Error:
+        return None
 
 
 def _simulated(what: str, device: cl.Device) -> bool:

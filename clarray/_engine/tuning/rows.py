@@ -244,6 +244,10 @@ TINY_FENCED = replace(
     stencil=stencil.TINY_FENCED,
 )
 
+# As TINY_GPU, but that warps multiply float64, by instructions that are emulated.
+TINY_WARPS = replace(TINY_GPU, name="tiny-warps", matmul=matmul.TINY_WARPS)
+TINY_STAGES = replace(TINY_GPU, name="tiny-stages", matmul=matmul.TINY_STAGES)
+
 # Which row a device has: that of the first line with its kind and a part of its vendor's name; '' is any.
 SERVED = (
     ("cpu", "", CPU),
@@ -251,4 +255,6 @@ SERVED = (
     ("", "", GPU),
 )
 
-ROWS = {row.name: row for row in (*(row for *_, row in SERVED), TINY_CPU, TINY_GPU, TINY_FENCED)}
+ROWS = {
+    row.name: row for row in (*(row for *_, row in SERVED), TINY_CPU, TINY_GPU, TINY_FENCED, TINY_WARPS, TINY_STAGES)
+}

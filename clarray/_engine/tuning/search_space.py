@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from clarray._engine.algorithms.matmul.policy_tensor import LARGE
 from clarray._engine.tuning.policy import Policies
 
 __all__ = ["ALGORITHMS", "kind_of", "search_space"]
@@ -90,7 +91,7 @@ _SPACES: dict[str, dict[str, Space]] = {
     },
     "matmul": {
         "cpu": {"depth": (128, 256, 512), "block_columns": (512, 1024, 2048), "pack_block": (128, 256, 512)},
-        "gpu": {"depth": (1024, 2048, 4096), "band": (4, 8, 16)},
+        "gpu": {"depth": (1024, 2048, 4096), "band": (4, 8, 16), "tensor": tuple(LARGE)},
     },
     "stencil": {
         "cpu": {"groups_per_unit": (4, 8, 16), "tile_bytes": (128 * _K, 256 * _K, 512 * _K)},

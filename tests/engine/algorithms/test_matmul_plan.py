@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clarray._engine.algorithms.matmul import launch_trial as trial
+from clarray._engine.algorithms.matmul.launch_trial import tensor_tiles
 from clarray._engine.algorithms.matmul.plan import (
     Matrix,
     Problem,
+    Side,
+    TiledPlan,
     choose_blocks,
     choose_parts,
     merge_batch,
@@ -20,8 +27,11 @@ from clarray._engine.algorithms.matmul.plan import (
     smallest,
     work_dtype,
 )
-from clarray._engine.algorithms.matmul.plan_narrow import narrow_plan, takes_narrow
+from clarray._engine.algorithms.matmul.policy_tensor import LARGE, TINY_STAGED, TINY_TENSOR
+from clarray._engine.algorithms.matmul.source import tiled_source
 from clarray._engine.tuning.rows import CPU, GPU, NVIDIA, TINY_CPU, TINY_GPU
+
+from ..fused.test_reduce_source import CAPABILITIES
 
 extents = st.integers(1, 3000)
 depths = st.integers(1, 10**7)
@@ -101,29 +111,75 @@ def test_vectors_are_loaded_only_of_what_is_summed_as_it_is(row):
             assert one == work or {one.kind, work.kind} <= set("iu")
 
 
-@given(
-    extents,
-    st.integers(1, 8),
-    st.integers(1, 64),
-    st.sampled_from(["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"]),
-    st.booleans(),
+LAYOUTS = [(tile, along) for tile in (*LARGE.values(), *TINY_TENSOR, *TINY_STAGED) for along in (False, True)]
+
+
+@pytest.mark.parametrize(("tile", "along"), LAYOUTS, ids=str)
+def test_what_warps_take_from_local_memory_lies_in_banks_of_its_own(tile, along):
+    """By the template's own formula: every element has a place, a vector's are neighbours, and no half-warp waits."""
+    side = Side(np.dtype(np.float64), along, 2)
+    plan = TiledPlan(
+        tile=tile,
+        work=side.dtype,
+        a=side,
+        b=side,
+        out=side.dtype,
+        out_vectors=True,
+        lanes=2,
+        rank=0,
+        policy=NVIDIA.matmul,
+    )
+    text = tiled_source(plan, CAPABILITIES).text
+    for name, extent in (("a", tile.rows), ("b", tile.columns)):
+        formula = re.search(rf"#define PLACE_{name}\(i, d\) (.+)", text)[1].replace("/", "//")
+        places = {(i, d): eval(formula, {"i": i, "d": d}) for i in range(extent) for d in range(tile.depth)}
+        assert sorted(places.values()) == list(range(extent * tile.depth))
+        for (i, d), place in places.items():
+            if (i if along else d) % 2 == 0:
+                assert places[(i + 1, d) if along else (i, d + 1)] == place + 1
+        for i, d in itertools.product(range(0, extent, 4), range(0, tile.depth, 4)):
+            taken = {places[i + g, d + t] % 16 for g in range(4) for t in range(4)}
+            assert len(taken) == 16
+
+
+@pytest.mark.parametrize("tile", [*LARGE.values(), *NVIDIA.matmul.warp_tiles, *TINY_TENSOR, *TINY_STAGED], ids=str)
+def test_tiles_for_tensor_cores_are_divided_evenly(tile):
+    one = tile.instruction
+    assert tile.rows % 16 == tile.columns % 16 == 0
+    assert tile.depth in (4, 8, 16, 32)
+    assert tile.depth % one.depth == tile.warp_rows % one.rows == tile.warp_columns % one.columns == 0
+    assert tile.rows % tile.warp_rows == tile.columns % tile.warp_columns == 0
+    assert tile.work_items <= 1024
+    assert tile.rows * tile.depth % tile.work_items == tile.columns * tile.depth % tile.work_items == 0
+    assert tile.local_bytes(8) <= 48 << 10
+
+
+@pytest.mark.parametrize(
+    ("vendor", "capability", "instructions"),
+    [
+        ("NVIDIA Corporation", (9, 0), {"m16n8k8", "m8n8k4"}),
+        ("NVIDIA Corporation", (8, 0), {"m8n8k4"}),
+        ("NVIDIA Corporation", (8, 9), set()),
+        ("NVIDIA Corporation", None, {"m16n8k8", "m8n8k4"}),
+        ("Advanced Micro Devices, Inc.", None, set()),
+    ],
 )
-def test_rows_of_a_narrow_product_are_whole_and_fit_the_registers(m, n, k, dtype, wide):
-    policy, kind = CPU.matmul, np.dtype(dtype)
-    assert takes_narrow(policy, n, k, kind)
-    one, other = Matrix(k, 1, (), 0, kind.itemsize), Matrix(1, n, (), 0, kind.itemsize)
-    plan = narrow_plan(Problem(m, n, k, ()), (one, other), (kind, kind, kind), policy, wide, True)
-    numbers = 2 if kind.kind == "c" else 1
-    assert sum(map(sum, plan.pieces)) == n * numbers
-    assert all(sum(pieces) <= plan.lanes for pieces in plan.pieces)
-    assert plan.several == (m > plan.rows)
-    assert plan.rows * -(-m // plan.rows) - m < plan.rows
-    assert not plan.stream or n * numbers == plan.lanes * len(plan.pieces)
-    panel_rows, vectors = policy.wide_panel if wide else policy.panel
-    held = plan.rows * len(plan.pieces) * plan.lanes * plan.work.itemsize
-    assert plan.rows == 1 or held <= panel_rows * vectors * policy.vector_bytes
+def test_which_devices_try_tensor_cores(vendor, capability, instructions):
+    capabilities = dataclasses.replace(CAPABILITIES, vendor=vendor, compute_capability=capability, local_bytes=48 << 10)
+    capabilities = dataclasses.replace(capabilities, max_work_group=1024)
+    cache = SimpleNamespace(device=object(), capabilities=capabilities, policies=NVIDIA)
+    assert {t.instruction.name for t in tensor_tiles(cache)} == instructions
+    cache.policies = GPU
+    assert tensor_tiles(cache) == ()
+    trial._usable.clear()
 
 
-def test_gpus_have_no_narrow_products():
-    assert not takes_narrow(GPU.matmul, 2, 2, float32)
-    assert not takes_narrow(TINY_GPU.matmul, 2, 2, float32)
+def test_tiles_for_tensor_cores_are_chosen_among_themselves():
+    tensor = NVIDIA.matmul.tensor_tiles
+    large = choose_parts(Problem(4096, 4096, 4096, ()), 8, 132, 48 << 10, 1024, NVIDIA.matmul, True, tensor)
+    small = choose_parts(Problem(256, 256, 256, ()), 8, 132, 48 << 10, 1024, NVIDIA.matmul, True, tensor)
+    assert large.tile == tensor[0]
+    assert small.tile in tensor[1:]
+    assert (
+        choose_parts(Problem(256, 256, 256, ()), 8, 132, 48 << 10, 1024, NVIDIA.matmul).tile in NVIDIA.matmul.wide_tiles
+    )

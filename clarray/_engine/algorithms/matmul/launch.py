@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clarray._engine.algorithms.matmul.launch_narrow import Narrow, prepare_narrow, run_narrow
+from clarray._engine.algorithms.matmul.launch_trial import is_trusted, tensor_tiles
 from clarray._engine.algorithms.matmul.plan import (
     Matrix,
     PackedPlan,
@@ -29,6 +29,7 @@ from clarray._engine.algorithms.matmul.plan import (
 )
 from clarray._engine.algorithms.matmul.plan_narrow import takes_narrow
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy
+from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
 from clarray._engine.algorithms.matmul.source import pack_source, packed_source, tiled_source
 from clarray._engine.codegen.render import Source
 from clarray._engine.expr import build
@@ -42,6 +43,7 @@ from clarray._engine.runtime.environment import cpu_flags
 from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
+_FLOAT64 = np.dtype(np.float64)
 _WIDE = "avx512f" in cpu_flags()
 
 
@@ -99,7 +101,7 @@ def _tiled(
     found = _parts(cache, problem, work)
     depth = _depth(cache, found, work)
     out = _sums(cache, target, work, found.parts, not cache.policies.matmul.total and depth < found.part_depth)
-    _tiled_launch(cache, problem, left, right, work, found, (a, b, out)).run()
+    _tiled_launch(cache, problem, left, right, work, found, (a, b, out), depth).run()
     if out is not target:
         _add_parts(out, target)
 
@@ -122,13 +124,26 @@ def update_launch(
     update = Update(lower, conjugated and target.dtype.kind == "c")
     problem, left, right = _matrices(a, b)
     found = _parts(cache, problem, target.dtype, False)
-    return _tiled_launch(cache, problem, left, right, target.dtype, found, (a, b, target), update)
+    depth = _depth(cache, found, target.dtype)
+    return _tiled_launch(cache, problem, left, right, target.dtype, found, (a, b, target), depth, update)
 
 
 def _parts(cache: KernelCache, problem: Problem, work: np.dtype, split: bool = True) -> Parts:
     device = cache.capabilities
-    most = device.max_work_group
-    return choose_parts(problem, work.itemsize, cache.units, device.local_bytes, most, cache.policies.matmul, split)
+    while True:
+        tensor = tensor_tiles(cache) if work == _FLOAT64 else ()
+        found = choose_parts(
+            problem,
+            work.itemsize,
+            cache.units,
+            device.local_bytes,
+            device.max_work_group,
+            cache.policies.matmul,
+            split,
+            tensor,
+        )
+        if not isinstance(found.tile, WarpTile) or is_trusted(cache, found.tile, _tiled_launch):
+            return found
 
 
 def _depth(cache: KernelCache, found: Parts, work: np.dtype) -> int:
@@ -144,13 +159,14 @@ def _tiled_launch(
     work: np.dtype,
     found: Parts,
     nodes: tuple[Node, Node, Node],
+    depth: int,
     update: Update | None = None,
 ) -> Launch:
     """The launch that multiplies the first two leaves into the third."""
     a, b, out = nodes
     policy, tile = cache.policies.matmul, found.tile
     most = max(1, policy.vector_bytes // work.itemsize) if work.kind != "c" else 1
-    lanes = min(most, tile.item_rows, tile.item_columns)
+    lanes = min(most, 2) if isinstance(tile, WarpTile) else min(most, tile.item_rows, tile.item_columns)
     sides = tuple(
         side_of(matrix, extent, node.dtype, work, tile, lanes)
         for matrix, extent, node in ((left, problem.m, a), (right, problem.n, b))
@@ -175,7 +191,7 @@ def _tiled_launch(
         assert node.memory is not None
         args += [node.memory.buffer, node.offset]
     args += [problem.m, problem.n, problem.k, left.outer, left.inner, right.outer, right.inner]
-    args += [found.parts, found.part_depth, _depth(cache, found, work), problem.matrices]
+    args += [found.parts, found.part_depth, depth, problem.matrices]
     for axis in reversed(range(len(problem.batch))):
         args += [problem.batch[axis], left.batch[axis], right.batch[axis]]
     args += [out.strides[0]] if update else []

@@ -9,14 +9,18 @@ axis; one that repeats over a batch has stride 0 there.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy, Tile
+from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
 from clarray._engine.expr.layout import Shape, merge
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.values import dataclass
+
+AnyTile = Tile | WarpTile
+T = TypeVar("T", Tile, WarpTile, Tile | WarpTile)
 
 ALIGNMENT = 16  # bytes a GPU's widest load wants
 
@@ -82,7 +86,7 @@ class TiledPlan:
         The product is subtracted from what is there.
     """
 
-    tile: Tile
+    tile: AnyTile
     work: np.dtype
     a: Side
     b: Side
@@ -148,7 +152,7 @@ class Blocks(NamedTuple):
 class Parts(NamedTuple):
     """How the summed axis is split between work-groups."""
 
-    tile: Tile
+    tile: AnyTile
     parts: int
     part_depth: int
 
@@ -167,7 +171,7 @@ def merge_batch(batch: Shape, operands: tuple[Shape, ...]) -> tuple[Shape, tuple
     return tuple(n for n, _ in merged), tuple(tuple(steps[i] for _, steps in merged) for i in range(len(operands)))
 
 
-def side_of(matrix: Matrix, extent: int, dtype: np.dtype, work: np.dtype, tile: Tile, lanes: int) -> Side:
+def side_of(matrix: Matrix, extent: int, dtype: np.dtype, work: np.dtype, tile: AnyTile, lanes: int) -> Side:
     """Choose the loads of an operand: whole vectors where every one of them is aligned."""
     along = abs(matrix.outer) == 1 or (abs(matrix.inner) != 1 and abs(matrix.outer) < abs(matrix.inner))
     unit, other = (matrix.outer, matrix.inner) if along else (matrix.inner, matrix.outer)
@@ -189,14 +193,16 @@ def choose_parts(
     most_items: int,
     policy: MatmulPolicy,
     split: bool = True,
+    tensor: tuple[WarpTile, ...] = (),
 ) -> Parts:
     """Choose tile and parts by the time they would take: rounds of the device, times a tile's.
 
     Tiles that the device has no room for are left out, but for the last. The choice depends on sizes, the device
-    and the policy only, so every bit of a float sum is the same each time.
+    and the policy only, so every bit of a float sum is the same each time. Where there are tiles for tensor cores,
+    it is among those.
     """
     best: tuple[float, Parts] | None = None
-    for tile in _fitting(_tiles(policy, itemsize), itemsize, local_bytes, most_items):
+    for tile in _fitting(tensor or _tiles(policy, itemsize), itemsize, local_bytes, most_items):
         groups = -(-problem.m // tile.rows) * -(-problem.n // tile.columns) * problem.matrices
         parts = 1
         while True:
@@ -268,13 +274,13 @@ def choose_blocks(problem: Problem, plan: PackedPlan, units: int) -> Blocks:
     return Blocks(rows, columns, down, across, -(-problem.k // depth), depth)
 
 
-def _fitting(tiles: tuple[Tile, ...], itemsize: int, local_bytes: int, most_items: int) -> tuple[Tile, ...]:
-    found = [
-        t
-        for t in tiles
-        if 2 * itemsize * t.depth * (t.rows + t.columns + 8) <= local_bytes and t.work_items <= most_items
-    ]
-    return tuple(found) or tiles[-1:]
+def fitting(tiles: tuple[T, ...], itemsize: int, local_bytes: int, most_items: int) -> tuple[T, ...]:
+    """The tiles that a device has room for."""
+    return tuple([t for t in tiles if t.local_bytes(itemsize) <= local_bytes and t.work_items <= most_items])
+
+
+def _fitting(tiles: tuple[AnyTile, ...], itemsize: int, local_bytes: int, most_items: int) -> tuple[AnyTile, ...]:
+    return fitting(tiles, itemsize, local_bytes, most_items) or tiles[-1:]
 
 
 def smallest(policy: MatmulPolicy, work: np.dtype) -> tuple[int, int]:
@@ -290,9 +296,10 @@ def _tiles(policy: MatmulPolicy, itemsize: int) -> tuple[Tile, ...]:
     return policy.tiles if itemsize <= 4 else policy.wide_tiles if itemsize == 8 else policy.widest_tiles
 
 
-def rounded(policy: MatmulPolicy, tile: Tile) -> int:
+def rounded(policy: MatmulPolicy, tile: AnyTile) -> int:
     """Depth of the sums in registers, in whole steps of a tile."""
-    return max(1, policy.depth // tile.depth) * tile.depth
+    depth = policy.tensor_depth if isinstance(tile, WarpTile) and not tile.total else policy.depth
+    return max(1, depth // tile.depth) * tile.depth
 
 
 __all__ = [
@@ -307,6 +314,7 @@ __all__ = [
     "Update",
     "choose_blocks",
     "choose_parts",
+    "fitting",
     "pack_plan",
     "packed_plan",
     "merge_batch",

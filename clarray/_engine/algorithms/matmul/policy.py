@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clarray._engine.algorithms.matmul.policy_tensor import LARGE, TINY_STAGED, TINY_TENSOR, WarpTile
 from clarray._engine.values import dataclass
 
 
@@ -33,6 +34,10 @@ class Tile:
     @property
     def work_items(self) -> int:
         return (self.rows // self.item_rows) * (self.columns // self.item_columns)
+
+    def local_bytes(self, itemsize: int) -> int:
+        """Local memory of a work-group."""
+        return 2 * itemsize * self.depth * (self.rows + self.columns + 8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,12 @@ class MatmulPolicy:
         For elements of 4, 8 and 16 bytes; the largest first (tiled).
     total : bool
         Whether that second sum is in registers too, not in the result's memory (tiled).
+    tensor : str
+        Which tile of `LARGE` multiplies large float64 matrices on tensor cores, where a trial has shown that it does.
+    warp_tiles : tuple of WarpTile
+        The tiles beside it; the largest first.
+    tensor_depth : int
+        As `depth`, where tensor cores sum and the second sum is in the result's memory.
     band : int
         Tiles below each other that are computed one after the other, so that the columns they share stay in the cache
         (tiled).
@@ -99,6 +110,9 @@ class MatmulPolicy:
     wide_tiles: tuple[Tile, ...] = ()
     widest_tiles: tuple[Tile, ...] = ()
     total: bool = False
+    tensor: str = ""
+    warp_tiles: tuple[WarpTile, ...] = ()
+    tensor_depth: int = 512
     band: int = 8
     panel: tuple[int, int] = (1, 1)
     wide_panel: tuple[int, int] = (1, 1)
@@ -108,6 +122,11 @@ class MatmulPolicy:
     narrow_bytes: int = 0
     narrow_block: int = 0
     narrow_rows: int = 1
+
+    @property
+    def tensor_tiles(self) -> tuple[WarpTile, ...]:
+        """All tiles for tensor cores, none where there are none."""
+        return (*((LARGE[self.tensor],) if self.tensor else ()), *self.warp_tiles)
 
 
 CPU = MatmulPolicy(
@@ -159,6 +178,17 @@ NVIDIA = replace(
     GPU,
     tiles=(Tile(128, 128, 16, 8, 8), *GPU.tiles[1:]),
     wide_tiles=(Tile(64, 64, 16, 8, 4), *GPU.wide_tiles[1:]),
+    tensor="128x128x8 by 32x64, m16n8k8, 2 stages",
+    # Speeds as of the tiles above, which have as many sums: these are not yet measured.
+    warp_tiles=tuple(
+        replace(LARGE[name], speed=speed)
+        for name, speed in (
+            ("64x64x16 by 32x32, m16n8k8, 2 stages", 0.8),
+            ("32x32x16 by 16x16, m16n8k8, 2 stages", 0.5),
+            ("128x128x8 by 32x64, m8n8k4, 2 stages", 0.5),
+            ("64x64x16 by 32x32, m8n8k4, 2 stages", 0.4),
+        )
+    ),
 )
 
 # A shape so small that arrays of a few elements reach every pass, boundary and tail.
@@ -190,3 +220,5 @@ TINY_GPU = MatmulPolicy(
     band=2,
 )
 TINY_FENCED = replace(TINY_GPU, total=True)
+TINY_WARPS = replace(TINY_GPU, vector_bytes=16, warp_tiles=TINY_TENSOR, tensor_depth=16)
+TINY_STAGES = replace(TINY_WARPS, warp_tiles=TINY_STAGED)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clarray._engine.algorithms.matmul.plan import PackedPlan, PackPlan, Side, TiledPlan
+from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import Packed, dtype_row
 from clarray._engine.values import dataclass
@@ -82,22 +83,8 @@ def _placed(name: str, extent: str, side: Side, outer: int, plan: TiledPlan) -> 
 
 
 def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
-    """Render the product through local memory."""
+    """Render the product through local memory, by work-items or by warps."""
     tile = plan.tile
-    a = _placed("a", "m", plan.a, tile.rows, plan)
-    b = _placed("b", "n", plan.b, tile.columns, plan)
-    row = dtype_row(plan.out)
-    c = Placed(
-        name="c",
-        type=row.storage,
-        packed=row.packed,
-        dtype_kind=row.kind,
-        side=0,
-        extent="",
-        along=False,
-        lanes=1,
-        loads=0,
-    )
     numbers = [
         "m",
         "n",
@@ -113,39 +100,66 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         *(f"{name}{axis}" for axis in range(plan.rank) for name in ("batch", "ab", "bb")),
         *(("cs",) if plan.update else ()),
     ]
+    a = _placed("a", "m", plan.a, tile.rows, plan)
+    b = _placed("b", "n", plan.b, tile.columns, plan)
     params = [
         f"__global const {a.type} *ap",
         "long ao",
         f"__global const {b.type} *bp",
         "long bo",
-        f"__global {c.type} *cp",
+        f"__global {dtype_row(plan.out).storage} *cp",
         "long co",
         *(f"const long {name}" for name in numbers),
     ]
+    name, own = _of_warps(plan, tile) if isinstance(tile, WarpTile) else _of_items(plan)
     body = render(
-        "matmul/tiled",
+        name,
         W=work_type(plan.work),
-        L=plan.lanes,
         t=tile,
         items=tile.work_items,
         a=a,
         b=b,
-        c=c,
         complex_=plan.work.kind == "c",
         c_vectors=plan.out_vectors,
         rank=plan.rank,
         params=params,
         band=plan.policy.band,
         update=plan.update,
-        total=plan.policy.total and plan.work.kind in "fc",
-        mac=multiply_add(plan.work, plan.out, plan.policy.multiply_add),
+        **own,
     )
     dialect = make_dialect(capabilities, 1)
     text = source(body, dialect, capabilities.function_attribute)
     return Source("matmul", text, ("buffer", "int64") * 3 + ("int64",) * len(numbers))
 
 
-class Chunks:
+def _of_items(plan: TiledPlan) -> tuple[str, dict[str, Any]]:
+    """What only the template has whose work-items multiply each for itself."""
+    row = dtype_row(plan.out)
+    c = Placed(
+        name="c",
+        type=row.storage,
+        packed=row.packed,
+        dtype_kind=row.kind,
+        side=0,
+        extent="",
+        along=False,
+        lanes=1,
+        loads=0,
+    )
+    return "matmul/tiled", {
+        "L": plan.lanes,
+        "c": c,
+        "total": plan.policy.total and plan.work.kind in "fc",
+        "mac": multiply_add(plan.work, plan.out, plan.policy.multiply_add),
+    }
+
+
+def _of_warps(plan: TiledPlan, tile: WarpTile) -> tuple[str, dict[str, Any]]:
+    """What only the template has whose warps multiply by instructions."""
+    return "matmul/tensor", {"asynchronous": tile.stages > 2 and plan.a.dtype == plan.b.dtype == plan.work}
+
+
+class _Chunks:
     """Each work-item takes a contiguous chunk of the units."""
 
     chunked = True

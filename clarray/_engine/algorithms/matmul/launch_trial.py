@@ -1,0 +1,99 @@
+"""Which tiles a device's tensor cores multiply: those it is said to be quick with, until a trial shows otherwise."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from clarray._engine.algorithms.matmul.plan import Matrix, Parts, Problem, fitting
+from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
+from clarray._engine.expr.node import Node, contiguous_leaf
+from clarray._engine.launch.kernel_cache import KernelCache, Launch
+from clarray._engine.runtime import Capabilities, Device
+from clarray._engine.runtime.recording import spoil
+
+_FLOAT64 = np.dtype(np.float64)
+
+_usable: dict[tuple[Device, tuple[WarpTile, ...]], tuple[WarpTile, ...]] = {}
+_trusted: dict[tuple[Device, WarpTile], bool] = {}
+
+
+class MakeLaunch(Protocol):
+    """What makes the launch of a product."""
+
+    def __call__(
+        self,
+        cache: KernelCache,
+        problem: Problem,
+        left: Matrix,
+        right: Matrix,
+        work: np.dtype,
+        found: Parts,
+        nodes: tuple[Node, Node, Node],
+        depth: int,
+    ) -> Launch: ...
+
+
+def tensor_tiles(cache: KernelCache) -> tuple[WarpTile, ...]:
+    """The tiles for tensor cores that the policy has, the device has room for, and no trial has failed with."""
+    tiles = cache.policies.matmul.tensor_tiles
+    if not tiles:
+        return ()
+    found = _usable.get((cache.device, tiles))
+    if found is None:
+        device = cache.capabilities
+        roomy = fitting(tiles, _FLOAT64.itemsize, device.local_bytes, device.max_work_group)
+        able = [t for t in roomy if _is_for(device, t) and _trusted.get((cache.device, t), True)]
+        found = _usable[cache.device, tiles] = tuple(able)
+    return found
+
+
+def _is_for(device: Capabilities, tile: WarpTile) -> bool:
+    """Whether a device is said to be quick with an instruction; of one that does not tell, the trial decides."""
+    one = tile.instruction
+    if one.emulated:
+        return device.fp64
+    if "nvidia" not in device.vendor.lower():
+        return False
+    return device.compute_capability is None or device.compute_capability in one.capabilities
+
+
+def is_trusted(cache: KernelCache, tile: WarpTile, make_launch: MakeLaunch) -> bool:
+    """Whether products by a tile compile and are right on this device: tried once in a process."""
+    key = (cache.device, tile)
+    found = _trusted.get(key)
+    if found is None:
+        spoil()
+        found = _trusted[key] = _passes(cache, tile, make_launch)
+        if not found:
+            _usable.clear()
+    return found
+
+
+def _passes(cache: KernelCache, tile: WarpTile, make_launch: MakeLaunch) -> bool:
+    """Multiply whole numbers, a little more than a tile of them, with every stage used again and an end of k.
+
+    The matrices lie as most do, so that the kernel is the one that is used next.
+    """
+    m, n, k = tile.rows + 3, tile.columns + 6, (tile.stages + 1) * tile.depth + 2
+    random = np.random.default_rng(0)
+    a, b = (random.integers(-9, 10, shape).astype(np.float64) for shape in ((m, k), (k, n)))
+    device = cache.device
+    x, y = (contiguous_leaf(device.upload(each), each.shape, _FLOAT64) for each in (a, b))
+    found = np.empty((m, n))
+    out = contiguous_leaf(device.allocate(found.nbytes), (m, n), _FLOAT64)
+    parts = Parts(tile, 1, -(-k // tile.depth) * tile.depth)
+    left, right = Matrix(k, 1, (), 0, 8), Matrix(1, n, (), 0, 8)
+    try:
+        make_launch(cache, Problem(m, n, k, ()), left, right, _FLOAT64, parts, (x, y, out), 2 * tile.depth).run()
+        assert out.memory is not None
+        device.read(out.memory, 0, found)
+    except MemoryError:
+        raise
+    except Exception:  # what its compiler says no to, and what it will not launch
+        return False
+    return np.array_equal(found, a @ b)
+
+
+__all__ = ["is_trusted", "tensor_tiles"]
