@@ -259,14 +259,16 @@ def multiplied(xp: ModuleType) -> Any:
 
 
 @case
-def multiplied_narrow(xp: ModuleType) -> Any:
+def multiplied_by_warps(xp: ModuleType) -> Any:
+    """By emulated instructions: operands along either axis, in vectors, one by one and converted, in batches."""
+    a, b = numbers(xp, 18, 22, dtype=np.float64), numbers(xp, 22, 34, dtype=np.float64)
+    small, batch = numbers(xp, 22, 5, dtype=np.int8), numbers(xp, 2, 17, 9, dtype=np.float64)
+    cache = kernel_cache_of(current_device())
     found = []
-    for dtype in (np.float32, np.float16, np.complex64, np.int8, np.bool_):
-        for rows, columns in ((2, 2), (3, 3), (7, 3), (7, 5)):
-            a, b = numbers(xp, 4, rows, 3, dtype=dtype), numbers(xp, 4, 3, columns, dtype=dtype)
-            found += [a @ b, a[::-1, :, :2] @ b[1, :2], a[1:3, 1:] @ b[:2, :, ::-1]]
-    a, b = numbers(xp, 3, 2, 5, 3), numbers(xp, 2, 5, 3)
-    return [*found, a @ b.swapaxes(1, 2), a[:, :1] @ b[:1].swapaxes(1, 2), numbers(xp, 40, 2) @ numbers(xp, 2, 2)]
+    for row in ("tiny-warps", "tiny-stages"):
+        with patch.object(cache, "policies", replace(cache.policies, matmul=ROWS[row].matmul)):
+            found += [a @ b, b.T @ a.T, a[:, 1::2] @ b[::-2], a @ small, batch @ batch.swapaxes(1, 2)]
+    return found
 
 
 @case
@@ -323,6 +325,16 @@ def transformed(xp: ModuleType) -> Any:
         found = [xp.fft.fft(a, axis=1), xp.fft.ifft(a * 2, 9, axis=1), xp.fft.fft(a, 96), xp.fft.fft(b)]
         found += [xp.fft.rfft(a.real), xp.fft.rfft(a.real, 8, axis=1), xp.fft.irfft(a, axis=1), xp.fft.irfft(b, 23)]
     return [each + 1000 for each in found]  # what is zero is compared as part of a thousand
+
+
+@case
+def transformed_in_double(xp: ModuleType) -> Any:
+    """The same passes with float64's factors, which come from a table of their own."""
+    a, b = numbers(xp, 3, 12, 5, dtype=np.complex128), numbers(xp, 2, 46, dtype=np.complex128)
+    with patch("clarray.fft.transforms._kernels_pay", lambda *_: True):
+        found = [xp.fft.fft(a, axis=1), xp.fft.ifft(a * 2, 9, axis=1), xp.fft.fft(a, 96), xp.fft.fft(b)]
+        found += [xp.fft.rfft(a.real), xp.fft.irfft(a, axis=1), xp.fft.irfft(b, 23)]
+    return [each + 1000 for each in found]
 
 
 @case
