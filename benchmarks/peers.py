@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 from collections.abc import Callable
+from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
 
@@ -175,7 +177,77 @@ class Cupy(Peer):
         return self.module.asnumpy(first(result))
 
 
-KINDS = {kind.name: kind for kind in (Clarray, Peer, Numexpr, Torch, Jax, Pyopencl, Cupy)}
+class Scipy(Peer):
+    """Functions that a row names; a transform's on as many threads as the machine has."""
+
+    name = "scipy"
+
+    def __init__(self, device: Any) -> None:
+        super().__init__(device)
+        self.xp = SimpleNamespace(fft=importlib.import_module("scipy.fft"), workers=os.cpu_count())
+
+    def call(self, operation: Operation, inputs: list[Any]) -> Callable[[], Any] | None:
+        return super().call(operation, inputs) if self.name in operation.says else None
+
+
+class Reikna(Pyopencl):
+    """Fourier transforms of complex numbers: of a row it is told the axes."""
+
+    def __init__(self, device: Any) -> None:
+        self.cluda, self.fft = (importlib.import_module(f"reikna.{m}") for m in ("cluda", "fft"))
+        self.name = "pyopencl"  # whose device and arrays it has
+        super().__init__(device)
+        self.name, self.version = "reikna", metadata.version("reikna")
+        self.thread = self.cluda.ocl_api().Thread(self.queue)
+
+    def upload(self, host: np.ndarray) -> Any:
+        return self.thread.to_device(host)
+
+    def call(self, operation: Operation, inputs: list[Any]) -> Callable[[], Any] | None:
+        axes = operation.says.get("reikna")
+        if axes is None:
+            return None
+        (given,) = inputs
+        plan = self.fft.FFT(given, axes=axes).compile(self.thread)
+
+        def run() -> Any:
+            made = self.thread.array(given.shape, given.dtype)
+            plan(made, given)
+            return made
+
+        return run
+
+
+class Pyvkfft(Pyopencl):
+    """Fourier transforms by VkFFT: of a row it is told the axes."""
+
+    def __init__(self, device: Any) -> None:
+        self.bindings = importlib.import_module("pyvkfft.opencl")
+        self.name = "pyopencl"
+        super().__init__(device)
+        self.name, self.version = "pyvkfft", metadata.version("pyvkfft")
+
+    def call(self, operation: Operation, inputs: list[Any]) -> Callable[[], Any] | None:
+        axes = operation.says.get("pyvkfft")
+        if axes is None:
+            return None
+        (given,) = inputs
+        real = given.dtype.kind == "f"
+        shape = (*given.shape[:-1], given.shape[-1] // 2 + 1) if real else given.shape
+        dtype = np.result_type(given.dtype, np.complex64)
+        plan = self.bindings.VkFFTApp(given.shape, given.dtype, self.queue, inplace=False, r2c=real, axes=axes)
+
+        def run() -> Any:
+            return plan.fft(given, self.array.empty(self.queue, shape, dtype))
+
+        return run
+
+
+KINDS: dict[str, type[Peer]] = {
+    **{kind.name: kind for kind in (Clarray, Peer, Scipy, Numexpr, Torch, Jax, Pyopencl, Cupy)},
+    "reikna": Reikna,
+    "pyvkfft": Pyvkfft,
+}
 
 
 def importable(names: list[str], device: Any) -> tuple[list[Peer], dict[str, str]]:

@@ -18,8 +18,34 @@ SIZES = {
     "cpu": {"large": 1 << 25, "math": 1 << 23, "rows": (4096, 8192), "square": (4096, 4096)},
     "gpu": {"large": 1 << 28, "math": 1 << 28, "rows": (16384, 16384), "square": (16384, 16384)},
 }
+# Of matrices and of transforms: `factor` is a square matrix's side, `tall` a narrow one's shape, `many` and `many64`
+# how many matrices of 8 x 8 and 64 x 64 there are.
+MATRICES = {
+    "cpu": {
+        "factor": 512,
+        "tall": (20_000, 64),
+        "many": 100_000,
+        "many64": 1000,
+        "product": 1024,
+        "wide_product": 1024,
+        "vector": 4096,
+        "line": 1 << 20,
+        "image": 1024,
+    },
+    "gpu": {
+        "factor": 2048,
+        "tall": (200_000, 64),
+        "many": 100_000,
+        "many64": 10_000,
+        "product": 8192,
+        "wide_product": 4096,
+        "vector": 8192,
+        "line": 1 << 24,
+        "image": 4096,
+    },
+}
 SMALL = 100  # elements where only overhead counts
-PEERS = ("clarray", "numpy", "numexpr", "torch", "jax", "pyopencl", "cupy")
+PEERS = ("clarray", "numpy", "scipy", "numexpr", "torch", "jax", "pyopencl", "cupy", "reikna", "pyvkfft")
 ROUNDS = 9  # at most; fewer where the budget ends first, but never fewer than three
 BUDGET = 12.0  # seconds that one operation may take, all peers together
 LEAST_SAMPLE = 0.002  # seconds; shorter calls are repeated until one sample lasts this long
@@ -47,7 +73,8 @@ def arguments() -> argparse.Namespace:
 
 def sizes(kind: str, asked: argparse.Namespace) -> dict[str, Any]:
     """Give the sizes in force; `--large` scales the matrices with the vectors."""
-    chosen: dict[str, Any] = dict(SIZES["cpu" if kind == "cpu" else "gpu"])
+    named = "cpu" if kind == "cpu" else "gpu"
+    chosen: dict[str, Any] = SIZES[named] | MATRICES[named]
     if asked.large:
         side = 1 << (asked.large.bit_length() // 2)
         chosen |= {

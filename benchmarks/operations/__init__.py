@@ -3,8 +3,10 @@
 from operations import (
     array,
     compact,
+    fourier,
     histogram,
     indexing,
+    linear_algebra,
     manipulation,
     products,
     scan,
@@ -14,7 +16,20 @@ from operations import (
 )
 from operations.row import Aim, Input, Operation, Sizes
 
-_CHAPTERS = (array, scan, compact, indexing, manipulation, sets, sort, histogram, products, stencil)
+_CHAPTERS = (
+    array,
+    scan,
+    compact,
+    indexing,
+    manipulation,
+    sets,
+    sort,
+    histogram,
+    products,
+    linear_algebra,
+    fourier,
+    stencil,
+)
 
 OPERATIONS = [row for chapter in _CHAPTERS for row in chapter.OPERATIONS]
 INPUTS = {name: row for chapter in _CHAPTERS for name, row in chapter.INPUTS.items()}

@@ -44,6 +44,9 @@ class Operation:
     # Every peer's samples together, after a rest: the threads of NumPy's BLAS spin for a while after each call.
     apart: bool = False
     scalar: bool = False  # the result is a Python number, so the wait for it is part of `run`
+    # How far clarray's answer may be from NumPy's, as part of the largest element: of results whose elements are
+    # differences of much larger ones. By default each element counts for itself.
+    of_largest: float | None = None
 
 
 def at_least(times: float) -> dict[str, Aim]:
@@ -78,6 +81,18 @@ def uniform(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 def integers(low: int, high: int, dtype: type = np.int32) -> Callable[..., np.ndarray]:
     """Uniform integers from `low` to before `high`."""
     return lambda random, shape: random.integers(low, high, shape, dtype=dtype)
+
+
+def normal(dtype: type) -> Callable[..., np.ndarray]:
+    """Standard normal numbers of a dtype, complex ones with two each."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        real = np.zeros((), dtype).real.dtype
+        if np.dtype(dtype).kind == "c":
+            return random.standard_normal((*shape, 2), real).view(dtype)[..., 0]
+        return random.standard_normal(shape, real)
+
+    return draw
 
 
 NO_OPENCL = {"pyopencl": None}
