@@ -222,33 +222,50 @@ ${put('sum')}
       flush += depth;
     }
 </%def>
+## What is added to is read a row of blocks at a time before any of it is used, where no element has to be left out.
 <%def name="put(what)">
-<% high = t.instruction.rows // 8 %>
+<%
+  high, columns = t.instruction.rows // 8, t.warp_columns // 8
+  values = lambda block, j: [f'{what}[{block // high}][{j}][{block % high * 2 + e}]' for e in range(2)]
+%>
+% if c_vectors:
+    if (${'' if update else '!first && '}am_first + ${t.rows} <= stored && bn_first + ${t.columns} <= n) {
 % for block in range(t.warp_rows // 8):
+      {
+        const long row = am_first + y + ${8 * block} + g;
+        __global ${W}2 *to_ = (__global ${W}2*)(cp + co + row * ${'cs' if update else 'n'} + bn_first + x + 2 * t);
+        const ${W}2 ${', '.join(f'v{j} = to_[{4 * j}]' for j in range(columns))};
+% for j in range(columns):
+        to_[${4 * j}] = v${j} ${'-' if update else '+'} (${W}2)(${', '.join(values(block, j))});
+% endfor
+      }
+% endfor
+    } else
+% endif
     {
-      const long row = am_first + y + ${8 * block} + g;
-      if (row < stored) {
-        const long place = co + row * ${'cs' if update else 'n'};
-% for j in range(t.warp_columns // t.instruction.columns):
+% for block in range(t.warp_rows // 8):
+      const long row${block} = am_first + y + ${8 * block} + g;
+      if (row${block} < stored) {
+        const long place = co + row${block} * ${'cs' if update else 'n'};
+% for j in range(columns):
         {
           const long column = bn_first + x + ${8 * j} + 2 * t;
-<% values = [f'{what}[{block // high}][{j}][{block % high * 2 + e}]' for e in range(2)] %>
 % if c_vectors:
           if (column < n) {
             __global ${W}2 *to_ = (__global ${W}2*)(cp + place + column);
-            const ${W}2 v = (${W}2)(${', '.join(values)});
+            const ${W}2 v = (${W}2)(${', '.join(values(block, j))});
             *to_ = ${'*to_ - v' if update else 'first ? v : *to_ + v'};
           }
 % else:
 % for e in range(2):
-          if (column + ${e} < n) ${store(f'place + column + {e}', values[e])}
+          if (column + ${e} < n) ${store(f'place + column + {e}', values(block, j)[e])}
 % endfor
 % endif
         }
 % endfor
       }
-    }
 % endfor
+    }
 </%def>
 <%def name="store(at, v)" filter="trim">
 % if update:

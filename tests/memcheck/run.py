@@ -264,7 +264,9 @@ def multiplied_by_warps(xp: ModuleType) -> Any:
     a, b = numbers(xp, 18, 22, dtype=np.float64), numbers(xp, 22, 34, dtype=np.float64)
     small, batch = numbers(xp, 22, 5, dtype=np.int8), numbers(xp, 2, 17, 9, dtype=np.float64)
     cache = kernel_cache_of(current_device())
-    found = []
+    found: list[Any] = []
+    if cache.policies.name != "tiny-gpu":
+        return found  # the same kernels again
     for row in ("tiny-warps", "tiny-stages"):
         with patch.object(cache, "policies", replace(cache.policies, matmul=ROWS[row].matmul)):
             found += [a @ b, b.T @ a.T, a[:, 1::2] @ b[::-2], a @ small, batch @ batch.swapaxes(1, 2)]

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from clarray._engine.algorithms.matmul.plan import Matrix, Parts, Problem, fitting
+from clarray._engine.algorithms.matmul.policy import MatmulPolicy
 from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
 from clarray._engine.expr.node import Node, contiguous_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
@@ -15,7 +16,8 @@ from clarray._engine.runtime.recording import spoil
 
 _FLOAT64 = np.dtype(np.float64)
 
-_usable: dict[tuple[Device, tuple[WarpTile, ...]], tuple[WarpTile, ...]] = {}
+# By device, of the policy that was asked for last: to find a policy by its value costs more than a small product.
+_usable: dict[Device, tuple[MatmulPolicy, tuple[WarpTile, ...]]] = {}
 _trusted: dict[tuple[Device, WarpTile], bool] = {}
 
 
@@ -37,15 +39,14 @@ class MakeLaunch(Protocol):
 
 def tensor_tiles(cache: KernelCache) -> tuple[WarpTile, ...]:
     """The tiles for tensor cores that the policy has, the device has room for, and no trial has failed with."""
-    tiles = cache.policies.matmul.tensor_tiles
-    if not tiles:
-        return ()
-    found = _usable.get((cache.device, tiles))
-    if found is None:
-        device = cache.capabilities
-        roomy = fitting(tiles, _FLOAT64.itemsize, device.local_bytes, device.max_work_group)
-        able = [t for t in roomy if _is_for(device, t) and _trusted.get((cache.device, t), True)]
-        found = _usable[cache.device, tiles] = tuple(able)
+    policy = cache.policies.matmul
+    known = _usable.get(cache.device)
+    if known is not None and known[0] is policy:
+        return known[1]
+    device = cache.capabilities
+    roomy = fitting(policy.tensor_tiles, _FLOAT64.itemsize, device.local_bytes, device.max_work_group)
+    found = tuple([t for t in roomy if _is_for(device, t) and _trusted.get((cache.device, t), True)])
+    _usable[cache.device] = policy, found
     return found
 
 
@@ -67,7 +68,7 @@ def is_trusted(cache: KernelCache, tile: WarpTile, make_launch: MakeLaunch) -> b
         spoil()
         found = _trusted[key] = _passes(cache, tile, make_launch)
         if not found:
-            _usable.clear()
+            _usable.pop(cache.device, None)
     return found
 
 
