@@ -20,6 +20,7 @@ ELSEWHERE = {
     "scatter": "test_at_overlap",
     "search": "test_searchsorted",
     "snippet": "test_kernels",
+    "spectral": "test_large_spectral",
     "unique": "test_sets",
 }
 

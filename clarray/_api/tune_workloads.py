@@ -208,6 +208,7 @@ _TABLE: dict[str, tuple[Workload, ...]] = {
         Workload("inv", _large_matrix, lambda a, b: np.linalg.inv(a)),
         Workload("cholesky", _large_matrix, lambda a, b: np.linalg.cholesky(b)),
     ),
+    "spectral": (Workload("eigvalsh", _large_matrix, lambda a, b: _whole(np.linalg.eigvalsh(b))),),
     "fft": (
         Workload("fft and ifft", _one, lambda a: _whole(np.fft.ifft(np.fft.fft(a)))),
         Workload("fft2 and ifft2", _two_d, lambda a: _whole(np.fft.ifft2(np.fft.fft2(a)))),

@@ -15,12 +15,13 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.ufunc_calls import cast, device_of_operands
-from clarray._engine.algorithms.factorization.launch import takes_orthogonal
+from clarray._engine.algorithms.factorization.launch import takes_matrix, takes_orthogonal
 from clarray._engine.algorithms.small_matrices.launch import dtype_of_work, takes_stack
 from clarray._engine.algorithms.small_matrices.launch_teams import decompose, shapes_of_results
 from clarray._engine.runtime import Device
 from clarray._numpy.manipulation.joining import stack
 from clarray.linalg.large_qr import large_qr
+from clarray.linalg.large_spectral import large_eigh, large_svd, whole_basis
 from clarray.linalg.on_device import is_square, leaf_of, shapes_and_dtype
 
 __all__ = ["cond", "eigh", "lstsq", "matrix_rank", "pinv", "qr", "svd"]
@@ -40,7 +41,8 @@ def eigh(a: Any, uplo: Any, vectors: bool = True) -> tuple[DeviceArray, ...] | N
     """See `clarray.linalg.eigh`: eigenvalues, and eigenvectors."""
     if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
         return None
-    return _decomposed("eigh", a, "vectors" if vectors else "values", uplo.upper() == "U")
+    mode, upper = "vectors" if vectors else "values", uplo.upper() == "U"
+    return _decomposed("eigh", a, mode, upper) or _large("eigh", a, mode, upper)
 
 
 def svd(a: Any, full: bool, vectors: bool = True, hermitian: bool = False) -> tuple[DeviceArray, ...] | None:
@@ -72,10 +74,12 @@ def _decomposed(operation: str, a: Any, mode: str, upper: bool = False) -> tuple
     if len(shape) < 2 or (operation == "eigh" and not is_square(shape)):
         return None
     device = device_of_operands((a,))
-    if not takes_stack(device, max(shape[-2:]), prod(shape[:-2])):
+    elements: int = prod(shape)
+    small = takes_stack(device, max(shape[-2:]), prod(shape[:-2]))
+    if not small and (elements or not takes_matrix(device)):
         return None
     dtype = device_dtype(dtype, device)
-    if prod(shape):
+    if elements:
         return tuple(map(wrap, decompose(operation, leaf_of(as_array(a, device), dtype), mode, upper)))
     made = []  # of no elements: what results have some are bases of a whole space
     for place, part in enumerate(shapes_of_results(operation, mode, *shape[-2:])):
@@ -90,8 +94,8 @@ def _decomposed(operation: str, a: Any, mode: str, upper: bool = False) -> tuple
     return tuple(made)
 
 
-def _large(operation: str, a: Any, mode: str) -> tuple[DeviceArray, ...] | None:
-    """QR of each matrix of a stack, one after the other, or singular values by it, of far more rows than columns."""
+def _large(operation: str, a: Any, mode: str, upper: bool = False) -> tuple[DeviceArray, ...] | None:
+    """What an operation gives for each large matrix of a stack, one after the other."""
     found = shapes_and_dtype(a)
     if found is None:
         return None
@@ -102,7 +106,7 @@ def _large(operation: str, a: Any, mode: str) -> tuple[DeviceArray, ...] | None:
     array = wrap(leaf_of(as_array(a, device), device_dtype(dtype, device)))
     parts = []
     for place in np.ndindex(*shape[:-2]):
-        part = _qr_of_one(array[place], mode) if operation == "qr" else _svd_of_one(array[place], mode)
+        part = _of_one(operation, array[place], mode, upper)
         if part is None:
             return None
         parts.append(part)
@@ -120,26 +124,35 @@ def _takes_large(operation: str, device: Device, shape: tuple[int, ...], mode: s
     rows, columns = shape[-2:]
     if operation == "qr":
         return mode in ("reduced", "r") or (mode == "complete" and rows <= columns)
-    low, high = sorted((rows, columns))
-    return high >= _TALL * low and mode != "full" and takes_stack(device, low, 1)
+    return rows == columns or operation == "svd"
 
 
-def _qr_of_one(matrix: DeviceArray, mode: str) -> tuple[DeviceArray, ...] | None:
-    found = large_qr(matrix)
-    return found[1:] if found and mode == "r" else found
+def _of_one(operation: str, matrix: DeviceArray, mode: str, upper: bool) -> tuple[DeviceArray, ...] | None:
+    if operation == "qr":
+        found = large_qr(matrix)
+        return found[1:] if found and mode == "r" else found
+    return large_eigh(matrix, upper, mode == "vectors") if operation == "eigh" else _svd_of_one(matrix, mode)
 
 
 def _svd_of_one(matrix: DeviceArray, mode: str) -> tuple[DeviceArray, ...] | None:
-    """By QR: the singular values of R are the matrix's."""
-    if matrix.shape[0] < matrix.shape[1]:
+    """Of far more rows than columns by QR: the singular values of R are the matrix's."""
+    rows, columns = matrix.shape
+    if rows < columns:
         turned = _svd_of_one(_adjoint(matrix), mode)
         return (_adjoint(turned[2]), turned[1], _adjoint(turned[0])) if turned and mode != "values" else turned
-    found = large_qr(matrix)
+    found = large_qr(matrix) if rows >= _TALL * columns else None
     if found is None:
-        return None
-    basis, factor = found
-    made = _decomposed("svd", factor, mode)
-    return (basis @ made[0], *made[1:]) if made and mode != "values" else made
+        made = large_svd(matrix, mode != "values")
+    else:
+        basis, factor = found
+        made = _decomposed("svd", factor, "values" if mode == "values" else "reduced")
+        made = made or large_svd(factor, mode != "values")
+        if made and mode != "values":
+            made = basis @ made[0], *made[1:]
+    if made is None or mode != "full":
+        return made
+    left = whole_basis(made[0])
+    return None if left is None else (left, *made[1:])
 
 
 def pinv(a: Any, rcond: Any, hermitian: bool, rtol: Any) -> DeviceArray | None:

@@ -18,7 +18,7 @@
   { const long c = group % batch${axis}; group /= batch${axis}; ao += c * ab${axis}; bo += c * bb${axis}; }
 % endfor
   const long afirst = am_first, bfirst = bn_first;
-% if update and update.lower:
+% if update and (update.lower or update.mirrored):
   /* no return before a barrier, which PoCL 3.0 gets wrong: nothing is read, multiplied once, and nothing written */
   const bool above = bn_first >= am_first + ${t.rows};
   const long from = part * part_depth, to = above ? from : min(k, from + part_depth), stored = above ? 0 : m;
@@ -28,8 +28,8 @@
   co += (part * matrices + matrix) * m * n;
 </%def>
 <%def name="value(o, at)" filter="trim">
-% if complex_ and o.dtype_kind == 'c' and o.name == 'b' and update and update.conjugated:
-(${W})(bp[${at}].x, -bp[${at}].y)
+% if complex_ and o.dtype_kind == 'c' and update and (update.conjugated if o.name == 'b' else update.adjoint):
+(${W})(${o.name}p[${at}].x, -${o.name}p[${at}].y)
 % elif complex_ and o.dtype_kind == 'c':
 convert_${W}(${o.name}p[${at}])
 % elif complex_:

@@ -19,7 +19,7 @@
 ##   loaded along k            [i][d ^ 4 (i / (16 / D) % (D / 4))]         as many columns as the step is deep; D of 16 at most
 ##
 ## Every `depth` elements of k the sum is added to a second one, in registers or in c itself, as in the tiled product. An
-## `update` subtracts the product from what is there.
+## `update` subtracts the product from what is there, or is scaled as there; then the second sum is in registers.
 <%namespace name="operands" file="operands.mako" inheritable="True"/>
 <%
   one = t.instruction
@@ -132,7 +132,9 @@ ${keep(b, 'stage')}
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 % endif
-% if t.total:
+% if update and update.scaled:
+${put_scaled()}
+% elif t.total:
 ${put('total')}
 % endif
 }
@@ -221,6 +223,30 @@ ${put('sum')}
       ${clear('sum')}
       flush += depth;
     }
+</%def>
+## c = alpha * total + beta * d, or its lower triangle on both sides of the diagonal
+<%def name="put_scaled()">
+<% high = t.instruction.rows // 8 %>
+% for block in range(t.warp_rows // 8):
+    {
+      const long row = am_first + y + ${8 * block} + g;
+% for j in range(t.warp_columns // t.instruction.columns):
+      {
+        const long column = bn_first + x + ${8 * j} + 2 * t;
+% for e in range(2):
+        if (row < stored && ${f'column + {e} <= row' if update.mirrored else f'column + {e} < n'}) {
+          ${W} v = alpha * total[${block // high}][${j}][${block % high * 2 + e}];
+          if (beta != 0) v += beta * dp[d_o + row * ds + column + ${e}];
+          cp[co + row * cs + column + ${e}] = v;
+% if update.mirrored:
+          if (column + ${e} < row) cp[co + (column + ${e}) * cs + row] = v;
+% endif
+        }
+% endfor
+      }
+% endfor
+    }
+% endfor
 </%def>
 ## What is added to is read a row of blocks at a time before any of it is used, where no element has to be left out.
 <%def name="put(what)">

@@ -15,7 +15,8 @@
 ## Every `depth` elements of k the sum is added to a second one, in registers or in c itself: it bounds the error of long sums.
 ##
 ## An `update` subtracts the product from what is there, rows of `cs` elements apart; `lower`: only tiles that touch the
-## lower triangle are.
+## lower triangle are. Or it is scaled: c = alpha * a @ b + beta * d, where d is not read if beta is zero; and `mirrored`:
+## c is Hermitian, and the tiles that touch its lower triangle store what lies above it, too.
 <%namespace name="operands" file="operands.mako" inheritable="True"/>
 <%
   pad = 0 if L == 1 else L
@@ -127,7 +128,12 @@ ${keep(a, f'half_ * {t.depth * (a.side + pad)}')}
 ${keep(b, f'half_ * {t.depth * (b.side + pad)}')}
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-% if total:
+% if update and update.scaled:
+${scale()}
+% endif
+% if update and update.mirrored:
+${put_mirrored()}
+% elif total:
 ${put('total')}
 % endif
 }
@@ -139,6 +145,61 @@ ${put('total')}
 </%def>
 <%def name="clear(what)" filter="trim">
 ${each(f'{what}[i][j] = ({wv})(0);')}
+</%def>
+## alpha * total + beta * d, in registers
+<%def name="scale()">
+  ${each('total[i][j] *= alpha;')}
+  if (beta != 0) {
+    #pragma unroll
+    for (int i = 0; i < ${t.item_rows}; ++i) {
+      const long row = am_first + i / ${L} * ${ty * L} + y * ${L} + i % ${L};
+      #pragma unroll
+      for (int j = 0; j < ${t.item_columns // L}; ++j) {
+        const long column = bn_first + j * ${tx * L} + x * ${L};
+        if (row < stored) {
+          __global const ${W} *from_ = dp + d_o + row * ds + column;
+% if c_vectors:
+          if (column < n) total[i][j] += beta * *(__global const ${wv}*)from_;
+% else:
+% for l in range(L):
+          if (column + ${l} < n) total[i][j]${f'.s{l}' if L > 1 else ''} += beta * from_[${l}];
+% endfor
+% endif
+        }
+      }
+    }
+  }
+</%def>
+<%def name="put_mirrored()">
+  const bool below = am_first >= bn_first + ${t.columns};
+  #pragma unroll
+  for (int i = 0; i < ${t.item_rows}; i += ${L}) {
+    const long row = am_first + i / ${L} * ${ty * L} + y * ${L};
+    #pragma unroll
+    for (int j = 0; j < ${t.item_columns // L}; ++j) {
+      const long column = bn_first + j * ${tx * L} + x * ${L};
+% if c_vectors:
+      if (below) {
+        if (row < stored && column < n) {
+% for l in range(L):
+          *(__global ${wv}*)(cp + co + (row + ${l}) * cs + column) = total[i + ${l}][j];
+          *(__global ${wv}*)(cp + co + (column + ${l}) * cs + row) = (${wv})(${', '.join(f'total[i + {r}][j].s{l}' for r in range(L))});
+% endfor
+        }
+        continue;
+      }
+% endif
+% for r in range(L):
+% for l in range(L):
+<% v = f'total[i + {r}][j]' + (f'.s{l}' if L > 1 else '') %>
+      if (row + ${r} < stored && column + ${l} <= row + ${r}) {
+        cp[co + (row + ${r}) * cs + column + ${l}] = ${f'column < row ? {v} : ({W})({v}.x, 0)' if complex_ else v};
+        if (column + ${l} < row + ${r}) cp[co + (column + ${l}) * cs + row + ${r}] = ${f'({W})({v}.x, -{v}.y)' if complex_ else v};
+      }
+% endfor
+% endfor
+    }
+  }
 </%def>
 <%def name="put(what)">
     #pragma unroll
@@ -152,7 +213,9 @@ ${each(f'{what}[i][j] = ({wv})(0);')}
 % if c_vectors:
           if (column < n) {
             __global ${wv} *to_ = (__global ${wv}*)(cp + place);
-% if update:
+% if update and update.scaled:
+            *to_ = ${what}[i][j];
+% elif update:
             *to_ -= ${what}[i][j];
 % else:
             *to_ = first ? ${what}[i][j] : ADD(*to_, ${what}[i][j]);
@@ -170,6 +233,8 @@ ${each(f'{what}[i][j] = ({wv})(0);')}
 <%def name="store(o, at, v)" filter="trim">
 % if o.packed:
 ${o.packed.store.format(v=v, at=at, p='cp')}
+% elif update and update.scaled:
+cp[${at}] = ${v};
 % elif update:
 cp[${at}] -= ${v};
 % elif o.dtype_kind == 'b':

@@ -259,6 +259,17 @@ def multiplied(xp: ModuleType) -> Any:
 
 
 @case
+def multiplied_narrow(xp: ModuleType) -> Any:
+    found = []
+    for dtype in (np.float32, np.float16, np.complex64, np.int8, np.bool_):
+        for rows, columns in ((2, 2), (3, 3), (7, 3), (7, 5)):
+            a, b = numbers(xp, 4, rows, 3, dtype=dtype), numbers(xp, 4, 3, columns, dtype=dtype)
+            found += [a @ b, a[::-1, :, :2] @ b[1, :2], a[1:3, 1:] @ b[:2, :, ::-1]]
+    a, b = numbers(xp, 3, 2, 5, 3), numbers(xp, 2, 5, 3)
+    return [*found, a @ b.swapaxes(1, 2), a[:, :1] @ b[:1].swapaxes(1, 2), numbers(xp, 40, 2) @ numbers(xp, 2, 2)]
+
+
+@case
 def multiplied_by_warps(xp: ModuleType) -> Any:
     """By emulated instructions: operands along either axis, in vectors, one by one and converted, in batches."""
     a, b = numbers(xp, 18, 22, dtype=np.float64), numbers(xp, 22, 34, dtype=np.float64)
@@ -304,6 +315,19 @@ def orthogonalized(xp: ModuleType) -> Any:
         for m, n, dtype in ((4, 4, np.float32), (21, 11, np.float32), (13, 11, np.complex64), (9, 13, np.float32)):
             a = xp.eye(m, n, dtype=dtype) * n + numbers(xp, m, n, dtype=dtype) / 16
             found += [*xp.linalg.qr(a), xp.linalg.qr(xp.triu(a), "r")]
+    return found
+
+
+@case
+def split(xp: ModuleType) -> Any:
+    """Eigenvalues and singular values by products of matrices, of more than one level, and zeros exactly."""
+    found = []
+    sizes, large = {"most": 4, "most_shared": 4}, {"shared": True, "least_orthogonal": 0}
+    with changed("small_matrices", **sizes), changed("factorization", **large), changed("spectral", base=4):
+        for m, n, dtype in ((9, 9, np.float32), (11, 7, np.complex64)):
+            a = numbers(xp, m, n, dtype=dtype) / 16
+            h = a @ a.conj().T
+            found += [xp.linalg.eigvalsh(h), xp.linalg.eigh(h, "U")[0], xp.linalg.svdvals(a), xp.linalg.pinv(a)]
     return found
 
 

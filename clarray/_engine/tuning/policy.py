@@ -14,6 +14,7 @@ from clarray._engine.algorithms.scatter.policy import ScatterPolicy
 from clarray._engine.algorithms.search.policy import SearchPolicy
 from clarray._engine.algorithms.small_matrices.policy import SmallMatricesPolicy
 from clarray._engine.algorithms.sort.policy import SortPolicy
+from clarray._engine.algorithms.spectral.policy import SpectralPolicy
 from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.algorithms.unique.policy import UniquePolicy
 from clarray._engine.fused.compact.policy import CompactPolicy
@@ -147,5 +148,6 @@ class Policies:
     index_map: IndexMapPolicy
     small_matrices: SmallMatricesPolicy
     factorization: FactorizationPolicy
+    spectral: SpectralPolicy
     fft: FftPolicy
     source: str = "shipped"

@@ -16,6 +16,7 @@ from clarray._engine.algorithms.scatter import policy as scatter
 from clarray._engine.algorithms.search import policy as search
 from clarray._engine.algorithms.small_matrices import policy as small_matrices
 from clarray._engine.algorithms.sort import policy as sort
+from clarray._engine.algorithms.spectral import policy as spectral
 from clarray._engine.algorithms.stencil import policy as stencil
 from clarray._engine.algorithms.unique import policy as unique
 from clarray._engine.fused.compact import policy as compact
@@ -71,6 +72,7 @@ CPU = Policies(
     index_map=index_map.CPU,
     small_matrices=small_matrices.CPU,
     factorization=factorization.CPU,
+    spectral=spectral.CPU,
     fft=fft.CPU,
 )
 
@@ -120,6 +122,7 @@ GPU = Policies(
     index_map=index_map.GPU,
     small_matrices=small_matrices.GPU,
     factorization=factorization.GPU,
+    spectral=spectral.GPU,
     fft=fft.GPU,
 )
 
@@ -183,6 +186,7 @@ TINY_CPU = Policies(
     index_map=index_map.CPU,
     small_matrices=small_matrices.TINY_CPU,
     factorization=factorization.CPU,
+    spectral=spectral.CPU,
     fft=fft.TINY_CPU,
 )
 
@@ -229,6 +233,7 @@ TINY_GPU = Policies(
     index_map=index_map.GPU,
     small_matrices=small_matrices.TINY_GPU,
     factorization=factorization.TINY_GPU,
+    spectral=spectral.TINY_GPU,
     fft=fft.TINY_GPU,
 )
 

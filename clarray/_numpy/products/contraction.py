@@ -80,7 +80,8 @@ def contract(
     policy = kernel_cache_of(a.device).policies.matmul
     own = [label for label in labels if label in rows or label in columns]
     turned = bool(own) and own[-1] in rows
-    if not summed or not worthwhile(policy, *((n, m) if turned else (m, n)), k, dtype):
+    matrices = prod(shape) // (m * n)
+    if not summed or not worthwhile(policy, *((n, m) if turned else (m, n)), k, dtype, matrices):
         node = _reduced(a, a_labels, b, b_labels, labels, summed, dtype)
         found: DeviceArray = evaluate_if_eager(node) if like is None else in_order(node, "K", like)
         return found

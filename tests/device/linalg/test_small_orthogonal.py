@@ -42,7 +42,7 @@ def more_families(dtype: str, n: int) -> dict[str, np.ndarray]:
     return {name: np.asarray(value, dtype) for name, value in found.items()}
 
 
-def assert_near(a: np.ndarray, parts: list[Any], theirs: list[Any], dtype: str, about: str) -> None:
+def assert_near(a: np.ndarray, parts: list[Any], theirs: list[Any], dtype: str, about: str, times: float = 4) -> None:
     """The product's error is within a small multiple of LAPACK's in double precision, each in its own epsilons."""
 
     def error(given: list[Any], eps: float) -> np.ndarray:
@@ -53,7 +53,7 @@ def assert_near(a: np.ndarray, parts: list[Any], theirs: list[Any], dtype: str, 
 
     scale = wide(np.maximum(np.abs(a).max(), np.finfo(dtype).tiny)).real
     ours, lapack = error(parts, np.finfo(dtype).eps), error(theirs, np.finfo(np.float64).eps)
-    assert (ours <= 4 * np.maximum(lapack, 2)).all(), f"{about}: {ours} epsilons, LAPACK {lapack}"
+    assert (ours <= times * np.maximum(lapack, 2)).all(), f"{about}: {ours} epsilons, LAPACK {lapack}"
 
 
 def assert_orthonormal(q: Any, dtype: str, about: str) -> None:

@@ -27,6 +27,7 @@ from clarray._engine.algorithms.matmul.plan import (
     smallest,
     work_dtype,
 )
+from clarray._engine.algorithms.matmul.plan_narrow import narrow_plan, takes_narrow
 from clarray._engine.algorithms.matmul.policy_tensor import LARGE, TINY_STAGED, TINY_TENSOR
 from clarray._engine.algorithms.matmul.source import tiled_source
 from clarray._engine.tuning.rows import CPU, GPU, NVIDIA, TINY_CPU, TINY_GPU
@@ -109,6 +110,35 @@ def test_vectors_are_loaded_only_of_what_is_summed_as_it_is(row):
         if side_of(matrix, 256, one, work, tile, 2).lanes > 1:
             assert one.itemsize == work.itemsize
             assert one == work or {one.kind, work.kind} <= set("iu")
+
+
+@given(
+    extents,
+    st.integers(1, 8),
+    st.integers(1, 64),
+    st.sampled_from(["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"]),
+    st.booleans(),
+)
+def test_rows_of_a_narrow_product_are_whole_and_fit_the_registers(m, n, k, dtype, wide):
+    policy, kind = CPU.matmul, np.dtype(dtype)
+    assert takes_narrow(policy, policy.narrow_work, n, k, kind)
+    assert n * k == 1 or not takes_narrow(policy, (policy.narrow_work - 1) // (n * k), n, k, kind)
+    one, other = Matrix(k, 1, (), 0, kind.itemsize), Matrix(1, n, (), 0, kind.itemsize)
+    plan = narrow_plan(Problem(m, n, k, ()), (one, other), (kind, kind, kind), policy, wide, True)
+    numbers = 2 if kind.kind == "c" else 1
+    assert sum(map(sum, plan.pieces)) == n * numbers
+    assert all(sum(pieces) <= plan.lanes for pieces in plan.pieces)
+    assert plan.several == (m > plan.rows)
+    assert plan.rows * -(-m // plan.rows) - m < plan.rows
+    assert not plan.stream or n * numbers == plan.lanes * len(plan.pieces)
+    panel_rows, vectors = policy.wide_panel if wide else policy.panel
+    held = plan.rows * len(plan.pieces) * plan.lanes * plan.work.itemsize
+    assert plan.rows == 1 or held <= panel_rows * vectors * policy.vector_bytes
+
+
+def test_gpus_have_no_narrow_products():
+    assert not takes_narrow(GPU.matmul, 1 << 30, 2, 2, float32)
+    assert not takes_narrow(TINY_GPU.matmul, 1 << 30, 2, 2, float32)
 
 
 LAYOUTS = [(tile, along) for tile in (*LARGE.values(), *TINY_TENSOR, *TINY_STAGED) for along in (False, True)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from clarray._engine.algorithms.factorization.plan import FactorizationPlan, PanelPlan, SubstitutionPlan
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import dtype_row
@@ -16,12 +18,12 @@ ITEMS = 64  # that multiply pivots
 _UNROLLED = 256  # elements of a work-item for which code is written out
 
 
-def _numbers(plan: FactorizationPlan) -> dict[str, Any]:
+def arithmetic(dtype: np.dtype, multiply_add: str) -> dict[str, Any]:
     """What the arithmetic of elements is rendered with."""
-    scalar = dtype_row(plan.dtype).compute
+    scalar = dtype_row(dtype).compute
     return {
-        "complex_": plan.dtype.kind == "c",
-        "multiply_add": plan.multiply_add,
+        "complex_": dtype.kind == "c",
+        "multiply_add": multiply_add,
         "R": scalar,
         "T": scalar,
         "M": "int",
@@ -35,7 +37,7 @@ def _numbers(plan: FactorizationPlan) -> dict[str, Any]:
 def _source(
     name: str, types: tuple[str, ...], plan: FactorizationPlan, capabilities: Capabilities, **more: Any
 ) -> Source:
-    body = render(f"factorization/{name}", **_numbers(plan), **more)
+    body = render(f"factorization/{name}", **arithmetic(plan.dtype, plan.multiply_add), **more)
     return Source(name, source(body, make_dialect(capabilities, 1), capabilities.function_attribute), types)
 
 

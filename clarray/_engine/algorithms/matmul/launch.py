@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clarray._engine.algorithms.matmul.launch_narrow import Narrow, prepare_narrow, run_narrow
 from clarray._engine.algorithms.matmul.launch_trial import is_trusted, tensor_tiles
 from clarray._engine.algorithms.matmul.plan import (
     Matrix,
@@ -45,6 +46,7 @@ from clarray._engine.writing import write
 
 _FLOAT64 = np.dtype(np.float64)
 _WIDE = "avx512f" in cpu_flags()
+_PLACES = 16  # offsets that differ by a multiple of so many elements are alike to vectors
 
 
 def matmul(a: Node, b: Node, target: Node) -> None:
@@ -123,15 +125,74 @@ def update_launch(
     """
     update = Update(lower, conjugated and target.dtype.kind == "c")
     problem, left, right = _matrices(a, b)
-    found = _parts(cache, problem, target.dtype, False)
+    found = _parts(cache, problem, target.dtype, False, update)
     depth = _depth(cache, found, target.dtype)
     return _tiled_launch(cache, problem, left, right, target.dtype, found, (a, b, target), depth, update)
 
 
-def _parts(cache: KernelCache, problem: Problem, work: np.dtype, split: bool = True) -> Parts:
+class Scaled(NamedTuple):
+    """The launch of a scaled product, with every argument that follows from shapes and strides."""
+
+    kernel: Kernel
+    groups: tuple[int, ...]
+    local: tuple[int, ...]
+    numbers: tuple[int, ...]
+    nbytes: int
+
+    def run(self, a: Node, b: Node, target: Node, alpha: float, beta: float, other: Node) -> None:
+        """Launch ``target = alpha * a @ b + beta * other`` for such leaves as it was made for."""
+        args = [a.memory.buffer, a.offset, b.memory.buffer, b.offset]  # type: ignore[union-attr]
+        args += [target.memory.buffer, target.offset, *self.numbers]  # type: ignore[union-attr]
+        args += [other.memory.buffer, other.offset, other.strides[0], alpha, beta]  # type: ignore[union-attr]
+        self.kernel.launch(self.groups, self.local, args, False, self.nbytes)
+
+
+def scaled_product(
+    cache: KernelCache,
+    a: Node,
+    b: Node,
+    target: Node,
+    other: Node | None = None,
+    *,
+    adjoint: bool = False,
+    mirrored: bool = False,
+) -> Scaled:
+    """The launch of ``target = alpha * a @ b + beta * other``, in tiles.
+
+    Parameters
+    ----------
+    a, b, target, other : Node
+        Leaves (m, k), (k, n), (m, n) and (m, n) of one floating dtype, nothing empty; the elements of a row of `target`
+        and of `other` follow each other. When it runs nothing pending reads the target, and none of its elements is an
+        operand's. `other` is not read where `beta` is 0.
+    adjoint : bool
+        Take ``conj(a)``.
+    mirrored : bool
+        The sum is Hermitian: it is computed below and on the diagonal, and stored on both sides.
+    """
+    nodes = (a, b, target, target if other is None else other)
+    key = ("scaled", adjoint, mirrored, a.dtype, *((x.shape, x.strides, x.offset % _PLACES) for x in nodes))
+    return cache.value_for(key, _prepare_scaled, cache, nodes, adjoint, mirrored)
+
+
+def _prepare_scaled(cache: KernelCache, nodes: tuple[Node, ...], adjoint: bool, mirrored: bool) -> Scaled:
+    a, b, target, other = nodes
+    update = Update(adjoint=adjoint and target.dtype.kind == "c", scaled=True, mirrored=mirrored)
+    problem, left, right = _matrices(a, b)
+    found = _parts(cache, problem, target.dtype, False, update)
+    depth = _depth(cache, found, target.dtype)
+    launch = _tiled_launch(cache, problem, left, right, target.dtype, found, (a, b, target), depth, update, other)
+    return Scaled(launch.kernel, launch.groups, launch.local, tuple(launch.args[6:]), launch.nbytes)
+
+
+def _parts(
+    cache: KernelCache, problem: Problem, work: np.dtype, split: bool = True, update: Update | None = None
+) -> Parts:
     device = cache.capabilities
     while True:
         tensor = tensor_tiles(cache) if work == _FLOAT64 else ()
+        if update is not None and update.scaled:  # is stored once
+            tensor = tuple(tile for tile in tensor if tile.total)
         found = choose_parts(
             problem,
             work.itemsize,
@@ -141,6 +202,7 @@ def _parts(cache: KernelCache, problem: Problem, work: np.dtype, split: bool = T
             cache.policies.matmul,
             split,
             tensor,
+            update is not None and (update.lower or update.mirrored),
         )
         if not isinstance(found.tile, WarpTile) or is_trusted(cache, found.tile, _tiled_launch):
             return found
@@ -161,8 +223,9 @@ def _tiled_launch(
     nodes: tuple[Node, Node, Node],
     depth: int,
     update: Update | None = None,
+    other: Node | None = None,
 ) -> Launch:
-    """The launch that multiplies the first two leaves into the third."""
+    """The launch that multiplies the first two leaves into the third, but for what is only known at a scaled one."""
     a, b, out = nodes
     policy, tile = cache.policies.matmul, found.tile
     most = max(1, policy.vector_bytes // work.itemsize) if work.kind != "c" else 1
@@ -172,7 +235,8 @@ def _tiled_launch(
         for matrix, extent, node in ((left, problem.m, a), (right, problem.n, b))
     )
     whole = out.dtype.itemsize == work.itemsize and out.dtype.kind != "b" and out.offset % lanes == 0
-    whole = whole and (update is None or out.strides[0] % lanes == 0)
+    beside = (out,) if other is None else (out, other)
+    whole = whole and (update is None or all(x.strides[0] % lanes == x.offset % lanes == 0 for x in beside))
     plan = TiledPlan(
         tile=tile,
         work=work,
@@ -255,7 +319,7 @@ def _streamed(cache: KernelCache, target: Node) -> bool:
 
 def _prepare(cache: KernelCache, a: Node, b: Node, target: Node, stream: bool) -> Packed | Narrow:
     problem, left, right = _matrices(a, b)
-    if takes_narrow(cache.policies.matmul, problem.n, problem.k, target.dtype):
+    if takes_narrow(cache.policies.matmul, problem.m * problem.matrices, problem.n, problem.k, target.dtype):
         return prepare_narrow(cache, problem, (left, right), (a, b, target), _WIDE, stream)
     return _prepare_packed(cache, problem, left, right, (a, b, target))
 
@@ -347,15 +411,15 @@ def _add_parts(parts: Node, target: Node) -> None:
     write(target, total)
 
 
-def worthwhile(policy: MatmulPolicy, m: int, n: int, k: int, dtype: np.dtype) -> bool:
-    """Whether a product of matrices is quicker with tiles, panels or rows in registers than as a fused reduction."""
+def worthwhile(policy: MatmulPolicy, m: int, n: int, k: int, dtype: np.dtype, matrices: int = 1) -> bool:
+    """Whether products of so many matrices are quicker with tiles, panels or rows in registers than as a reduction."""
     if m == 1 or n == 1 or k == 1:
         return False
-    if takes_narrow(policy, n, k, dtype):
+    if takes_narrow(policy, m * matrices, n, k, dtype):
         return True
     rows, columns = smallest(policy, work_dtype(dtype))
     padded = -(-m // rows) * rows * -(-n // columns) * columns
     return padded <= policy.waste * m * n
 
 
-__all__ = ["matmul", "update_launch", "worthwhile"]
+__all__ = ["matmul", "scaled_product", "update_launch", "worthwhile"]

@@ -70,10 +70,16 @@ class Side:
 
 
 class Update(NamedTuple):
-    """How a product is subtracted from a matrix in place, ``c -= a @ b``, whose rows may lie apart."""
+    """How a product goes to a matrix whose rows may lie apart: subtracted in place, ``c -= a @ b``, unless `scaled`.
+
+    A field that does not matter for the dtype is False, so that equal kernels have equal plans.
+    """
 
     lower: bool = False  # only what touches the lower triangle is of interest
     conjugated: bool = False  # of b
+    adjoint: bool = False  # a's elements are conjugated
+    scaled: bool = False  # c = alpha * a @ b + beta * d, numbers and a matrix given at the launch
+    mirrored: bool = False  # c is Hermitian: its lower triangle is computed, and stored above it as well
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,16 +200,17 @@ def choose_parts(
     policy: MatmulPolicy,
     split: bool = True,
     tensor: tuple[WarpTile, ...] = (),
+    lower: bool = False,
 ) -> Parts:
     """Choose tile and parts by the time they would take: rounds of the device, times a tile's.
 
     Tiles that the device has no room for are left out, but for the last. The choice depends on sizes, the device
     and the policy only, so every bit of a float sum is the same each time. Where there are tiles for tensor cores,
-    it is among those.
+    it is among those. With `lower` only tiles that touch the lower triangle take time.
     """
     best: tuple[float, Parts] | None = None
     for tile in _fitting(tensor or _tiles(policy, itemsize), itemsize, local_bytes, most_items):
-        groups = -(-problem.m // tile.rows) * -(-problem.n // tile.columns) * problem.matrices
+        groups = _tiles_of(problem, tile, lower) * problem.matrices
         parts = 1
         while True:
             depth = -(-problem.k // parts // tile.depth) * tile.depth if parts > 1 else problem.k
@@ -224,6 +231,14 @@ def choose_parts(
     found = best[1]
     tile = found.tile
     return found._replace(part_depth=-(-found.part_depth // tile.depth) * tile.depth)
+
+
+def _tiles_of(problem: Problem, tile: Tile | WarpTile, lower: bool) -> int:
+    """Tiles of a result, or of what of it touches the lower triangle."""
+    across = -(-problem.n // tile.columns)
+    if not lower:
+        return -(-problem.m // tile.rows) * across
+    return sum(min(across, (first + tile.rows - 1) // tile.columns + 1) for first in range(0, problem.m, tile.rows))
 
 
 def packed_plan(problem: Problem, work: np.dtype, out: np.dtype, policy: MatmulPolicy, wide: bool) -> PackedPlan:

@@ -65,10 +65,14 @@ def _pieces(lanes: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def takes_narrow(policy: MatmulPolicy, n: int, k: int, dtype: np.dtype) -> bool:
-    """Whether a product of n columns is computed without packing: its sums of k products need no second sum."""
+def takes_narrow(policy: MatmulPolicy, rows: int, n: int, k: int, dtype: np.dtype) -> bool:
+    """Whether a product of so many rows in all, and n columns, is computed without packing.
+
+    Its sums of k products need no second sum; and it is large enough to be worth a kernel for that number of columns.
+    """
     row = n * work_dtype(dtype).itemsize
-    return k <= policy.depth and row <= policy.narrow_bytes and k * row <= policy.narrow_block
+    fits = k <= policy.depth and row <= policy.narrow_bytes and k * row <= policy.narrow_block
+    return fits and rows * n * k >= policy.narrow_work
 
 
 def narrow_plan(

@@ -143,7 +143,9 @@ LARGE = _named(
     warp_tile((128, 128, 8), (32, 64), M8K4),
     warp_tile((128, 128, 8), (32, 64), M8K4, stages=3),
     warp_tile((64, 64, 16), (32, 32), M8K4),
+    warp_tile((64, 64, 16), (32, 32), M8K4, total=True),
     warp_tile((32, 32, 16), (16, 16), M16K8),
+    warp_tile((32, 32, 16), (16, 16), M16K8, total=True),
     warp_tile((32, 32, 16), (16, 16), M16K8, stages=3),
 )
 

@@ -102,14 +102,18 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
     ]
     a = _placed("a", "m", plan.a, tile.rows, plan)
     b = _placed("b", "n", plan.b, tile.columns, plan)
+    out, scaled = dtype_row(plan.out).storage, plan.update is not None and plan.update.scaled
+    real = work_type(plan.work).removesuffix("2")
     params = [
         f"__global const {a.type} *ap",
         "long ao",
         f"__global const {b.type} *bp",
         "long bo",
-        f"__global {dtype_row(plan.out).storage} *cp",
+        f"__global {out} *cp",
         "long co",
         *(f"const long {name}" for name in numbers),
+        *((f"__global const {out} *dp", "long d_o", "const long ds") if scaled else ()),
+        *((f"const {real} alpha", f"const {real} beta") if scaled else ()),
     ]
     name, own = _of_warps(plan, tile) if isinstance(tile, WarpTile) else _of_items(plan)
     body = render(
@@ -129,7 +133,10 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
     )
     dialect = make_dialect(capabilities, 1)
     text = source(body, dialect, capabilities.function_attribute)
-    return Source("matmul", text, ("buffer", "int64") * 3 + ("int64",) * len(numbers))
+    types = ("buffer", "int64") * 3 + ("int64",) * len(numbers)
+    if scaled:
+        types += ("buffer", "int64", "int64", *2 * ("float64" if real == "double" else "float32",))
+    return Source("matmul", text, types)
 
 
 def _of_items(plan: TiledPlan) -> tuple[str, dict[str, Any]]:
@@ -149,7 +156,7 @@ def _of_items(plan: TiledPlan) -> tuple[str, dict[str, Any]]:
     return "matmul/tiled", {
         "L": plan.lanes,
         "c": c,
-        "total": plan.policy.total and plan.work.kind in "fc",
+        "total": (plan.policy.total or (plan.update is not None and plan.update.scaled)) and plan.work.kind in "fc",
         "mac": multiply_add(plan.work, plan.out, plan.policy.multiply_add),
     }
 
@@ -159,7 +166,7 @@ def _of_warps(plan: TiledPlan, tile: WarpTile) -> tuple[str, dict[str, Any]]:
     return "matmul/tensor", {"asynchronous": tile.stages > 2 and plan.a.dtype == plan.b.dtype == plan.work}
 
 
-class _Chunks:
+class Chunks:
     """Each work-item takes a contiguous chunk of the units."""
 
     chunked = True

@@ -1,0 +1,1 @@
+"""Eigenvalues of large Hermitian matrices, and polar factors, by products of matrices."""

@@ -1,0 +1,1 @@
+"""Kernels of factorizations of large matrices."""
