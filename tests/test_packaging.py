@@ -74,20 +74,34 @@ def run(*command: str | Path, cwd: Path, status: int = 0, **environment: str) ->
     return output
 
 
-def copied(folder: Path) -> Path:
-    """The sources, because a build leaves a folder behind whose stale files would go into the next wheel."""
-    source = folder / "source"
-    for name in ("clarray", "templates"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE", "_clarray_sizeof.py"):
-        shutil.copy(ROOT / name, source)
-    return source
+FOLDERS = ("clarray", "templates", "tests", "docs", "benchmarks", "examples")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "*.egg-info", "_build", "generated", "results", ".*")
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, copied(folder), cwd=folder)
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout, because a build leaves a folder behind whose stale files would go into the next one."""
+    made = tmp_path_factory.mktemp("packages") / "source"
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, made / name, ignore=LEFT_OUT)
+    for file in ROOT.iterdir():
+        if file.is_file() and not file.name.startswith("."):
+            shutil.copy(file, made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def sdist(source: Path) -> Path:
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", source.parent, source, cwd=source.parent)
+    (built,) = source.parent.glob("clarray-*.tar.gz")
+    return built
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path) -> Path:
+    """A wheel that is made of the source distribution, and so holds what that holds."""
+    folder = sdist.parent
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, sdist, cwd=folder)
     (built,) = folder.glob("clarray-*.whl")
     return built
 
@@ -148,16 +162,37 @@ def test_wheel_works_in_an_empty_environment(wheel: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_without_a_compiler_it_says_so(tmp_path: Path) -> None:
+def test_source_distribution_works_in_an_empty_environment(sdist: Path, tmp_path: Path) -> None:
+    python = empty_environment(tmp_path / "env")
+    pip = (python, "-m", "pip", "install", "-q", "--disable-pip-version-check")
+    run(*pip, f"{sdist}[pocl]", cwd=tmp_path, CFLAGS="-O0", CXXFLAGS="-O0")  # the core is compiled: quickly
+    printed = run(python, "-c", TRY_IT, cwd=tmp_path, CLARRAY_CACHE_DIR=str(tmp_path / "cache")).splitlines()
+    assert str(tmp_path / "env") in printed[-3]
+    assert printed[-2] == f"compiled core: {has_compiler()}"
+    assert printed[-1] == f"templates: {sum(1 for _ in (ROOT / 'templates').rglob('*.mako'))}"
+
+
+@pytest.mark.slow
+def test_without_a_compiler_it_says_so(sdist: Path, tmp_path: Path) -> None:
     """It is installed all the same, and pip hides what setuptools has to say."""
     none = {name: str(tmp_path / "no_compiler") for name in ("CC", "CXX")}
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, copied(tmp_path), cwd=tmp_path, **none)
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path, sdist, cwd=tmp_path, **none)
     (built,) = tmp_path.glob("clarray-*.whl")
     run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", tmp_path / "there", built, cwd=tmp_path)
     program = TRY_IT + "clarray.show_config()"
     printed = run(sys.executable, "-W", "error", "-c", program, cwd=tmp_path, PYTHONPATH=str(tmp_path / "there"))
     assert str(tmp_path / "there") in printed
     assert "  compiled core        not built: there was no C++ compiler when clarray was installed" in printed
+
+
+# The lines that readers are told to type ------------------------------------------------------------
+
+TEXTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "docs/install.rst")),
+    *(file for file in (ROOT / "docs").glob("*.rst") if file.name != "install.rst"),
+    *(ROOT / "clarray").rglob("*.py"),
+]
+HOMES = ("docs/install.rst", "clarray/_engine/runtime/install_lines.py")
 
 
 def test_lines_that_install_work_before_there_is_a_release() -> None:

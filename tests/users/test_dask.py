@@ -194,6 +194,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_zarr(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
     pair("clarray")[0].to_backend("numpy").to_zarr(str(tmp_path / "x.zarr"))
     assert np.array_equal(da.from_zarr(str(tmp_path / "x.zarr")).to_backend("clarray").compute().get(), VALUES)
 

@@ -138,6 +138,7 @@ def test_random_numbers(client: Client) -> None:
 
 
 def test_zarr(client: Client, tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
     client.compute(pair("clarray")[0].to_backend("numpy").to_zarr(str(tmp_path / "x.zarr"), compute=False)).result()
     read = da.from_zarr(str(tmp_path / "x.zarr")).to_backend("clarray")
     assert np.array_equal(client.compute(read).result(timeout=60).get(), VALUES)
@@ -343,7 +344,9 @@ def test_workers_that_others_start(words: list[str], scheduler: Client) -> None:
             prepared = scheduler.run(lambda dask_worker: "clarray" in dask_worker.periodic_callbacks)
             found = scheduler.compute(pair("clarray")[0].sum(axis=0)).result(timeout=60)
             np.testing.assert_allclose(found.get(), VALUES.sum(axis=0), 1e-12)
-            assert list(prepared.values()) == [True]
+            # the command starts a worker for each GPU
+            assert prepared
+            assert all(prepared.values())
         finally:
             process.terminate()
             said = process.communicate(timeout=60)[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import clarray
 
+os.environ.setdefault("JAX_PLATFORMS", "cpu")  # else each process takes three quarters of a GPU's memory
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
 

@@ -275,6 +275,8 @@ def others_at_work(stop: threading.Event) -> None:
     assert loop.difference() is None
 
 
+# between the opening of a file and its `with` Python itself lets an interrupt leave it to the garbage collector
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 @pytest.mark.parametrize("by", ["itself", "beside another thread"])
 def test_a_storm_of_interrupts(storm: Storm, by: str) -> None:
     random, loop = Random(COUNT), Loop()
@@ -313,6 +315,8 @@ def test_a_storm_of_interrupts(storm: Storm, by: str) -> None:
     assert {name: count for name, count in after.items() if count > before[name]} == {}
 
 
+# between the opening of a file and its `with` Python itself lets an interrupt leave it to the garbage collector
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 def test_interrupts_while_kernels_are_made(storm: Storm) -> None:
     """Those of other trees each time, which are rendered and compiled, or go on being so at the next try."""
     random, (x, y) = Random(time.time_ns()), (np.arange(1.0, 65), np.arange(65.0, 1, -1))
@@ -396,6 +400,7 @@ class Points:
         return self.seen == due
 
 
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_an_interrupt_at_each_point(name: str, storm: Storm) -> None:
     """At some of them, evenly, where there are many; INTERRUPTS says of how many in all."""
