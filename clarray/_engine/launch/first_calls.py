@@ -13,6 +13,7 @@ and no kernel is made for what a program does a few times.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ import numpy as np
 from clarray._engine.expr.host_value import Undefined, host_array, host_value, is_computed_alike
 from clarray._engine.expr.node import Node
 from clarray._engine.launch.kernel_cache import Launch
-from clarray._engine.runtime import Capabilities, Compiling, Kernel, compile_beside, profiling
+from clarray._engine.runtime import Capabilities, Compiling, Kernel, compile_beside, held_at_fork, profiling
 from clarray._engine.speedups import core
 
 __all__ = ["Awaited", "OnHost", "Setting", "are_used", "kernels_only", "setting"]
@@ -36,6 +37,8 @@ class Setting:
 
     def __init__(self) -> None:
         self.on = os.environ.get("CLARRAY_TIER", "1") not in ("", "0")
+        self.blocks = 0  # without them, in whatever thread, and what holds outside of these
+        self.outside = self.on
         self.look_after = 0.001  # a kernel that is used so often is loaded, if it is on disk
         self.compile_after = 0.02  # a kernel that is used so often is compiled
         self.wait_after = 0.05  # and waited for then
@@ -48,11 +51,22 @@ setting = Setting()
 @contextmanager
 def kernels_only() -> Iterator[None]:
     """For a block that measures or compares kernels: NumPy computes nothing in their place, in no thread."""
-    before, setting.on = setting.on, False
     try:
+        with _lock:
+            if not setting.blocks:
+                setting.outside = setting.on
+            setting.blocks += 1
+            setting.on = False
         yield
     finally:
-        setting.on = before
+        with _lock:
+            setting.blocks -= 1
+            if not setting.blocks:
+                setting.on = setting.outside
+
+
+_lock = threading.RLock()  # of how many such blocks there are: those of several threads end in any order
+held_at_fork(_lock)
 
 
 def are_used(capabilities: Capabilities, root: Node) -> bool:

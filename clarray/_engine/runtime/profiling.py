@@ -21,6 +21,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from clarray._engine.runtime import profile_views
+from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.values import dataclass
 
 if TYPE_CHECKING:
@@ -255,10 +256,25 @@ def profile() -> Iterator[Profile]:
     >>> p.launches
     1
     """
-    outer = state.recorder
     recorder = Profile()
-    state.recorder = recorder
+    key = id(recorder)
     try:
+        with _lock:
+            _under_way[key] = state.recorder = recorder
         yield recorder
     finally:
-        state.recorder = outer
+        with _lock:
+            state.recorder = None
+            _under_way.pop(key, None)
+            state.recorder = next(reversed(_under_way.values()), None)
+
+
+_under_way: dict[int, Profile] = {}  # of blocks that have not ended: those of several threads end in any order
+_lock = threading.Lock()  # of these
+
+
+@after_fork_in_child
+def _after_fork_in_child() -> None:
+    """Have a lock that no thread holds."""
+    global _lock
+    _lock = threading.Lock()

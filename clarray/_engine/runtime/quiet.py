@@ -9,7 +9,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from clarray._engine.runtime.forking import after_fork_in_child
 
@@ -23,8 +23,7 @@ def quiet_build() -> Iterator[None]:
     PoCL and NVIDIA let their compilers print "1 warning generated." and the like straight to file descriptor 2.
     Whatever else was written there meanwhile is passed on afterwards.
     """
-    with warnings.catch_warnings(), _held_stderr():
-        warnings.simplefilter("ignore")
+    with _held_back():
         yield
 
 
@@ -32,14 +31,18 @@ _lock = threading.Lock()
 _builds = 0  # of several threads: the first takes the terminal away, the last gives it back
 _terminal = -1
 _held: BinaryIO | None = None
+_filters: warnings.catch_warnings[Any] | None = None
 
 
 @contextlib.contextmanager
-def _held_stderr() -> Iterator[None]:
-    global _builds
+def _held_back() -> Iterator[None]:
+    global _builds, _filters
     with _lock:
         if not _builds:
             _take()
+            _filters = warnings.catch_warnings()
+            _filters.__enter__()
+            warnings.simplefilter("ignore")
         _builds += 1
     try:
         yield
@@ -47,6 +50,8 @@ def _held_stderr() -> Iterator[None]:
         with _lock:
             _builds -= 1
             if not _builds:
+                if _filters is not None:
+                    _filters.__exit__(None, None, None)
                 _give_back()
 
 
@@ -87,9 +92,11 @@ def _scratch_file() -> BinaryIO:
 @after_fork_in_child
 def _after_fork_in_child() -> None:
     """Give the child its stderr back: the builds under way stayed in the parent."""
-    global _lock, _builds, _held
+    global _lock, _builds, _held, _filters
     _lock = threading.Lock()
-    _builds = 0
+    if _builds and _filters is not None:
+        _filters.__exit__(None, None, None)
+    _builds, _filters = 0, None
     if _held is not None:
         os.dup2(_terminal, 2)
         os.close(_terminal)

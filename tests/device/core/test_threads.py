@@ -7,8 +7,10 @@ import random
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ import pytest
 import clarray
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
+from clarray._engine.launch.first_calls import kernels_only, setting
+from clarray._engine.runtime.profiling import state
+from clarray._engine.runtime.quiet import quiet_build
 
 THREADS = 8
 
@@ -194,6 +199,29 @@ def check(node: Node) -> None:
         if arg.inputs or arg.memory is not None:
             assert any(r() is node for r in arg.readers)
         check(arg)
+
+
+BLOCKS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+    "profile": (clarray.profile, lambda: state.recorder),
+    "kernels only": (kernels_only, lambda: setting.on),
+    "quiet build": (quiet_build, lambda: list(warnings.filters)),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_of_threads_end_in_any_order(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was in force before the first of them is in force after the last; in between, what the last one wants."""
+    monkeypatch.setattr(setting, "on", True)
+    block, now = BLOCKS[name]
+    before = now()
+    for order in permutations(range(3)):
+        blocks = [block() for _ in order]
+        for one in blocks:
+            one.__enter__()
+        for which in order:
+            assert now() != before
+            blocks[which].__exit__(None, None, None)
+        assert now() == before
 
 
 # Fork ---------------------------------------------------------------------------------------------
