@@ -22,11 +22,9 @@ from numpy.linalg import LinAlgError
 
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.host_data import new_leaf
 from clarray._engine.algorithms.spectral import launch
 from clarray._engine.algorithms.spectral.launch_polar import complement, polar
 from clarray._engine.evaluate import evaluate
-from clarray._engine.writing import write
 from clarray._numpy.manipulation.joining import concatenate
 
 __all__ = ["large_eigh", "large_svd", "whole_basis"]
@@ -117,10 +115,8 @@ def whole_basis(left: DeviceArray) -> DeviceArray | None:
     m, n = left.shape
     if m == n:
         return left
-    columns = new_leaf(left.device, (m, n), left.dtype)
-    write(columns, left._node)
-    others = complement(columns)
-    return None if others is None else concatenate((wrap(columns), wrap(others)), axis=1)
+    others = complement(evaluate(left._node))
+    return None if others is None else concatenate((left, wrap(others)), axis=1)
 
 
 def _factor(a: DeviceArray, message: str) -> float:

@@ -269,6 +269,11 @@ def view_leaf(of: Node, shape: Shape, strides: Shape, offset: int) -> Node:
     return made
 
 
+def transposed_leaf(of: Node) -> Node:
+    """A leaf with its axes turned round."""
+    return view_leaf(of, of.shape[::-1], of.strides[::-1], of.offset)
+
+
 def contiguous_leaf(memory: Memory, shape: Shape, dtype: np.dtype) -> Node:
     """A C-contiguous leaf at the start of memory."""
     made = Blank()

@@ -28,7 +28,7 @@ from clarray._engine.algorithms.factorization.source import (
 )
 from clarray._engine.algorithms.matmul.launch import update_launch
 from clarray._engine.algorithms.small_matrices.plan import FAILURES
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, view_leaf
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, transposed_leaf, view_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.runtime import Device, Kernel, Memory
 from clarray._engine.writing import write
@@ -101,7 +101,7 @@ def cholesky(a: Node, upper: bool) -> Node:
         steps = cache.value_for(key, _cholesky_steps, cache, n, dtype, upper, memories)
         for number, matrix in enumerate(_matrices(a)):
             # the other triangle is this one's of the transposed matrix
-            write(leaf(work, (n, n), (pitch, 1), 0, dtype), _transposed(matrix) if upper else matrix)
+            write(leaf(work, (n, n), (pitch, 1), 0, dtype), transposed_leaf(matrix) if upper else matrix)
             _run(steps, memories, (0, 0, number * n * n))
         if device.read_scalar(ints, 0, _INT32):
             raise LinAlgError(FAILURES["cholesky"])
@@ -182,15 +182,11 @@ def _eliminate(
     steps = cache.value_for(key, _lu_steps, cache, operation, n, columns, dtype, memories)
     rights = _matrices(b) if b is not None and columns else None
     for number, matrix in enumerate(_matrices(a)):
-        write(leaf(work, (n, n), (pitch, 1), 0, dtype), _transposed(matrix))
+        write(leaf(work, (n, n), (pitch, 1), 0, dtype), transposed_leaf(matrix))
         if rights is not None:
-            write(leaf(work, (columns, n), (pitch, 1), n * pitch, dtype), _transposed(next(rights)))
+            write(leaf(work, (columns, n), (pitch, 1), n * pitch, dtype), transposed_leaf(next(rights)))
         _run(steps, memories, (0, 0, *(number * size for _ in found)))
     return ints
-
-
-def _transposed(matrix: Node) -> Node:
-    return view_leaf(matrix, matrix.shape[::-1], matrix.strides[::-1], matrix.offset)
 
 
 def _empty(device: Device, shape: tuple[int, ...], dtype: np.dtype) -> Node:
@@ -271,7 +267,7 @@ def _cholesky_launches(
         yield substitution(cache, plan, how, places, (pitch, 1, pitch, 1, pitch, 1), n - end, size)
         below = leaf(work, (n - end, size), (pitch, 1), lines, dtype)
         left = leaf(work, (n - end, n - end), (pitch, 1), end * (pitch + 1), dtype)
-        yield update_launch(cache, below, _transposed(below), left, True, True)
+        yield update_launch(cache, below, transposed_leaf(below), left, True, True)
     copy = cache.kernel_for(("triangle", plan, upper), triangle_source, plan, upper, cache.capabilities)
     side = -(-n // SIDE)
     args = [work.buffer, 0, found.buffer, 0, pitch, n]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 
 from clarray._engine.algorithms.matmul.plan import Matrix, Parts, Problem, fitting
 from clarray._engine.algorithms.matmul.policy import MatmulPolicy
 from clarray._engine.algorithms.matmul.policy_tensor import WarpTile
-from clarray._engine.expr.node import Node, contiguous_leaf
+from clarray._engine.expr.node import contiguous_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.runtime import Capabilities, Device
 from clarray._engine.runtime.recording import spoil
@@ -21,20 +21,7 @@ _usable: dict[Device, tuple[MatmulPolicy, tuple[WarpTile, ...]]] = {}
 _trusted: dict[tuple[Device, WarpTile], bool] = {}
 
 
-class MakeLaunch(Protocol):
-    """What makes the launch of a product."""
-
-    def __call__(
-        self,
-        cache: KernelCache,
-        problem: Problem,
-        left: Matrix,
-        right: Matrix,
-        work: np.dtype,
-        found: Parts,
-        nodes: tuple[Node, Node, Node],
-        depth: int,
-    ) -> Launch: ...
+MakeLaunch = Callable[..., Launch]  # `launch` has it, which is above this module
 
 
 def tensor_tiles(cache: KernelCache) -> tuple[WarpTile, ...]:

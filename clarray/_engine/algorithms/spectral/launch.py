@@ -23,10 +23,9 @@ from clarray._engine.algorithms.spectral.launch_pieces import (
     NotConverged,
     Pieces,
     orthonormal_bases,
-    transposed,
 )
 from clarray._engine.algorithms.spectral.plan import schedule
-from clarray._engine.expr.node import EAGER, Node, view_leaf
+from clarray._engine.expr.node import EAGER, Node, transposed_leaf, view_leaf
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
 
 _FEW = 3  # eigenvalues so near to where a matrix is split that another round brings them to 1 or -1
@@ -103,13 +102,13 @@ def _diagonalized(pieces: Pieces, matrix: Node, n: int, vectors: bool) -> tuple[
             return None
         open_ += parts
     values = np.empty(n)
-    basis = pieces.leaf(n, n)
+    basis = pieces.leaf(n, n) if vectors else None
     for part, diagonal in flat:
         values[part.first : part.first + part.size] = diagonal
-        if vectors:
+        if basis is not None:
             pieces.affine(part.basis, _columns(basis, part), n, part.size, beta=0.0 if part.basis is not None else 1.0)
-    _diagonalize(pieces, small, values, basis if vectors else None)
-    return values, _orthonormal(pieces, basis) if vectors else None
+    _diagonalize(pieces, small, values, basis)
+    return values, None if basis is None else _orthonormal(pieces, basis)
 
 
 def _height(pieces: Pieces, matrix: Node, n: int) -> float:
@@ -161,13 +160,13 @@ def _split_at(
 
     low, high = orthonormal_bases(pieces, size, [(partial(project, -0.5), below), (partial(project, 0.5), above)])
     image = pieces.product(matrix, low, pieces.room(size, below))
-    between = pieces.product(transposed(high), image, pieces.room(above, below), adjoint=True)
+    between = pieces.product(transposed_leaf(high), image, pieces.room(above, below), adjoint=True)
     if not pieces.measure(between, above, below)[0] <= _RESIDUE * pieces.eps * height * size:
         raise NotConverged
     parts = []
     for basis, extent, first in ((low, below, part.first), (high, above, part.first + below)):
         image = pieces.product(matrix, basis, pieces.room(size, extent)) if basis is high else image
-        inner = pieces.product(transposed(basis), image, pieces.room(extent, extent), adjoint=True, mirrored=True)
+        inner = pieces.product(transposed_leaf(basis), image, pieces.room(extent, extent), adjoint=True, mirrored=True)
         whole = None
         if vectors:
             rows = part.basis

@@ -11,7 +11,7 @@ import numpy as np
 from clarray._engine.algorithms.matmul.launch import scaled_product
 from clarray._engine.algorithms.spectral.plan import LAST, Quintic, schedule
 from clarray._engine.algorithms.spectral.source import piece_source
-from clarray._engine.expr.node import Node, contiguous_leaf, view_leaf
+from clarray._engine.expr.node import Node, contiguous_leaf, transposed_leaf, view_leaf
 from clarray._engine.launch.kernel_cache import KernelCache
 
 BOUND = 1.01  # what is rounded above a norm
@@ -72,7 +72,7 @@ class Pieces:
 
     def gram(self, x: Node, target: Node) -> Node:
         """``x^H x``."""
-        return self.product(transposed(x), x, target, adjoint=True, mirrored=True)
+        return self.product(transposed_leaf(x), x, target, adjoint=True, mirrored=True)
 
     def affine(
         self,
@@ -116,10 +116,6 @@ class Pieces:
         kernel.launch((groups,), (items,), args, False, matrix.size * self.dtype.itemsize)
 
 
-def transposed(x: Node) -> Node:
-    return view_leaf(x, x.shape[::-1], x.strides[::-1], x.offset)
-
-
 class Iteration:
     """A matrix whose singular values go to 1, or, if it is Hermitian, whose eigenvalues go to 1 and -1.
 
@@ -149,11 +145,11 @@ class Iteration:
     ) -> None:
         self.pieces = pieces
         self.x = x
-        self._rows, self._columns = rows, columns
+        self._columns = columns
         self._hermitian = hermitian
         self.spare, self._y, self._w = (pieces.room(*shape) for shape in ((rows, columns), *2 * ((columns, columns),)))
         y, cache = self._y, pieces.cache
-        left = x if hermitian else transposed(x)
+        left = x if hermitian else transposed_leaf(x)
         # X's two places are alike, and so what is launched is looked up but once
         self._to_gram = scaled_product(cache, left, x, y, adjoint=not hermitian, mirrored=True)
         self._to_inner = scaled_product(cache, y, y, self._w, y, mirrored=True)
@@ -200,7 +196,7 @@ class Iteration:
         """``X^H X``, or of what is Hermitian its square."""
         if not self._current:
             x, y = self.x, self._y
-            self._to_gram.run(x if self._hermitian else transposed(x), x, y, 1.0, 0.0, y)
+            self._to_gram.run(x if self._hermitian else transposed_leaf(x), x, y, 1.0, 0.0, y)
             self._current = True
         return self._y
 

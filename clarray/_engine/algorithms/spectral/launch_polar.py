@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from math import sqrt
 
-from clarray._engine.algorithms.spectral.launch_pieces import (
-    Iteration,
-    NotConverged,
-    Pieces,
-    orthonormal_bases,
-    transposed,
-)
+from clarray._engine.algorithms.spectral.launch_pieces import Iteration, NotConverged, Pieces, orthonormal_bases
 from clarray._engine.algorithms.spectral.plan import HIGH_FLOOR, LAST, schedule
-from clarray._engine.expr.node import EAGER, Node, view_leaf
+from clarray._engine.expr.node import EAGER, Node, transposed_leaf, view_leaf
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
 
 _ROUNDS = 16
@@ -42,8 +36,8 @@ def polar(a: Node, factor: float) -> tuple[Node, Node] | None:
         found = None
         if unitary is not None:
             # U^H A is Hermitian but for rounding, which is halved so
-            half = pieces.product(transposed(unitary), matrix, pieces.room(n, n), alpha=0.5, adjoint=True)
-            turned, room = transposed(matrix), pieces.room(n, n)
+            half = pieces.product(transposed_leaf(unitary), matrix, pieces.room(n, n), alpha=0.5, adjoint=True)
+            turned, room = transposed_leaf(matrix), pieces.room(n, n)
             inner = pieces.product(turned, unitary, room, alpha=0.5, beta=1.0, other=half, adjoint=True, mirrored=True)
             found = _cut(pieces, unitary, m, n), _cut(pieces, inner, n, n)
         if a.flags & EAGER:
@@ -57,7 +51,7 @@ def complement(u: Node) -> Node | None:
     Parameters
     ----------
     u : Node
-        A contiguous leaf (m, n), m > n, whose columns are orthonormal.
+        A leaf (m, n), m > n, whose columns are orthonormal.
 
     Returns
     -------
@@ -71,7 +65,7 @@ def complement(u: Node) -> Node | None:
         basis, parts = pieces.affine(u, pieces.room(m, n), m, n), pieces.room(n, m - n)
 
         def project(x: Node, target: Node) -> None:
-            pieces.product(transposed(basis), x, parts, adjoint=True)
+            pieces.product(transposed_leaf(basis), x, parts, adjoint=True)
             pieces.product(basis, parts, target, alpha=-1.0, beta=1.0, other=x)
 
         try:
@@ -109,7 +103,7 @@ def _fill(iteration: Iteration, m: int, n: int) -> None:
     pieces, x = iteration.pieces, iteration.x
     noise = pieces.noise(pieces.room(m, n), m, n, 1 / (sqrt(m) + sqrt(n)))
     beside = pieces.product(noise, iteration.gram(), pieces.room(m, n), alpha=-1.0, beta=1.0, other=noise)
-    within = pieces.product(transposed(x), beside, pieces.room(n, n), adjoint=True)
+    within = pieces.product(transposed_leaf(x), beside, pieces.room(n, n), adjoint=True)
     mixed = pieces.affine(within, pieces.room(n, n), n, n, alpha=-1.0, beta=1.0)
     pieces.product(x, mixed, iteration.spare, beta=1.0, other=beside)
     iteration.replace()
