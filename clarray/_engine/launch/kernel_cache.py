@@ -26,6 +26,7 @@ CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are
 KERNEL_LIMIT = 4096  # kernels kept by what their sources depend on
 PROGRAM_LIMIT = 512  # programs kept, if no more are used by turns: 0.3 MB each with PoCL, up to 3 with Intel's runtime
 AGAIN = 120.0  # seconds: to load as many again takes a tenth of them
+NOT_OPTIMIZED = ("-cl-opt-disable",)
 COUNTERS = 1 << 12  # blocks of outputs whose work-groups can be counted at once
 
 
@@ -98,7 +99,7 @@ class KernelCache:
             )
         if len(self.device.sources) >= self._most_programs:
             self._make_room()
-        program = self.device.program(text, arg_types)
+        program = self.device.program(text, arg_types, () if self.policies.optimized else NOT_OPTIMIZED)
         return {name: program.kernel(name) for name in arg_types}
 
     def value_for(self, key: Hashable, make: Callable[[*Args], Value], *args: *Args) -> Value:
@@ -123,6 +124,7 @@ class KernelCache:
             and the pattern of its inputs, since a signature does not tell which of them are one. A word first, as
             two algorithms may have equal plans.
         """
+        key = key, self.policies.optimized
         found: Kernel | None = self.rendered.get(key)
         return found if found is not None else self.keep_rendered(key, self.rendered_kernel(make, *args))
 
@@ -132,6 +134,7 @@ class KernelCache:
 
     def kernels_for(self, key: Hashable, make: Callable[[*Args], Sources], *args: *Args) -> dict[str, Kernel]:
         """The kernels kept under such a key, of the program that ``make(*args)`` renders, by name."""
+        key = key, self.policies.optimized
         found: dict[str, Kernel] | None = self.rendered.get(key)
         return found if found is not None else self.keep_rendered(key, self.kernels(*_rendered(make, *args)))
 

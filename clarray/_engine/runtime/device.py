@@ -191,7 +191,9 @@ class Device:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a device cannot be pickled; send its name and use find_device")
 
-    def program(self, source: str, arg_types: Mapping[str, Sequence[ArgType]]) -> Program:
+    def program(
+        self, source: str, arg_types: Mapping[str, Sequence[ArgType]], options: tuple[str, ...] = ()
+    ) -> Program:
         """Give the program of a source, compiled when first launched and kept until `release_programs`.
 
         Parameters
@@ -200,11 +202,14 @@ class Device:
             OpenCL C.
         arg_types : mapping of str to sequence of str
             For each kernel, in order: 'buffer', or a NumPy scalar type's name.
+        options : tuple of str
+            Of the compiler, besides those of all programs.
         """
+        key = " ".join((*options, source))
         try:
-            return self._programs[source]
+            return self._programs[key]
         except KeyError:
-            return self._programs.setdefault(source, Program(self, source, arg_types))
+            return self._programs.setdefault(key, Program(self, source, arg_types, options))
 
     @property
     def sources(self) -> KeysView[str]:

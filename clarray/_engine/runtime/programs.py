@@ -54,6 +54,8 @@ class Program:
         OpenCL C.
     arg_types : mapping of str to sequence of str
         For each kernel, in the order of its arguments: 'buffer', or a NumPy scalar type's name.
+    options : tuple of str
+        Of the compiler, besides those of all programs.
     """
 
     __slots__ = (
@@ -66,6 +68,7 @@ class Program:
         "_kernels",
         "_launched",
         "_lock",
+        "_options",
         "_saved_bytes",
         "_stored",
         "__weakref__",
@@ -73,9 +76,16 @@ class Program:
 
     _held_open: ClassVar[int] = 0  # kernels of PoCL's, because their binaries have been asked for
 
-    def __init__(self, device: Device, source: str, arg_types: Mapping[str, Sequence[ArgType]]) -> None:
+    def __init__(
+        self,
+        device: Device,
+        source: str,
+        arg_types: Mapping[str, Sequence[ArgType]],
+        options: tuple[str, ...] = (),
+    ) -> None:
         self.source = source
         self._device = device
+        self._options = options
         self._arg_types = {name: tuple(types) for name, types in arg_types.items()}
         self._built: dict[str, cl.Program] = {}
         self._kernels: MutableMapping[str, Kernel] = {}
@@ -180,7 +190,7 @@ class Program:
 
     def _key(self, queue: Queue) -> str:
         shared = bool(self._device.compiled.binary_ids)
-        options = " ".join(build_options(queue.device))
+        options = " ".join((*build_options(queue.device), *self._options))
         return key_of(self._device.identity, "" if shared else queue.name, options, self.source)
 
     def _program(self, queue: Queue, apart: bool) -> cl.Program:
@@ -239,7 +249,7 @@ class Program:
         attribute = device.compiled.function_attribute
         try:
             with contextlib.nullcontext() if apart else compiling(", ".join(self._arg_types)):
-                program = compile_source(device.context, queue.device, self.source, attribute, apart)
+                program = compile_source(device.context, queue.device, self.source, attribute, apart, self._options)
         except RuntimeError as error:
             if not apart:  # whoever holds the device's lock finds it out
                 device.check_alive(error)
@@ -249,7 +259,12 @@ class Program:
 
 
 def compile_source(
-    context: cl.Context, device: cl.Device, source: str, attribute: str = "", apart: bool = False
+    context: cl.Context,
+    device: cl.Device,
+    source: str,
+    attribute: str = "",
+    apart: bool = False,
+    more_options: Sequence[str] = (),
 ) -> cl.Program:
     """Compile for one device of a context, without a word.
 
@@ -259,13 +274,15 @@ def compile_source(
         What the device's compiler needs before every function.
     apart : bool
         As of `Program.bind`.
+    more_options : sequence of str
+        Besides those of all programs.
 
     Raises
     ------
     RuntimeError
         With the compiler's log and the numbered source.
     """
-    options = build_options(device)
+    options = [*build_options(device), *more_options]
     if pocl.is_pocl(device):
         pocl_folder.require()
     try:

@@ -128,6 +128,9 @@ class Policies:
         The measurements.
     source : str
         Where the values come from: ``'shipped'``, ``'tuned on <date>'`` or ``'forced by CLARRAY_POLICY'``.
+    optimized : bool
+        Have the compiler optimize kernels. Tests that run kernels of GPUs on a CPU do without: what they do is asked
+        there, not what the CPU's compiler makes of them, which takes it three times as long.
     """
 
     name: str
@@ -151,3 +154,4 @@ class Policies:
     spectral: SpectralPolicy
     fft: FftPolicy
     source: str = "shipped"
+    optimized: bool = True

@@ -98,14 +98,7 @@ def test_layouts_of_masks(same: Any, policy: str, layout: str) -> None:
     same(body)
 
 
-def test_policy_of_another_device(same: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from clarray._engine.evaluate import kernel_cache_of
-    from clarray._engine.tuning.rows import CPU, GPU
-
-    cache = kernel_cache_of(current_device())
-    other = CPU if cache.policies.name == "gpu" else GPU
-    monkeypatch.setattr(cache, "policies", other)
-    monkeypatch.setattr(cache, "prepared", {})
+def test_policy_of_another_device(same: Any) -> None:
     host = small((40, 130))
 
     def body(xp: Any) -> Any:
@@ -113,7 +106,8 @@ def test_policy_of_another_device(same: Any, monkeypatch: pytest.MonkeyPatch) ->
         views = [x, x.T, x[:, ::2], x[::-1]]
         return [xp.asarray(v.sum(axis=axis)) for v in views for axis in (None, 0, 1)]
 
-    same(body)
+    with policy_in_force("gpu" if current_device().capabilities.kind == "cpu" else "cpu"):
+        same(body)
 
 
 def test_four_dimensions(same: Any, policy: str) -> None:
