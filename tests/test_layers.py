@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from clarray._engine.algorithms import launchers
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "clarray"
 
@@ -155,6 +157,49 @@ def test_imports_of_our_own_stand_at_the_top(module: str) -> None:
     """Inside a function only what is optional, or not there on every system, is imported."""
     tree = ast.parse(FILES[module].read_text())
     assert [(line, name) for line, name in inner_imports(tree) if own_module(name) is not None] == []
+
+
+LAUNCHERS = "_engine.algorithms.launchers"
+
+
+@pytest.mark.parametrize("module", [m for m in FILES if not m.startswith("_engine.algorithms.")])
+def test_algorithms_are_launched_through_the_one_module_that_loads_them_late(module: str) -> None:
+    targets = [own_module(name) or "" for _, name in imports_of(module)]
+    assert [
+        t for t in targets if t.startswith("_engine.algorithms.") and stage_of(t) == "launch" and t != LAUNCHERS
+    ] == []
+
+
+def test_launchers_are_typed_as_what_they_load() -> None:
+    """What type checkers read there is what the table says, and each module of it is one that launches."""
+    typed = {}
+    for node in filter(is_type_checking, ast.parse(FILES[LAUNCHERS].read_text()).body):
+        for statement in ast.walk(node):
+            if isinstance(statement, ast.ImportFrom):
+                typed |= {a.asname or a.name: f"{statement.module}.{a.name}" for a in statement.names}
+    assert typed == launchers._MODULES
+    assert {stage_of(name.removeprefix("clarray.")) for name in typed.values()} == {"launch"}
+    assert launchers.__all__ == sorted(typed)
+    assert set(typed) <= set(dir(launchers))
+
+
+def run_by_bodies(tree: ast.AST) -> list[ast.AST]:
+    """Whatever a module's import runs: all but the bodies of functions."""
+    found: list[ast.AST] = []
+    for node in ast.iter_child_nodes(tree):
+        found.append(node)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found += [inner for one in node.decorator_list for inner in (one, *run_by_bodies(one))]
+        elif not isinstance(node, ast.Lambda):
+            found += run_by_bodies(node)
+    return found
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_no_import_compiles_a_pattern(module: str) -> None:
+    """A pattern is kept as its text: `re` compiles it when it is first used, and keeps it."""
+    calls = [node for node in run_by_bodies(ast.parse(FILES[module].read_text())) if isinstance(node, ast.Call)]
+    assert [call.lineno for call in calls if ast.unparse(call.func) == "re.compile"] == []
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:

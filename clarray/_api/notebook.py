@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from html import escape
 
 import numpy as np
 
@@ -26,6 +25,8 @@ _COLOURS = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's colour types by the number of chann
 
 def html(array: DeviceArray) -> str:
     """``_repr_html_``: shape, dtype, device, memory and text of an array, and a picture where that is wanted."""
+    from html import escape  # here, as its table of 2,231 names is made when it is imported
+
     state = _state(array)  # before anything is asked that computes it
     rows = {
         "shape": str(array.shape),

@@ -1,13 +1,15 @@
 """Frozen dataclasses that cost little to define.
 
 `dataclasses.dataclass` compiles seven functions from text for a frozen class, 0.5 ms: nearly half of what importing
-clarray's own modules took. Of these the constructor alone gains by it. The others are written once here, and as quick:
-what makes tuples of the fields, compares and hashes them is C.
+clarray's own modules took. Of these the constructor alone gains by it, and is compiled when the first value is made, as
+most classes of an import never have one. The others are written once here, and as quick: what makes tuples of the
+fields, compares and hashes them is C.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -17,12 +19,34 @@ __all__ = ["dataclass"]
 _set = object.__setattr__
 
 
-def _frozen(cls: type, slots: bool, eq: bool, kw_only: bool) -> type:
+_SPECIAL = ("ClassVar", "InitVar", "KW_ONLY")  # annotations that make no field
+
+
+def _with_fields(cls: type, slots: bool, kw_only: bool) -> type:
+    """The class as a dataclass without methods.
+
+    `dataclasses` matches the text of each annotation with patterns, to see whether it names no field but something
+    special: half of its time. What has none of these words is hidden from it.
+    """
+    written: dict[str, Any] = inspect.get_annotations(cls)
+    if not written or any(word in str(text) for text in written.values() for word in _SPECIAL):
+        return dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
+    cls.__annotations__ = dict.fromkeys(written, object)
     made: type = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)(cls)
+    made.__annotations__ = cls.__annotations__ = written
+    for field in dataclasses.fields(made):
+        if field.name in written:
+            field.type = written[field.name]
+    return made
+
+
+def _frozen(cls: type, slots: bool, eq: bool, kw_only: bool) -> type:
+    cls.__doc__ = cls.__doc__ or f"The values of a {cls.__name__}."  # else `dataclasses` writes the signature there
+    made = _with_fields(cls, slots, kw_only)
     fields = dataclasses.fields(made)
     names = tuple(field.name for field in fields)
     methods = {
-        "__init__": _init(made, fields),
+        "__init__": _Constructor(made),
         "__repr__": _repr,
         "__setattr__": _refuse,
         "__delattr__": _refuse,
@@ -35,6 +59,23 @@ def _frozen(cls: type, slots: bool, eq: bool, kw_only: bool) -> type:
         if name not in cls.__dict__ or (name == "__hash__" and cls.__dict__[name] is None):
             setattr(made, name, method)
     return made
+
+
+class _Constructor:
+    """Stands for the constructor of a class until it is first asked for, and then compiles it in its place.
+
+    Two threads that ask at once compile it twice, and either is as good.
+    """
+
+    __slots__ = ("_cls",)
+
+    def __init__(self, cls: type) -> None:
+        self._cls = cls
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        made = _init(self._cls, dataclasses.fields(self._cls))
+        self._cls.__init__ = made  # type: ignore[misc]
+        return made if instance is None else made.__get__(instance)
 
 
 def _init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:

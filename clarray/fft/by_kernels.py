@@ -9,7 +9,7 @@ import numpy as np
 from clarray._core import creation
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.ufunc_calls import cast
-from clarray._engine.algorithms.fft.launch import transform
+from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
 
 
@@ -47,4 +47,4 @@ def _transformed(
     if not array.size or not math.prod(shape):
         return creation.zeros(shape, made[1], device=array.device)
     node: Node = array._node if array.dtype == dtype else cast(array._node, dtype)
-    return wrap(transform(node, axis, n, kind, inverse=inverse, scale=1 / divisor))
+    return wrap(launchers.fft.transform(node, axis, n, kind, inverse=inverse, scale=1 / divisor))

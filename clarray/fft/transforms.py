@@ -15,7 +15,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import through_library
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, device_of_operands
-from clarray._engine.algorithms.fft.launch import pay
+from clarray._engine.algorithms import launchers
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
 from clarray.fft import by_kernels, by_vkfft, steps
@@ -241,7 +241,7 @@ def _kernels_pay(device: Device, name: str, a: Any, extent: Any, where: Any) -> 
             lengths = [operator.index(extent)]
         else:
             lengths = [2 * shape[where] - 2 if kind == "back" else shape[where]]
-        return pay(device, kind, lengths, math.prod(shape), wide)
+        return launchers.fft.pay(device, kind, lengths, math.prod(shape), wide)
     except (IndexError, TypeError):
         return False  # for NumPy to refuse
 

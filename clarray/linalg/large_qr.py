@@ -26,8 +26,7 @@ from numpy.linalg import LinAlgError
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import new_leaf
 from clarray._core.ufunc_calls import cast
-from clarray._engine.algorithms.factorization.launch import cholesky
-from clarray._engine.algorithms.factorization.launch_orthogonal import divide, reflected_signs
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.writing import write
 
@@ -63,7 +62,7 @@ def large_qr(a: DeviceArray) -> tuple[DeviceArray, DeviceArray] | None:
         return None
     top = new_leaf(a.device, (k, k), work)
     write(top, cast(q[:, :k].T._node, work))
-    signs = wrap(reflected_signs(top, _ROUNDINGS * eps))[:, None]
+    signs = wrap(launchers.factorization_orthogonal.reflected_signs(top, _ROUNDINGS * eps))[:, None]
     whole: Any = wrap(new_leaf(a.device, (k, n), a.dtype))
     whole[:, :k] = (r * signs).astype(a.dtype)
     if k < n:
@@ -92,7 +91,7 @@ def _orthonormalized(q: DeviceArray, wanted: float) -> DeviceArray | None:
             step = _factor(products + unit * q.dtype.type(added))
         if step is None:
             return None
-        divide(q._node, step._node)
+        launchers.factorization_orthogonal.divide(q._node, step._node)
         factor = step if factor is None else (step @ factor).evaluate()
         if away < _NEAR:
             return factor
@@ -101,6 +100,6 @@ def _orthonormalized(q: DeviceArray, wanted: float) -> DeviceArray | None:
 
 def _factor(products: Any) -> DeviceArray | None:
     try:
-        return wrap(cholesky(evaluate(products._node), True))
+        return wrap(launchers.factorization.cholesky(evaluate(products._node), True))
     except LinAlgError:
         return None

@@ -22,8 +22,7 @@ from numpy.linalg import LinAlgError
 
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._engine.algorithms.spectral import launch
-from clarray._engine.algorithms.spectral.launch_polar import complement, polar
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._numpy.manipulation.joining import concatenate
 
@@ -56,7 +55,7 @@ def large_eigh(a: DeviceArray, upper: bool, vectors: bool) -> tuple[DeviceArray,
     whole = (beside + beside.conj().T).evaluate()
     np.fill_diagonal(whole, np.diagonal(a).real)  # as in NumPy's no imaginary part is read there
     factor = _factor(whole, "Eigenvalues did not converge")
-    found = launch.eigh(evaluate(whole._node), factor, vectors)
+    found = launchers.spectral.eigh(evaluate(whole._node), factor, vectors)
     if found is None:
         return None
     values, basis = found
@@ -87,8 +86,8 @@ def large_svd(a: DeviceArray, vectors: bool) -> tuple[DeviceArray, ...] | None:
     """
     array = a.evaluate()
     factor = _factor(array, "SVD did not converge")
-    factors = polar(evaluate(array._node), factor)
-    found = factors and launch.eigh(factors[1], 1.0, vectors)
+    factors = launchers.spectral_polar.polar(evaluate(array._node), factor)
+    found = factors and launchers.spectral.eigh(factors[1], 1.0, vectors)
     if factors is None or found is None:
         return None
     values, basis = found
@@ -115,7 +114,7 @@ def whole_basis(left: DeviceArray) -> DeviceArray | None:
     m, n = left.shape
     if m == n:
         return left
-    others = complement(evaluate(left._node))
+    others = launchers.spectral_polar.complement(evaluate(left._node))
     return None if others is None else concatenate((left, wrap(others)), axis=1)
 
 

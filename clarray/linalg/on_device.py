@@ -15,8 +15,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.ufunc_calls import cast, device_of_operands
-from clarray._engine.algorithms.factorization import launch as large
-from clarray._engine.algorithms.small_matrices.launch import factorize, takes_stack
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.layout import aligned
 from clarray._engine.expr.node import Node, view_leaf
@@ -67,8 +66,8 @@ def solve(a: Any, b: Any) -> DeviceArray | None:
     except ValueError:
         return None
     device = device_of_operands((a, b))
-    small = takes_stack(device, shape[-1], prod(stack))
-    if not small and not large.takes_matrix(device):
+    small = launchers.small_matrices.takes_stack(device, shape[-1], prod(stack))
+    if not small and not launchers.factorization.takes_matrix(device):
         return None
     dtype = device_dtype(dtype, device)
     if not prod(stack) * shape[-1]:
@@ -78,7 +77,9 @@ def solve(a: Any, b: Any) -> DeviceArray | None:
         sides = sides.reshape(columns)
     one, two = leaf_of(left, dtype), leaf_of(sides, dtype)
     solved = wrap(
-        factorize("solve", one, two)[0] if small else large.solve(_repeated(one, stack), _repeated(two, stack))
+        launchers.small_matrices.factorize("solve", one, two)[0]
+        if small
+        else launchers.factorization.solve(_repeated(one, stack), _repeated(two, stack))
     )
     return solved.reshape(solved.shape[:-1]) if vector else solved
 
@@ -92,26 +93,31 @@ def _of_squares(operation: str, a: Any, upper: bool = False) -> tuple[DeviceArra
     device = device_of_operands((a,))
     if not is_square(shape):
         return None
-    small = takes_stack(device, shape[-1], prod(shape[:-2]))
-    if not small and not large.takes_matrix(device):
+    small = launchers.small_matrices.takes_stack(device, shape[-1], prod(shape[:-2]))
+    if not small and not launchers.factorization.takes_matrix(device):
         return None
     dtype = device_dtype(dtype, device)
     if not prod(shape):
         return tuple(map(wrap, _of_nothing(device, operation, shape, dtype)))
     matrices = leaf_of(as_array(a, device), dtype)
     return tuple(
-        map(wrap, factorize(operation, matrices, upper=upper) if small else _of_large(operation, matrices, upper))
+        map(
+            wrap,
+            launchers.small_matrices.factorize(operation, matrices, upper=upper)
+            if small
+            else _of_large(operation, matrices, upper),
+        )
     )
 
 
 def _of_large(operation: str, a: Node, upper: bool) -> tuple[Node, ...]:
     """What an operation gives for each matrix of a stack, one after the other."""
     if operation == "cholesky":
-        return (large.cholesky(a, upper),)
+        return (launchers.factorization.cholesky(a, upper),)
     if operation == "inv":
         unit = eye(a.shape[-1], dtype=a.dtype, device=device_of((a,)))
-        return (large.solve(a, _repeated(evaluate(unit._node), a.shape[:-2])),)
-    return large.determinant(operation, a)
+        return (launchers.factorization.solve(a, _repeated(evaluate(unit._node), a.shape[:-2])),)
+    return launchers.factorization.determinant(operation, a)
 
 
 def _repeated(matrices: Node, stack: tuple[int, ...]) -> Node:

@@ -15,9 +15,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.ufunc_calls import cast, device_of_operands
-from clarray._engine.algorithms.factorization.launch import takes_matrix, takes_orthogonal
-from clarray._engine.algorithms.small_matrices.launch import dtype_of_work, takes_stack
-from clarray._engine.algorithms.small_matrices.launch_teams import decompose, shapes_of_results
+from clarray._engine.algorithms import launchers
 from clarray._engine.runtime import Device
 from clarray._numpy.manipulation.joining import stack
 from clarray.linalg.large_qr import large_qr
@@ -75,14 +73,19 @@ def _decomposed(operation: str, a: Any, mode: str, upper: bool = False) -> tuple
         return None
     device = device_of_operands((a,))
     elements: int = prod(shape)
-    small = takes_stack(device, max(shape[-2:]), prod(shape[:-2]))
-    if not small and (elements or not takes_matrix(device)):
+    small = launchers.small_matrices.takes_stack(device, max(shape[-2:]), prod(shape[:-2]))
+    if not small and (elements or not launchers.factorization.takes_matrix(device)):
         return None
     dtype = device_dtype(dtype, device)
     if elements:
-        return tuple(map(wrap, decompose(operation, leaf_of(as_array(a, device), dtype), mode, upper)))
+        return tuple(
+            map(
+                wrap,
+                launchers.small_matrices_teams.decompose(operation, leaf_of(as_array(a, device), dtype), mode, upper),
+            )
+        )
     made = []  # of no elements: what results have some are bases of a whole space
-    for place, part in enumerate(shapes_of_results(operation, mode, *shape[-2:])):
+    for place, part in enumerate(launchers.small_matrices_teams.shapes_of_results(operation, mode, *shape[-2:])):
         whole = (*shape[:-2], *part)
         real = operation != "qr" and place == {"eigh": 0, "svd": mode != "values"}[operation]
         kind = np.dtype(dtype.char.lower()) if real else dtype
@@ -119,7 +122,7 @@ def _large(operation: str, a: Any, mode: str, upper: bool = False) -> tuple[Devi
 
 
 def _takes_large(operation: str, device: Device, shape: tuple[int, ...], mode: str = "reduced") -> bool:
-    if len(shape) < 2 or not prod(shape) or not takes_orthogonal(device, shape[-2] * shape[-1]):
+    if len(shape) < 2 or not prod(shape) or not launchers.factorization.takes_orthogonal(device, shape[-2] * shape[-1]):
         return False
     rows, columns = shape[-2:]
     if operation == "qr":
@@ -220,7 +223,7 @@ def lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, ...] | None:
     if len(shape) != 2 or len(right) not in (1, 2) or shape[0] != right[0] or not prod(shape):
         return None
     device = device_of_operands((a, b))
-    if not takes_stack(device, max(shape), 1) and not _takes_large("svd", device, shape):
+    if not launchers.small_matrices.takes_stack(device, max(shape), 1) and not _takes_large("svd", device, shape):
         return None
     dtype = device_dtype(dtype, device)
     left, sides = (wrap(leaf_of(as_array(x, device), dtype)) for x in (a, b))
@@ -256,14 +259,16 @@ def _taken(a: Any) -> DeviceArray | None:
     device = device_of_operands((a,))
     if len(shape) < 2:
         return None
-    if not takes_stack(device, max(shape[-2:]), prod(shape[:-2])) and not _takes_large("svd", device, shape):
+    if not launchers.small_matrices.takes_stack(device, max(shape[-2:]), prod(shape[:-2])) and not _takes_large(
+        "svd", device, shape
+    ):
         return None
     return wrap(leaf_of(as_array(a, device), device_dtype(dtype, device)))
 
 
 def _precision(array: DeviceArray) -> float:
     """The epsilon of what a factorization is computed in."""
-    return float(np.finfo(dtype_of_work(array.device, array.dtype)).eps)
+    return float(np.finfo(launchers.small_matrices.dtype_of_work(array.device, array.dtype)).eps)
 
 
 def _number(value: Any, values: DeviceArray) -> Any:

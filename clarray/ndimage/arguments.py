@@ -12,8 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from clarray._core import callers, ufunc_calls
 from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.host_data import device_dtype
-from clarray._engine.algorithms.stencil.launch import Window, stencil
-from clarray._engine.algorithms.stencil.launch_separable import separable_stencil
+from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
 
 _ALIASES = {
@@ -128,7 +127,7 @@ def target_of(output: Any, x: DeviceArray, *, complex_: bool = False) -> Target:
 class Pass(NamedTuple):
     """One slide of a window over the image."""
 
-    window: Window
+    window: launchers.stencil.Window
     modes: tuple[str, ...]
     cval: Any
     dtype: np.dtype
@@ -166,10 +165,10 @@ def _next(node: Node, passes: Sequence[Pass], dtype: np.dtype) -> tuple[Node, in
                 next((p.modes[a] for p in some if p.window.axis == a), "nearest") for a in range(len(node.shape))
             )
             windows = tuple(p.window for p in some)
-            found = separable_stencil(node, windows, modes, first.cval, first.dtype, dtype)
+            found = launchers.stencil_separable.separable_stencil(node, windows, modes, first.cval, first.dtype, dtype)
             if found is not None:
                 return found, len(some)
-    return stencil(node, first.window, first.modes, first.cval, first.dtype, dtype), 1
+    return launchers.stencil.stencil(node, first.window, first.modes, first.cval, first.dtype, dtype), 1
 
 
 def _cross(*passes: Pass) -> bool:

@@ -13,7 +13,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import host_numbers
-from clarray._engine.algorithms.stencil.launch import Window
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.stencil.plan import EVEN, LINE, ODD, TABLE
 from clarray.ndimage import arguments
 from clarray.ndimage.arguments import Pass, Target, mode_of, sequence, target_of
@@ -98,7 +98,7 @@ def _line_pass(
     form = _symmetry(weights) if exact and divisor is None else LINE
     if divisor is not None and not exact:
         weights, divisor = weights / divisor, None
-    window = Window(
+    window = launchers.stencil.Window(
         form=form,
         spans=spans,
         shifts=(),
@@ -267,7 +267,7 @@ def _table_pass(
     spans = tuple((int(s.min()), int(s.max())) if s.size else (0, 0) for s in shifts.T)
     taps = tuple(tuple(s) for s in shifts.tolist()) or ((0,) * w.ndim,)
     weights = w[tuple(used.T)] if len(used) else np.zeros(1)
-    window = Window(
+    window = launchers.stencil.Window(
         form=TABLE, spans=spans, shifts=taps, weights=weights.astype(work), taps=len(taps), exact=work == _FLOAT64
     )
     return Pass(window, modes, cval, work)

@@ -15,7 +15,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import host_numbers
-from clarray._engine.algorithms.stencil.launch import Window
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.stencil.plan import GREATEST, LEAST, SELECT
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray.ndimage import arguments
@@ -85,7 +85,7 @@ def _window_pass(
     if form == SELECT and source.kind in "iub":  # SciPy makes it one of the dtype's values, or of int64 in a line
         cval = int(np.array(float(cval)).astype(np.int64).astype(np.int64 if ndim == 1 else source))
     work = _work(source, len(used), form, mode, cval, device)
-    window = Window(
+    window = launchers.stencil.Window(
         form=form, spans=spans, shifts=tuple(tuple(s) for s in shifts.tolist()), weights=None, taps=len(used), rank=rank
     )
     return Pass(window, (mode,) * ndim, cval, work)

@@ -21,7 +21,7 @@ from clarray._engine.tuning import Policies, select
 
 Value = TypeVar("Value")
 Args = TypeVarTuple("Args")
-_DOUBLE = re.compile(r"\bdouble\d*\b")
+_DOUBLE = r"\bdouble\d*\b"
 CACHE_LIMIT = 8192  # prepared launches kept; dropped all at once when there are more
 KERNEL_LIMIT = 4096  # kernels kept by what their sources depend on
 PROGRAM_LIMIT = 512  # programs kept, if no more are used by turns: 0.3 MB each with PoCL, up to 3 with Intel's runtime
@@ -91,7 +91,7 @@ class KernelCache:
 
     def kernels(self, text: str, arg_types: Mapping[str, Sequence[str]]) -> dict[str, Kernel]:
         """The kernels of one program, by name."""
-        if not self.capabilities.fp64 and _DOUBLE.search(text):
+        if not self.capabilities.fp64 and re.search(_DOUBLE, text):
             # a loop that another device has used, found without asking this one
             raise TypeError(
                 f"{self.capabilities.name} has no float64: it lacks cl_khr_fp64; convert the "

@@ -13,7 +13,7 @@ from clarray._engine.expr.node import CONST, INDEX, Node
 from clarray._engine.expr.view import contiguous
 from clarray._engine.ops.ufuncs import Loop
 
-_CALL = re.compile(r"\w\(")
+_CALL = r"\w\("
 # What a byte costs, against one that is only added to another, where functions are called (exp 2, abs of complex128 20)
 # or elements are looked up by numbers.
 COSTLY = 4
@@ -245,7 +245,7 @@ def inline_limit(nbytes: int, *roots: Node) -> int:
         node = level.pop()
         if node.memory is None and node.args:
             text = node.op.form.text if isinstance(node.op, Loop) else ""
-            if isinstance(text, str) and _CALL.search(text):
+            if isinstance(text, str) and re.search(_CALL, text):
                 return nbytes // COSTLY
             level.extend(node.args)
     return nbytes

@@ -16,7 +16,7 @@ from clarray._engine.ops.templates import template, templates_with
 
 __all__ = ["helpers_in"]
 
-_CALL = re.compile(r"\bca_([a-z0-9_]+?)_((?:u?(?:char|short|int|long)|float|double))(\d*)\b")
+_CALL = r"\bca_([a-z0-9_]+?)_((?:u?(?:char|short|int|long)|float|double))(\d*)\b"
 
 
 @cache
@@ -39,7 +39,7 @@ def helpers_in(source: str, dialect: Dialect) -> list[tuple[str, str]]:
     found: dict[str, str] = {}
 
     def visit(text: str, own: str) -> None:
-        for match in _CALL.finditer(text):
+        for match in re.finditer(_CALL, text):
             key = match.group(0)
             if key != own and key not in found:
                 name, scalar, width = match.groups()

@@ -57,8 +57,8 @@ _FUNCTIONS: dict[str, np.ufunc] = {
     "pow": np.power,
 }
 _OPERATORS: dict[type[ast.operator], np.ufunc] = {ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply}
-_NUMBER = re.compile(r"(?<![\w.])((?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)(f?)(?![\w.])")
-_STATEMENT = re.compile(r"\s*(?:(?:const\s+)?(\w+)\s+)?(\w+)\s*([-+*/]?)=(?!=)(.*)", re.DOTALL)
+_NUMBER = r"(?<![\w.])((?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)(f?)(?![\w.])"
+_STATEMENT = r"(?s)\s*(?:(?:const\s+)?(\w+)\s+)?(\w+)\s*([-+*/]?)=(?!=)(.*)"
 
 
 class _NoArithmetic(Exception):
@@ -104,7 +104,7 @@ class _Writer:
         for statement in snippet.text.split(";"):
             if not statement.strip():
                 continue
-            match = _STATEMENT.fullmatch(statement)
+            match = re.fullmatch(_STATEMENT, statement)
             if match is None:
                 raise _NoArithmetic
             kind, name, operator, text = match.groups()
@@ -137,7 +137,7 @@ class _Writer:
 
         if "_number" in text:
             raise _NoArithmetic
-        tree = ast.parse(f"({_NUMBER.sub(number, text).strip()})", mode="eval")
+        tree = ast.parse(f"({re.sub(_NUMBER, number, text).strip()})", mode="eval")
         return self._emit(tree.body)
 
     def _emit(self, node: ast.expr) -> str:

@@ -38,8 +38,8 @@ __all__ = [
 
 INDEX, SIZE = "i", "n"  # what every snippet may use: the position in C order, and how many there are
 _LONG = np.dtype(np.int64)
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
-_CALL = re.compile(r"\b(cu_\w+?_[0-9a-f]{12})(?:_w(\d+))?\b")
+_IDENTIFIER = r"[A-Za-z_]\w*\Z"
+_CALL = r"\b(cu_\w+?_[0-9a-f]{12})(?:_w(\d+))?\b"
 _C_WORDS = frozenset(
     (
         "auto",
@@ -162,7 +162,7 @@ def _type(word: str, what: str) -> str:
 
 
 def _check_name(name: str, what: str) -> None:
-    if not _IDENTIFIER.match(name) or name in _C_WORDS or name.startswith(("_", "clarray")):
+    if not re.match(_IDENTIFIER, name) or name in _C_WORDS or name.startswith(("_", "clarray")):
         raise ValueError(f"{what}: {name!r} cannot be the name of a variable in C")
     if name in (INDEX, SIZE):
         raise ValueError(f"{what}: {name!r} is the {'position' if name == INDEX else 'number of elements'} already")
@@ -170,7 +170,7 @@ def _check_name(name: str, what: str) -> None:
 
 def check_kernel_name(name: str) -> str:
     """Give the name, which stands in the source; raise ValueError where C would not have it."""
-    if not isinstance(name, str) or not _IDENTIFIER.match(name) or name in _C_WORDS or keyword.iskeyword(name):
+    if not isinstance(name, str) or not re.match(_IDENTIFIER, name) or name in _C_WORDS or keyword.iskeyword(name):
         raise ValueError(f"a kernel's name must be an identifier, not {name!r}")
     return name
 
@@ -278,7 +278,7 @@ def functions_in(body: str, dialect: Dialect) -> str:
     Lines that are not the user's are told by ``#line @``: see `clarray._engine.codegen.render.source`.
     """
     found: dict[str, None] = {}
-    for match in _CALL.finditer(body):
+    for match in re.finditer(_CALL, body):
         function, width = match.groups()
         found[_definition(function)] = None
         if width:

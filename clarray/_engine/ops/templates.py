@@ -12,8 +12,8 @@ import marshal
 import posixpath
 import re
 from functools import cache
-from importlib import import_module, resources
-from importlib.util import MAGIC_NUMBER
+from importlib import import_module
+from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Store", "keep_templates_in", "template", "templates_with"]
 
-_DEF = re.compile(r'<%def name="(\w+)\(')
+_DEF = r'<%def name="(\w+)\('
 
 
 class Store(Protocol):
@@ -43,11 +43,11 @@ def _makos_templates() -> Any:
 
 @cache
 def _directory() -> Path:
-    """Where the templates are."""
-    try:
-        return Path(str(resources.files("clarray.templates")))
-    except ModuleNotFoundError:  # not installed: a checkout keeps templates/ beside the package
+    """Where the templates are; `importlib.resources` would say it too, and takes longer to import."""
+    found = find_spec("clarray.templates")
+    if found is None or not found.submodule_search_locations:  # not installed: a checkout keeps them beside the package
         return Path(__file__).resolve().parents[3] / "templates"
+    return Path(found.submodule_search_locations[0])
 
 
 class _Templates:
@@ -134,6 +134,6 @@ def templates_with(definition: str) -> list[str]:
 def _definitions() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in sorted((_directory() / "lib").glob("*.mako")):
-        for name in dict.fromkeys(_DEF.findall(path.read_text(encoding="utf-8"))):
+        for name in dict.fromkeys(re.findall(_DEF, path.read_text(encoding="utf-8"))):
             found.setdefault(name, []).append(f"lib/{path.stem}")
     return found

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _VARIABLE = "CLARRAY_MEMORY_LIMIT"
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _UNITS |= {f"{letter}i": 1 << 10 * power for power, letter in enumerate("kmgt", 1)}
-_AMOUNT = re.compile(r"([0-9.]+(?:e[0-9]+)?)\s*(?:(%)|([kmgt]i?|)b?)", re.IGNORECASE)
+_AMOUNT = r"(?i)([0-9.]+(?:e[0-9]+)?)\s*(?:(%)|([kmgt]i?|)b?)"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def read_limit(value: Any) -> Limit | None:
     if not isinstance(value, str):
         found = Limit(index(value))
     else:
-        match = _AMOUNT.fullmatch(value.strip())
+        match = re.fullmatch(_AMOUNT, value.strip())
         try:
             number = float(match[1]) if match else 0.0
         except ValueError:

@@ -27,7 +27,7 @@ from pathlib import Path
 from clarray._engine.runtime import pocl_folder
 from clarray._engine.runtime.cache import cache_folder
 
-_COMPILER_SETTING = re.compile(r"POCL_(EXTRA_BUILD_FLAGS|KERNELLIB_NAME|WORK_GROUP_\w+)|CL_CONFIG_\w+")
+_COMPILER_SETTING = r"POCL_(EXTRA_BUILD_FLAGS|KERNELLIB_NAME|WORK_GROUP_\w+)|CL_CONFIG_\w+"
 _SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _INTEL_LIBRARIES = ("lib/libintelocl.so", "Library/bin/intelocl64.dll")
 
@@ -51,7 +51,7 @@ def cpu_identity() -> str:
 
 def compiler_settings() -> str:
     """Give the variables that change what a runtime's compiler makes of a source; '' where none is set."""
-    names = sorted(filter(_COMPILER_SETTING.fullmatch, os.environ))
+    names = sorted(name for name in os.environ if re.fullmatch(_COMPILER_SETTING, name))
     return " ".join(f"{name}={os.environ[name]}" for name in names)
 
 

@@ -34,7 +34,7 @@ from clarray._engine.runtime.environment import cpu_flags
 _STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds the next one's
 _GENERIC = b"generic\0"
 _TARGET = b"x86_64-"
-_CPU = re.compile(rb"[a-z0-9_-]+\0?")
+_CPU = rb"[a-z0-9_-]+\0?"
 _kept: list[ctypes.Array[ctypes.c_char]] = []  # the structure points into these for good
 _named: set[int] = set()  # addresses of the devices mended in this process
 
@@ -111,7 +111,7 @@ def _find_slot(memory: int, start: int) -> int | None:
     after_target = False
     for at in range(0, len(data) - 7, 8):
         text = _text(memory, *struct.unpack_from("<Q", data, at))
-        if text == _GENERIC or (after_target and _CPU.match(text)):
+        if text == _GENERIC or (after_target and re.match(_CPU, text)):
             return start + at
         after_target = text.startswith(_TARGET)
     return None
@@ -125,7 +125,7 @@ def _text(memory: int, pointer: int) -> bytes:
         return b""
 
 
-_KERNEL = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) r--p .* (/.*/pocl/.*\.so)$")
+_KERNEL = r"^([0-9a-f]+)-([0-9a-f]+) r--p .* (/.*/pocl/.*\.so)$"
 _known: set[str] = set()
 
 
@@ -151,7 +151,7 @@ def _touch_constants() -> set[Path]:
         return set()
     files = set()
     for line in lines:
-        found = _KERNEL.match(line)
+        found = re.match(_KERNEL, line)
         if found and line not in _known:
             _known.add(line)
             first, last = (int(part, 16) for part in found.groups()[:2])

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import pyopencl as cl
 
 _GUARD = "-D_OPENCL_H_"
-_NAME = re.compile(r"[A-Za-z_]\w+")
-_LOAD = re.compile(r"\w+ __ovld __purefn vload(2|4|8|16)\(size_t offset, const (__\w+ )?(\w+) \*p\);")
-_STORE = re.compile(r"void __ovld vstore(2|4|8|16)\(\w+ data, size_t offset, (__\w+ )?(\w+) \*p\);")
+_NAME = r"[A-Za-z_]\w+"
+_LOAD = r"\w+ __ovld __purefn vload(2|4|8|16)\(size_t offset, const (__\w+ )?(\w+) \*p\);"
+_STORE = r"void __ovld vstore(2|4|8|16)\(\w+ data, size_t offset, (__\w+ )?(\w+) \*p\);"
 _UNALIGNED = "typedef {scalar} v __attribute__((ext_vector_type({n}), aligned(sizeof({scalar}))));"
 _LOADS = (
     "{attribute} __access {scalar}{n} vload{n}(size_t i, const {space}{scalar} *p) "
@@ -74,7 +74,7 @@ def with_declarations(source: str, attribute: str) -> tuple[str, list[str]] | No
     if folder is None:
         return None
     known = _declarations(folder)
-    words = set(_NAME.findall(source))
+    words = set(re.findall(_NAME, source))
     grouped: dict[str, list[str]] = {}
     for name in sorted(words & known.keys()):
         for declared in known[name]:
@@ -115,7 +115,7 @@ def _declarations(folder: Path) -> dict[str, list[_Declared]]:
 def _declared(line: str, under: str) -> _Declared:
     """Give a declaration as it is, or the definition of a vector's load or store in its place."""
     for pattern, text in ((_LOAD, _LOADS), (_STORE, _STORES)):
-        found = pattern.fullmatch(line)
+        found = re.fullmatch(pattern, line)
         if found:
             n, space, scalar = found.groups(default="")
             definition = text.format(attribute="{attribute}", n=n, space=space, scalar=scalar)

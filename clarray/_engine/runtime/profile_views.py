@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -67,17 +66,23 @@ def text(profile: Profile) -> str:
     return "\n".join(lines + _totals(profile))
 
 
+def _escaped(text: str) -> str:
+    from html import escape  # here, as its table of 2,231 names is made when it is imported
+
+    return escape(text)
+
+
 def html(profile: Profile) -> str:
     """The table, as notebooks show it."""
     lines = [_html_row("th", _COLUMNS), *(_html_row("td", row) for row in _rows(profile.records))]
-    totals = "".join(f"<div>{escape(line)}</div>" for line in _totals(profile))
+    totals = "".join(f"<div>{_escaped(line)}</div>" for line in _totals(profile))
     return f'<div class="clarray-profile"><table>{"".join(lines)}</table>{totals}</div>'
 
 
 def _html_row(tag: str, cells: Sequence[str]) -> str:
     sides = ["right" if column in _NUMBERS else "left" for column in _COLUMNS]
     found = [
-        f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>' for side, cell in zip(sides, cells, strict=True)
+        f'<{tag} style="text-align:{side}">{_escaped(cell)}</{tag}>' for side, cell in zip(sides, cells, strict=True)
     ]
     return f"<tr>{''.join(found)}</tr>"
 

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 
 from clarray._engine.runtime.forking import after_fork_in_child
 
-_CHATTER = re.compile(rb"(\d+ warnings? and )?\d+ (warning|error)s? generated\.|error: unknown target CPU '[^']*'|")
+_CHATTER = rb"(\d+ warnings? and )?\d+ (warning|error)s? generated\.|error: unknown target CPU '[^']*'|"
 
 
 @contextlib.contextmanager
@@ -77,7 +77,7 @@ def _give_back() -> None:
     os.close(_terminal)
     with held:
         held.seek(0)
-        kept = [line for line in held if not _CHATTER.fullmatch(line.rstrip())]
+        kept = [line for line in held if not re.fullmatch(_CHATTER, line.rstrip())]
     if kept:
         with contextlib.suppress(OSError):
             os.write(2, b"".join(kept))

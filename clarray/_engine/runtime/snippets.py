@@ -15,7 +15,7 @@ from clarray._engine.runtime.quiet import quiet_build
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
 
-_AROUND = re.compile(r"^(Device .* failed to build|Compilation (started|failed)|=+$)")
+_AROUND = r"^(Device .* failed to build|Compilation (started|failed)|=+$)"
 
 
 def compiler_message(device: Device, source: str) -> str:
@@ -45,4 +45,4 @@ def _log(program: cl.Program, device: Device) -> str:
     with contextlib.suppress(cl.Error):
         text = program.get_build_info(device.main.device, cl.program_build_info.LOG)
     lines = [line.rstrip() for line in text.replace("\0", "").splitlines()]
-    return "\n".join(line for line in lines if line and not _AROUND.match(line))
+    return "\n".join(line for line in lines if line and not re.match(_AROUND, line))

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyopencl as cl
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from clarray._engine.runtime.device import Device
     from clarray._engine.runtime.memory import Memory
 
@@ -229,6 +230,8 @@ class _Threads:
     def run(self, work: Callable[[int], None]) -> None:
         """Call ``work(thread)`` in each thread; all have ended when this returns."""
         if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor  # here, since most programs copy nothing so large
+
             self._pool = ThreadPoolExecutor(_THREADS, "clarray-copy")
         for _ in self._pool.map(work, range(_THREADS)):
             pass

@@ -24,7 +24,7 @@ try:
 except ImportError:  # Windows: nothing is noted
     fcntl = None  # type: ignore[assignment]
 
-_KEY = re.compile(r"[0-9a-f]{64}")
+_KEY = r"[0-9a-f]{64}"
 _STALE_SECONDS = 60.0
 
 
@@ -80,7 +80,7 @@ class Trials:
         handle = os.open(file, os.O_RDWR)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error: its process lives
-            keys = _KEY.findall(os.read(handle, 1 << 16).decode("ascii", "replace"))
+            keys = re.findall(_KEY, os.read(handle, 1 << 16).decode("ascii", "replace"))
             for key in keys:
                 cache.discard(key)
             if keys or time.time() - os.fstat(handle).st_mtime > _STALE_SECONDS:  # the youngest: not locked yet

@@ -10,7 +10,7 @@ import numpy as np
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
-from clarray._engine.algorithms.gather.launch import gather_selection
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.view import View
@@ -91,7 +91,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             shape = numbers.shape
         named = IndexSelection(numbers, shape, view.shape, view.strides, View((), (), view.offset), 0, mode)
         try:
-            return wrap(gather_selection(array._node, named))
+            return wrap(launchers.gather.gather_selection(array._node, named))
         except OutOfBounds:
             self._out_of_bounds(key)
 

@@ -12,7 +12,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.operands import array_node
 from clarray._core.views import view_of
-from clarray._engine.algorithms.gather.launch import gather_selection, scatter_selection
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import node as nodes
@@ -40,7 +40,7 @@ def pick(array: DeviceArray, key: Any) -> DeviceArray:
         An index is out of bounds, there are too many, or they cannot be broadcast together.
     """
     try:
-        return wrap(gather_selection(array._node, index_arrays.index_selection(array, key)))
+        return wrap(launchers.gather.gather_selection(array._node, index_arrays.index_selection(array, key)))
     except OutOfBounds:
         index_arrays.out_of_bounds(array, key)
 
@@ -59,7 +59,7 @@ def put_at(array: DeviceArray, key: Any, value: Node) -> None:
     leaf, shape = array._node, named.result_shape
     stored = own_leaf(fitted(value, shape), leaf, shape)
     try:
-        scatter_selection(leaf, _apart_from(named, leaf), stored)
+        launchers.gather.scatter_selection(leaf, _apart_from(named, leaf), stored)
     except OutOfBounds:
         index_arrays.out_of_bounds(array, key)
 
@@ -211,7 +211,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
     if out is not None and mode != "raise" and _is_apart(out, (array._node, numbers)):
         target = out._node
     try:
-        found = wrap(gather_selection(array._node, named, target))
+        found = wrap(launchers.gather.gather_selection(array._node, named, target))
     except OutOfBounds:
         index_arrays.check_inside(wrap(numbers), axis or 0, named.bound)
         raise AssertionError("an index out of bounds was not found again") from None
@@ -325,7 +325,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> DeviceArray:
     given = as_array(indices, array.device)
     view_of(array)
     try:
-        return wrap(gather_selection(array._node, _along_axis(array, given, axis)))
+        return wrap(launchers.gather.gather_selection(array._node, _along_axis(array, given, axis)))
     except OutOfBounds:
         _out_of_bounds_along(array, given, axis)
 
@@ -358,7 +358,7 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
     named = _along_axis(arr, given, axis)
     stored = own_leaf(fitted(_converted(values, arr)._node, named.shape), leaf, named.shape)
     try:
-        scatter_selection(leaf, _apart_from(named, leaf), stored)
+        launchers.gather.scatter_selection(leaf, _apart_from(named, leaf), stored)
     except OutOfBounds:
         _out_of_bounds_along(arr, given, axis)
 
@@ -405,7 +405,7 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     leaf = a._node
     stored = own_leaf(cycled(values, numbers.size), leaf, numbers.shape)
     try:
-        scatter_selection(leaf, _apart_from(_everywhere(a, numbers, mode), leaf), stored)
+        launchers.gather.scatter_selection(leaf, _apart_from(_everywhere(a, numbers, mode), leaf), stored)
     except OutOfBounds:
         index_arrays.check_inside(wrap(numbers), 0, a.size)
         raise AssertionError("an index out of bounds was not found again") from None
@@ -417,7 +417,7 @@ def put_range(array: DeviceArray, start: int, step: int, count: int, values: Nod
     leaf = array._node
     stored = own_leaf(cycled(values, count), leaf, (count,))
     numbers = nodes.index((count,), (step,), _INT64, start)
-    scatter_selection(leaf, _everywhere(array, numbers, "known"), stored, once=True)
+    launchers.gather.scatter_selection(leaf, _everywhere(array, numbers, "known"), stored, once=True)
 
 
 def values_for(array: DeviceArray, given: Any) -> Node:
@@ -439,4 +439,6 @@ def cycled(values: Node, count: int) -> Node:
     leaf = evaluate(values)
     numbers = nodes.index((count,), (1,), _INT64)
     rest = View((), (), leaf.offset)
-    return gather_selection(leaf, IndexSelection(numbers, (count,), leaf.shape, leaf.strides, rest, 0, "wrap"))
+    return launchers.gather.gather_selection(
+        leaf, IndexSelection(numbers, (count,), leaf.shape, leaf.strides, rest, 0, "wrap")
+    )

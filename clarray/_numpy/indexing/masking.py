@@ -12,7 +12,7 @@ from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, ones
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
-from clarray._engine.algorithms.gather.launch import gather_selection, scatter_selection
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.evaluate import evaluate, positions
 from clarray._engine.expr import build
@@ -104,7 +104,7 @@ def _take_known(array: DeviceArray, numbers: Node, axis: int) -> DeviceArray:
     shape, strides, offset = view_of(array)
     rest = View(shape[:axis] + shape[axis + 1 :], strides[:axis] + strides[axis + 1 :], offset)
     named = IndexSelection(numbers, numbers.shape, (shape[axis],), (strides[axis],), rest, axis)
-    return wrap(gather_selection(array._node, named))
+    return wrap(launchers.gather.gather_selection(array._node, named))
 
 
 def rows_where(array: DeviceArray, mask: Node) -> DeviceArray:
@@ -114,7 +114,7 @@ def rows_where(array: DeviceArray, mask: Node) -> DeviceArray:
     numbers = positions(mask)
     rest = View(shape[count:], strides[count:], offset)
     named = IndexSelection(numbers, numbers.shape, shape[:count], strides[:count], rest, 0)
-    return wrap(gather_selection(array._node, named))
+    return wrap(launchers.gather.gather_selection(array._node, named))
 
 
 def put_where(array: DeviceArray, mask: Node, value: Node) -> None:
@@ -136,7 +136,7 @@ def put_where(array: DeviceArray, mask: Node, value: Node) -> None:
             f"the {numbers.size} output values where the mask is true"
         )
     stored = own_leaf(fitted(value, named.result_shape), array._node, named.result_shape)
-    scatter_selection(array._node, named, stored, once=True)
+    launchers.gather.scatter_selection(array._node, named, stored, once=True)
 
 
 def extract(condition: Any, arr: Any) -> DeviceArray:
@@ -265,7 +265,7 @@ def place(arr: DeviceArray, mask: Any, vals: Any) -> None:
     stored = own_leaf(cycled(values._node, numbers.size), leaf, numbers.shape)
     rest = View((), (), leaf.offset)
     named = IndexSelection(numbers, numbers.shape, leaf.shape, leaf.strides, rest, 0)
-    scatter_selection(leaf, named, stored, once=True)
+    launchers.gather.scatter_selection(leaf, named, stored, once=True)
 
 
 @recorded_writes

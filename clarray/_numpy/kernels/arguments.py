@@ -12,7 +12,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node, weak_type
-from clarray._engine.algorithms.snippet.launch import check
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.ops.dtypes import DTYPES
@@ -22,7 +22,7 @@ from clarray._engine.values import dataclass
 
 Types = dict[str, np.dtype]
 Declared = tuple[tuple[str, np.dtype, bool], ...]
-_PLACE = re.compile(
+_PLACE = (
     r"^(?:(?:fatal )?error: )?(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+)(?: <Spelling=[^>]*>)?: "
     r"(?:(?:fatal )?error: )?(?P<text>.*)$"
 )
@@ -200,7 +200,7 @@ def checked(device: Device, snippet: Snippet, kernel: str) -> Snippet:
     RuntimeError
         With the compiler's message at the user's own lines.
     """
-    log, source = check(device, snippet)
+    log, source = launchers.snippet.check(device, snippet)
     if log:
         raise RuntimeError(f"kernel {kernel!r} does not compile on {device}:\n{_told(log, source, snippet)}")
     return snippet
@@ -211,7 +211,7 @@ def _told(log: str, source: str, snippet: Snippet) -> str:
     texts = {snippet.name: snippet.text, f"{snippet.name} preamble": snippet.preamble}
     places = _places(source)
     found: dict[tuple[str, int, int], str] = {}
-    for match in filter(None, map(_PLACE.match, log.splitlines())):
+    for match in filter(None, (re.match(_PLACE, line) for line in log.splitlines())):
         file, line, column = match["file"].strip(), int(match["line"]), int(match["column"])
         text = match["text"].removeprefix("warning: ")
         if file not in texts and file != "clarray":  # NVIDIA's compiler heeds no #line, and counts all

@@ -11,7 +11,7 @@ import numpy as np
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
-from clarray._engine.algorithms.snippet.launch import run
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node, contiguous_leaf, index
@@ -215,7 +215,7 @@ def run_now(
             target = wrap(contiguous_leaf(memory, shape, dtype))
         target.check_writeable("output array is read-only")
         made.append(target)
-    run(device, snippet, nodes, [evaluate(t._node) for t in made], shape)
+    launchers.snippet.run(device, snippet, nodes, [evaluate(t._node) for t in made], shape)
     return made
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._engine.algorithms.scan.launch import scan
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axes, normalize_axis
@@ -374,7 +374,7 @@ class ScanKernel(Kernel):
     def _states(self, device: Device, types: Types, value: Node, monoid: Monoid, axis: int) -> Node:
         """The scanned values; an exclusive scan is an inclusive one, written one element further along."""
         if not self._exclusive:
-            return scan(value, monoid, axis)
+            return launchers.scan.scan(value, monoid, axis)
         shape = list(value.shape)
         length = shape[axis]
         shape[axis] += 1
@@ -390,7 +390,7 @@ class ScanKernel(Kernel):
         first = part(0, 1)
         write(first, self._nothing(types, self._identity, dtype, first.shape))
         target = part(1, length + 1)
-        found = scan(value, monoid, axis, target)
+        found = launchers.scan.scan(value, monoid, axis, target)
         if found is not target:
             write(target, found)
         return part(0, length)

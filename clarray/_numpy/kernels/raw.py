@@ -9,8 +9,7 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray
-from clarray._engine.algorithms.snippet.launch_raw import run_raw
-from clarray._engine.algorithms.snippet.source_raw import Parameter, macros, read_kernel
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
 
@@ -57,7 +56,9 @@ class RawKernel:
     """
 
     def __init__(self, code: str, name: str, options: Sequence[str] = ()) -> None:
-        self._source = read_kernel(macros(options) + _checked_text(code), name)
+        self._source = launchers.snippet_raw.read_kernel(
+            launchers.snippet_raw.macros(options) + _checked_text(code), name
+        )
         self.code = code
         self.name = name
         self.options = tuple(options)
@@ -104,9 +105,9 @@ class RawKernel:
             raise ValueError(f"kernel {self.name!r}: {device} takes up to {most} work-items in a block, not {block}")
         given = [self._argument(p, value) for p, value in zip(told, args, strict=True)]
         if all(groups):
-            run_raw(device, self._source, groups, local, given, int(shared_mem))
+            launchers.snippet_raw.run_raw(device, self._source, groups, local, given, int(shared_mem))
 
-    def _argument(self, p: Parameter, value: Any) -> Node | np.generic:
+    def _argument(self, p: launchers.snippet_raw.Parameter, value: Any) -> Node | np.generic:
         what = f"kernel {self.name!r}: {p.name}"
         if p.space:
             return _array(what, p, value)
@@ -148,7 +149,7 @@ class RawModule:
     """
 
     def __init__(self, *, code: str, options: Sequence[str] = ()) -> None:
-        macros(options)
+        launchers.snippet_raw.macros(options)
         self.code = _checked_text(code)
         self.options = tuple(options)
         self._kernels: dict[str, RawKernel] = {}
@@ -193,7 +194,7 @@ def _sizes(name: str, grid: Any, block: Any) -> tuple[tuple[int, ...], tuple[int
     return groups, local
 
 
-def _array(what: str, p: Parameter, value: Any) -> Node:
+def _array(what: str, p: launchers.snippet_raw.Parameter, value: Any) -> Node:
     if not isinstance(value, DeviceArray):
         raise TypeError(f"{what} is a pointer: an array of clarray's is wanted, not {type(value).__name__}")
     fitting = p.pointed

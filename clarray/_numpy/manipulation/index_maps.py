@@ -7,7 +7,7 @@ from typing import NamedTuple
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import axis_order, new_leaf
 from clarray._core.views import view_of
-from clarray._engine.algorithms.index_map.launch import index_map
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.index_map.plan import SAME, Axis
 from clarray._engine.expr.view import View
 
@@ -39,7 +39,7 @@ def remapped(array: DeviceArray, maps: list[Map], order: str = "C") -> DeviceArr
         Axis(m.map, m.extent, view.strides[a], view.shape[a], m.before, m.values)
         for a, m in ((a, maps[a]) for a in axes)
     ]
-    index_map(array._node, view, loops, made)
+    launchers.index_map.index_map(array._node, view, loops, made)
     return wrap(made)
 
 
@@ -54,5 +54,5 @@ def repeated(array: DeviceArray, view: View) -> DeviceArray:
     """A C-contiguous copy of a view of an array in which elements occur again and again."""
     made = new_leaf(array.device, view.shape, array.dtype)
     loops = [Axis(SAME, n, s) for n, s in zip(view.shape, view.strides, strict=True)]
-    index_map(array._node, view, loops, made)
+    launchers.index_map.index_map(array._node, view, loops, made)
     return wrap(made)

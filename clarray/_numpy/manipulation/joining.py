@@ -13,7 +13,7 @@ from clarray._core.creation import as_array, ascontiguousarray
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.operands import weak_type
-from clarray._engine.algorithms.join.launch import is_worth_joining, join
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import normalize_axis, strict_axis
 from clarray._engine.expr.overlap import joined_strides
@@ -117,8 +117,8 @@ def _joined(parts: list[DeviceArray], shape: tuple[int, ...], axis: int, dtype: 
     rows = prod(shape[:axis])
     filled = [part for part in parts if part.size]
     lengths = [part.size // rows for part in filled]
-    if made._node.contiguous and is_worth_joining(made.device, rows, lengths, dtype.itemsize):
-        join([evaluate(ascontiguousarray(part, dtype)._node) for part in filled], rows, made._node)
+    if made._node.contiguous and launchers.join.is_worth_joining(made.device, rows, lengths, dtype.itemsize):
+        launchers.join.join([evaluate(ascontiguousarray(part, dtype)._node) for part in filled], rows, made._node)
     else:
         _write(made, parts, axis)
     return made

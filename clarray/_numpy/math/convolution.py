@@ -10,7 +10,7 @@ from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
-from clarray._engine.algorithms.stencil.launch import Window, stencil
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.stencil.plan import LINE
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
@@ -128,8 +128,8 @@ def _slide(a: DeviceArray, v: DeviceArray, mode: int, before: int) -> DeviceArra
     def slid(first: int, end: int, dtype: np.dtype) -> DeviceArray:
         """The terms of some weights."""
         spans = ((first - left, end - 1 - left),)
-        window = Window(form=LINE, spans=spans, weights=_packed(v[first:end], work), taps=end - first)
-        return wrap(stencil(a._node, window, ("constant",), 0, work, dtype, (length,)))
+        window = launchers.stencil.Window(form=LINE, spans=spans, weights=_packed(v[first:end], work), taps=end - first)
+        return wrap(launchers.stencil.stencil(a._node, window, ("constant",), 0, work, dtype, (length,)))
 
     found = slid(0, m, out_dtype)  # and only then the look at the weights: the device works while the host waits
     odd = _not_finite(v) if mode else []

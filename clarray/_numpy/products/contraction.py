@@ -20,7 +20,7 @@ import numpy as np
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
 from clarray._core.ufunc_calls import cast, evaluate_if_eager, full, in_order
-from clarray._engine.algorithms.matmul.launch import matmul, worthwhile
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate, kernel_cache_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node, contiguous_leaf
@@ -81,7 +81,7 @@ def contract(
     own = [label for label in labels if label in rows or label in columns]
     turned = bool(own) and own[-1] in rows
     matrices = prod(shape) // (m * n)
-    if not summed or not worthwhile(policy, *((n, m) if turned else (m, n)), k, dtype, matrices):
+    if not summed or not launchers.matmul.worthwhile(policy, *((n, m) if turned else (m, n)), k, dtype, matrices):
         node = _reduced(a, a_labels, b, b_labels, labels, summed, dtype)
         found: DeviceArray = evaluate_if_eager(node) if like is None else in_order(node, "K", like)
         return found
@@ -202,11 +202,11 @@ def _multiplied(
         view = shapes.reshape(target, flat)._node
         with memory.device.lock:
             flush_readers(memory)
-            matmul(left, right, view)
+            launchers.matmul.matmul(left, right, view)
         return target
     device = a.device
     leaf = contiguous_leaf(device.allocate(prod(flat) * dtype.itemsize), flat, dtype)
-    matmul(left, right, leaf)
+    launchers.matmul.matmul(left, right, leaf)
     made = shapes.reshape(wrap(leaf), shape)
     if found != list(labels):
         made = shapes.transpose(made, [found.index(label) for label in labels])

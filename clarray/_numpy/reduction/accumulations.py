@@ -17,10 +17,8 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import array_node
 from clarray._core.views import make_view, view_of
-from clarray._engine.algorithms.gather.launch import resolved
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import OutOfBounds
-from clarray._engine.algorithms.scan.launch import reduce_segments, scan
-from clarray._engine.algorithms.scatter.launch import scatter_update
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import strict_axis
 from clarray._engine.expr.indexing import index, is_basic
@@ -138,9 +136,9 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, ou
         exponents = wrap(node)[(slice(None),) * axis + (slice(1, None),)]
         ufunc_calls.refuse_negative(exponents._node, monoid.in_dtype)
     if target is None:
-        return wrap(scan(node, monoid, axis))
+        return wrap(launchers.scan.scan(node, monoid, axis))
     place = evaluate(target._node)
-    found = scan(node, monoid, axis, place if place.dtype == monoid.out_dtype else None)
+    found = launchers.scan.scan(node, monoid, axis, place if place.dtype == monoid.out_dtype else None)
     if found is not place:
         ufunc_calls.assign(target, found)
     return target
@@ -195,7 +193,7 @@ def reduceat(
     place = creation.array(positions, dtype=_INT64, device=device)._node
     if not place.contiguous or place.offset:
         place = ufunc_calls.ascontiguous(place)
-    found = reduce_segments(node, monoid, axis, evaluate(place))
+    found = launchers.scan.reduce_segments(node, monoid, axis, evaluate(place))
     if target is None:
         return wrap(found)
     ufunc_calls.assign(target, found)
@@ -268,7 +266,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
         return
     targets = index_selection(a, indices)
     try:
-        numbers = resolved(targets)
+        numbers = launchers.gather.resolved(targets)
     except OutOfBounds:
         out_of_bounds(a, indices)
     if value is not None:
@@ -276,7 +274,9 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
         value = _independent(value, a)
         _check_exponents(ufunc, loop, value)
     if prod(targets.result_shape):
-        scatter_update(evaluate(a._node), targets._replace(numbers=numbers, mode="known"), loop, value)
+        launchers.scatter.scatter_update(
+            evaluate(a._node), targets._replace(numbers=numbers, mode="known"), loop, value
+        )
 
 
 def _update_loop(ufunc: np.ufunc, a: Any, b: Any) -> tuple[Loop, Node | None]:

@@ -11,8 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from clarray._core import creation, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._engine.algorithms.search.launch import search
-from clarray._engine.algorithms.sort.launch import sort_rows
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import select
 from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation import joining, shapes
@@ -212,8 +211,8 @@ def _member(elements: DeviceArray, tests: DeviceArray, invert: bool) -> DeviceAr
     kinds = {elements.dtype, tests.dtype}
     mixed = _UINT64 in kinds and any(d.kind == "i" for d in kinds)
     if not mixed:
-        line = sort_rows(flat(tests)._node, 0)
-        return wrap(search(line, elements._node, found=not invert))
+        line = launchers.sort.sort_rows(flat(tests)._node, 0)
+        return wrap(launchers.search.search(line, elements._node, found=not invert))
     # both as uint64, as no dtype holds them all: what is negative is in none of the other
     if tests.dtype.kind == "i":
         tests = wrap(select(flat(tests)._node, (flat(tests) >= 0)._node))

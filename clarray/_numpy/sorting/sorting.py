@@ -12,9 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, zeros
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._engine.algorithms.gather.launch import gather
-from clarray._engine.algorithms.search.launch import search
-from clarray._engine.algorithms.sort.launch import argsort_rows, sort_pairs, sort_rows
+from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.bounds import bounds_of
 from clarray._engine.expr.node import Node, index
@@ -56,11 +54,11 @@ def along(source: Node, places: Node, axis: int) -> Node:
     """
     shape = places.shape
     if len(shape) == 1:
-        return gather(source, places)
+        return launchers.gather.gather(source, places)
     strides = list(contiguous(source.shape))
     step, strides[axis] = strides[axis], 0
     others = wrap(index(shape, tuple(strides), _INT64))
-    return gather(source, (wrap(places) * step + others)._node)
+    return launchers.gather.gather(source, (wrap(places) * step + others)._node)
 
 
 def _check_kind(dtype: np.dtype, kind: Any, order: Any, stable: Any) -> None:
@@ -137,7 +135,7 @@ def sort(
     _check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
         return copy(array, "K")
-    return wrap(sort_rows(array._node, at))
+    return wrap(launchers.sort.sort_rows(array._node, at))
 
 
 @recorded
@@ -206,7 +204,7 @@ def argsort(
     _check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
         return zeros(array.shape, _INT64, device=array.device)
-    return wrap(argsort_rows(array._node, at))
+    return wrap(launchers.sort.argsort_rows(array._node, at))
 
 
 @recorded
@@ -244,7 +242,7 @@ def lexsort(keys: Any, axis: int = -1) -> DeviceArray:
     at = normalize_axis_index(operator.index(axis), len(shape))
     if arrays[0].size < 2 or shape[at] < 2:
         return zeros(shape, _INT64, device=device)
-    places = argsort_rows(arrays[0]._node, at)
+    places = launchers.sort.argsort_rows(arrays[0]._node, at)
     for key in arrays[1:]:
         places = then_by(ascontiguous(key), places, at)
     return wrap(places)
@@ -254,8 +252,8 @@ def then_by(key: Node, places: Node, axis: int) -> Node:
     """Positions sorted by a contiguous key and, where that is equal, as they come."""
     moved = along(key, places, axis)
     if len(places.shape) == 1:
-        return sort_pairs(moved, places)[1]
-    return along(places, argsort_rows(moved, axis), axis)
+        return launchers.sort.sort_pairs(moved, places)[1]
+    return along(places, launchers.sort.argsort_rows(moved, axis), axis)
 
 
 # Partition ----------------------------------------------------------------------------------------
@@ -368,7 +366,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Devi
         raise ValueError(f"object {'too deep' if array.ndim else 'of too small depth'} for desired array")
     wanted = _side(side)
     places = None if sorter is None else _checked_sorter(sorter, array)
-    return wrap(search(array._node, needles._node, wanted, places))
+    return wrap(launchers.search.search(array._node, needles._node, wanted, places))
 
 
 @recorded

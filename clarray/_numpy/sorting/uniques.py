@@ -15,13 +15,8 @@ import numpy as np
 
 from clarray._core import creation
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._engine.algorithms.gather.launch import gather, scatter_selection
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection
-from clarray._engine.algorithms.scan.launch import scan
-from clarray._engine.algorithms.sort.launch import argsort_rows, sort_pairs, sort_rows
-from clarray._engine.algorithms.unique.launch_bitmap import distinct_by_bitmap
-from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash_table
-from clarray._engine.algorithms.unique.launch_range_table import Table, distinct_by_range_table
 from clarray._engine.evaluate import evaluate, positions, select
 from clarray._engine.expr.bounds import remember
 from clarray._engine.expr.node import Node, contiguous_leaf, index, leaf
@@ -51,19 +46,23 @@ def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equa
     if not array.size:
         return Unique(creation.empty(0, array.dtype, device=device), *_of_nothing(device, index, inverse, counts))
     if not index and array.dtype.kind in "biu":
-        table = distinct_by_range_table(array._node, counts)
+        table = launchers.unique_range_table.distinct_by_range_table(array._node, counts)
         if table is not None:
             return _of_table(array, table, inverse, counts)
     if not (index or inverse or counts) and array.dtype.kind == "f" and array.dtype.itemsize == 2 and equal_nan:
         return Unique(_of_few_bits(array))
     if not (index or inverse or counts):
-        few = distinct_by_hash_table(array._node, equal_nan)
+        few = launchers.unique_hash_table.distinct_by_hash_table(array._node, equal_nan)
         if few is not None:
             return Unique(creation.array(np.unique(few), device=array.device))
-        kept = distinct_by_bitmap(flat(array)._node) if equal_nan or array.dtype.kind in "iu" else None
+        kept = (
+            launchers.unique_bitmap.distinct_by_bitmap(flat(array)._node)
+            if equal_nan or array.dtype.kind in "iu"
+            else None
+        )
         if kept is not None:
             return Unique(wrap(kept))
-        return Unique(_of_sorted(wrap(sort_rows(flat(array)._node, 0)), equal_nan))
+        return Unique(_of_sorted(wrap(launchers.sort.sort_rows(flat(array)._node, 0)), equal_nan))
     return _of_runs(flat(array), index, inverse, counts, equal_nan)
 
 
@@ -75,7 +74,7 @@ def _of_nothing(device: Device, *asked: bool) -> list[DeviceArray | None]:
     return [creation.zeros(0, _INT64, device=device) if one else None for one in asked]
 
 
-def _of_table(array: DeviceArray, table: Table, inverse: bool, counts: bool) -> Unique:
+def _of_table(array: DeviceArray, table: launchers.unique_range_table.Table, inverse: bool, counts: bool) -> Unique:
     device, dtype = array.device, array.dtype
     slots = np.flatnonzero(table.cells)
     values = (slots.astype(np.uint64) + np.uint64(table.low % 2**64)).astype(dtype)
@@ -88,7 +87,7 @@ def _of_table(array: DeviceArray, table: Table, inverse: bool, counts: bool) -> 
         signed = dtype.kind == "i"
         away = away.astype(f"u{dtype.itemsize}").astype(_INT64) if signed else away.astype(_INT64)
         order = creation.array(np.cumsum(table.cells != 0) - 1, _INT64, device=device)
-        ranks = wrap(gather(order._node, away._node))
+        ranks = wrap(launchers.gather.gather(order._node, away._node))
     found = creation.array(table.cells[slots], _INT64, device=device) if counts else None
     return Unique(creation.array(values, device=device), None, ranks, found)
 
@@ -98,7 +97,7 @@ def _of_few_bits(array: DeviceArray) -> DeviceArray:
     node = evaluate(array._node)
     assert node.memory is not None
     bits = leaf(node.memory, node.shape, node.strides, node.offset, np.dtype(np.uint16))
-    table = distinct_by_range_table(bits)
+    table = launchers.unique_range_table.distinct_by_range_table(bits)
     assert table is not None
     found = np.flatnonzero(table.cells).astype(np.uint16).view(array.dtype)
     return creation.array(np.unique(found), device=array.device)
@@ -133,14 +132,14 @@ def _of_runs(array: DeviceArray, index: bool, inverse: bool, counts: bool, equal
     order = None
     if index or inverse:
         numbers = _numbers(size)
-        ordered, order = sort_pairs(array._node, numbers)
+        ordered, order = launchers.sort.sort_pairs(array._node, numbers)
     else:
-        ordered = sort_rows(array._node, 0)
+        ordered = launchers.sort.sort_rows(array._node, 0)
     begins = _begins(wrap(ordered), equal_nan)
     if inverse:
         begins.evaluate()  # it is read twice
     starts = _starts(begins)
-    values = wrap(gather(ordered, starts._node))
+    values = wrap(launchers.gather.gather(ordered, starts._node))
     return Unique(values, *_indices(order, begins, starts, size, index, inverse, counts))
 
 
@@ -169,7 +168,7 @@ def _indices(
     first = ranks = number = None
     if index:
         assert order is not None
-        first = wrap(gather(order, starts._node)).astype(_INT64)
+        first = wrap(launchers.gather.gather(order, starts._node)).astype(_INT64)
     if inverse:
         assert order is not None
         ranks = wrap(_inverse(order, begins, size))
@@ -187,10 +186,10 @@ def _inverse(order: Node, begins: DeviceArray, size: int) -> Node:
     write(leaf(memory, (1,), (1,), 0, _INT64), creation.zeros(1, _INT64, device=device)._node)
     if size > 1:
         rest = leaf(memory, (size - 1,), (1,), 1, _INT64)
-        scan(begins.astype(_INT64)._node, fold_monoid(np.add, _INT64), 0, rest)
+        launchers.scan.scan(begins.astype(_INT64)._node, fold_monoid(np.add, _INT64), 0, rest)
     target = contiguous_leaf(device.allocate(8 * size), (size,), _INT64)
     where = IndexSelection(order, (size,), (size,), (1,), View((), (), 0), 0)
-    scatter_selection(target, where, ranks, once=True)
+    launchers.gather.scatter_selection(target, where, ranks, once=True)
     remember(target, 0, size - 1)
     return target
 
@@ -216,7 +215,7 @@ def of_slices(array: DeviceArray, axis: int, index: bool, inverse: bool, counts:
     else:
         begins = creation.zeros(size - 1, bool, device=device)
     starts = _starts(begins)
-    first = wrap(gather(order, starts._node))
+    first = wrap(launchers.gather.gather(order, starts._node))
     values = _taken(table, evaluate(first._node), columns) if columns else table[: starts.size].copy()
     values = shapes.reshape(values, (starts.size, *shape[1:]))
     found = _indices(order, begins, starts, size, index, inverse, counts)
@@ -227,7 +226,7 @@ def _order(table: DeviceArray, size: int, columns: int) -> Node:
     """Positions that sort rows."""
     if size < 2 or not columns:
         return evaluate(wrap(index((size,), (1,), _INT64))._node)
-    order = argsort_rows(table[:, columns - 1]._node, 0)
+    order = launchers.sort.argsort_rows(table[:, columns - 1]._node, 0)
     for column in range(columns - 2, -1, -1):
         order = then_by(table[:, column]._node, order, 0)
     return order
@@ -237,7 +236,7 @@ def _taken(table: DeviceArray, rows: Node, columns: int) -> DeviceArray:
     """Rows at positions."""
     numbers = shapes.expand_dims(wrap(rows), 1) * columns
     along = wrap(index((1, columns), (0, 1), _INT64))
-    return wrap(gather(table._node, (numbers + along)._node))
+    return wrap(launchers.gather.gather(table._node, (numbers + along)._node))
 
 
 __all__ = ["Unique", "of_slices", "of_values"]

@@ -12,7 +12,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype, upload
 from clarray._core.operands import scalar_node
 from clarray._core.ufunc_calls import host_numbers
-from clarray._engine.algorithms.histogram.launch import Axis
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.histogram.plan import FEW, SEARCH, STEPS, UNIFORM, equal_bins
 from clarray._engine.algorithms.histogram.source import Steps
 from clarray._engine.evaluate import evaluate, kernel_cache_of
@@ -107,7 +107,7 @@ def rank_of(value: Any) -> int:
 # Axes ---------------------------------------------------------------------------------------------
 
 
-def axis_of(value: DeviceArray, found: Edges, device: Device) -> Axis:
+def axis_of(value: DeviceArray, found: Edges, device: Device) -> launchers.histogram.Axis:
     """How the values of an array become bins between edges, in a way that gives NumPy's bins."""
     dtype = found.edges.dtype if found.uniform else np.result_type(value.dtype, found.edges.dtype)
     if dtype.kind == "c":
@@ -117,15 +117,17 @@ def axis_of(value: DeviceArray, found: Edges, device: Device) -> Axis:
     bins = given.size - 1
     node, scalars = device_edges(given.tobytes(), wide_dtype(dtype), dtype, device)
     if scalars is not None:
-        return Axis(UNIFORM, value._node, dtype, bins, node, scalars)
+        return launchers.histogram.Axis(UNIFORM, value._node, dtype, bins, node, scalars)
     if found.uniform is not None and _rounding_decides(found.uniform, dtype):
         first, last, _ = found.uniform
         parts = (given[0], unsigned_subtract(last, first), bins)
         steps = Steps(*(scalar_node(part, dtype) for part in parts))
-        return Axis(STEPS, value._node, dtype, bins, node, (float(given[0]), float(given[-1])), steps)
+        return launchers.histogram.Axis(
+            STEPS, value._node, dtype, bins, node, (float(given[0]), float(given[-1])), steps
+        )
     most = kernel_cache_of(device).policies.histogram.compared_bins
     few = bins <= most and not (dtype.kind == "f" and np.isnan(given).any())
-    return Axis(FEW if few else SEARCH, value._node, dtype, bins, node)
+    return launchers.histogram.Axis(FEW if few else SEARCH, value._node, dtype, bins, node)
 
 
 @lru_cache(maxsize=32)

@@ -16,8 +16,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype, host_window
 from clarray._core.ufunc_calls import host_numbers
-from clarray._engine.algorithms.histogram import launch as counting
-from clarray._engine.algorithms.histogram.launch import Axis
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.histogram.plan import MOST_BINS, first_guess
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
@@ -107,7 +106,8 @@ def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device:
     if bins <= largest and _sample(array) >= bins:
         bins = max(least, int(array.max()) + 1)
         _check_bins(bins, device)
-    found, top = counting.count_values(array._node, weight, bins, high if low >= 0 and high < least else None)
+    known = high if low >= 0 and high < least else None
+    found, top = launchers.histogram.count_values(array._node, weight, bins, known)
     if top >= bins:
         evaluate(array._node)  # it is read again
         if top >= 2**31:
@@ -116,7 +116,7 @@ def _bincount(array: DeviceArray, heavy: DeviceArray | None, least: int, device:
             top = int(array.max())
         bins = max(least, top + 1)
         _check_bins(bins, device)
-        found, _ = counting.count_values(array._node, weight, bins, top)
+        found, _ = launchers.histogram.count_values(array._node, weight, bins, top)
     memory = found.memory
     assert memory is not None
     return wrap(contiguous_leaf(memory, (max(least, top + 1),), found.dtype))
@@ -301,10 +301,10 @@ def _checked(a: Any, weights: Any) -> tuple[DeviceArray, DeviceArray | None]:
     return array, heavy
 
 
-def _counted(axes: Sequence[Axis], heavy: DeviceArray | None, dtype: np.dtype, device: Device) -> DeviceArray:
+def _counted(axes: Sequence[Any], heavy: DeviceArray | None, dtype: np.dtype, device: Device) -> DeviceArray:
     """The histogram of axes, flat."""
     if heavy is None:
-        return wrap(counting.histogram(axes, None, dtype, ""))
+        return wrap(launchers.histogram.histogram(axes, None, dtype, ""))
     wide = device.capabilities.fp64
     if dtype.kind == "c" and not wide:
         made = creation.empty(math.prod(a.bins for a in axes), dtype, device=device)
@@ -313,7 +313,7 @@ def _counted(axes: Sequence[Axis], heavy: DeviceArray | None, dtype: np.dtype, d
         return made
     sums = {"f": "float64" if wide else "pair", "c": "complex128", "u": "uint64"}
     summed = sums.get(heavy.dtype.kind, "int64")
-    return wrap(counting.histogram(axes, heavy._node, dtype, summed))
+    return wrap(launchers.histogram.histogram(axes, heavy._node, dtype, summed))
 
 
 # More axes ----------------------------------------------------------------------------------------

@@ -17,8 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._engine.algorithms.gather.launch import gather
-from clarray._engine.algorithms.sort.launch import argsort_rows, sort_rows
+from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node, index
 from clarray._engine.expr.view import View, contiguous, ordered_strides
 from clarray._numpy.indexing import selecting
@@ -87,7 +86,7 @@ def _merged(a: DeviceArray, axes: tuple[int, ...]) -> DeviceArray:
 
 def _sorted(a: DeviceArray, axis: int) -> DeviceArray:
     """In memory of its own: results may be windows on it."""
-    return wrap(sort_rows(a._node, axis)) if a.shape[axis] > 1 and a.size else creation.copy(a)
+    return wrap(launchers.sort.sort_rows(a._node, axis)) if a.shape[axis] > 1 and a.size else creation.copy(a)
 
 
 def _rows(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
@@ -109,7 +108,7 @@ def _rows(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
     shape = places.shape + rest
     numbers = creation.array(places.reshape(places.shape + (1,) * len(rest)) * step, device=a.device)
     lines = index(shape, (0,) * places.ndim + others, _INT64)
-    return wrap(gather(a._node, (numbers + wrap(lines))._node))
+    return wrap(launchers.gather.gather(a._node, (numbers + wrap(lines))._node))
 
 
 def _with_nan(found: DeviceArray, last: DeviceArray) -> DeviceArray:
@@ -209,7 +208,7 @@ def _line_elements(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray
     step, others = strides[axis], strides[:axis] + strides[axis + 1 :]
     lines = index(places.shape, (0,) * (places.ndim - len(others)) + others, _INT64)
     numbers = creation.array(places.astype(np.int64) * step, device=a.device)
-    return wrap(gather(a._node, (numbers + wrap(lines))._node))
+    return wrap(launchers.gather.gather(a._node, (numbers + wrap(lines))._node))
 
 
 # Quantiles ----------------------------------------------------------------------------------------
@@ -464,7 +463,7 @@ def _skipping(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool)
 def _weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, skip: bool) -> DeviceArray:
     """The first element at which the running sum of weights reaches a part of their sum."""
     axis = normalize_axis_index(axis, a.ndim)
-    places = argsort_rows(a._node, axis) if a.size else creation.zeros(a.shape, _INT64)._node
+    places = launchers.sort.argsort_rows(a._node, axis) if a.size else creation.zeros(a.shape, _INT64)._node
     ordered = wrap(along(ascontiguous(a), places, axis))
     heavy = wrap(along(ascontiguous(weights), places, axis))
     most: Any = a.shape[axis] - 1

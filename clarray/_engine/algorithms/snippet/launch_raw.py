@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.algorithms.snippet.source_raw import RawKernelSource
+from clarray._engine.algorithms.snippet.source_raw import Parameter, RawKernelSource, macros, read_kernel
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import EAGER, Node
 from clarray._engine.runtime import Device, Memory
 from clarray._engine.writing import flush_readers
 
-__all__ = ["run_raw"]
+__all__ = ["Parameter", "macros", "read_kernel", "run_raw"]
 
 
 def run_raw(

@@ -19,13 +19,13 @@ from clarray._engine.values import dataclass
 
 __all__ = ["POINTED", "Parameter", "RawKernelSource", "macros", "read_kernel"]
 
-_IGNORED = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
-_NAME = re.compile(r"([A-Za-z_]\w*)\s*(\[[^\]]*\])?\s*$")
-_QUALIFIERS = re.compile(
+_IGNORED = r"(?s)/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+_NAME = r"([A-Za-z_]\w*)\s*(\[[^\]]*\])?\s*$"
+_QUALIFIERS = (
     r"\b(?:const|restrict|__restrict|__restrict__|volatile|signed|private|__private|(?:__)?(?:global|constant|local))\b"
 )
-_SPACE = re.compile(r"\b(?:__)?(global|constant|local)\b")
-_MACRO = re.compile(r"-D\s*([A-Za-z_]\w*)(?:=(.*))?", re.DOTALL)
+_SPACE = r"\b(?:__)?(global|constant|local)\b"
+_MACRO = r"(?s)-D\s*([A-Za-z_]\w*)(?:=(.*))?"
 _SCALARS = {row.storage: dtype.name for dtype, row in DTYPES.items() if dtype.kind != "b"}
 _UNSIGNED = {f"unsigned {word}": f"u{word}" for word in ("char", "short", "int", "long")} | {
     "unsigned": "uint",
@@ -129,7 +129,7 @@ def read_kernel(code: str, name: str) -> RawKernelSource:
     ValueError
         There is no such kernel, or its parameters cannot be read.
     """
-    plain = _IGNORED.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), code)
+    plain = re.sub(_IGNORED, lambda found: re.sub(r"[^\n]", " ", found[0]), code)
     for found in re.finditer(rf"\b(?:__)?kernel\b[^;{{}}]*?\b{re.escape(name)}\s*\(", plain):
         begin = found.end()
         end = _closing(plain, begin)
@@ -164,8 +164,8 @@ def _split(text: str) -> list[str]:
 
 
 def _parameter(kernel: str, text: str) -> Parameter:
-    found = _NAME.search(text)
-    space = _SPACE.search(text)
+    found = re.search(_NAME, text)
+    space = re.search(_SPACE, text)
     pointer = "*" in text or (found is not None and found[2] is not None)
     if found is None or pointer != (space is not None) or text.count("*") > 1:
         raise ValueError(
@@ -173,7 +173,7 @@ def _parameter(kernel: str, text: str) -> Parameter:
             "`local float *x` or `int n`, without macros in place of these words"
         )
     before = text[: found.start()].partition("*")[0]
-    kind = " ".join(_QUALIFIERS.sub(" ", before).split())
+    kind = " ".join(re.sub(_QUALIFIERS, " ", before).split())
     const = space is not None and (space[1] == "constant" or re.search(r"\bconst\b", before) is not None)
     return Parameter(
         text=text, name=found[1], space=space[1] if space else "", const=const, type=_UNSIGNED.get(kind, kind)
@@ -190,7 +190,7 @@ def macros(options: Sequence[str]) -> str:
     """
     lines = []
     for option in options:
-        found = _MACRO.fullmatch(option.strip())
+        found = re.fullmatch(_MACRO, option.strip())
         if found is None:
             raise ValueError(f"options may define macros, such as '-DN=4': {option!r} has no meaning here")
         lines.append(f"#define {found[1]} {'1' if found[2] is None else found[2]}\n")
