@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import sys as _sys
 import typing as _t
-from importlib import import_module as _import_module
 
+from clarray._api import late_names as _late_names
 from clarray._api import subclasses as _subclasses
 from clarray._api.array_api import *  # noqa: F403
 from clarray._api.attaching import attach_namespace as _attach_namespace
@@ -46,44 +46,21 @@ from clarray._engine.runtime import use_device as _use_device
 from clarray._engine.runtime.profiling import profile as profile
 from clarray._engine.version import __version__ as __version__
 from clarray._numpy.creation.files import *  # noqa: F403
-from clarray._numpy.creation.from_data import *  # noqa: F403
-from clarray._numpy.creation.requiring import *  # noqa: F403
 from clarray._numpy.creation.sequences import *  # noqa: F403
-from clarray._numpy.indexing.diagonals import *  # noqa: F403
 from clarray._numpy.indexing.flat_iterator import *  # noqa: F403
 from clarray._numpy.indexing.gathering import *  # noqa: F403
-from clarray._numpy.indexing.index_tables import *  # noqa: F403
-from clarray._numpy.indexing.index_tricks import *  # noqa: F403
 from clarray._numpy.indexing.masking import *  # noqa: F403
 from clarray._numpy.indexing.selecting import *  # noqa: F403
 from clarray._numpy.indexing.subscripts import *  # noqa: F403
-from clarray._numpy.kernels.kernels import *  # noqa: F403
-from clarray._numpy.kernels.raw import *  # noqa: F403
-from clarray._numpy.manipulation.applying import *  # noqa: F403
-from clarray._numpy.manipulation.inserting import *  # noqa: F403
 from clarray._numpy.manipulation.joining import *  # noqa: F403
-from clarray._numpy.manipulation.padding import *  # noqa: F403
 from clarray._numpy.manipulation.repeating import *  # noqa: F403
 from clarray._numpy.manipulation.shapes import *  # noqa: F403
-from clarray._numpy.manipulation.splitting import *  # noqa: F403
-from clarray._numpy.math.bits import *  # noqa: F403
-from clarray._numpy.math.calculus import *  # noqa: F403
-from clarray._numpy.math.convolution import *  # noqa: F403
-from clarray._numpy.math.interpolation import *  # noqa: F403
-from clarray._numpy.math.logic import *  # noqa: F403
-from clarray._numpy.math.window_functions import *  # noqa: F403
 from clarray._numpy.products.products import *  # noqa: F403
 from clarray._numpy.reduction.moments import *  # noqa: F403
 from clarray._numpy.reduction.nanfunctions import *  # noqa: F403
 from clarray._numpy.reduction.reductions import *  # noqa: F403
 from clarray._numpy.reduction.scans import *  # noqa: F403
-from clarray._numpy.sorting.sets import *  # noqa: F403
 from clarray._numpy.sorting.sorting import *  # noqa: F403
-from clarray._numpy.statistics.averages import *  # noqa: F403
-from clarray._numpy.statistics.histograms import *  # noqa: F403
-from clarray._numpy.statistics.quantiles import *  # noqa: F403
-from clarray.lib.polynomial_object import *  # noqa: F403
-from clarray.lib.polynomials import *  # noqa: F403
 
 device = _use_device
 _serve_small_calls(_sys.modules[__name__])
@@ -94,7 +71,30 @@ _attach_checks(_sys.modules[__name__])
 if _t.TYPE_CHECKING:
     from numpy import typing as typing
 
+    from clarray._numpy.creation.from_data import *  # noqa: F403
+    from clarray._numpy.creation.requiring import *  # noqa: F403
+    from clarray._numpy.indexing.diagonals import *  # noqa: F403
+    from clarray._numpy.indexing.index_tables import *  # noqa: F403
+    from clarray._numpy.indexing.index_tricks import *  # noqa: F403
+    from clarray._numpy.kernels.kernels import *  # noqa: F403
+    from clarray._numpy.kernels.raw import *  # noqa: F403
+    from clarray._numpy.manipulation.applying import *  # noqa: F403
+    from clarray._numpy.manipulation.inserting import *  # noqa: F403
+    from clarray._numpy.manipulation.padding import *  # noqa: F403
+    from clarray._numpy.manipulation.splitting import *  # noqa: F403
+    from clarray._numpy.math.bits import *  # noqa: F403
+    from clarray._numpy.math.calculus import *  # noqa: F403
+    from clarray._numpy.math.convolution import *  # noqa: F403
+    from clarray._numpy.math.interpolation import *  # noqa: F403
+    from clarray._numpy.math.logic import *  # noqa: F403
+    from clarray._numpy.math.window_functions import *  # noqa: F403
+    from clarray._numpy.sorting.sets import *  # noqa: F403
+    from clarray._numpy.statistics.averages import *  # noqa: F403
+    from clarray._numpy.statistics.histograms import *  # noqa: F403
+    from clarray._numpy.statistics.quantiles import *  # noqa: F403
     from clarray.lib import scimath
+    from clarray.lib.polynomial_object import *  # noqa: F403
+    from clarray.lib.polynomials import *  # noqa: F403
 
     from . import fft as fft
     from . import lib as lib
@@ -105,11 +105,11 @@ if _t.TYPE_CHECKING:
 
     emath = scimath
 else:
-    _MODULES = {name: f"clarray.{name}" for name in ("fft", "lib", "linalg", "ndimage", "random", "testing")}
-    _MODULES |= {"emath": "clarray.lib.scimath", "typing": "numpy.typing"}
+    __all__ = sorted({name for name in globals() if not name.startswith("_")} | {*_late_names.NAMES, "lib", "linalg"})
 
     def __getattr__(name: str) -> _t.Any:
-        """Import a module when it is first asked for."""
-        if name in _MODULES:
-            return _import_module(_MODULES[name])
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        """Import what a name stands for when it is first asked for; see `clarray._api.late_names`."""
+        return _late_names.found(_sys.modules[__name__], name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_late_names.NAMES, *_late_names.MODULES})

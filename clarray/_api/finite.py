@@ -25,6 +25,7 @@ import numpy as np
 from clarray._api.attaching import attached, operator_names
 from clarray._api.finite_calls import GIVES_INPUTS, Call, understood
 from clarray._api.functions import UFunc
+from clarray._api.late_names import load_all
 from clarray._api.protocols import forget_counterparts
 from clarray._api.subclasses import KeepsClass
 from clarray._core.device_array import DeviceArray, wrap
@@ -61,6 +62,7 @@ class _Switch:
 
     def __call__(self, on: bool) -> None:
         if on and not self._replaced:
+            load_all(self._namespace)
             found = [*_methods(), *_functions(self._namespace)]
             self._replaced = [(owner, name, vars(owner)[name]) for owner, name in found]
             for owner, name, function in self._replaced:

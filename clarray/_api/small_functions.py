@@ -17,7 +17,7 @@ from clarray._core.small_calls import Rule, small_call, small_write
 from clarray._core.small_operands import MOST_ORDERED
 from clarray._numpy.products.gufuncs import multiplied
 
-__all__ = ["FUNCTIONS", "METHODS", "as_method", "serve"]
+__all__ = ["FUNCTIONS", "METHODS", "as_method", "serve", "served"]
 
 
 # How many elements a result has, at most -----------------------------------------------------------
@@ -171,10 +171,17 @@ def as_method(name: str, function: Any) -> Any:
     return function if rule is None else small_call(function, rule)
 
 
+def served(name: str, function: Any) -> Any:
+    """A function of clarray's, which leaves its small calls to NumPy if a table has it."""
+    if name in WRITES:
+        return small_write(function, *WRITES[name])
+    rule = FUNCTIONS.get(name)
+    return function if rule is None else small_call(function, rule)
+
+
 def serve(namespace: ModuleType) -> None:
-    """Have the functions of clarray, the `namespace`, leave their small calls to NumPy."""
-    for name, rule in FUNCTIONS.items():
-        setattr(namespace, name, small_call(getattr(namespace, name), rule))
-    for name, (numpys, values) in WRITES.items():
-        setattr(namespace, name, small_write(getattr(namespace, name), numpys, values))
+    """Have the functions that clarray, the `namespace`, has by now leave their small calls to NumPy."""
+    for name in (*FUNCTIONS, *WRITES):
+        if name in vars(namespace):
+            setattr(namespace, name, served(name, getattr(namespace, name)))
     namespace.concat = namespace.concatenate  # type: ignore[attr-defined]

@@ -1,0 +1,71 @@
+"""Names of clarray's namespace whose modules are imported when one of them is first asked for.
+
+Here are the chapters that neither a method of arrays nor another module needs: an eighth of what importing clarray
+took was for them. `clarray` has a ``__getattr__`` (PEP 562) that asks `found` once for each name; from then on the name
+is an attribute as any other, and it was one in ``dir(clarray)`` and ``clarray.__all__`` from the beginning.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from clarray._api.small_functions import served
+
+__all__ = ["MODULES", "NAMES", "found", "load_all"]
+
+# The names that each module exports; a test compares them with its `__all__`.
+CHAPTERS = {
+    "clarray._numpy.creation.from_data": "frombuffer fromfunction fromiter fromstring",
+    "clarray._numpy.creation.requiring": "asarray_chkfinite isfortran require",
+    "clarray._numpy.indexing.diagonals": "diag diagflat fill_diagonal tri tril triu",
+    "clarray._numpy.indexing.index_tables": (
+        "ix_ indices ndindex ndenumerate unravel_index ravel_multi_index tril_indices tril_indices_from "
+        "triu_indices triu_indices_from mask_indices diag_indices diag_indices_from"
+    ),
+    "clarray._numpy.indexing.index_tricks": "c_ index_exp mgrid ogrid r_ s_",
+    "clarray._numpy.kernels.kernels": "ElementwiseKernel ReductionKernel ScanKernel",
+    "clarray._numpy.kernels.raw": "RawKernel RawModule",
+    "clarray._numpy.manipulation.applying": "apply_along_axis apply_over_axes frompyfunc piecewise vectorize",
+    "clarray._numpy.manipulation.inserting": "insert trim_zeros",
+    "clarray._numpy.manipulation.padding": "pad",
+    "clarray._numpy.manipulation.splitting": "array_split dsplit hsplit split unstack vsplit",
+    "clarray._numpy.math.bits": "packbits unpackbits",
+    "clarray._numpy.math.calculus": "angle gradient unwrap",
+    "clarray._numpy.math.convolution": "convolve correlate",
+    "clarray._numpy.math.interpolation": "interp",
+    "clarray._numpy.math.logic": (
+        "allclose array_equal array_equiv fix isclose iscomplex isneginf isposinf isreal nan_to_num real_if_close"
+    ),
+    "clarray._numpy.math.window_functions": "bartlett blackman hamming hanning i0 kaiser sinc",
+    "clarray._numpy.sorting.sets": (
+        "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values"
+    ),
+    "clarray._numpy.statistics.averages": "average corrcoef cov",
+    "clarray._numpy.statistics.histograms": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd",
+    "clarray._numpy.statistics.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "clarray.lib.polynomial_object": "poly1d",
+    "clarray.lib.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots vander",
+}
+NAMES = {name: module for module, names in CHAPTERS.items() for name in names.split()}
+
+MODULES = {name: f"clarray.{name}" for name in ("fft", "lib", "linalg", "ndimage", "random", "testing")}
+MODULES |= {"emath": "clarray.lib.scimath", "typing": "numpy.typing"}
+
+
+def found(namespace: ModuleType, name: str) -> Any:
+    """What a name of the `namespace`, clarray itself, stands for that nobody has asked for before."""
+    if name in MODULES:
+        return import_module(MODULES[name])
+    if name not in NAMES:
+        raise AttributeError(f"module {namespace.__name__!r} has no attribute {name!r}")
+    value = served(name, getattr(import_module(NAMES[name]), name))
+    return vars(namespace).setdefault(name, value)  # threads that ask at once get the same
+
+
+def load_all(namespace: ModuleType) -> None:
+    """Make attributes of all names, for those who go through them."""
+    for name in NAMES:
+        if name not in vars(namespace):
+            found(namespace, name)
