@@ -42,6 +42,7 @@ class Setting:
         self.look_after = 0.001  # a kernel that is used so often is loaded, if it is on disk
         self.compile_after = 0.02  # a kernel that is used so often is compiled
         self.wait_after = 0.05  # and waited for then
+        self.most = 0.0006  # that one call counts: what takes longer waits for the machine
         self.statement = 25e-6 if core is not None else 0.0  # that the core would save, beside NumPy's share
 
 
@@ -209,7 +210,7 @@ class OnHost:
                 finally:
                     device.begun += 1
             took = time.perf_counter() - start
-            awaited.seconds += took + setting.statement
+            awaited.seconds += min(took + setting.statement, setting.most)
             if profiling.state.recorder is not None:
                 profiling.record("first call", getattr(root.op, "name", "copy"), root.size * root.dtype.itemsize, took)
             if awaited.is_looked_after():

@@ -19,7 +19,7 @@ import pytest
 import clarray
 from clarray import DeviceArray
 from clarray._engine.expr.host_value import Undefined, host_value, is_computed_alike
-from clarray._engine.launch.first_calls import MOST_ELEMENTS, kernels_only, setting
+from clarray._engine.launch.first_calls import MOST_ELEMENTS, Awaited, kernels_only, setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.ops.host_functions import integer_range, is_alike, is_cast_alike
 from clarray._engine.ops.ufuncs import supported_ufuncs
@@ -302,6 +302,24 @@ def test_a_kernel_is_compiled_beside_and_touches_nothing(policy: str, layout: st
         assert found[0][0]
         assert not found[0][1]
         assert found[-1][1], "the kernel has not come"
+
+
+def test_one_call_that_waits_for_the_machine_is_not_often(first_calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a program of a single sum would render a kernel, for which Mako is imported, on a machine that is busy."""
+    first_calls(look_after=0.001)
+    looked: list[Any] = []
+
+    def slow(root: Any) -> Any:
+        time.sleep(0.01)
+        return host_value(root)
+
+    monkeypatch.setattr("clarray._engine.launch.first_calls.host_value", slow)
+    monkeypatch.setattr(Awaited, "look_after", lambda *given: looked.append(given))
+    x = clarray.asarray(np.arange(10))
+    (x * 3 - 2).evaluate()
+    assert not looked
+    (x * 3 - 2).evaluate()
+    assert looked
 
 
 def test_what_cannot_be_compiled_raises_at_the_launch(first_calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
