@@ -17,7 +17,7 @@ __all__ = ["ALGORITHMS", "kind_of", "search_space"]
 Space = Mapping[str, tuple[Any, ...]]
 _K = 1024
 
-ALGORITHMS = tuple(f.name for f in fields(Policies) if f.name not in ("name", "measured", "source"))
+ALGORITHMS = tuple(f.name for f in fields(Policies) if str(f.type).endswith("Policy"))
 
 _SPACES: dict[str, dict[str, Space]] = {
     "elementwise": {
