@@ -84,6 +84,15 @@ def _two_d(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     return (_matrix(rng, n),)
 
 
+def _matrix_and_vectors(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    rows, columns = _rows(n)
+    return _floats(rng, rows * columns).reshape(rows, columns), _floats(rng, columns), _floats(rng, rows)
+
+
+def _small_matrix_and_vectors(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
+    return _matrix_and_vectors(rng, min(n, 50_000))
+
+
 def _spread(rng: np.random.Generator, n: int) -> tuple[DeviceArray, ...]:
     size = max(1, n // 8)
     return (array(rng.random(size, dtype=np.float32)), array(rng.integers(-(2**31), 2**31, size, dtype=np.int32)))
@@ -162,6 +171,12 @@ _TABLE: dict[str, tuple[Workload, ...]] = {
         Workload("sum axis 0", _two_d, lambda a: a.sum(axis=0)),
         Workload("sum axis 1", _two_d, lambda a: a.sum(axis=1)),
         Workload("max", _one, lambda a: a.max()),
+    ),
+    "products": (
+        Workload("a @ b, vectors", _two, lambda a, b: a @ b),
+        Workload("A @ x", _matrix_and_vectors, lambda a, x, y: a @ x),
+        Workload("y @ A", _matrix_and_vectors, lambda a, x, y: y @ a),
+        Workload("A @ x, small", _small_matrix_and_vectors, lambda a, x, y: a @ x),
     ),
     "scan": (
         Workload("cumsum", _one, lambda a: np.add.accumulate(a)),

@@ -1,6 +1,7 @@
 ## Rows of a reduction that a work-item goes along at once, `abreast` of them: a task is a block of outputs. What all rows read is
 ## read as the first one's, so that the compiler loads and converts it once. Where fewer rows are left the last one is summed again.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%namespace name="blocks" file="/reduce/products.mako"/>
 <%def name="rows(enter, enter_partial, decode, write, sums)">
 <%
   in_all = common
@@ -33,6 +34,9 @@
       }
 % endif
 % endfor
+% if products:
+${blocks.run([f'acc{y}' for y in range(abreast)], abreast, row_operands, False)}
+% else:
       ${I} at = first;
       for (; at + ${V} <= last; at += ${V}) {
 % for y in range(abreast):
@@ -52,6 +56,7 @@
         }
 % endfor
       }
+% endif
     }
 % for y in range(abreast):
     if (output + ${y} < outputs) {

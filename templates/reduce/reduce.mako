@@ -22,6 +22,7 @@
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="monoids" file="/lib/monoids.mako"/>
 <%namespace name="together" file="/reduce/abreast.mako"/>
+<%namespace name="blocks" file="/reduce/products.mako"/>
 <%
   parts = V // d.width
   wg = policy.work_group
@@ -36,6 +37,7 @@
   # independent accumulators hide the latency of an addition; scalar code has one per element of a load already
   pairs = any(s.access == 'pairs' for s in operands)
   within = '<' if pairs else '<='
+  overlap = columns and d.width > 1 and not pairs
   final = last or not partial  # this launch stores results
   chains = X if d.width > 1 and not m.block and not columns else 1
   # several values enter at once, those a mask leaves out as the identity
@@ -80,6 +82,14 @@ ${j} + ${V} ${within} ${last}
 % endif
 }
 % endfor
+</%def>
+## Where the outputs of vector `v` of a strip begin.
+<%def name="place(v)" filter="trim">
+% if overlap:
+min((${I})(${v} * ${V}), most)
+% else:
+${v} * ${V}
+% endif
 </%def>
 <%def name="decode(prefix, number, extents, operands, first=0)">
 ## `number` is used up: the last axis takes what is left
@@ -163,6 +173,9 @@ ${keep(state, output)}
 ${monoids.types(m)}
 ${monoids.identity(m)}
 ${getattr(monoids, m.algebra)(m)}
+% if products:
+${blocks.functions(m)}
+% endif
 % if final:
 ${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
 % if wide_epilogue is not None:
@@ -250,6 +263,9 @@ ${together.rows(enter, enter_partial, decode, write, sums)}
         ${decode('r', 'number', reduced_rank, operands, 1)}
       }
 % endif
+% if products:
+${blocks.run([f'acc0_{c}' for c in range(chains)], 1, lambda y: operands, pairs)}
+% else:
       ${I} at = first;
       for (; at + ${of_lanes(V * X)} ${within} last; at += ${of_lanes(V * X)}) {
 % for x in range(X):
@@ -293,6 +309,7 @@ ${together.rows(enter, enter_partial, decode, write, sums)}
 % endif
         }
       }
+% endif
     }
 % if d.width > 1:
 % if sums:
@@ -335,7 +352,13 @@ ${together.rows(enter, enter_partial, decode, write, sums)}
     const ${I} row_first = 0, row_last = rows;
 % endif
     const ${I} left = max((${I})0, min((${I})${V * strip}, (${I})((k0 - first + ${apart} - 1) / ${apart})));
+% if overlap:
+    // the last vector of outputs ends with the last of them, and has some of the one before again, to the same bits
+    const int full = left < ${V} ? 0 : (left + ${V - 1}) / ${V}, rest = full ? 0 : left;
+    const ${I} most = max((${I})0, left - ${V});
+% else:
     const int full = max((${I})0, (${I})(left - ${1 if pairs else 0})) / ${V}, rest = left - full * ${V};
+% endif
 % for s in everyone:
     ${I} ${s.name}kept = ${s.start if s.access == 'index' else '0'};
 % endfor
@@ -352,6 +375,9 @@ ${together.rows(enter, enter_partial, decode, write, sums)}
     acc_t acc[${strip * parts}];
     for (int v = 0; v ${f'* {V} < left' if d.width > 1 else f'< {strip * parts}'}; ++v) acc[v] = acc_identity();
     ${I} row = row_first + lane;
+% if products:
+${blocks.down(decode, place)}
+% else:
     for (; row + ${of_lanes(X - 1)} < row_last; row += ${of_lanes(X)}) {
 % for x in range(X):
 % for s in operands:
@@ -363,7 +389,7 @@ ${together.rows(enter, enter_partial, decode, write, sums)}
       }
 % endfor
       for (int v = 0; v < full; ++v) {
-        const ${I} j = first + v * ${V};
+        const ${I} j = first + ${place('v')};
 % for x in range(X):
 % for s in operands:
         ${access.load(s, f'{s.base}_{x}', 'j', f'_{x}')}
@@ -408,7 +434,7 @@ ${together.rows(enter, enter_partial, decode, write, sums)}
         ${decode('r', 'number', reduced_rank, operands)}
       }
       for (int v = 0; v < full; ++v) {
-        const ${I} j = first + v * ${V};
+        const ${I} j = first + ${place('v')};
 % for s in operands:
         ${access.load(s, s.base, 'j')}
 % endfor
@@ -426,13 +452,14 @@ ${together.rows(enter, enter_partial, decode, write, sums)}
       }
 % endif
     }
+% endif
 % if final:
     const ${I} ${out.base} = ${out.name}kept;
 % endif
 % if d.width > 1:
 % if partial or wide_epilogue is not None:
-    for (int v = 0; v * ${V} + ${V} <= left; ++v) {
-      const ${I} column = first + v * ${V};
+    for (int v = 0; ${'v < full' if overlap else f'v * {V} + {V} <= left'}; ++v) {
+      const ${I} column = first + ${place('v')};
 % if partial:
 % for n, dt in m.components:
       vstore${V}(acc[v].${n}, 0, q_${n} + (long)part * outputs + outer * k0 + column);
@@ -443,8 +470,9 @@ ${together.rows(enter, enter_partial, decode, write, sums)}
 % endif
     }
 % endif
-    for (int l = ${f'left - left % {V}' if partial or wide_epilogue is not None else '0'}; l < left; ++l) {
-      const state_t state = take_lane(acc[l / ${V}], l % ${V});
+<% begun = f'(full ? left : 0)' if overlap else f'left - left % {V}' %>
+    for (int l = ${begun if partial or wide_epilogue is not None else '0'}; l < left; ++l) {
+      const state_t state = take_lane(acc[l / ${V}], l - (${capture(place, f'(l / {V})')}));
       const ${I} column = first + l;
       ${write('state', 'outer * k0 + column', 'column')}
     }

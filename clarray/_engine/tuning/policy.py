@@ -97,6 +97,9 @@ class ReducePolicy:
         Whether float32 and float16 are summed in float64, where the device has that, instead of compensated.
     abreast : int
         Rows that a work-item goes along at once, where each is an output and work-groups have one work-item.
+    block_products : int
+        Vectors of products of linear algebra that are summed in their own dtype, by ``fma``, before the sum enters
+        a state, in vector code whose work-groups have one work-item; 0: each product enters.
     """
 
     vector_bytes: int
@@ -114,6 +117,7 @@ class ReducePolicy:
     fence: str = ""
     widen: bool = False
     abreast: int = 1
+    block_products: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +130,8 @@ class Policies:
         Of the row.
     measured : str
         The measurements.
+    products : ReducePolicy
+        Of sums of products of linear algebra: of two vectors, or of a matrix and a vector.
     source : str
         Where the values come from: ``'shipped'``, ``'tuned on <date>'`` or ``'forced by CLARRAY_POLICY'``.
     optimized : bool
@@ -137,6 +143,7 @@ class Policies:
     measured: str
     elementwise: ElementwisePolicy
     reduce: ReducePolicy
+    products: ReducePolicy
     scan: ScanPolicy
     compact: CompactPolicy
     sort: SortPolicy

@@ -51,6 +51,25 @@ _SPACES: dict[str, dict[str, Space]] = {
             "min_split": (1 * _K, 4 * _K, 16 * _K),
         },
     },
+    "products": {
+        "cpu": {
+            "groups_per_unit": (1, 2, 4, 8, 16),
+            "vector_bytes": (32, 64),
+            "loads": (2, 4, 8),
+            "column_loads": (4, 8, 16),
+            "abreast": (2, 4, 8),
+            "strip": (64, 256, 1024),
+            "min_split": (64 * _K, 256 * _K, 1024 * _K),
+            "inline_bytes": (512 * _K, 2048 * _K, 8192 * _K),
+        },
+        "gpu": {
+            "work_group": (128, 256, 512),
+            "groups_per_unit": (4, 8, 16),
+            "loads": (4, 8, 16),
+            "column_loads": (2, 4, 8),
+            "min_split": (1 * _K, 4 * _K, 16 * _K),
+        },
+    },
     "scan": {
         "cpu": {
             "groups_per_unit": (2, 4, 8, 16),

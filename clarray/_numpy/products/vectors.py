@@ -26,8 +26,8 @@ _steps: dict[Any, tuple[Any, Any]] = {}  # of a dtype and the numbers of axes: t
 def product_loop(dtype: np.dtype) -> Any:
     """The multiplication whose results are summed."""
     wide = wide_dtype(dtype)
-    if dtype.char == "f":
-        return exact_product_loop(dtype)
+    if wide.kind == "f":
+        return exact_product_loop(wide)
     ufunc = np.logical_and if dtype.kind == "b" else np.multiply
     return find_loop(ufunc, (wide, wide), (wide,))
 

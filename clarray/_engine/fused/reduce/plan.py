@@ -82,6 +82,8 @@ class ReducePlan:
         Rows that one work-item goes along at once.
     common : tuple of int
         Numbers of the inputs that are the same in all of those.
+    products : int
+        Vectors of products that are summed in their own dtype before the sum enters a state; 0 where each value enters.
     """
 
     form: str
@@ -104,6 +106,7 @@ class ReducePlan:
     policy: ReducePolicy
     abreast: int = 1
     common: tuple[int, ...] = ()
+    products: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,11 +247,13 @@ def split(
     units: int,
     sequential: bool,
     most: int,
+    block: int = 1,
 ) -> Split:
     """Divide a reduction between work-groups; parts of many rows have at most twice `most` elements.
 
-    The result depends on sizes and policy only, never on timing, so that the order of
-    combination, and with it every bit of a float sum, is the same each time.
+    However many there are, they hold whole blocks of `block` vectors (rows) or rows (columns), but for the last of them.
+    The result depends on sizes and policy only, never on timing, so that the order of combination, and with it every bit
+    of a float sum, is the same each time.
     """
     outputs = prod(space.kept)
     reduced = prod(space.reduced)
@@ -270,7 +275,10 @@ def split(
     else:
         row_parts, inner_parts = max(1, rows), -(-parts // max(1, rows))
     rows_per_part = -(-rows // row_parts)
-    step = vector * lanes * (loads if inner >= vector * lanes * loads * inner_parts else 1)
+    if plan_form == COLUMNS:
+        rows_per_part = -(-rows_per_part // block) * block
+    step = vector * lanes * block
+    step *= loads if inner >= step * loads * inner_parts else 1
     share = -(-inner // inner_parts)
     inner_per_part = -(-share // step) * step
     row_parts = -(-rows // rows_per_part)

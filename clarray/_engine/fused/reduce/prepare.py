@@ -34,6 +34,7 @@ from clarray._engine.fused.reduce.plan import (
     split,
     tasks_abreast,
 )
+from clarray._engine.fused.reduce.products import is_product
 from clarray._engine.fused.reduce.source import Epilogue, combine_source, lane_dtype, reduce_source
 from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache
 from clarray._engine.launch.operands import Operands, inline_limit
@@ -114,7 +115,7 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
     inputs = Operands(reduced.inputs)
     out_bytes = epilogue.root.size * epilogue.root.dtype.itemsize
     op: Reduction = reduced.op
-    policy = cache.policies.reduce
+    policy = policy_of(cache, reduced.args[0])
     wide = policy.widen and cache.capabilities.fp64 and op.monoid.in_dtype.kind == "f"  # complex values have no vectors
     monoid = widened_monoid(op.monoid) if wide else op.monoid
     position = _position(reduced)
@@ -122,17 +123,20 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
     dtypes = [*inputs.dtypes(*reduced.args), *(d for n, d in monoid.components if n != "i")]
     ordered = not monoid.associative
     explicit = explicit_width(dtypes, policy.explicit) and not ordered
-    vector = 1 if ordered else vector_width(dtypes, policy.vector_bytes, policy.max_width)
+    products = policy.block_products if explicit and _are_summed(reduced, monoid, policy) else 0
+    # what a block is does not depend on what the products are still computed of
+    widest = (reduced.args[0].dtype,) if products else dtypes
+    vector = 1 if ordered else vector_width(widest, policy.vector_bytes, policy.max_width)
     strides = _strides(reduced, operands, out)
     space = reduce_space(reduced.args[0].shape, op.axes, strides, vector, policy.short, ordered)
     inner_strides = _inner_strides(space)
-    lanes, strip, loads = _shape(cache, space, vector, ordered)
+    lanes, strip, loads = _shape(policy, space, vector, ordered)
     spread = False
     if not policy.explicit and any(s not in (0, 1) for s in inner_strides[1:]):
         # neighbouring work-items, not elements of one, take neighbouring positions
         if space.form == ROWS:
             loads, vector = loads * vector, 1
-            lanes, strip, _ = _shape(cache, space, vector, ordered)
+            lanes, strip, _ = _shape(policy, space, vector, ordered)
         elif strip == 1:
             spread = True
     divided = split(
@@ -146,18 +150,22 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
         cache.units,
         ordered,
         monoid.longest,
+        (products if space.form == ROWS else loads) if products else 1,
     )
     accesses = operands.accesses(inner_strides[1:], explicit)
     rows = 1
-    if explicit and vector > 1 and len(monoid.components) == 1 and "pairs" not in accesses:  # registers have room
+    roomy = products or len(monoid.components) == 1  # registers hold the sums of several rows
+    if explicit and vector > 1 and roomy and "pairs" not in accesses:
         rows = rows_abreast(space, divided, vector, policy)
     if rows > 1:
         divided = tasks_abreast(divided, rows)
     plan = _plan(
-        cache, space, operands, position, inner_strides, vector, explicit, loads, lanes, strip, spread, divided
+        policy, space, operands, position, inner_strides, vector, explicit, loads, lanes, strip, spread, divided
     )
     if rows > 1:
         plan = replace(plan, abreast=rows, common=_common(space))
+    if products:
+        plan = replace(plan, products=products)
     structure = _structure(epilogue, inputs, position)
     first = cache.kernel_for(
         ("reduce", structure, plan),
@@ -197,6 +205,18 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
     )
 
 
+def _are_summed(reduced: Node, monoid: Monoid, policy: ReducePolicy) -> bool:
+    """Whether a reduction sums products, in blocks where the policy has any."""
+    value, *mask = reduced.args
+    sums = monoid.algebra in ("compensated", "widened")
+    return sums and not mask and policy.work_group == 1 and is_product(value)
+
+
+def policy_of(cache: KernelCache, value: Node) -> ReducePolicy:
+    """How reductions of such values are shaped."""
+    return cache.policies.products if is_product(value) else cache.policies.reduce
+
+
 def _common(space: ReduceSpace) -> tuple[int, ...]:
     """The inputs that are the same in every row."""
     return tuple(number for number, kept in enumerate(space.kept_strides[1:]) if not any(kept))
@@ -207,9 +227,8 @@ def _inner_strides(space: ReduceSpace) -> list[int]:
     return [s[-1] if s else 0 for s in axes]
 
 
-def _shape(cache: KernelCache, space: ReduceSpace, vector: int, ordered: bool) -> tuple[int, int, int]:
+def _shape(policy: ReducePolicy, space: ReduceSpace, vector: int, ordered: bool) -> tuple[int, int, int]:
     """Work-items per output, vectors per work-item, loads per iteration."""
-    policy = cache.policies.reduce
     if ordered:
         return 1, 1, 1
     inner = (space.kept if space.form == COLUMNS else space.reduced) or (1,)
@@ -221,7 +240,7 @@ def _shape(cache: KernelCache, space: ReduceSpace, vector: int, ordered: bool) -
 
 
 def _plan(
-    cache: KernelCache,
+    policy: ReducePolicy,
     space: ReduceSpace,
     operands: Operands,
     position: Node | None,
@@ -234,7 +253,6 @@ def _plan(
     spread: bool,
     divided: Split,
 ) -> ReducePlan:
-    policy = cache.policies.reduce
     shape = space.kept + space.reduced
     steps = [k + r for k, r in zip(space.kept_strides, space.reduced_strides, strict=True)]
     reached = furthest(shape, steps, prod(shape))
@@ -324,7 +342,7 @@ def _second(
     outputs: int,
     parts: int,
 ) -> tuple[Kernel, int, tuple[int, ...]]:
-    policy = cache.policies.reduce
+    policy = plan.policy
     # neighbouring outputs side by side for whole memory transactions, the rest down the parts
     side = min(policy.work_group, power_of_two(outputs), 32)
     lanes = min(policy.work_group // side, power_of_two(parts))

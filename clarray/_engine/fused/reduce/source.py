@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clarray._engine.codegen.arguments import arguments
-from clarray._engine.codegen.expression import Call, Inputs, Operand, converted, operand, parameters, scalar_parameters
+from clarray._engine.codegen.expression import Call, Inputs, Operand, operand, parameters, scalar_parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.reduce.plan import COLUMNS, ROWS, ReducePlan
+from clarray._engine.fused.reduce.products import ProductCall, entering
 from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type, convert, select
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.monoids import Monoid, literal
-from clarray._engine.ops.ufuncs import emit, exact_product_loop, find_loop
+from clarray._engine.ops.ufuncs import emit, find_loop
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
@@ -71,6 +72,7 @@ class MonoidCode:
         block: int = 1,
         position: str = "",
         ascending: bool = True,
+        product_dtype: np.dtype | None = None,
     ) -> None:
         self.monoid = monoid
         self.dialect = dialect
@@ -89,6 +91,7 @@ class MonoidCode:
         self.entering = monoid.entering
         self.complex = value_dtype.kind == "c"
         self.value_type = str(compute_type(value_dtype, self.width))
+        self.value_dtype, self.product_dtype = value_dtype, product_dtype
         self.index_type = str(compute_type(index_dtype, self.width))
         self.index_param = f", const {self.index_type} i" if monoid.indexed else ""
         self.index_arg = ", i" if monoid.indexed else ""
@@ -114,6 +117,17 @@ class MonoidCode:
         elif self.algebra == "extremum_index":
             value = self.monoid.identity
         return literal(value, dtype)
+
+    @property
+    def product_type(self) -> str:
+        """The type in which a block of products is summed."""
+        assert self.product_dtype is not None
+        return self.wide(self.product_dtype)
+
+    def of_block(self, text: str) -> str:
+        """The sum of a block of products as it enters."""
+        assert self.product_dtype is not None
+        return cast(text, self.product_dtype, self.value_dtype, self.dialect)
 
     def apply(self, a: str, b: str) -> str:
         return emit(self._loop, [a, b], self.dialect)
@@ -281,19 +295,20 @@ def reduce_source(
     inputs = Inputs(nodes, plan.accesses, dialect, base=True, aligned=plan.aligned)
     inner = "k0" if plan.form == COLUMNS else "r0"
     operands = [_with_step(o, inner) for o in inputs.operands]
-    entering = _entering(value, monoid)
+    enters = entering(value, monoid)
     # on a GPU all the values of an iteration along a row are one block
-    together = plan.form == ROWS and not plan.policy.chunked and entering.dtype.kind != "c"
+    together = plan.form == ROWS and not plan.policy.chunked and enters.dtype.kind != "c"
     code = MonoidCode(
         monoid,
         dialect,
-        entering.dtype,
+        enters.dtype,
         position.dtype if position is not None else np.dtype(np.int64),
         plan.loads * (plan.vector if together else 1),
         inputs.slots[id(position)] if position is not None else "",
         plan.ascending,
+        value.dtype,
     )
-    call = Call("value", entering, inputs)
+    call = ProductCall(value, inputs, dialect) if plan.products else Call("value", enters, inputs)
     mask_call = Call("where", mask_node, inputs) if mask_node is not None else None
     result = _ResultCode(plan, epilogue, code, inner)
     params, arg_types = _loop_parameters(plan, operands, result.outs)
@@ -322,6 +337,7 @@ def reduce_source(
         partial=plan.partial,
         last=plan.last,
         abreast=plan.abreast,
+        products=plan.products,
         common={f"x{number}" for number in plan.common},
         out=result.out,
         operands=operands,
@@ -378,20 +394,6 @@ def combine_source(
     )
     attribute = capabilities.function_attribute
     return Source("combine_parts", source(body, dialect, attribute), taken.types)
-
-
-def _entering(value: Node, monoid: Monoid) -> Node:
-    """What is summed, in its dtype: products of float32 that are summed in float64 are exact, and one step less."""
-    wide = monoid.entering
-    if (
-        monoid.algebra == "widened"
-        and value.memory is None
-        and value.args
-        and value.op is exact_product_loop(value.dtype)
-    ):
-        loop = find_loop(np.multiply, (wide, wide), (wide,))
-        return Node(loop, value.args, value.shape, wide, value.size, 0, 0, 0, value.inputs or value.args)
-    return converted(value, wide)
 
 
 def _result_parameters(plan: ReducePlan, code: MonoidCode, out: Operand) -> tuple[list[str], list[str]]:

@@ -1,0 +1,96 @@
+"""How reductions are shaped on each kind of device, and among them sums of products of linear algebra."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clarray._engine.tuning.policy import ReducePolicy
+
+CPU = ReducePolicy(
+    vector_bytes=64,
+    max_width=16,
+    explicit=True,
+    chunked=True,
+    inline_bytes=1 << 19,  # sum 32 us and 82, std 109 and 158, of 512 KiB on the caller's thread and on both cores
+    loads=4,
+    column_loads=4,
+    work_group=1,
+    groups_per_unit=8,
+    strip=1024,
+    min_split=1 << 14,
+    short=32,
+    widen=True,
+    abreast=4,
+)
+
+# Zen 3, A @ x in float32 and float64 on one core without its start, in us: 1024 x 1024 with blocks of 16 vectors of 32 bytes,
+# 8 rows abreast 66 (of 64 bytes, 4 rows: 90; products one by one: 120), 512 x 512 float64 38 (48 and 90). Parts of fewer than 2^18
+# products cost more than they save, and 1 MiB takes 24 us on the caller's thread and 40 on both cores; docs/products.rst
+CPU_PRODUCTS = replace(
+    CPU,
+    vector_bytes=32,
+    abreast=8,
+    block_products=16,
+    column_loads=8,
+    min_split=1 << 18,
+    inline_bytes=1 << 21,
+)
+
+GPU = ReducePolicy(
+    vector_bytes=16,
+    max_width=16,
+    explicit=False,
+    chunked=False,
+    inline_bytes=0,
+    loads=8,
+    column_loads=4,
+    work_group=256,
+    groups_per_unit=8,
+    strip=1,
+    min_split=1 << 12,
+    short=32,
+)
+
+GPU_PRODUCTS = GPU
+
+# OpenCL C 1.2 has no fence for the whole device; PTX has.
+NVIDIA = replace(GPU, fence='asm volatile("membar.gl;" ::: "memory");')
+NVIDIA_PRODUCTS = NVIDIA
+
+# For tests: see rows.py
+TINY_CPU = ReducePolicy(
+    vector_bytes=16,
+    max_width=4,
+    explicit=True,
+    chunked=True,
+    inline_bytes=0,
+    loads=2,
+    column_loads=2,
+    work_group=1,
+    groups_per_unit=3,
+    strip=2,
+    min_split=8,
+    short=3,
+    widen=True,
+    abreast=2,
+)
+TINY_CPU_PRODUCTS = replace(TINY_CPU, abreast=3, block_products=2)
+
+TINY_GPU = ReducePolicy(
+    vector_bytes=8,
+    max_width=4,
+    explicit=False,
+    chunked=False,
+    inline_bytes=0,
+    loads=2,
+    column_loads=2,
+    work_group=8,
+    groups_per_unit=2,
+    strip=1,
+    min_split=8,
+    short=3,
+)
+TINY_GPU_PRODUCTS = TINY_GPU
+
+TINY_FENCED = replace(TINY_GPU, fence="mem_fence(CLK_GLOBAL_MEM_FENCE);")
+TINY_FENCED_PRODUCTS = TINY_FENCED
