@@ -22,6 +22,7 @@
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="monoids" file="/lib/monoids.mako"/>
 <%namespace name="together" file="/reduce/abreast.mako"/>
+<%namespace name="walking" file="/reduce/columns.mako"/>
 <%namespace name="blocks" file="/reduce/products.mako"/>
 <%
   parts = V // d.width
@@ -378,80 +379,7 @@ ${blocks.run([f'acc0_{c}' for c in range(chains)], 1, lambda y: operands, pairs)
 % if products:
 ${blocks.down(decode, place)}
 % else:
-    for (; row + ${of_lanes(X - 1)} < row_last; row += ${of_lanes(X)}) {
-% for x in range(X):
-% for s in operands:
-      ${I} ${s.base}_${x} = ${s.name}kept;
-% endfor
-      {
-        ${I} number = row + ${of_lanes(x)};
-        ${decode('r', 'number', reduced_rank, [at_row(s, x) for s in operands])}
-      }
-% endfor
-      for (int v = 0; v < full; ++v) {
-        const ${I} j = first + ${place('v')};
-% for x in range(X):
-% for s in operands:
-        ${access.load(s, f'{s.base}_{x}', 'j', f'_{x}')}
-% endfor
-% endfor
-% if block:
-% for w in range(parts):
-        acc[v * ${parts} + ${w}] = accumulate_block(acc[v * ${parts} + ${w}], ${', '.join(entering(w, f'_{x}') for x in range(X))});
-% endfor
-% else:
-% for w in range(parts):
-        {
-          acc_t a = acc[v * ${parts} + ${w}];
-% for x in range(X):
-          ${enter('a', f'_{x}', w, m.position)}
-% endfor
-          acc[v * ${parts} + ${w}] = a;
-        }
-% endfor
-% endif
-      }
-% if V > 1:
-      if (rest > 0) {
-        const ${I} j = first + full * ${V};
-% for x in range(X):
-        {
-% for s in operands:
-          ${access.load_partial(s, f'{s.base}_{x}', 'j', 'rest')}
-% endfor
-          ${enter_partial(lambda w, c: f'acc[full * {parts} + {w}]', 'rest', 0)}
-        }
-% endfor
-      }
-% endif
-    }
-    for (; row < row_last; row += ${of_lanes(1)}) {
-% for s in operands:
-      ${I} ${s.base} = ${s.name}kept;
-% endfor
-      {
-        ${I} number = row;
-        ${decode('r', 'number', reduced_rank, operands)}
-      }
-      for (int v = 0; v < full; ++v) {
-        const ${I} j = first + ${place('v')};
-% for s in operands:
-        ${access.load(s, s.base, 'j')}
-% endfor
-% for w in range(parts):
-        ${enter(f'acc[v * {parts} + {w}]', '', w, m.position)}
-% endfor
-      }
-% if V > 1:
-      if (rest > 0) {
-        const ${I} j = first + full * ${V};
-% for s in operands:
-        ${access.load_partial(s, s.base, 'j', 'rest')}
-% endfor
-        ${enter_partial(lambda w, c: f'acc[full * {parts} + {w}]', 'rest', 0)}
-      }
-% endif
-    }
+${walking.down(decode, place, enter, enter_partial, entering)}
 % endif
 % if final:
     const ${I} ${out.base} = ${out.name}kept;

@@ -29,8 +29,8 @@ CPU = ReducePolicy(
 CPU_PRODUCTS = replace(
     CPU,
     vector_bytes=32,
-    abreast=8,
-    block_products=16,
+    block_products=8,
+    groups_per_unit=4,
     column_loads=8,
     min_split=1 << 18,
     inline_bytes=1 << 21,

@@ -209,7 +209,10 @@ def _are_summed(reduced: Node, monoid: Monoid, policy: ReducePolicy) -> bool:
     """Whether a reduction sums products, in blocks where the policy has any."""
     value, *mask = reduced.args
     sums = monoid.algebra in ("compensated", "widened")
-    return sums and not mask and policy.work_group == 1 and is_product(value)
+    # few are as quick, and exact; not asked where one launch is for all lengths
+    alone = len(reduced.op.axes) == len(value.shape)
+    long = alone or prod(value.shape[axis] for axis in reduced.op.axes) >= policy.short
+    return sums and not mask and long and policy.work_group == 1 and is_product(value)
 
 
 def policy_of(cache: KernelCache, value: Node) -> ReducePolicy:

@@ -1,0 +1,250 @@
+"""Products with vectors, whose sums a CPU adds in blocks: exact where they can be, and else within a bound without their length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray._engine.evaluate import kernel_cache_of
+from clarray._engine.runtime import current_device
+
+from ..conftest import policy_changed, policy_in_force
+
+Form = Callable[[ModuleType, Any, Any, Any, Any], Any]
+
+# Of matrices a and b of m rows and n columns, x of n elements and y of m.
+FORMS: dict[str, Form] = {
+    "A @ x": lambda xp, a, b, x, y: a @ x,
+    "y @ A": lambda xp, a, b, x, y: y @ a,
+    "x @ x": lambda xp, a, b, x, y: x @ b[0],
+    "A.T @ y": lambda xp, a, b, x, y: a.T @ y,
+    "x @ A.T": lambda xp, a, b, x, y: x @ a.T,
+    "steps": lambda xp, a, b, x, y: a[:, ::2] @ x[::2],
+    "steps of three": lambda xp, a, b, x, y: a[:, 1::3] @ x[1::3],
+    "steps, one row": lambda xp, a, b, x, y: x[::2] @ b[0, ::2],
+    "rows apart": lambda xp, a, b, x, y: a[::2, 1:] @ x[1:],
+    "columns apart": lambda xp, a, b, x, y: y @ a[:, ::2],
+    "some columns": lambda xp, a, b, x, y: y[1:] @ a[1:, 1:-1],
+    "backwards": lambda xp, a, b, x, y: a[::-1, ::-1] @ x[::-1],
+    "one backwards": lambda xp, a, b, x, y: a[:, ::-1] @ x,
+    "columns backwards": lambda xp, a, b, x, y: y[::-1] @ a[:, ::-1],
+    "repeated": lambda xp, a, b, x, y: xp.broadcast_to(x, a.shape) @ b[0],
+    "one value": lambda xp, a, b, x, y: a @ xp.broadcast_to(x[:1], x.shape),
+    "inner": lambda xp, a, b, x, y: xp.inner(a, x),
+    "vdot": lambda xp, a, b, x, y: xp.vdot(a, b),
+    "vecdot": lambda xp, a, b, x, y: xp.vecdot(a, b),
+    "vecdot, one of them a row": lambda xp, a, b, x, y: xp.vecdot(x, a),
+    "vecdot, axis 0": lambda xp, a, b, x, y: xp.vecdot(a, b, axis=0),
+    "stack": lambda xp, a, b, x, y: xp.stack([a, b]) @ x,
+    "vectors and stack": lambda xp, a, b, x, y: xp.vecdot(xp.stack([a, b]), x[None, None]),
+    "tensordot": lambda xp, a, b, x, y: xp.tensordot(a, b),
+    "einsum, columns": lambda xp, a, b, x, y: xp.einsum("ij,ij->j", a, b),
+    "einsum, rows": lambda xp, a, b, x, y: xp.einsum("ij,j->i", a, x),
+    "einsum, all": lambda xp, a, b, x, y: xp.einsum("ij,ij->", a, b),
+    "einsum, three": lambda xp, a, b, x, y: xp.einsum("kij,j->ki", xp.stack([a, b]), x),
+}
+
+BITS = {"float16": 11, "float32": 24, "float64": 53}
+
+# Around the ends of vectors, of blocks and of what rows abreast share, of the device's own policies and of the tiny ones.
+SIZES = [
+    *((2, 3), (3, 2), (5, 7), (4, 9), (1, 33), (9, 31), (8, 32), (33, 33), (34, 40), (35, 63), (63, 36)),
+    *((4, 64), (5, 65), (66, 7), (67, 72), (3, 127), (130, 129), (9, 257), (259, 12), (71, 300)),
+]
+OF_NOTHING = [(0, 0), (0, 5), (5, 0), (1, 1), (1, 2)]
+
+
+FEW = ["A @ x", "y @ A", "x @ x", "steps", "vecdot"]  # of which every policy and dtype has kernels of its own
+
+
+def every_form() -> pytest.MarkDecorator:
+    """All forms as a CPU computes them, with its own sizes and tiny ones; few elsewhere."""
+    rows, kinds = ("own", "tiny-cpu", "tiny-gpu"), tuple(BITS)
+    full = [row != "tiny-gpu" and kind != "float16" for row in rows for kind in kinds]
+    pairs = [(row, kind) for row in rows for kind in kinds]
+    cases = [(*pair, form) for pair, all_ in zip(pairs, full, strict=True) for form in (FORMS if all_ else FEW)]
+    return pytest.mark.parametrize(("policy", "kind", "form"), cases, indirect=["policy", "kind"])
+
+
+@pytest.fixture(params=BITS)
+def kind(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    if name == "float64" and not current_device().capabilities.fp64:
+        pytest.skip("the device has no float64")
+    return name
+
+
+def numbers(shape: tuple[int, int], bits: int, seed: int = 1) -> list[np.ndarray]:
+    """Whole numbers of so many bits: two matrices, and the two vectors that go with them."""
+    rng = np.random.default_rng(seed)
+    (m, n), limit = shape, 2**bits - 1
+    return [rng.integers(-limit, limit, s, endpoint=True).astype(object) for s in ((m, n), (m, n), (n,), (m,))]
+
+
+def called(form: Form, whole: list[np.ndarray], kind: str, scale: float = 1.0) -> Any:
+    arrays = [clarray.array(w.astype(np.float64).astype(kind) * np.dtype(kind).type(scale)) for w in whole]
+    return clarray.asnumpy(form(clarray, *arrays))
+
+
+@every_form()
+def test_whole_numbers(policy: str, kind: str, form: str) -> None:
+    bits = 1 if kind == "float16" else 4
+    for shape in SIZES:
+        whole = numbers(shape, bits)
+        if kind == "float16":
+            whole = [w * (np.arange(w.size).reshape(w.shape) % 3 == 0) for w in whole]  # sums below 2048
+        expected = np.asarray(FORMS[form](np, *whole)).astype(np.float64)
+        found = called(FORMS[form], whole, kind)
+        assert found.dtype == kind
+        np.testing.assert_array_equal(found, expected, strict=False, err_msg=str(shape))
+
+
+@pytest.mark.parametrize("form", ["A @ x", "y @ A", "A.T @ y", "vdot", "vecdot", "vecdot, axis 0"])
+def test_of_nothing_and_of_one(policy: str, kind: str, form: str) -> None:
+    for shape in OF_NOTHING:
+        whole = numbers(shape, 2)
+        arrays = [w.astype(kind) for w in whole]
+        found, expected = called(FORMS[form], whole, kind), FORMS[form](np, *arrays)
+        assert found.shape == np.shape(expected)
+        np.testing.assert_array_equal(found, expected)
+
+
+def deepest() -> int:
+    """The most roundings that a product and the sums over it meet in its own dtype, before a state takes them."""
+    policy = kernel_cache_of(current_device()).policies.products
+    if policy.explicit:
+        return max(policy.block_products, policy.column_loads)
+    return 1 + (policy.loads * policy.max_width).bit_length()  # a GPU's tree
+
+
+@every_form()
+def test_errors_have_a_bound_without_the_length(policy: str, kind: str, form: str) -> None:
+    """A block's sum is off by a rounding for each product in it at most, its state by next to nothing, and the result is rounded."""
+    bits = BITS[kind]
+    unit = 2.0**-bits
+    computed = 2.0 ** -max(bits, 24)  # float16 is multiplied and added in float32
+    for shape in SIZES:
+        whole = numbers(shape, bits)
+        found = called(FORMS[form], whole, kind, 2.0**-bits)
+        exact = np.asarray(FORMS[form](np, *whole), object)
+        magnitudes = np.asarray(FORMS[form](np, *map(abs, whole)), object)
+        scale = 4**bits
+        for f, x, size in zip(found.flat, exact.flat, magnitudes.flat, strict=True):
+            error = off(float(f), x, scale)
+            bound = 1.01 * (unit * abs(x) + deepest() * computed * size) / scale
+            assert error <= bound, f"{shape}: {error:.3g}, bound {bound:.3g}"
+
+
+def off(found: float, exact: int, scale: int) -> float:
+    """How far a float is from ``exact / scale``."""
+    top, bottom = found.as_integer_ratio()
+    return abs(top * scale - exact * bottom) / (bottom * scale)
+
+
+SPECIAL: dict[str, Callable[[np.ndarray, np.ndarray], None]] = {
+    "infinity": lambda a, x: a.__setitem__((1, 70), np.inf),
+    "both infinities": lambda a, x: a.__setitem__((2, slice(3, 128, 100)), [np.inf, -np.inf]),
+    "infinity times zero": lambda a, x: (a.__setitem__((2, 5), np.inf), x.__setitem__(5, 0))[0],
+    "infinity in the vector": lambda a, x: x.__setitem__(64, -np.inf),
+    "nan": lambda a, x: a.__setitem__((0, -1), np.nan),
+    "nan in the vector": lambda a, x: x.__setitem__(0, np.nan),
+    "negative zeros": lambda a, x: (a.fill(-0.0), x.fill(1.0))[0],
+    "zeros of both signs": lambda a, x: (a.fill(0.0), x.__setitem__(slice(None, None, 2), -1))[0],
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_values(policy: str, name: str) -> None:
+    for n in (131, 129, 200):
+        a = np.ones((7, n), np.float32)
+        x = np.ones(n, np.float32)
+        SPECIAL[name](a, x)
+        wide, expected = clarray.array(a), a.astype(np.float64) @ x
+        turned = clarray.array(np.ascontiguousarray(a.T))
+        device_x = clarray.array(x)
+        each = clarray.stack([row @ device_x for row in wide])
+        for found in (wide @ device_x, device_x @ turned, turned.T @ device_x, clarray.vecdot(wide, device_x), each):
+            host = clarray.asnumpy(found)
+            np.testing.assert_array_equal(host, expected)
+            assert not np.signbit(host[host == 0]).any()  # a sum begins with 0.0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_nothing_beside_a_view_is_summed(policy: str, kind: str) -> None:
+    """The end of a row is loaded with elements before it, and the end of a strip of columns as well."""
+    for m, n in SIZES:
+        host = np.full((m + 2, n + 4), np.nan, kind)
+        host[1:-1, 2:-2] = 1
+        inside = clarray.array(host)[1:-1, 2:-2]
+        ones = [clarray.ones(k, kind) for k in (n, m)]
+        assert (clarray.asnumpy(inside @ ones[0]) == n).all()
+        assert (clarray.asnumpy(ones[1] @ inside) == m).all()
+        assert (clarray.asnumpy(clarray.vecdot(inside, inside)) == n).all()
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    one, other = clarray.asnumpy(a), clarray.asnumpy(b)
+    return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+
+
+def normal(*shape: int, kind: str = "float32") -> Any:
+    return clarray.array(np.random.default_rng(3).standard_normal(shape).astype(kind))
+
+
+def test_a_row_has_the_same_sum_wherever_it_is(policy: str) -> None:
+    """Blocks are counted from a row's beginning: alone, among others, of a view, and of what is still pending."""
+    for m, n in ((3, 40), (9, 100), (41, 129), (8, 333)):
+        a, x = normal(m, n), normal(n)
+        whole = a @ x
+        assert same_bits(whole, clarray.vecdot(a, x))
+        assert same_bits(whole, clarray.stack([row @ x for row in a]))
+        apart = clarray.zeros((m, 2 * n), "float32")
+        apart[:, ::2] = a
+        assert same_bits(whole, apart[:, ::2] @ x)
+        assert same_bits(whole[2:], a[2:] @ x)
+
+
+def test_pending_operands_give_the_same_bits(policy: str) -> None:
+    a, b, x = normal(37, 133), normal(37, 133), normal(133)
+    y = normal(37)
+    counts = clarray.array(np.arange(37 * 133).reshape(37, 133) % 1001)  # wider than what is computed in
+    for pending in (lambda: a + b, lambda: a * 3, lambda: counts.astype("float32"), lambda: clarray.sqrt(abs(a))):
+        evaluated = pending().evaluate()
+        assert same_bits(pending() @ x, evaluated @ x)
+        assert same_bits(y @ pending(), y @ evaluated)
+        assert same_bits(pending() @ x + 1, (evaluated @ x).evaluate() + 1)
+        assert same_bits(clarray.vecdot(pending(), x), clarray.vecdot(evaluated, x))
+
+
+def test_the_number_of_parts_changes_nothing(kind: str) -> None:
+    """However many work-groups a long sum is divided between, it has the same blocks, whose sums are as good as exact."""
+    with policy_in_force("tiny-cpu"):
+        x, y, a = normal(1000, kind=kind), normal(1000, kind=kind)[::-1].copy(), normal(1000, 5, kind=kind)
+        found = []
+        for groups in (1, 2, 3, 7):
+            with policy_changed("products", groups_per_unit=groups):
+                cache = kernel_cache_of(current_device())
+                cache.prepared.clear()
+                found.append((x @ y, y @ a, a.T @ x))
+                for each in found[-1]:
+                    each.evaluate()
+        for other in found[1:]:
+            assert all(map(same_bits, found[0], other))
+
+
+def test_only_products_of_linear_algebra_are_summed_in_blocks(policy: str) -> None:
+    """What NumPy rounds before it sums is rounded: multiplications that a program writes, and squares of norms and variances."""
+    a, b = normal(5, 3000), normal(3000)
+    host, other = clarray.asnumpy(a), clarray.asnumpy(b)
+    rounded = (host * other).astype(np.float64)
+    unit, size = 2.0**-24, abs(rounded).sum(1)
+    policies = kernel_cache_of(current_device()).policies.reduce
+    slack = 0 if policies.explicit else unit * 6 * size
+    error = abs(clarray.asnumpy((a * b).sum(1)).astype(np.float64) - rounded.sum(1))
+    assert (error <= unit * 1.01 * abs(rounded.sum(1)) + slack + 2.0**-48 * size).all()
