@@ -62,20 +62,20 @@ ${s} = ${m.select(inside, value.onto(s, 0, tag), s, m.product_dtype)};
         }
         if (at < stop) {
           const int count = (int)(stop - at);
-% if not pairs:
           const bool ample = last - first >= ${V};
-% endif
 % for y in range(rows):
           {
 % if pairs:
+            ## one by one, into the lanes that a vector would bring them to
+            const ${I} from = ample ? last - ${V} : at;
+            const int taken = ample ? ${V} : count;
 % for o in operands_of(y):
-            ${access.load_partial(o, o.base, 'at', 'count')}
+            ${access.load_partial(o, o.base, 'from', 'taken')}
 % endfor
-            const ${m.mask_type} inside = ${m.lanes_below('count')};
 % else:
             ${access.load_end(operands_of(y), 'ample', f'last - {V}', 'at', 'count')}
-            const ${m.mask_type} inside = ample ? ${m.lanes_from(f"{V} - count")} : ${m.lanes_below("count")};
 % endif
+            const ${m.mask_type} inside = ample ? ${m.lanes_from(f"{V} - count")} : ${m.lanes_below("count")};
             ${add_where('inside', f's{y}')}
           }
 % endfor

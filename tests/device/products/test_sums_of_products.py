@@ -1,4 +1,4 @@
-"""Products with vectors, whose sums a CPU adds in blocks: exact where they can be, and else within a bound without their length."""
+"""Products with vectors, whose sums a CPU adds in blocks: exact where they can be, else with a bound of no length."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FORMS: dict[str, Form] = {
 
 BITS = {"float16": 11, "float32": 24, "float64": 53}
 
-# Around the ends of vectors, of blocks and of what rows abreast share, of the device's own policies and of the tiny ones.
+# Around the ends of vectors, of blocks and of rows abreast, of the device's own policies and of the tiny ones.
 SIZES = [
     *((2, 3), (3, 2), (5, 7), (4, 9), (1, 33), (9, 31), (8, 32), (33, 33), (34, 40), (35, 63), (63, 36)),
     *((4, 64), (5, 65), (66, 7), (67, 72), (3, 127), (130, 129), (9, 257), (259, 12), (71, 300)),
@@ -124,7 +124,7 @@ def deepest() -> int:
 
 @every_form()
 def test_errors_have_a_bound_without_the_length(policy: str, kind: str, form: str) -> None:
-    """A block's sum is off by a rounding for each product in it at most, its state by next to nothing, and the result is rounded."""
+    """A block's sum is off by a rounding for each product in it at most, its state by next to nothing."""
     bits = BITS[kind]
     unit = 2.0**-bits
     computed = 2.0 ** -max(bits, 24)  # float16 is multiplied and added in float32
@@ -197,6 +197,7 @@ def normal(*shape: int, kind: str = "float32") -> Any:
     return clarray.array(np.random.default_rng(3).standard_normal(shape).astype(kind))
 
 
+@pytest.mark.parametrize("policy", ["cpu", "tiny-cpu"], indirect=True)
 def test_a_row_has_the_same_sum_wherever_it_is(policy: str) -> None:
     """Blocks are counted from a row's beginning: alone, among others, of a view, and of what is still pending."""
     for m, n in ((3, 40), (9, 100), (41, 129), (8, 333)):
@@ -210,6 +211,7 @@ def test_a_row_has_the_same_sum_wherever_it_is(policy: str) -> None:
         assert same_bits(whole[2:], a[2:] @ x)
 
 
+@pytest.mark.parametrize("policy", ["cpu", "tiny-cpu"], indirect=True)
 def test_pending_operands_give_the_same_bits(policy: str) -> None:
     a, b, x = normal(37, 133), normal(37, 133), normal(133)
     y = normal(37)
@@ -223,7 +225,7 @@ def test_pending_operands_give_the_same_bits(policy: str) -> None:
 
 
 def test_the_number_of_parts_changes_nothing(kind: str) -> None:
-    """However many work-groups a long sum is divided between, it has the same blocks, whose sums are as good as exact."""
+    """However many work-groups a sum is divided between, it has the same blocks; adding those is as good as exact."""
     with policy_in_force("tiny-cpu"):
         x, y, a = normal(1000, kind=kind), normal(1000, kind=kind)[::-1].copy(), normal(1000, 5, kind=kind)
         found = []
@@ -239,7 +241,7 @@ def test_the_number_of_parts_changes_nothing(kind: str) -> None:
 
 
 def test_only_products_of_linear_algebra_are_summed_in_blocks(policy: str) -> None:
-    """What NumPy rounds before it sums is rounded: multiplications that a program writes, and squares of norms and variances."""
+    """What NumPy rounds before it sums is rounded: multiplications that a program writes."""
     a, b = normal(5, 3000), normal(3000)
     host, other = clarray.asnumpy(a), clarray.asnumpy(b)
     rounded = (host * other).astype(np.float64)

@@ -251,9 +251,9 @@ def split(
 ) -> Split:
     """Divide a reduction between work-groups; parts of many rows have at most twice `most` elements.
 
-    However many there are, they hold whole blocks of `block` vectors (rows) or rows (columns), but for the last of them.
-    The result depends on sizes and policy only, never on timing, so that the order of combination, and with it every bit
-    of a float sum, is the same each time.
+    However many there are, they hold whole blocks of `block` vectors (rows) or rows (columns), but for the last of
+    them. The result depends on sizes and policy only, never on timing, so that the order of combination, and with it
+    every bit of a float sum, is the same each time.
     """
     outputs = prod(space.kept)
     reduced = prod(space.reduced)

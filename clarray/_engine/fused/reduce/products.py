@@ -37,6 +37,6 @@ class ProductCall:
         self.text = "".join(factor.text for factor in self._factors)
 
     def onto(self, total: str, part: int | str, tag: str = "") -> str:
-        """`total` and the product of part `part` of the variables loaded under `tag`, rounded once where that is quick."""
+        """`total` and the product of part `part` of what is loaded under `tag`, rounded once where that is quick."""
         left, right = (factor.call(part, tag) for factor in self._factors)
         return f"ca_muladd_{self.type}({left}, {right}, {total})"
