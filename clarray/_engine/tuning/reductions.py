@@ -34,7 +34,7 @@ CPU_PRODUCTS = replace(
     groups_per_unit=4,
     column_loads=8,
     min_split=1 << 18,
-    inline_bytes=1 << 21,
+    inline_bytes=9 << 18,
 )
 
 GPU = ReducePolicy(

@@ -30,6 +30,7 @@ from clarray._engine.tuning import ReducePolicy
 from clarray._engine.tuning.rows import CPU, GPU, TINY_CPU, TINY_GPU
 
 POLICIES = [row.reduce for row in (CPU, GPU, TINY_CPU, TINY_GPU)]
+PRODUCTS = [row.products for row in (CPU, TINY_CPU)]
 NAMES = [row.name for row in (CPU, GPU, TINY_CPU, TINY_GPU)]
 
 
@@ -138,7 +139,7 @@ def test_ascending(array: Any) -> None:
     assert ascending(shape, strides) == all(a < b for a, b in pairwise(values))
 
 
-def shares(space: ReduceSpace, policy: ReducePolicy, vector: int, units: int, most: int = 2**52) -> Any:
+def shares(space: ReduceSpace, policy: ReducePolicy, vector: int, units: int, most: int = 2**52, block: int = 1) -> Any:
     inner = ((space.kept if space.form == COLUMNS else space.reduced) or (1,))[-1]
     lanes = lanes_for(space.form, prod(space.kept), inner, prod(space.reduced), vector, policy)
     return lanes, split(
@@ -152,6 +153,7 @@ def shares(space: ReduceSpace, policy: ReducePolicy, vector: int, units: int, mo
         units,
         False,
         most,
+        block,
     )
 
 
@@ -179,6 +181,26 @@ def test_parts_cover_everything_once(policy: ReducePolicy, shape: Any, axis: int
         if found.parts > 1:
             assert found.blocks < units * policy.groups_per_unit
             assert prod(space.kept) * prod(space.reduced) >= policy.min_split
+
+
+@pytest.mark.parametrize("policy", PRODUCTS, ids=["cpu", "tiny-cpu"])
+@pytest.mark.parametrize("shape", [*SHAPES, (3, 10**6), (10**6, 3), (12345, 678), (1, 2**24 + 77)], ids=str)
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_parts_hold_whole_blocks(policy: ReducePolicy, shape: Any, axis: int | None) -> None:
+    for units, block in positions((1, 3, 64), (2, 8)):
+        space = space_of(shape, (0, 1) if axis is None else (axis,), (shape[1], 1), False, 4, policy.short)
+        _, found = shares(space, policy, 4, units, block=block)
+        if space.form == COLUMNS:
+            assert found.rows_per_part % block == 0
+            assert (
+                found.row_parts * found.rows_per_part
+                >= prod(space.reduced)
+                > ((found.row_parts - 1) * found.rows_per_part)
+            )
+        else:
+            inner = space.reduced[-1] if space.reduced else 1
+            assert found.inner_per_part % (4 * block) == 0
+            assert found.inner_parts * found.inner_per_part >= inner > (found.inner_parts - 1) * found.inner_per_part
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=NAMES)
