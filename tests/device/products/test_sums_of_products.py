@@ -250,3 +250,16 @@ def test_only_products_of_linear_algebra_are_summed_in_blocks(policy: str) -> No
     slack = 0 if policies.explicit else unit * 6 * size
     error = abs(clarray.asnumpy((a * b).sum(1)).astype(np.float64) - rounded.sum(1))
     assert (error <= unit * 1.01 * abs(rounded.sum(1)) + slack + 2.0**-48 * size).all()
+
+
+@pytest.mark.parametrize("policy", ["cpu", "tiny-cpu"], indirect=True)
+def test_which_length_comes_first_changes_nothing(policy: str, kind: str) -> None:
+    """One launch serves all lengths of two vectors, and has been prepared for the first of them."""
+    x, y = normal(700, kind=kind), normal(700, kind=kind)[::-1].copy()
+    cache = kernel_cache_of(current_device())
+    found: dict[int, list[bytes]] = {}
+    for lengths in ((5, 40, 700), (700, 40, 5), (40, 5, 700)):
+        cache.prepared.clear()
+        for n in lengths:
+            found.setdefault(n, []).append(clarray.asnumpy(x[:n] @ y[:n]).tobytes())
+    assert all(len(set(each)) == 1 for each in found.values())
