@@ -179,10 +179,9 @@ class _Rehearsal:
 
     def _reader(self, reader: Any) -> Any:
         """The copy of a reader; one that is not in the graph counts as it does in an evaluation."""
+        kind = Selecting if type(reader) is Selecting else ref
         copied = self._copies.get(id(reader()))
-        if copied is not None:
-            return ref(copied)
-        return (Selecting if type(reader) is Selecting else ref)(_Pretended(None, 0))  # dead
+        return kind(_Pretended(None, 0) if copied is None else copied)  # the first is dead at once
 
     def _compute(self, node: Node) -> None:
         if node.memory is not None:

@@ -16,6 +16,7 @@ import clarray._engine.fused.reduce.launch_core
 import clarray._engine.launch.recorded  # noqa: F401 - all are known to the compiled core by being imported
 from clarray._engine.expr.bounds import bounds_of, remember, remember_part
 from clarray._engine.expr.build import Selecting, become_memory, become_selected
+from clarray._engine.expr.finish import Finish, find_finish
 from clarray._engine.expr.node import (
     COMPRESS,
     CONST,
@@ -41,6 +42,7 @@ from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.first_calls import OnHost
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
+from clarray._engine.ops.transforms import Transform
 from clarray._engine.runtime import Device, Memory, held_at_fork
 from clarray._engine.speedups import accelerated, called_by_core
 
@@ -224,23 +226,15 @@ def prepare(
     allocate : callable
         Gives the memory of the result, from the number of bytes.
     """
-    epilogue = None
+    fused: Epilogue | Finish | None = None
     allocate = allocate or cache.device.allocate
     if node.flags & (SHARED | REDUCES | MASKED):
         alone = not node.flags & SHARED and _reduces_alone(node)
-        epilogue = Epilogue(node, node, ()) if alone else _materialize_and_fuse(node, compute)
+        fused = Epilogue(node, node, ()) if alone else _materialize_and_fuse(node, compute)
     if node.size == 0:
         return target or _new(allocate, node), []
-    if epilogue is not None:
-        out = target
-        if out is None or not out.contiguous:
-            memory = allocate(node.size * node.dtype.itemsize)
-            out = leaf(memory, node.shape, result_strides(node), 0, node.dtype)
-        assert out.memory is not None
-        launches: list[Launch | OnHost] = [*reduction_passes(cache, epilogue, out.memory, out.offset, out.strides)]
-        if target is not None and out is not target:
-            launches.append(launch_into(cache, out, target).keeping(out))
-        return target or out, launches
+    if fused is not None:
+        return _prepare_fused(cache, fused, target, allocate)
     if target is not None:
         return target, [launch_into(cache, node, target)]
     memory = allocate(node.size * node.dtype.itemsize)
@@ -249,6 +243,26 @@ def prepare(
         return contiguous_leaf(memory, node.shape, node.dtype), [launch]
     strides = result_strides(node)
     return leaf(memory, node.shape, strides, 0, node.dtype), [strided_launch(cache, node, memory, 0, strides)]
+
+
+def _prepare_fused(
+    cache: KernelCache, fused: Epilogue | Finish, target: Node | None, allocate: Allocate
+) -> tuple[Node, list[Launch | OnHost]]:
+    """The same of what a pass along axes computes as it stores, in an order of its own."""
+    root, out = fused.root, target
+    strides = result_strides(root)
+    if out is None or not (out.contiguous if isinstance(fused, Epilogue) else out.strides == strides):
+        out = leaf(allocate(root.size * root.dtype.itemsize), root.shape, strides, 0, root.dtype)
+    assert out.memory is not None
+    launches: list[Launch | OnHost]
+    if isinstance(fused, Epilogue):
+        launches = [*reduction_passes(cache, fused, out.memory, out.offset, out.strides)]
+    else:
+        transform: Transform = fused.transformed.op
+        launches = [transform.launch(cache, transform.code, fused, out)]
+    if target is not None and out is not target:
+        launches.append(launch_into(cache, out, target).keeping(out))
+    return target or out, launches
 
 
 def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | OnHost:
@@ -263,19 +277,26 @@ def _new(allocate: Allocate, node: Node) -> Node:
     return contiguous_leaf(allocate(node.size * node.dtype.itemsize), node.shape, node.dtype)
 
 
-def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogue | None:
-    """Compute what must be memory before `root` can be one pass; give the reduction it fuses."""
-    order = pending_below(root)
-    epilogue = find_epilogue(root)
-    fused = epilogue.reduced if epilogue is not None else None
-    changed = _compute_shared(order[:-1], {id(n) for n in order}, fused, compute)
-    return find_epilogue(root) if changed else epilogue
+def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogue | Finish | None:
+    """Compute what must be memory before `root` can be one pass; give the reduction or the transform it fuses."""
+    while True:
+        order = pending_below(root)
+        found: Epilogue | Finish | None = find_epilogue(root) or find_finish(root)
+        fused = found.transformed if isinstance(found, Finish) else found.reduced if found is not None else None
+        if not _compute_shared(order[:-1], {id(n) for n in order}, fused, compute):
+            return found
+
+
+@called_by_core
+def fuse_below(root: Node) -> None:
+    """Compute what must be memory before a node over a transform can be one pass."""
+    _materialize_and_fuse(root, evaluate)
 
 
 def materialize_shared(*roots: Node, consumer: Node | None = None) -> None:
     """Compute what must be memory before the roots can be computed while they are read.
 
-    That is: reductions, selections by a mask, and what others than `consumer` and the roots' own graphs
+    That is: reductions, transforms, selections by a mask, and what others than `consumer` and the roots' own graphs
     read as well.
     """
     for root in roots:
@@ -296,14 +317,14 @@ def materialize_shared(*roots: Node, consumer: Node | None = None) -> None:
 def _compute_shared(
     nodes: Iterable[Node], inside: set[int], fused: Node | None, compute: Callable[[Node], Any]
 ) -> bool:
-    """Compute reductions but for `fused`, and nodes that were grown from elsewhere too; say whether there were any.
+    """Compute passes but for `fused`, and nodes that were grown from elsewhere too; say whether there were any.
 
     So no consumer computes them again.
     """
     changed = False
     for node in nodes:
         if node.memory is None and (
-            (isinstance(node.op, Reduction) and node is not fused)
+            (isinstance(node.op, Reduction | Transform) and node is not fused)
             or any(_is_outside(r, inside) for r in list(node.readers))
         ):
             compute(node)
@@ -318,7 +339,7 @@ def _is_outside(reader: Any, inside: set[int]) -> bool:
 
 
 def pending_below(root: Node) -> list[Node]:
-    """The pending nodes of a graph, operands before what uses them, `root` last."""
+    """The pending nodes of a graph, operands before what uses them, `root` last; not what transforms read."""
     order: list[Node] = []
     _visit(root, order, set())
     return order
@@ -329,6 +350,6 @@ def _visit(node: Node, order: list[Node], seen: set[int]) -> None:
     if id(node) in seen or node.memory is not None or not node.args:
         return
     seen.add(id(node))
-    for arg in node.args:
+    for arg in () if isinstance(node.op, Transform) else node.args:
         _visit(arg, order, seen)
     order.append(node)

@@ -11,6 +11,7 @@ from weakref import ref
 
 from clarray._engine.evaluate import evaluate, launch_into, prepare
 from clarray._engine.expr.build import live_readers, prune, regrow
+from clarray._engine.expr.finish import transformed_inputs
 from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf, graph_lock, intern_structure
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
 from clarray._engine.expr.result_layout import view_of
@@ -84,10 +85,15 @@ def _overwrite_and_copy(target: Node, value: Node) -> None:
 
 
 def _read_by(value: Node, target: Node) -> bool:
-    """Whether an operand of a pending value overlaps the target other than element for element."""
+    """Whether an operand of a pending value overlaps the target other than element for element.
+
+    Below a transform it is any that overlaps it: an element is read when others have been written.
+    """
     memory = target.memory
     assert memory is not None
     shared = memory.shared
+    if any(_overlaps_at_all(node, target) for node in transformed_inputs(value)):
+        return True
     for node in value.inputs:
         other = node.memory
         if other is not None and (other is memory or shared) and overlaps(node, target):
@@ -276,6 +282,17 @@ def overlaps(operand: Node, target: Node) -> bool:
     if operand.dtype == target.dtype and same_elements(a, b):
         return False
     return may_overlap(a, b, operand.dtype.itemsize, target.dtype.itemsize)
+
+
+def _overlaps_at_all(operand: Node, target: Node) -> bool:
+    """Whether an operand shares elements with the target, be they the same."""
+    memory, other = operand.memory, target.memory
+    assert other is not None
+    if memory is None:
+        return False
+    if memory is not other:
+        return memory.shared and other.shared and _share_bytes(operand, target)
+    return may_overlap(view_of(operand), view_of(target), operand.dtype.itemsize, target.dtype.itemsize)
 
 
 def _share_bytes(one: Node, other: Node) -> bool:

@@ -115,13 +115,38 @@ ${value_at('one', 'i')}
 % if stored == 'pairs':
       {
         const ${I} at = (${t}) / inner * inner;
-        yp[${y} + (${t}) + at] = z.x;
-        yp[${y} + (${t}) + at + inner] = z.y;
+${put(f'{y} + ({t}) + at', 'z.x')}
+${put(f'{y} + ({t}) + at + inner', 'z.y')}
       }
 % elif stored == 'real':
-      yp[${y} + (${t})] = z.x;
+${put(f'{y} + ({t})', 'z.x')}
 % else:
-      yp[${y} + (${t})] = z;
+${put(f'{y} + ({t})', 'z')}
+% endif
+</%def>
+
+## Store a value at an element of the result: what is done to it takes operands that lie as the result does from there, and
+## others by its place along the axes.
+<%def name="put(at, value)">
+% if ending is None:
+      yp[${at}] = ${value};
+% else:
+      {
+        const ${I} at_y = ${at};
+        const ${stored_type} result_0 = ${value};
+% for x in ending.operands:
+        ${'long' if x.access == 'index' else I} ${x.name}b = ${x.start if x.access == 'index' else 'at_y' if x.access == 'unit' else '0'};
+% endfor
+% if ending.moved:
+        ${I} place = at_y;
+${lines.move(I, ending.moved, 'g', 'place', ending.rank)}
+% endif
+% for x in ending.operands:
+        ${access.load(x, x.base, '0')}
+% endfor
+        const ${ending.out.type} y_0 = ${ending.call.call(0)};
+        ${access.store_element(ending.out, 'at_y', '0', 'y_0')}
+      }
 % endif
 </%def>
 

@@ -34,6 +34,9 @@ ${'#pragma unroll' if count <= 64 else ''}
       const int q0 = number % ${s0}, p0 = number / ${s0};
 </%def>
 ${value.text}
+% if ending is not None:
+${ending.call.text}
+% endif
 #pragma OPENCL FP_CONTRACT ON
 #define HELD(at) ((at) + ((at) >> ${bank_shift}))
 ${e.types()}
@@ -42,7 +45,7 @@ ${e.computed_root()}
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${WG}, 1, 1)))
 void fft(${', '.join(params)}) {
-  ${access.prologue(inputs.operands, inputs.prepare, [('yp', 'yo')])}
+  ${access.prologue(operands, prepare, [('yp', 'yo')])}
   const int item = get_local_id(0);
   const ${I} first = (${I})get_group_id(0) * ${L};
 % if last or whole_line:

@@ -15,11 +15,14 @@
   one = L == 1
 %>
 ${value.text}
+% if ending is not None:
+${ending.call.text}
+% endif
 #pragma OPENCL FP_CONTRACT ON
 ${e.types()}
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void fft(${', '.join(params)}) {
-  ${access.prologue([*inputs.operands], inputs.prepare, [('yp', 'yo')])}
+  ${access.prologue(operands, prepare, [('yp', 'yo')])}
   const long group = get_group_id(0), groups = get_num_groups(0);
   __global T *restrict a = scratch + group * ${4 * R};
   __global T *restrict b = a + ${2 * R};

@@ -29,6 +29,7 @@ from clarray._engine.expr.node import (
     intern_structure,
 )
 from clarray._engine.expr.view import broadcast_shapes
+from clarray._engine.ops.transforms import Transform
 from clarray._engine.speedups import accelerated, called_by_core, known_to_core
 
 # A tree heavier than this is evaluated rather than grown: it bounds the kernel's arguments
@@ -124,7 +125,7 @@ def _grow_again(node: Node) -> None:
 
 def _register(node: Node) -> None:
     """Note that `node` reads its operands, so that a write to their memory evaluates it first."""
-    reader = Selecting(node) if node.op is COMPRESS else ref(node)
+    reader = Selecting(node) if node.op is COMPRESS or isinstance(node.op, Transform) else ref(node)
     for child in dict.fromkeys(node.args):
         child.readers.append(reader)
         count = len(child.readers)
@@ -154,7 +155,11 @@ def prune(readers: list, keep: bool = False) -> None:
 
 
 class Selecting(ref):
-    """A reader that is no consumer: what is computed are the reductions of a selection."""
+    """A reader that is no consumer of what it reads.
+
+    Of a selection it is the reductions that are computed. What others read of a transform's operand has been computed
+    when it was called; it computes the rest while it reads, whoever else comes to read that later.
+    """
 
     __slots__ = ()
 
@@ -359,7 +364,7 @@ def _stored(args: tuple[Node, ...]) -> tuple[Node, ...]:
 
 @accelerated
 def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
-    """Grow a reduction; `op` is a ``Reduction``, `args` its value and, perhaps, its mask."""
+    """Grow a pass: `op` is a ``Reduction``, `args` its value and, perhaps, its mask; or a ``Transform`` of a value."""
     if len(args) == 1:  # the common case, on the path of small arrays
         (a,) = args
         before = a.readers
@@ -367,7 +372,7 @@ def reduction(op: Any, args: tuple[Node, ...], shape: Shape) -> Node:
             op,
             args,
             shape,
-            op.monoid.out_dtype,
+            op.out_dtype,
             math.prod(shape),
             a.cost + 1,
             (a.flags | REDUCES) & ~MASKED,

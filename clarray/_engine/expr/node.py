@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Flags of a node, inherited by what is grown from it.
 EAGER = 1  # reads host memory that the user may change: must be evaluated at the call
 SHARED = 2  # a node below has a second consumer: evaluation must look at the whole graph
-REDUCES = 4  # a reduction stands somewhere below: it is a pass of its own
+REDUCES = 4  # a reduction or a transform stands somewhere below: it is a pass of its own
 MASKED = 8  # the value is compressed by a mask, its size is not known yet
 READONLY = 16  # of a leaf: a view that may not be written through, though its memory may
 
@@ -67,8 +67,8 @@ class Node:
     Attributes
     ----------
     op : object or None
-        None for a leaf; otherwise the operation: an ``ops`` Loop, a ``Reduction``, ``CONST``,
-        ``INDEX`` or ``COMPRESS``.
+        None for a leaf; otherwise the operation: an ``ops`` Loop, a ``Reduction``, a ``Transform``,
+        ``CONST``, ``INDEX`` or ``COMPRESS``.
     args : tuple of Node
         Operands of the operation.
     shape, dtype, size

@@ -22,11 +22,11 @@ def window(root: Node, cut: Cut, compute: Callable[[Node], Any]) -> Node:
     Parameters
     ----------
     root : Node
-        It stays pending unless it is a reduction, or selects by a mask: these have no part that costs less.
+        It stays pending unless it reduces, transforms, or selects by a mask: these have no part that costs less.
     cut : callable
         Gives the part of a view of root's shape: a view that looks at some of its elements, as `indexing.index` does.
     compute : callable
-        Makes a node memory: whatever reduces below the root. Nothing else is computed.
+        Makes a node memory: whatever reduces or transforms below the root. Nothing else is computed.
 
     Returns
     -------
@@ -34,20 +34,20 @@ def window(root: Node, cut: Cut, compute: Callable[[Node], Any]) -> Node:
         A view, or pending. The device's lock must be held until it has been computed: what is known of a node changes
         when that becomes memory.
     """
-    for node in _reductions(root):
+    for node in _passes(root):
         compute(node)
     part = _Part(root.shape, cut)
     found = part.of(root)
     return found if found.shape == part.shape else broadcast(root.op, found.args[0], part.shape)
 
 
-def _reductions(root: Node) -> list[Node]:
-    """What reduces or selects, or is not elementwise for other reasons, with nothing like it above."""
+def _passes(root: Node) -> list[Node]:
+    """What reduces, transforms or selects, with nothing like it above."""
     if root.memory is not None or not root.flags & (REDUCES | MASKED):
         return []
     if root.flags & MASKED or hasattr(root.op, "axes"):
         return [root]
-    return [node for arg in root.args for node in _reductions(arg)]
+    return [node for arg in root.args for node in _passes(arg)]
 
 
 class _Part:

@@ -138,13 +138,13 @@ bool Call::add_input(PyObject* input) {
 }
 
 // The shapes of a tree, which do not all follow from those of its inputs; false where something else than operations on
-// elements, and a reduction, is in it.
+// elements, reductions and transforms is in it.
 bool Call::add_shapes(PyObject* pending) {
     PyObject* args = node.args.of(pending);
     if (node.memory.of(pending) != Py_None || !PyTuple_GET_SIZE(args)) return true;
     if (as_long(node.flags.of(pending)) & MASKED) return false;
     PyTypeObject* kind = Py_TYPE(node.op.of(pending));
-    if ((kind != loop_type && kind != reduction_type) || key.size() > 4096) return false;
+    if ((kind != loop_type && !is_pass_type(kind)) || key.size() > 4096) return false;
     add_axes(node.shape.of(pending));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
         if (!add_shapes(PyTuple_GET_ITEM(args, i))) return false;
@@ -168,7 +168,7 @@ bool Call::add_operand(PyObject* operand) {
     append(flags);
     // A pass of its own, or what others read too, is not computed while it is read; of what is shared below Python looks
     // who reads it.
-    if (!grows && (flags & REDUCES || !live_readers(node.readers.of(operand)).empty())) is_unsettled = true;
+    if (!grows && (flags & REDUCES || has_consumers(node.readers.of(operand)))) is_unsettled = true;
     else if (!grows && flags & SHARED) return false;
     for (PyObject* seen : nodes_)
         if (seen == operand) return false;

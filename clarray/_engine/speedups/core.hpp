@@ -97,8 +97,12 @@ extern PyTypeObject* known_type;  // Known: a constant that an array may be
 extern PyTypeObject* node_type;   // Blank: a node whose slots are filled in place
 extern PyTypeObject* loop_type;
 extern PyTypeObject* reduction_type;
+extern PyTypeObject* transform_type;
 extern PyTypeObject* array_type;  // DeviceArray
 extern PyObject* empty_tuple;
+
+// Whether operations of a type are passes of their own, the flag REDUCES.
+inline bool is_pass_type(PyTypeObject* kind) { return kind == reduction_type || kind == transform_type; }
 
 // What the core asks of Python, by the name of the function there; set by `adopt`.
 struct Reference {

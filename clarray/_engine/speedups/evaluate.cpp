@@ -156,7 +156,7 @@ Outcome evaluate_fast(PyObject* root) {
     if (!dtype_of(node.dtype.of(root))) return Outcome::FAILED;
     PyTypeObject* operation = Py_TYPE(node.op.of(root));
     if (Py_TYPE(root) == known_type) return place_number(root);
-    if (operation != loop_type && operation != reduction_type) return evaluate_selection(root);
+    if (operation != loop_type && !is_pass_type(operation)) return evaluate_selection(root);
     if (is_one_launch(root, 0)) {
         const Outcome done = evaluate_alone(root, 0);
         if (done != Outcome::RARE) return done;

@@ -129,7 +129,9 @@ bool is_repeated(const OperandSpan& operands, const Operand& operand) {
 bool note_reader(PyObject* made, const OperandSpan& operands) {
     static Reference* const crowded = reference_of("_crowded");
     static Reference* const grow_again = reference_of("_grow_again");
-    Ref reader = Ref::steal(PyWeakref_NewRef(made, nullptr));
+    static Reference* const selecting = reference_of("Selecting");
+    const bool consumes = Py_TYPE(node.op.of(made)) != transform_type;
+    Ref reader = Ref::steal(consumes ? PyWeakref_NewRef(made, nullptr) : (*selecting)(made));
     if (!reader) return false;
     for (const Operand& a : operands)
         if (!is_repeated(operands, a) && !a.append_reader(reader.get())) return false;
@@ -331,7 +333,7 @@ Ref grow_nary(PyObject* operation, PyObject* args) {
 Ref grow_alike(PyObject* operation, PyObject* const* operands, Py_ssize_t count, PyObject* signature, PyObject* dtype, PyObject* shape, PyObject* size) {
     Operand all[MOST_GROWN];
     for (Py_ssize_t i = 0; i < count; ++i) all[i] = Operand(operands[i]);
-    const long flags = Py_TYPE(operation) == reduction_type ? long(REDUCES) : 0;
+    const long flags = is_pass_type(Py_TYPE(operation)) ? long(REDUCES) : 0;
     return made_of(operation, {all, count}, {signature, dtype, Ref::share(shape), Ref::share(size), flags});
 }
 

@@ -16,12 +16,13 @@ PyTypeObject* known_type = nullptr;
 PyTypeObject* node_type = nullptr;
 PyTypeObject* loop_type = nullptr;
 PyTypeObject* reduction_type = nullptr;
+PyTypeObject* transform_type = nullptr;
 PyTypeObject* array_type = nullptr;
 PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 12;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 13;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -65,6 +66,9 @@ PyObject* lay_out(PyObject*, PyObject* const* args, Py_ssize_t count) {
     } else if (!std::strcmp(name, "Reduction")) {
         found = find_slots(kind, reduction);
         type = &reduction_type;
+    } else if (!std::strcmp(name, "Transform")) {
+        found = true;  // only told from others
+        type = &transform_type;
     } else if (!std::strcmp(name, "DeviceArray")) {
         found = find_slots(kind, array);
         type = &array_type;

@@ -82,6 +82,9 @@ Outcome compute_shared(PyObject* root, long long little);
 // What reads a memory or a node, directly or through others, and is pending: operands before what uses them.
 std::vector<Ref> live_readers(PyObject* readers);
 
+// Whether some of them are pending consumers: no transforms, which compute while they read whoever else reads it.
+bool has_consumers(PyObject* readers);
+
 // Add to where the inputs begin what Python says that their loops begin at.
 void shift_inputs(const Prepared& p, Operands& found);
 

@@ -147,7 +147,7 @@ bool read_grown(PyObject* recording, PyObject* of, const Call& call, Replay& rep
         fill_leaf(of, grown.leaf);
     } else if (!grown.kind) {
         const Py_ssize_t count = PyTuple_GET_SIZE(args);
-        const bool plain = Py_TYPE(operation) == loop_type || Py_TYPE(operation) == reduction_type;
+        const bool plain = Py_TYPE(operation) == loop_type || is_pass_type(Py_TYPE(operation));
         if (!plain || !count || count > MOST_GROWN || as_long(node.flags.of(of)) & MASKED) return false;
         grown.kind = 'p';
         grown.operation = Ref::share(operation);

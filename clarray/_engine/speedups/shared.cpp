@@ -37,22 +37,26 @@ private:
 
 bool is_pending(PyObject* of) { return node.memory.of(of) == Py_None; }
 bool is_reduction(PyObject* of) { return Py_TYPE(node.op.of(of)) == reduction_type; }
+bool is_transform(PyObject* of) { return Py_TYPE(node.op.of(of)) == transform_type; }
+bool is_pass(PyObject* of) { return is_pass_type(Py_TYPE(node.op.of(of))); }
 
 // The pending nodes of a graph, operands before what uses them; false where a selection is among them.
 bool visit(PyObject* of, Nodes& order, NodeSet& seen) {
     Ref args = Ref::share(node.args.of(of));
     if (!is_pending(of) || !PyTuple_GET_SIZE(args.get()) || !seen.insert(of)) return true;
     if (is_selection(of)) return false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
+    const Py_ssize_t count = is_transform(of) ? 0 : PyTuple_GET_SIZE(args.get());  // it computes its own while it reads
+    for (Py_ssize_t i = 0; i < count; ++i)
         if (!visit(PyTuple_GET_ITEM(args.get(), i), order, seen)) return false;
     order.push_back(Ref::share(of));
     return true;
 }
 
-// Whether a node applies elementwise operations and constants to one reduction, as `find_epilogue` has it; find that.
+// Whether a node applies elementwise operations and constants to one reduction or transform, as `find_epilogue` and
+// `find_finish` have it; find that.
 bool find_fused(PyObject* of, PyObject* shape, PyObject*& fused) {
     static Reference* const marker = reference_of("CONST");
-    if (is_reduction(of)) {
+    if (is_pass(of)) {
         if ((fused && fused != of) || !is_same_shape(node.shape.of(of), shape)) return false;
         fused = of;
         return true;
@@ -81,19 +85,29 @@ bool is_read_outside(PyObject* of, const NodeSet& inside) {
     return false;
 }
 
+bool has_transform(const Nodes& order) {
+    return std::any_of(order.begin(), order.end(), [](const Ref& each) { return is_pending(each.get()) && is_transform(each.get()); });
+}
+
 }  // namespace
 
 Outcome compute_shared(PyObject* root, long long little) {
+    static Reference* const fuse_below = reference_of("fuse_below");
     Nodes order;
     NodeSet inside;
     if (!visit(root, order, inside)) return Outcome::RARE;
     PyObject* fused = nullptr;
-    const bool is_little = !is_reduction(root) && bytes_read(root) <= little;
-    if (!find_fused(root, node.shape.of(root), fused) || is_little) fused = nullptr;
+    if (!find_fused(root, node.shape.of(root), fused)) {
+        // which of them takes further operands, and whether they lie as it stores, Python finds out
+        if (has_transform(order)) return Ref::steal((*fuse_below)(root)) ? Outcome::DONE : Outcome::FAILED;
+        fused = nullptr;
+    } else if (!is_transform(fused) && !is_reduction(root) && bytes_read(root) <= little) {
+        fused = nullptr;
+    }
     for (const Ref& each : order) {
         PyObject* of = each.get();
         if (of == root || !is_pending(of)) continue;
-        if ((is_reduction(of) && of != fused) || is_read_outside(of, inside))
+        if ((is_pass(of) && of != fused) || is_read_outside(of, inside))
             if (!evaluate_node(of)) return Outcome::FAILED;
     }
     return Outcome::DONE;
@@ -124,6 +138,15 @@ bool has_reader_beside(PyObject* list, const NodeSet& known) {
 }
 
 }  // namespace
+
+bool has_consumers(PyObject* readers) {
+    if (!PyList_CheckExact(readers)) return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(readers); ++i) {
+        Ref reader = referent_of(PyList_GET_ITEM(readers, i));
+        if (reader && is_pending(reader.get()) && !is_transform(reader.get())) return true;
+    }
+    return false;
+}
 
 std::vector<Ref> live_readers(PyObject* readers) {
     NodeSet seen;

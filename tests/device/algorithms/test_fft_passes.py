@@ -151,7 +151,7 @@ def test_pending_operands_are_computed_while_they_are_read(name: str) -> None:
         for n in (20, 16, 24):
             run("complex", a * w + 1, n)
             with clarray.profile() as p:
-                found = run("complex", a * w + 1, n)
+                found = run("complex", a * w + 1, n).evaluate()
             wanted = exact("complex", x * window + np.float32(1), n)
             assert {record.name for record in p.records if record.kind == "launch"} == {"fft"}
             assert error(found, wanted) < MOST
@@ -197,7 +197,7 @@ def test_a_result_is_scaled_by_its_last_pass() -> None:
     x = host((4, 48), "F")
     with clarray.profile() as p:
         found = clarray.array(x)
-        found = run("inverse", found, 48, scale=1 / 48)
+        found = run("inverse", found, 48, scale=1 / 48).evaluate()
     assert p.launches == 1
     assert error(found, exact("inverse", x, 48) / 48) < MOST
 

@@ -36,6 +36,22 @@ SWAP, TABLE, SCALE = "swap", "table", "scale"  # parts change places (which turn
 _BANKS_BYTES = 128  # of local memory that lie beside each other in its 32 banks
 
 
+class Ending(NamedTuple):
+    """How a last pass reads the operands of what is done to its values.
+
+    Parameters
+    ----------
+    accesses : tuple of str
+        Per distinct operand: ``'const'``, ``'unit'`` (where the result is stored), ``'zero'`` (one element),
+        ``'strided'`` or ``'index'``.
+    rank : int
+        Axes of the result that the last two are moved along.
+    """
+
+    accesses: tuple[str, ...]
+    rank: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassPlan:
     """What the source of a pass is specialised on.
@@ -70,6 +86,8 @@ class PassPlan:
     index : str
         C type of positions.
     policy : FftPolicy
+    ending : Ending or None
+        What is done before storing, besides the steps.
     """
 
     radices: tuple[int, ...]
@@ -91,6 +109,7 @@ class PassPlan:
     lanes: int
     index: str
     policy: FftPolicy
+    ending: Ending | None = None
 
     @property
     def points(self) -> int:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clarray._engine.algorithms.fft.plan import COMPLEX, SCALE, SWAP, PassPlan, bank_shift, computed_roots
+from clarray._engine.algorithms.fft.plan import COMPLEX, SCALE, SWAP, Ending, PassPlan, bank_shift, computed_roots
 from clarray._engine.algorithms.fft.source_butterflies import LOOPED, Butterfly, prime_table
-from clarray._engine.codegen.expression import Call, Inputs, converted
+from clarray._engine.codegen.expression import Call, Inputs, converted, operand
 from clarray._engine.codegen.render import Source, make_dialect, render, source
+from clarray._engine.expr.finish import Finish
 from clarray._engine.expr.node import Node
 
 if TYPE_CHECKING:
+    from clarray._engine.ops.ctype import Dialect
     from clarray._engine.runtime import Capabilities
 
 # Positions, in the order in which `launch.py` passes them.
@@ -22,8 +25,28 @@ _NUMBERS = ("units", "m", "s", "have", "bound", "whole", "inner", "stride", "lim
 _PLACES = ("coarse", "fine", "shift", "lane_roots", "real_coarse", "real_fine", "real_shift", "before_at", "after_at")
 
 
-def pass_source(plan: PassPlan, value: Node, nodes: Sequence[Node], capabilities: Capabilities) -> Source:
-    """Render a pass that loads `value` from its distinct inputs `nodes`."""
+class _EndingCode:
+    """What is done to a value as it is stored: a C function of it and of the operands beside the result."""
+
+    def __init__(self, plan: Ending, finish: Finish, dialect: Dialect) -> None:
+        self.inputs = inputs = Inputs(finish.others, plan.accesses, dialect, base=True, prefix="e")
+        transformed, root = finish.transformed, finish.root
+        self.operands = [replace(o, step="0") for o in inputs.operands]  # each is moved to its element
+        self.moved = [o.name for o in self.operands if o.access in ("strided", "index")]
+        self.rank = plan.rank
+        inputs.slots[id(transformed)] = "result"
+        inputs.types.append(("result", transformed.dtype, False))
+        self.call = Call("ending", root, inputs)
+        self.out = operand("y", root.dtype, "unit", dialect, base="at_y")
+        self.numbers = [f"g{a}" for a in range(plan.rank)]
+        for name in self.moved:
+            self.numbers += [f"{name}g{a}" for a in range(plan.rank)]
+
+
+def pass_source(
+    plan: PassPlan, value: Node, nodes: Sequence[Node], finish: Finish | None, capabilities: Capabilities
+) -> Source:
+    """Render a pass that loads `value` from its distinct inputs `nodes`, and does to its values what `finish` says."""
     dialect = make_dialect(capabilities, 1)
     inputs = Inputs(nodes, plan.accesses, dialect, base=True)
     wide = np.result_type(plan.work, np.complex64)
@@ -32,12 +55,18 @@ def pass_source(plan: PassPlan, value: Node, nodes: Sequence[Node], capabilities
     integer = "int32" if plan.index == "int" else "int64"
     chunked = plan.policy.chunked
     real_out = plan.store in ("real", "pairs")
+    ending = _EndingCode(plan.ending, finish, dialect) if plan.ending is not None and finish is not None else None
+    stored = f"{scalar}{'' if real_out else 2}"
     numbers = [*_NUMBERS, *(f"k{a}" for a in range(plan.rank))]
     for o in inputs.operands:
         numbers += [o.step, *(f"{o.name}k{a}" for a in range(plan.rank))]
+    if ending is not None:
+        numbers += ending.numbers
+    more = ending.inputs if ending is not None else None
     params = [
         *inputs.params,
-        f"__global {scalar}{'' if real_out else 2} *yp",
+        *(more.params if more is not None else ()),
+        f"__global {ending.out.storage if ending is not None else stored} *yp",
         "const long yo",
         f"__global const {scalar}2 *tables",
         *([f"__global {scalar}{plan.lanes if plan.lanes > 1 else ''} *scratch"] if chunked else []),
@@ -47,6 +76,7 @@ def pass_source(plan: PassPlan, value: Node, nodes: Sequence[Node], capabilities
     ]
     arg_types = [
         *inputs.arg_types,
+        *(more.arg_types if more is not None else ()),
         *["buffer", "int64", "buffer", *["buffer"] * chunked],
         *[integer] * len(numbers),
         *["int32"] * len(_PLACES),
@@ -68,7 +98,11 @@ def pass_source(plan: PassPlan, value: Node, nodes: Sequence[Node], capabilities
         butterflies={r: Butterfly(r, *names, scalar).text for r in set(plan.radices)},
         prime_tables=[prime_table(r, scalar) for r in sorted(set(plan.radices)) if r > LOOPED],
         inputs=inputs,
+        operands=[*inputs.operands, *(ending.operands if ending is not None else ())],
+        prepare=[*inputs.prepare, *(more.prepare if more is not None else ())],
         value=call,
+        ending=ending,
+        stored_type=stored,
         params=params,
         rank=plan.rank,
         real=plan.real,
@@ -85,7 +119,7 @@ def pass_source(plan: PassPlan, value: Node, nodes: Sequence[Node], capabilities
         plain=plan.plain,
         across=plan.across,
         out_across=plan.out_across,
-        simple_store=plan.store == COMPLEX and not plan.cropped and set(plan.after) <= {SWAP, SCALE},
+        simple_store=ending is None and plan.store == COMPLEX and not plan.cropped and set(plan.after) <= {SWAP, SCALE},
     )
     return Source("fft", source(body, dialect, capabilities.function_attribute), tuple(arg_types))
 

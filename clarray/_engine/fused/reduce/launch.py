@@ -12,6 +12,7 @@ from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, append_scalar, place
 from clarray._engine.ops.monoids import Reduction
+from clarray._engine.ops.transforms import Transform
 from clarray._engine.runtime import Memory
 from clarray._engine.tuning import ReducePolicy
 
@@ -31,7 +32,7 @@ def find_epilogue(root: Node) -> Epilogue | None:
             reduced = node
         elif node.op is CONST:
             constants[node] = None
-        elif node.memory is not None or not node.args:
+        elif node.memory is not None or not node.args or isinstance(node.op, Transform):
             return None
         else:
             level.extend(node.args)
