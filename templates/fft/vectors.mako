@@ -188,10 +188,13 @@ ${f'*({at})' if one else f'vload{L}(0, {at})'}
         for (int j = 0; j < ${r}; ++j) {
           ${'lanes_[2 * j] = re[j]; lanes_[2 * j + 1] = im[j];' if one else f'vstore{L}(re[j], 0, lanes_ + {2 * L} * j); vstore{L}(im[j], 0, lanes_ + {2 * L} * j + {L});'}
         }
+## what lies side by side is stored one after the other: the lanes of a value, or the values of a lane
+<% loops = [f'for (int j = 0; j < {r}; ++j)', 'for (int l = 0; l < count; ++l)'] %>
+% for header in loops if out_across else reversed(loops):
         ${access.rolled()}
-        for (int l = 0; l < count; ++l)
-          ${access.rolled()}
-          for (int j = 0; j < ${r}; ++j) {
+        ${header}
+% endfor
+          {
             const long at_ = t[l] + (q0 + ${s0} * j) * s;
 % if cropped:
             if (at_ >= limit) continue;

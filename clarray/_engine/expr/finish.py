@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clarray._engine.expr.node import COMPRESS, REDUCES, Node
+from clarray._engine.expr.node import COMPRESS, INDEX, REDUCES, Node
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape
 from clarray._engine.ops.monoids import Reduction
@@ -56,6 +56,8 @@ def find_finish(root: Node) -> Finish | None:
         else:
             level.extend(node.args)
     if transformed is None or not _lie_alike(root.shape, result_strides(root), result_strides(transformed)):
+        return None
+    if not transformed.op.beside and any(node.size > 1 and node.op is not INDEX for node in others):
         return None
     return Finish(root, transformed, tuple(others))
 

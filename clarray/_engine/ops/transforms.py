@@ -28,6 +28,8 @@ class Transform:
         Axes of the result that the lines lie along; those of reductions tell likewise that an operation is a pass.
     order : tuple of int
         The result's axes as they lie in memory, the last one closest together.
+    beside : bool
+        Whether arrays may be read beside what it stores.
     out_dtype : dtype
     code : tuple
         All that the pass is specialised on besides its operand: passes with equal codes are one.
@@ -39,6 +41,7 @@ class Transform:
     name: str
     axes: tuple[int, ...]
     order: tuple[int, ...]
+    beside: bool
     out_dtype: np.dtype
     code: tuple[Any, ...]
     launch: Callable[..., Any]

@@ -17,7 +17,7 @@ from clarray._engine.launch.first_calls import setting
 from clarray._engine.runtime import current_device
 from clarray.fft import transforms
 
-from ..conftest import policy_in_force
+from ..conftest import policy_changed, policy_in_force
 
 FP64 = current_device().capabilities.fp64
 POLICIES = ["own", "tiny-cpu", "tiny-gpu", "gpu"]
@@ -148,6 +148,8 @@ LAUNCHES: dict[str, tuple[Callable[[Any, Any], Any], int, int]] = {
     "abs(fft(x)).sum()": (lambda x, y: abs(clarray.fft.fft(x)).sum(), 2, 2),
     "fft(x).sum(0)": (lambda x, y: clarray.fft.fft(x).sum(0), 2, 2),
     "abs(fft(x)) / abs(x).max()": (lambda x, y: abs(clarray.fft.fft(x)) / abs(x).max(), 2, 3),
+    "the parts": (lambda x, y: (lambda f: f.real**2 + f.imag**2)(clarray.fft.fft(x)), 2, 2),
+    "fft(x) * conj(fft(x))": (lambda x, y: (lambda f: f * f.conj())(clarray.fft.fft(x)), 1, 2),
     "fft(x)[1:] * 2": (lambda x, y: clarray.fft.fft(x)[1:] * 2, 2, 2),
     "abs(fft(x)).T": (lambda x, y: abs(clarray.fft.fft(x)).T, 1, 2),
     "abs(fft(x).T)": (lambda x, y: abs(clarray.fft.fft(x).T), 2, 2),
@@ -320,6 +322,19 @@ def test_a_pending_result_is_an_array_like_any_other() -> None:
     f[0] = 0
     close(f[1:], wanted[1:])
     assert not f[0].any()
+
+
+def test_arrays_are_not_read_beside_what_lies_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU long lines are stored at such steps that what is read there too drives them out of the cache."""
+    monkeypatch.setattr(setting, "on", False)
+    x, w = host((2, 64)), host((64,), "f")
+    a, b = clarray.array(x), clarray.array(w)
+    with policy_changed("fft", beside=64):
+        apart = launched(lambda: clarray.fft.fft(a).evaluate() * b)
+        assert launched(lambda: clarray.fft.fft(a) * b) == apart
+        assert launched(lambda: clarray.fft.fft(a) * 2) == apart - 1
+        assert launched(lambda: clarray.fft.fft(a) * clarray.arange(64)) == apart - 1
+        close(clarray.fft.fft(a) * b, np.fft.fft(x) * w)
 
 
 def test_both_orders_of_evaluation() -> None:

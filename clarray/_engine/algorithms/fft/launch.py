@@ -129,8 +129,15 @@ def transform(value: Node, axis: int, n: int, kind: str, *, inverse: bool, scale
 @lru_cache(maxsize=4096)
 def _operation(here: OnePass, axis: int, out_dtype: np.dtype) -> Transform:
     code = ("fft", here, axis)
+    beside = here.core.extent < here.policy.beside
     return Transform(
-        name="fft", axes=(axis,), order=here.out_order, out_dtype=out_dtype, code=code, launch=_launch_last
+        name="fft",
+        axes=(axis,),
+        order=here.out_order,
+        beside=beside,
+        out_dtype=out_dtype,
+        code=code,
+        launch=_launch_last,
     )
 
 
