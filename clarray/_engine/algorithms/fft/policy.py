@@ -72,9 +72,9 @@ CPU = FftPolicy(
     prime=97,
     pass_bytes=1 << 15,
     vector_bytes=32,
-    # Two Zen 5 cores under load, PoCL 3.0, 2026-11-25, processor time of two passes by that of one. ``fft(x) * w`` of 2^20
-    # values, lines of 2^15 to 2^17: 0.9 to 1.05, 2^18: 0.85 to 0.96, 2^20: 0.82 (complex128 0.66). ``abs(fft(x))**2``,
-    # lines of 2^10: 1.2 to 1.3, 2^14: 1.1, 2^20: 1.0 to 1.1.
+    # Two Zen 5 cores under load, PoCL 3.0, 2026-11-25, processor time of two passes by that of one. ``fft(x) * w`` of
+    # 2^20 values, lines of 2^15 to 2^17: 0.9 to 1.05, 2^18: 0.85 to 0.96, 2^20: 0.82 (complex128 0.66).
+    # ``abs(fft(x))**2``, lines of 2^10: 1.2 to 1.3, 2^14: 1.1, 2^20: 1.0 to 1.1.
     beside=1 << 18,
     # Two Zen 5 cores, PoCL 3.0, 2026-11-23, NumPy's times by the kernels'. 2^18 values: complex64 2 to 9, complex128 in
     # rows of 64 0.8, float32 forward 1.2, float64 0.7; 2^20: complex64 5 to 8, complex128 2.8 to 4.3, float32 forward
