@@ -6,7 +6,7 @@ import numpy as np
 
 from clarray._engine.codegen.expression import Call, Inputs, converted
 from clarray._engine.expr.node import Node
-from clarray._engine.ops.ctype import Dialect, compute_type
+from clarray._engine.ops.ctype import Dialect
 from clarray._engine.ops.monoids import Monoid
 from clarray._engine.ops.ufuncs import exact_product_loop, find_loop
 
@@ -29,7 +29,6 @@ class ProductCall:
     """A product as C functions of its two factors, and the calls that add it to a sum of its own dtype."""
 
     def __init__(self, product: Node, inputs: Inputs, dialect: Dialect) -> None:
-        self.type = str(compute_type(product.dtype, dialect.width))
         self._factors = [
             Call(name, converted(factor, wanted), inputs)
             for name, factor, wanted in zip(("factor_0", "factor_1"), product.args, product.op.in_dtypes, strict=True)
@@ -37,6 +36,6 @@ class ProductCall:
         self.text = "".join(factor.text for factor in self._factors)
 
     def onto(self, total: str, part: int | str, tag: str = "") -> str:
-        """`total` and the product of part `part` of what is loaded under `tag`, rounded once where that is quick."""
+        """`total` and the product of part `part` of what is loaded under `tag`, rounded once, in every kernel."""
         left, right = (factor.call(part, tag) for factor in self._factors)
-        return f"ca_muladd_{self.type}({left}, {right}, {total})"
+        return f"fma({left}, {right}, {total})"
