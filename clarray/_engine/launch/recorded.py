@@ -28,7 +28,7 @@ def record_call(
     kwargs: Mapping[str, Any] | None,
     device: Device,
     inputs: Sequence[Memory],
-) -> tuple[Any, Recording | None]:
+) -> tuple[Any, Any]:
     """Call a function, and say what the device was given to do.
 
     Parameters
@@ -43,7 +43,8 @@ def record_call(
     Returns
     -------
     tuple
-        The result, and the recording; None where that does not hold all that the call did.
+        The result, and the recording; None where that does not hold all that the call did; NotImplemented where it
+        could not be recorded, and the next one may.
     """
     cache = kernel_cache_of(device)
     use_launches(cache)

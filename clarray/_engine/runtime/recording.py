@@ -146,7 +146,7 @@ def spoil() -> None:
 _turn: dict[str, Recording] = {}  # one thread records at a time: whose recording is in here
 
 
-def record(recording: Recording, call: Callable[[], Any]) -> tuple[Any, Recording | None]:
+def record(recording: Recording, call: Callable[[], Any]) -> tuple[Any, Any]:
     """Call a function under a new recording.
 
     Nothing is called where the recording ends: an interrupt, which comes at calls, would leave it there for good.
@@ -154,8 +154,8 @@ def record(recording: Recording, call: Callable[[], Any]) -> tuple[Any, Recordin
     Returns
     -------
     tuple
-        The result, and the recording; None where that does not hold all that was done, and while something is recorded
-        already, by another thread or around this call.
+        The result, and the recording; None where that does not hold all that was done; NotImplemented while something
+        is recorded already, by another thread or around this call.
     """
     turn = _turn
     try:
@@ -168,7 +168,9 @@ def record(recording: Recording, call: Callable[[], Any]) -> tuple[Any, Recordin
             if state.recording is recording:  # not in a process that was forked meanwhile
                 state.recording = None
             del turn["now"]
-    return result, recording if is_ours and not recording.spoiled else None
+    if not is_ours:
+        return result, NotImplemented
+    return result, None if recording.spoiled else recording
 
 
 @after_fork_in_child

@@ -311,11 +311,21 @@ void settle_next(const Call& call) {
     if (of && at != of->table.end()) at->second.settles = true;
 }
 
+// Have the next call recorded that was to be this one: an error or an interrupt has ended it, or another is recorded now.
+void put_off(const Call& call) {
+    Replays* of = replays_of(call.device);
+    const auto at = of ? of->table.find(call.key) : decltype(of->table.find(call.key)){};
+    if (of && at != of->table.end()) --at->second.seen;
+}
+
 // Call Python under a recording; the second item is the recording, or None.
 Ref recorded_call(const Call& call, PyObject* function, PyObject* positional, PyObject* named) {
     static Reference* const record_call = reference_of("record_call");
     Ref inputs = tuple_of_refs(call.memories);
-    return inputs ? Ref::steal((*record_call)(function, positional, named, call.device, inputs.get())) : Ref();
+    Ref both = inputs ? Ref::steal((*record_call)(function, positional, named, call.device, inputs.get())) : Ref();
+    if (both && PyTuple_GET_ITEM(both.get(), 1) != Py_NotImplemented) return both;
+    put_off(call);
+    return both ? Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(both.get(), 0), Py_None)) : Ref();
 }
 
 Outcome replay_found(Replay& found, const Call& call, Temporaries& taken) {

@@ -449,3 +449,28 @@ def test_threads() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("interrupts", [1, 3])
+def test_a_call_that_an_interrupt_ends_is_recorded_at_the_next(interrupts: int) -> None:
+    """It says nothing of whether it can be: a call that fails to be recorded is tried ever more seldom."""
+    x, y = (clarray.array(np.arange(29.0 + interrupts) * k) for k in (1, 2))  # lengths that no other test has
+
+    def call() -> Any:
+        return clarray.concatenate((x, y))
+
+    def interrupt(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_name == "concatenate":
+            raise KeyboardInterrupt
+
+    call()
+    for _ in range(interrupts):
+        sys.setprofile(interrupt)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                call()
+        finally:
+            sys.setprofile(None)
+    call()  # is recorded
+    assert python_calls(call) <= FEW
+    check(call(), np.concatenate((x.get(), y.get())))
