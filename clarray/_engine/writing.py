@@ -92,7 +92,7 @@ def _read_by(value: Node, target: Node) -> bool:
     memory = target.memory
     assert memory is not None
     shared = memory.shared
-    if any(_overlaps_at_all(node, target) for node in transformed_inputs(value)):
+    if any(overlaps(node, target, even_alike=True) for node in transformed_inputs(value)):
         return True
     for node in value.inputs:
         other = node.memory
@@ -262,10 +262,10 @@ def share_with_host(*leaves: Node) -> None:
         memory.device.synchronize()
 
 
-def overlaps(operand: Node, target: Node) -> bool:
-    """Whether an operand shares memory with the target other than element for element."""
+def overlaps(operand: Node, target: Node, even_alike: bool = False) -> bool:
+    """Whether an operand shares memory with the target other than element for element, or, if asked, even so."""
     memory, other = operand.memory, target.memory
-    if memory is None or operand is target:
+    if memory is None or (operand is target and not even_alike):
         return False
     if memory is not other:
         # one ndarray may have been shared twice, or two views of it
@@ -273,26 +273,15 @@ def overlaps(operand: Node, target: Node) -> bool:
         return memory.shared and other.shared and _share_bytes(operand, target)
     if operand.dtype is target.dtype:  # what decides most cases, before views are made
         if operand.offset == target.offset and operand.strides == target.strides and operand.shape == target.shape:
-            return False
+            return even_alike and operand.size > 0
         low, high = extent(operand)
         first, last = extent(target)
         if high < first or last < low:
             return False
     a, b = view_of(operand), view_of(target)
     if operand.dtype == target.dtype and same_elements(a, b):
-        return False
+        return even_alike and operand.size > 0
     return may_overlap(a, b, operand.dtype.itemsize, target.dtype.itemsize)
-
-
-def _overlaps_at_all(operand: Node, target: Node) -> bool:
-    """Whether an operand shares elements with the target, be they the same."""
-    memory, other = operand.memory, target.memory
-    assert other is not None
-    if memory is None:
-        return False
-    if memory is not other:
-        return memory.shared and other.shared and _share_bytes(operand, target)
-    return may_overlap(view_of(operand), view_of(target), operand.dtype.itemsize, target.dtype.itemsize)
 
 
 def _share_bytes(one: Node, other: Node) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from clarray._engine.expr.node import COMPRESS, INDEX, REDUCES, Node
+from clarray._engine.expr.overlap import lie_alike
 from clarray._engine.expr.result_layout import result_strides
-from clarray._engine.expr.view import Shape
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
 
@@ -55,16 +55,11 @@ def find_finish(root: Node) -> Finish | None:
             return None
         else:
             level.extend(node.args)
-    if transformed is None or not _lie_alike(root.shape, result_strides(root), result_strides(transformed)):
+    if transformed is None or not lie_alike(root.shape, result_strides(root), result_strides(transformed)):
         return None
     if not transformed.op.beside and any(node.size > 1 and node.op is not INDEX for node in others):
         return None
     return Finish(root, transformed, tuple(others))
-
-
-def _lie_alike(shape: Shape, one: Shape, other: Shape) -> bool:
-    """Whether strides place the elements of an array alike."""
-    return all(extent == 1 or a == b for extent, a, b in zip(shape, one, other, strict=True))
 
 
 def transformed_inputs(root: Node) -> list[Node]:

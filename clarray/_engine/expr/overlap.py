@@ -32,6 +32,11 @@ def extent(view: View | Node) -> tuple[int, int]:
     return low, high
 
 
+def lie_alike(shape: Shape, one: Shape, other: Shape) -> bool:
+    """Tell whether strides place the elements of an array of this shape alike."""
+    return all(count == 1 or a == b for count, a, b in zip(shape, one, other, strict=True))
+
+
 def same_elements(a: View, b: View) -> bool:
     """Tell whether both have the same element at every index, so that a += b needs no copy of b."""
     if a == b:
@@ -40,9 +45,7 @@ def same_elements(a: View, b: View) -> bool:
         return False
     if 0 in a.shape:
         return True
-    return a.offset == b.offset and all(
-        count == 1 or one == other for count, one, other in zip(a.shape, a.strides, b.strides, strict=True)
-    )
+    return a.offset == b.offset and lie_alike(a.shape, a.strides, b.strides)
 
 
 def repeats_elements(view: View | Node) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clarray._engine.expr.node import CONST, INDEX, REDUCES, Node
 from clarray._engine.expr.overlap import k_order_strides, reduced_strides
-from clarray._engine.expr.view import Shape, View, contiguous
+from clarray._engine.expr.view import Shape, View, contiguous, ordered_strides
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.transforms import Transform
 
@@ -27,7 +27,7 @@ def result_strides(node: Node) -> Shape:
     if len(shape) < 2:
         return contiguous(shape)
     if isinstance(op, Transform):
-        return _in_order(shape, op.order)
+        return ordered_strides(shape, op.order)
     if isinstance(op, Reduction):
         views = [layout_of(a) for a in node.args if a.op is not CONST]
         return contiguous(shape) if op.monoid.indexed else reduced_strides(views, op.axes, shape)
@@ -36,12 +36,3 @@ def result_strides(node: Node) -> Shape:
         # what agrees keeps its order at every step; elsewhere one step's order is another's operand
         views = [layout_of(a) for a in node.args if a.op is not CONST]
     return k_order_strides(views, shape)
-
-
-def _in_order(shape: Shape, order: Shape) -> Shape:
-    """Strides of an array without gaps whose axes lie in this order."""
-    strides, step = [0] * len(shape), 1
-    for axis in reversed(order):
-        strides[axis] = step
-        step *= shape[axis]
-    return tuple(strides)

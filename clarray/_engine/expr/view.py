@@ -334,7 +334,7 @@ def memory_order(view: View) -> list[int]:
     return sorted(range(len(view.shape)), key=lambda axis: -abs(view.strides[axis]))
 
 
-def ordered_strides(shape: Shape, axes: list[int]) -> Shape:
+def ordered_strides(shape: Shape, axes: Sequence[int]) -> Shape:
     """Give the strides of a new array whose axes lie in memory in this order, the outermost first."""
     strides = [0] * len(shape)
     packed = contiguous(tuple(shape[axis] for axis in axes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import NotImplementedType
 from typing import Any
 
 from clarray._engine.launch.core_launch import use_launches
@@ -28,7 +29,7 @@ def record_call(
     kwargs: Mapping[str, Any] | None,
     device: Device,
     inputs: Sequence[Memory],
-) -> tuple[Any, Any]:
+) -> tuple[Any, Recording | NotImplementedType | None]:
     """Call a function, and say what the device was given to do.
 
     Parameters

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from types import NotImplementedType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,7 +147,7 @@ def spoil() -> None:
 _turn: dict[str, Recording] = {}  # one thread records at a time: whose recording is in here
 
 
-def record(recording: Recording, call: Callable[[], Any]) -> tuple[Any, Any]:
+def record(recording: Recording, call: Callable[[], Any]) -> tuple[Any, Recording | NotImplementedType | None]:
     """Call a function under a new recording.
 
     Nothing is called where the recording ends: an interrupt, which comes at calls, would leave it there for good.

@@ -280,11 +280,17 @@ void drop_replays(Replays* dropped) { delete dropped; }
 
 namespace {
 
-std::shared_ptr<Replay> replay_for(const Call& call) {
-    Replays* of = replays_of(call.device);
+// What is kept of such a call; null where nothing is.
+Entry* entry_of(const Call& call) {
+    Replays* of = call.device ? replays_of(call.device) : nullptr;
     if (!of) return nullptr;
     const auto at = of->table.find(call.key);
-    return at == of->table.end() ? nullptr : at->second.replay;
+    return at == of->table.end() ? nullptr : &at->second;
+}
+
+std::shared_ptr<Replay> replay_for(const Call& call) {
+    const Entry* entry = entry_of(call);
+    return entry ? entry->replay : nullptr;
 }
 
 // Count a call; whether it is to be recorded.
@@ -299,23 +305,17 @@ bool count_call(Call& call) {
 }
 
 void keep_replay(const Call& call, std::shared_ptr<Replay> made) {
-    Replays* of = replays_of(call.device);
-    const auto at = of ? of->table.find(call.key) : decltype(of->table.find(call.key)){};
-    if (of && at != of->table.end()) at->second.replay = std::move(made);
+    if (Entry* entry = entry_of(call)) entry->replay = std::move(made);
 }
 
 // Have what is pending of such a call's operands computed before, from the next time on.
 void settle_next(const Call& call) {
-    Replays* of = replays_of(call.device);
-    const auto at = of ? of->table.find(call.key) : decltype(of->table.find(call.key)){};
-    if (of && at != of->table.end()) at->second.settles = true;
+    if (Entry* entry = entry_of(call)) entry->settles = true;
 }
 
 // Have the next call recorded that was to be this one: an error or an interrupt has ended it, or another is recorded now.
 void put_off(const Call& call) {
-    Replays* of = replays_of(call.device);
-    const auto at = of ? of->table.find(call.key) : decltype(of->table.find(call.key)){};
-    if (of && at != of->table.end()) --at->second.seen;
+    if (Entry* entry = entry_of(call)) --entry->seen;
 }
 
 // Call Python under a recording; the second item is the recording, or None.
@@ -337,10 +337,8 @@ Outcome replay_found(Replay& found, const Call& call, Temporaries& taken) {
 }  // namespace
 
 bool settles(const Call& call) {
-    Replays* of = call.device ? replays_of(call.device) : nullptr;
-    if (!of) return false;
-    const auto at = of->table.find(call.key);
-    return at != of->table.end() && at->second.settles;
+    const Entry* entry = entry_of(call);
+    return entry && entry->settles;
 }
 
 Outcome replay(const Call& call, Ref& result) {

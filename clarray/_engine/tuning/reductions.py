@@ -52,11 +52,8 @@ GPU = ReducePolicy(
     short=32,
 )
 
-GPU_PRODUCTS = GPU
-
 # OpenCL C 1.2 has no fence for the whole device; PTX has.
 NVIDIA = replace(GPU, fence='asm volatile("membar.gl;" ::: "memory");')
-NVIDIA_PRODUCTS = NVIDIA
 
 # For tests: see rows.py
 TINY_CPU = ReducePolicy(
@@ -91,7 +88,5 @@ TINY_GPU = ReducePolicy(
     min_split=8,
     short=3,
 )
-TINY_GPU_PRODUCTS = TINY_GPU
 
 TINY_FENCED = replace(TINY_GPU, fence="mem_fence(CLK_GLOBAL_MEM_FENCE);")
-TINY_FENCED_PRODUCTS = TINY_FENCED

@@ -19,6 +19,14 @@ _K = 1024
 
 ALGORITHMS = tuple(f.name for f in fields(Policies) if str(f.type).endswith("Policy"))
 
+_GPU_REDUCE: Space = {  # also of sums of products, which GPUs shape as others
+    "work_group": (128, 256, 512),
+    "groups_per_unit": (4, 8, 16),
+    "loads": (4, 8, 16),
+    "column_loads": (2, 4, 8),
+    "min_split": (1 * _K, 4 * _K, 16 * _K),
+}
+
 _SPACES: dict[str, dict[str, Space]] = {
     "elementwise": {
         "cpu": {
@@ -43,13 +51,7 @@ _SPACES: dict[str, dict[str, Space]] = {
             "min_split": (4 * _K, 16 * _K, 64 * _K),
             "inline_bytes": (64 * _K, 256 * _K, 1024 * _K),
         },
-        "gpu": {
-            "work_group": (128, 256, 512),
-            "groups_per_unit": (4, 8, 16),
-            "loads": (4, 8, 16),
-            "column_loads": (2, 4, 8),
-            "min_split": (1 * _K, 4 * _K, 16 * _K),
-        },
+        "gpu": _GPU_REDUCE,
     },
     "products": {
         "cpu": {
@@ -62,13 +64,7 @@ _SPACES: dict[str, dict[str, Space]] = {
             "min_split": (64 * _K, 256 * _K, 1024 * _K),
             "inline_bytes": (512 * _K, 2048 * _K, 8192 * _K),
         },
-        "gpu": {
-            "work_group": (128, 256, 512),
-            "groups_per_unit": (4, 8, 16),
-            "loads": (4, 8, 16),
-            "column_loads": (2, 4, 8),
-            "min_split": (1 * _K, 4 * _K, 16 * _K),
-        },
+        "gpu": _GPU_REDUCE,
     },
     "scan": {
         "cpu": {

@@ -18,6 +18,7 @@ from clarray._engine.algorithms.fft.source import pass_source
 from clarray._engine.expr.finish import Finish
 from clarray._engine.expr.layout import furthest, index_type, merge
 from clarray._engine.expr.node import CONST, INDEX, Node
+from clarray._engine.expr.overlap import lie_alike
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import COSTLY, Operands, operands_of
@@ -223,5 +224,4 @@ def _ending_access(node: Node, strides: Shape, out: Node) -> str:
         return "index"
     if not any(strides):
         return "zero"
-    alike = all(n == 1 or s == other for n, s, other in zip(out.shape, strides, out.strides, strict=True))
-    return "unit" if alike else "strided"
+    return "unit" if lie_alike(out.shape, strides, out.strides) else "strided"
