@@ -115,8 +115,8 @@ class Report:
         if missed:
             print("missed: " + ", ".join(missed))
 
-    def write(self, folder: Path) -> None:
-        """Write <kind>.json and, where matplotlib is importable, <kind>.png."""
+    def write_rows(self, folder: Path) -> tuple[dict[str, Any], Path]:
+        """Write <kind>.json, of as many rows as there are by now."""
         data = {
             **about(self.bench.device, {p.name: p.version for p in self.bench.peers}),
             "copy_bytes_per_second": self.bench.bandwidth,
@@ -125,6 +125,11 @@ class Report:
         }
         path = folder / f"{self.kind}.json"
         write_json(data, path)
+        return data, path
+
+    def write(self, folder: Path) -> None:
+        """Write <kind>.json and, where matplotlib is importable, <kind>.png."""
+        data, path = self.write_rows(folder)
         print(f"wrote {path}")
         write_chart(data, path.with_suffix(".png"), "draw")
 

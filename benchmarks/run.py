@@ -114,6 +114,7 @@ def main() -> int:
         report.header()
         for operation in bench.progress(wanted):
             report.add(operation, bench.measure(operation))
+            report.write_rows(asked.output)  # a run takes long: what ends it early leaves these
     report.footer()
     if not asked.no_process and not asked.operations:
         from process import first_results

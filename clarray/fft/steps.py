@@ -41,15 +41,15 @@ def several_axes(
 
 
 def one_axis(by: Any, name: str, array: DeviceArray, n: int | None, axis: int, norm: Any) -> DeviceArray | None:
-    """Transform along an axis, with the checks of NumPy's function `name`."""
+    """Transform along an axis, with the checks of NumPy's function `name`, in its order."""
+    if n is None:
+        n = (array.shape[axis] - 1) * 2 if name in ("irfft", "hfft") else array.shape[axis]
     if name == "hfft":
         return one_axis(by, "irfft", conjugate(array), n, axis, _swapped(norm))
     if name == "ihfft":
         found = one_axis(by, "rfft", array, n, axis, _swapped(norm))
         return None if found is None else conjugate(found)
     made: DeviceArray | None
-    if n is None:
-        n = (array.shape[axis] - 1) * 2 if name == "irfft" else array.shape[axis]
     n = operator.index(n)
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")

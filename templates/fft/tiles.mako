@@ -37,7 +37,6 @@ ${value.text}
 % if ending is not None:
 ${ending.call.text}
 % endif
-#pragma OPENCL FP_CONTRACT ON
 #define HELD(at) ((at) + ((at) >> ${bank_shift}))
 ${e.types()}
 % if computed:

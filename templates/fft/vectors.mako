@@ -18,7 +18,6 @@ ${value.text}
 % if ending is not None:
 ${ending.call.text}
 % endif
-#pragma OPENCL FP_CONTRACT ON
 ${e.types()}
 ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void fft(${', '.join(params)}) {
@@ -79,8 +78,7 @@ ${load_lanes(r, turns)}
         ${each(r)}
         for (int j = 1; j < ${r}; ++j) {
           const W w = w_[j - 1];
-          const T v = re[j];
-          re[j] = v * w.x - im[j] * w.y; im[j] = v * w.y + im[j] * w.x;
+          ${turned('w.x', 'w.y')}
         }
 % endif
 % if number == last and not whole_line:
@@ -140,6 +138,12 @@ ${'_Pragma("unroll")' if r <= 16 else access.rolled()}
 ${f'*({at})' if one else f'vload{L}(0, {at})'}
 </%def>
 
+## Value j times a root of unity.
+<%def name="turned(x, y)" filter="trim">
+const T v = re[j], x = (T)(${x}), y = (T)(${y});
+          re[j] = fma(v, x, -(im[j] * y)); im[j] = fma(v, y, im[j] * x);
+</%def>
+
 <%def name="store_lanes(r, s0)">
 % if rooted:
         ${each(r)}
@@ -150,7 +154,7 @@ ${f'*({at})' if one else f'vload{L}(0, {at})'}
             const W w = root(tables + coarse, tables + fine, shift, positions[0] * power);
             __global const F *beside = (__global const F*)(tables + lane_roots + (even ? 0 : power * ${L}));
             const T br = ${vector('beside')}, bi = ${vector(f'beside + {L}')};
-            wr = br * w.x - bi * w.y; wi = br * w.y + bi * w.x;
+            wr = fma(br, (T)(w.x), -(bi * w.y)); wi = fma(br, (T)(w.y), bi * w.x);
           } else {
             F lr[${L}], li[${L}];
             ${access.rolled()}
@@ -160,8 +164,7 @@ ${f'*({at})' if one else f'vload{L}(0, {at})'}
             }
             wr = ${vector('lr')}; wi = ${vector('li')};
           }
-          const T v = re[j];
-          re[j] = v * wr - im[j] * wi; im[j] = v * wi + im[j] * wr;
+          ${turned('wr', 'wi')}
         }
 % endif
 % if simple_store:

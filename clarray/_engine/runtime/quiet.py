@@ -28,7 +28,7 @@ def quiet_build() -> Iterator[None]:
 
 
 _lock = threading.Lock()
-_builds = 0  # of several threads: the first takes the terminal away, the last gives it back
+_builds: set[object] = set()  # of several threads: the first takes the terminal away, the last gives it back
 _terminal = -1
 _held: BinaryIO | None = None
 _filters: warnings.catch_warnings[Any] | None = None
@@ -36,27 +36,48 @@ _filters: warnings.catch_warnings[Any] | None = None
 
 @contextlib.contextmanager
 def _held_back() -> Iterator[None]:
-    global _builds, _filters
-    with _lock:
-        if not _builds:
-            _take()
-            _filters = warnings.catch_warnings()
-            _filters.__enter__()
-            warnings.simplefilter("ignore")
-        _builds += 1
+    build = object()
     try:
+        with _lock:
+            _builds.add(build)
+            _ignore_warnings()
+            _take()
         yield
     finally:
-        with _lock:
-            _builds -= 1
-            if not _builds:
-                if _filters is not None:
-                    _filters.__exit__(None, None, None)
-                _give_back()
+        try:
+            _end(build)
+        finally:
+            _end(build)  # which Ctrl-C may have ended early; what is done already is not done again
+
+
+def _end(build: object) -> None:
+    with _lock:
+        _builds.discard(build)
+        if not _builds:
+            _heed_warnings()
+            _give_back()
+
+
+def _ignore_warnings() -> None:
+    global _filters
+    if _filters is None:
+        filters = warnings.catch_warnings()
+        filters.__enter__()
+        _filters = filters
+        warnings.simplefilter("ignore")
+
+
+def _heed_warnings() -> None:
+    global _filters
+    if _filters is not None:
+        _filters.__exit__(None, None, None)
+        _filters = None
 
 
 def _take() -> None:
     global _terminal, _held
+    if _held is not None:
+        return
     with contextlib.suppress(OSError):  # no stderr at all, or no file to hold it in: nothing to keep clean
         terminal = os.dup(2)
         try:
@@ -64,17 +85,17 @@ def _take() -> None:
         except OSError:
             os.close(terminal)
             raise
+        _terminal, _held = terminal, held  # before it is taken, so that it is given back wherever an interrupt comes
         os.dup2(held.fileno(), 2)
-        _terminal, _held = terminal, held
 
 
 def _give_back() -> None:
     global _terminal, _held
-    held, _held = _held, None
-    if held is None:
+    if _held is None:
         return
     os.dup2(_terminal, 2)
-    os.close(_terminal)
+    (terminal, held), (_terminal, _held) = (_terminal, _held), (-1, None)
+    os.close(terminal)
     with held:
         held.seek(0)
         kept = [line for line in held if not re.fullmatch(_CHATTER, line.rstrip())]
@@ -92,11 +113,10 @@ def _scratch_file() -> BinaryIO:
 @after_fork_in_child
 def _after_fork_in_child() -> None:
     """Give the child its stderr back: the builds under way stayed in the parent."""
-    global _lock, _builds, _held, _filters
+    global _lock, _held
     _lock = threading.Lock()
-    if _builds and _filters is not None:
-        _filters.__exit__(None, None, None)
-    _builds, _filters = 0, None
+    _builds.clear()
+    _heed_warnings()
     if _held is not None:
         os.dup2(_terminal, 2)
         os.close(_terminal)

@@ -6,13 +6,16 @@ to the statement that was interrupted, and perhaps with it. INTERRUPTS says how 
 
 from __future__ import annotations
 
+import contextlib
 import dis
+import gc
 import operator
 import os
 import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -340,7 +343,7 @@ def test_interrupts_while_kernels_are_made(storm: Storm) -> None:
         assert_all_is_free()
     assert came
     assert os.fstat(2) == terminal
-    assert (quiet._builds, quiet._held, _compiled.at_once) == (0, None, 0)
+    assert (quiet._builds, quiet._held, _compiled.at_once) == (set(), None, 0)
 
 
 # Where Python looks whether a signal has come: as a function begins, where one has been called, and where a loop turns.
@@ -351,15 +354,18 @@ HERE = str(Path(clarray.__file__).parent)
 
 
 class Points:
-    """Counts the points of clarray's Python at which an interrupt may come, and lets one come where it is due."""
+    """Counts the points of Python at which an interrupt may come, and lets one come where it is due.
 
-    def __init__(self) -> None:
-        self.seen, self.due = 0, -1
+    Of clarray's Python, or of the one file named.
+    """
+
+    def __init__(self, where: str = HERE) -> None:
+        self.where, self.seen, self.due = where, 0, -1
         self._known: dict[Any, tuple[bytes, list[Any]]] = {}
         self._last: dict[int, int] = {}
 
     def _begin(self, frame: Any, event: str, _: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(HERE):
+        if not frame.f_code.co_filename.startswith(self.where):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return self._step
@@ -423,3 +429,24 @@ def test_an_interrupt_at_each_point(name: str, storm: Storm) -> None:
         assert (state.recorder, state.recording) == (None, None)
     assert_all_is_free()
     assert_each_block_is_there_once()
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+@pytest.mark.parametrize("where", [quiet.__file__, contextlib.__file__])
+def test_an_interrupt_at_each_point_of_a_silent_build(where: str) -> None:
+    """Stderr and the filters of warnings are given back: a test of its own, as builds take long and their points are few."""
+    points, before, heeded = Points(where), os.fstat(2), list(warnings.filters)
+
+    def work() -> None:
+        with quiet.quiet_build():
+            os.write(2, b"1 warning generated.\n")
+
+    points.interrupted(-1, work)
+    assert points.seen
+    for due in range(1, points.seen + 1):
+        assert points.interrupted(due, work)
+        gc.collect()
+        assert (os.fstat(2), quiet._builds, quiet._held) == (before, set(), None), due
+        assert warnings.filters == heeded, due
+        assert quiet._lock.acquire(blocking=False)
+        quiet._lock.release()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import clarray
 from clarray._engine.runtime import current_device
+from clarray.fft import transforms
 
 from ..conftest import outcome
 
@@ -82,6 +84,22 @@ def test_lines(name: str, n: int | None, axis: int, norm: str | None) -> None:
 )
 def test_several_axes(name: str, s: Any, axes: Any, norm: str | None) -> None:
     check(name, host("complex64" if "rfft" not in name else "float32"), s, axes, norm)
+
+
+@pytest.mark.parametrize("name", [*LINES, *PLANES])
+def test_what_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two mistakes NumPy's is told, by the kernels too where the host has them otherwise."""
+    monkeypatch.setattr(transforms, "_kernels_pay", lambda *_: True)
+    if name in LINES:
+        calls = list(itertools.product([None, 4, 0, "x"], [-1, 3, "x"], [None, "what"]))
+    else:
+        shapes: list[Any] = [None, (4, 6), (4, 0), (4, "x"), (4,)]
+        calls = list(itertools.product(shapes, [(0, 1), (0, 3)], [None, "what"]))
+    for dtype in ("float32", "complex64", "float16"):
+        for given in calls:
+            theirs, expected = outcome(lambda xp: getattr(xp.fft, name)(host(dtype), *given), np)  # noqa: B023
+            _, error = outcome(lambda xp: getattr(xp.fft, name)(clarray.array(host(dtype)), *given), clarray)  # noqa: B023
+            assert type(error) is type(expected), (dtype, given, error, expected)
 
 
 @pytest.mark.parametrize("name", ["fftn", "irfftn"])

@@ -1,4 +1,8 @@
-"""The transform of a few values as straight C, and of a prime number of values as a loop."""
+"""The transform of a few values as straight C, and of a prime number of values as a loop.
+
+Products are added by ``fma``: where the compiler chose which of them to fuse, it chose by what is done to the result,
+so that a last pass had other bits with one expression than with another.
+"""
 
 from __future__ import annotations
 
@@ -72,14 +76,20 @@ class Butterfly:
         if quarter == 3 * n:
             return self._new(f"-{im}"), re
         x, y = self._root(power, n)
-        return self._pair(f"{re} * {x} - {im} * {y}", f"{re} * {y} + {im} * {x}")
+        return self._pair(f"fma({re}, {x}, -({im} * {y}))", f"fma({re}, {y}, {im} * {x})")
 
     def _root(self, power: int, n: int) -> tuple[str, str]:
         root = unit_roots(np.asarray(power), n, np.dtype(np.complex128))
         return self._literal(float(root.real)), self._literal(float(root.imag))
 
     def _literal(self, value: float) -> str:
-        return f"({value!r}{'f' if self._scalar == 'float' else ''})"
+        return f"(T)({value!r}{'f' if self._scalar == 'float' else ''})"
+
+    def _sum(self, products: list[Value], total: str = "") -> str:
+        """Products added up, one after the other."""
+        for one, other in products:
+            total = f"fma({one}, {other}, {total})" if total else f"{one} * {other}"
+        return self._new(total)
 
     def _prime(self, x: list[Value]) -> list[Value]:
         """Sums and differences of values that lie opposite each other halve the multiplications."""
@@ -91,14 +101,8 @@ class Butterfly:
         found[0] = self._pair(*(f"{x[0][part]} + {' + '.join(s[part] for s in sums)}" for part in (0, 1)))
         for j in range(1, half + 1):
             roots = [self._root(j * k, n) for k in range(1, half + 1)]
-            even = [
-                self._new(x[0][part] + "".join(f" + {s[part]} * {c}" for s, (c, _) in zip(sums, roots, strict=True)))
-                for part in (0, 1)
-            ]
-            odd = [
-                self._new(" + ".join(f"{g[part]} * {s}" for g, (_, s) in zip(gaps, roots, strict=True)))
-                for part in (0, 1)
-            ]
+            even = [self._sum([(s[part], c) for s, (c, _) in zip(sums, roots, strict=True)], x[0][part]) for part in (0, 1)]
+            odd = [self._sum([(g[part], s) for g, (_, s) in zip(gaps, roots, strict=True)]) for part in (0, 1)]
             found[j] = self._pair(f"{even[0]} - {odd[1]}", f"{even[1]} + {odd[0]}")
             found[n - j] = self._pair(f"{even[0]} + {odd[1]}", f"{even[1]} - {odd[0]}")
         return found
@@ -122,9 +126,9 @@ def _looped(n: int, real: str, imaginary: str) -> str:
     for (int k = 0; k < {half}; ++k) {{
       at += j;
       at = at < {n} ? at : at - {n};
-      const F c = roots{n}[2 * at], s = roots{n}[2 * at + 1];
-      er += sr[k] * c; ei += si[k] * c;
-      hr += gr[k] * s; hi += gi[k] * s;
+      const T c = (T)(roots{n}[2 * at]), s = (T)(roots{n}[2 * at + 1]);
+      er = fma(sr[k], c, er); ei = fma(si[k], c, ei);
+      hr = fma(gr[k], s, hr); hi = fma(gi[k], s, hi);
     }}
     {real}[j] = er - hi; {imaginary}[j] = ei + hr;
     {real}[{n} - j] = er + hi; {imaginary}[{n} - j] = ei - hr;
