@@ -101,7 +101,7 @@ Outcome compute_shared(PyObject* root, long long little) {
         // which of them takes further operands, and whether they lie as it stores, Python finds out
         if (has_transform(order)) return Ref::steal((*fuse_below)(root)) ? Outcome::DONE : Outcome::FAILED;
         fused = nullptr;
-    } else if (!is_transform(fused) && !is_reduction(root) && bytes_read(root) <= little) {
+    } else if (fused && !is_transform(fused) && !is_reduction(root) && bytes_read(root) <= little) {
         fused = nullptr;
     }
     for (const Ref& each : order) {

@@ -163,3 +163,41 @@ def test_a_number_in_memory_has_its_bits(dtype: str) -> None:
         assert pending.get().tobytes() == expected.tobytes() or np.isnan(expected)
         x[k] = 1  # it is a value of its own
         assert number.get().tobytes() == host[k].tobytes()
+
+
+NOT_FOLDED = {  # NumPy's numbers warn of these, so they stay expressions
+    "divided by zero": lambda xp, v: 1.0 / v[0],
+    "nothing over nothing": lambda xp, v: v[0] / v[0],
+    "a remainder": lambda xp, v: v[1] % v[0],
+    "a power": lambda xp, v: v[1] ** 0.5,
+    "a function": lambda xp, v: xp.sin(v[1]),
+    "a cast": lambda xp, v: (v[1] / v[0]).astype("float32"),
+}
+
+
+@pytest.mark.parametrize("into", ["an element", "a slice", "itself"])
+@pytest.mark.parametrize("title", NOT_FOLDED)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numbers_that_are_not_folded_and_read_twice(title: str, into: str) -> None:
+    """What others have been grown from is looked for in graphs without a single array."""
+
+    def program(xp: Any) -> list[Any]:
+        v, x = xp.asarray(np.array([0.0, 3.0])), xp.zeros(4)
+        number = NOT_FOLDED[title](xp, v)
+        one, other = number * 2, number + v[1]
+        if into == "an element":
+            x[0] = one
+            x[1] = other
+        elif into == "a slice":
+            x[1:3] = one
+            x[:2] = other * one
+        else:
+            evaluate_all(xp, one)
+        return [x, one, other, number]
+
+    def evaluate_all(xp: Any, *them: Any) -> None:
+        for one in them if xp is clarray else ():
+            one.evaluate()
+
+    for ours, theirs in zip(program(clarray), program(np), strict=True):
+        np.testing.assert_allclose(clarray.asnumpy(ours), theirs, rtol=1e-6)

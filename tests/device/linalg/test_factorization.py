@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,11 @@ from hypothesis import strategies as st
 
 import clarray
 from clarray._core.device_array import wrap
+from clarray._engine.algorithms.factorization import launch_trial as trial
+from clarray._engine.algorithms.factorization.launch import block_plan
+from clarray._engine.algorithms.factorization.source import panel_source
 from clarray._engine.algorithms.matmul.launch import update_launch
+from clarray._engine.codegen.render import Source
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import view_leaf
 from clarray._engine.launch.kernel_cache import kernel_cache_of
@@ -124,6 +129,65 @@ def test_blocks_of_a_gpu(dtype: str) -> None:
     with in_blocks("gpu"):
         check_backward_errors(dtype, 77)
         check_cholesky(dtype, 77)
+
+
+# Whose pivots warps find, by an instruction that is emulated: of some panels one row to an item, of some two.
+EMULATED = {"panel": 16, "panel_bytes": 1 << 17, "items": 128, "search": "emulated"}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pivots_found_by_warps(dtype: str) -> None:
+    with in_blocks("gpu"), policy_changed("factorization", **EMULATED):
+        check_backward_errors(dtype, 77)
+        check_backward_errors(dtype, 16)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_warps_find_the_same_pivots(dtype: str) -> None:
+    """The first of the largest, among NaN, infinities, zeros of both signs and equal ones: every bit of U and of x."""
+    random = np.random.default_rng(8)
+    stack_ = random.choice([0.0, -0.0, 1, -1, 2, -2], (12, 90, 90)).astype(dtype)
+    stack_[1] = random.uniform(-1, 1, (90, 90))
+    stack_[2, 40:, 3] = stack_[3, :, 7] = np.nan
+    stack_[4, 50, 20:30] = np.inf
+    stack_[5] = 0
+    stack_[6, :, 0] = 0
+    stack_[7, 60:] = np.nan
+    with in_blocks("gpu"):
+        found = []
+        for search in ("items", "emulated"):
+            with policy_changed("factorization", **EMULATED | {"search": search}):
+                d = clarray.asarray(stack_)
+                found.append([*(x.get() for x in clarray.linalg.slogdet(d)), clarray.linalg.det(d).get()])
+                for matrix in d:
+                    made, error = outcome(lambda xp, matrix=matrix: xp.linalg.inv(matrix), clarray)
+                    found[-1].append(type(error) if error else made.get())
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_trial_of_warps(dtype: str) -> None:
+    """It passes what is right, and an instruction that is not there, or finds something else, is not used."""
+    with in_blocks("gpu"), policy_changed("factorization", items=128):
+        cache = kernel_cache_of(current_device())
+        plan = block_plan(cache, np.dtype(dtype))
+        assert trial.passes(cache, plan, "items")
+        assert trial.passes(cache, plan, "emulated")
+        assert not trial.passes(cache, plan, "no such way")
+        assert trial.pivot_search(cache, plan) == ("warps" if "nvidia" in CAPABILITIES.vendor.lower() else "items")
+
+
+def test_a_trial_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(plan: Any, shape: Any, capabilities: Any) -> Source:
+        """Takes any two numbers for equals."""
+        right = panel_source(plan, replace(shape, search="emulated"), capabilities)
+        return right._replace(text=right.text.replace("as_uint(weight) + 2", "3"))
+
+    monkeypatch.setattr(trial, "panel_source", wrong)
+    with in_blocks("gpu"), policy_changed("factorization", items=128, panel=15):
+        cache = kernel_cache_of(current_device())
+        assert not trial.passes(cache, block_plan(cache, np.dtype("float32")), "warps")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])

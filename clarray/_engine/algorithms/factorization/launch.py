@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from clarray._engine.algorithms.factorization.launch_trial import pivot_search
 from clarray._engine.algorithms.factorization.plan import (
     INTS,
     FactorizationPlan,
@@ -292,9 +293,9 @@ def _lu_launches(
 ) -> Iterator[Launch]:
     """LU of the first lines of what lies in `work`, which are columns; the other lines are right sides."""
     plan, pitch = block_plan(cache, dtype), _pitch(n, dtype)
-    end, most = 0, cache.capabilities.max_work_group
+    end, most, search = 0, cache.capabilities.max_work_group, pivot_search(cache, plan)
     while end < n:
-        k, shape = end, panel_plan(n - end, dtype.itemsize, cache.policies.factorization, most)
+        k, shape = end, panel_plan(n - end, dtype.itemsize, cache.policies.factorization, most, search)
         factorize = cache.kernel_for(("panel", plan, shape), panel_source, plan, shape, cache.capabilities)
         how = SubstitutionPlan(block=shape.width, unit=True, swapped=True)
         size = min(shape.width, n - k)

@@ -27,6 +27,7 @@ import numpy as np
 from clarray._engine.algorithms.factorization.policy import FactorizationPolicy
 from clarray._engine.values import dataclass
 
+WARP = 32  # work-items of NVIDIA's that do an instruction together
 INTS = 2  # whether a matrix has no result, and whether the exchanges of rows were odd
 
 
@@ -71,12 +72,15 @@ class PanelPlan:
         Rows that a work-item has in registers; 0: the panel stays in memory.
     inner : int
         Columns that are factorized before the others are updated, in memory.
+    search : str
+        As in the policy.
     """
 
     width: int
     items: int
     each: int
     inner: int
+    search: str
 
 
 def factorization_plan(
@@ -94,8 +98,8 @@ def factorization_plan(
     )
 
 
-def panel_plan(rows: int, itemsize: int, policy: FactorizationPolicy, most_items: int) -> PanelPlan:
-    """Choose a panel of so many rows."""
+def panel_plan(rows: int, itemsize: int, policy: FactorizationPolicy, most_items: int, search: str) -> PanelPlan:
+    """Choose a panel of so many rows, whose pivots are found as `search` says where its warps are whole."""
     items = min(policy.items, 1 << (most_items.bit_length() - 1))
     shared = max(1, 4 * items // itemsize)  # wider elements need more registers, which a larger group has fewer of
     if 4 * rows <= shared:
@@ -103,8 +107,9 @@ def panel_plan(rows: int, itemsize: int, policy: FactorizationPolicy, most_items
     each = 1 << max(0, (-(-rows // shared) - 1).bit_length())
     width = policy.panel_bytes // (each * shared * itemsize)
     if width < policy.least_panel:
-        return PanelPlan(width=policy.tall_panel, items=items, each=0, inner=policy.inner)
-    return PanelPlan(width=min(policy.panel, width), items=shared, each=each, inner=0)
+        return PanelPlan(width=policy.tall_panel, items=items, each=0, inner=policy.inner, search="items")
+    search = "items" if shared % WARP else search
+    return PanelPlan(width=min(policy.panel, width), items=shared, each=each, inner=0, search=search)
 
 
 def takes_large(policy: FactorizationPolicy, host_memory: bool) -> bool:

@@ -31,6 +31,10 @@ class FactorizationPolicy:
         Work-items that share a panel of elements of 4 bytes, a power of two; fewer have wider ones in registers.
     lines : int
         Right sides per work-group, each a work-item's.
+    search : str
+        How the largest of a panel's column is found: by a tree of 'items', or by 'warps' and an instruction of NVIDIA's
+        (architectures from 8.0 on, where a trial shows that it works; a tree elsewhere). 'emulated': by that instruction
+        in OpenCL C, for tests.
     """
 
     taken: bool
@@ -45,6 +49,7 @@ class FactorizationPolicy:
     inner: int
     items: int
     lines: int
+    search: str
 
 
 # It works in host memory, where LAPACK is quicker.
@@ -61,13 +66,14 @@ CPU = FactorizationPolicy(
     inner=8,
     items=64,
     lines=16,
+    search="items",
 )
 
 # An H200, 2026-11-23, milliseconds, `solve` of 2048 with 16 right sides: float32 7.9, with 512 items 9.1, 256 11.5,
 # panels of 8 12.1, of 32 19 to 24; float64, whose rows half as many items share, 11.6, twice as many 21.6, panels of 4
 # and 8 15.8, of 16 25.3. 8192 float32: 315, 250 to 280 with 1024 items; in memory 121, which takes 12.6 for 2048. Lines
 # per group: 32 9.0, 64 9.1, 128 9.4. Blocks of 32 rows: Cholesky 2.1 and 2.8 instead of 1.9 and 2.4.
-GPU = replace(CPU, taken=True, items=1024, lines=32)
+GPU = replace(CPU, taken=True, items=1024, lines=32, search="warps")
 
 # For tests: matrices of a few rows have many blocks, on devices of both memory models, and panels of both forms.
 TINY_GPU = replace(
@@ -82,4 +88,5 @@ TINY_GPU = replace(
     inner=2,
     items=8,
     lines=2,
+    search="items",
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarray._engine.algorithms.factorization.plan import FactorizationPlan, PanelPlan, SubstitutionPlan
+from clarray._engine.algorithms.factorization.plan import WARP, FactorizationPlan, PanelPlan, SubstitutionPlan
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import dtype_row
 
@@ -64,6 +64,8 @@ def panel_source(plan: FactorizationPlan, shape: PanelPlan, capabilities: Capabi
         items=shape.items,
         each=shape.each,
         inner=shape.inner,
+        search=shape.search,
+        warp_size=WARP,
         unrolled=shape.each * shape.width <= _UNROLLED,
         stages=stages,
     )

@@ -1,0 +1,87 @@
+"""Who finds a panel's pivots: warps by an instruction, where the device has it and a trial shows that it works."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clarray._engine.algorithms.factorization.plan import INTS, FactorizationPlan, panel_plan
+from clarray._engine.algorithms.factorization.source import panel_source
+from clarray._engine.launch.kernel_cache import KernelCache
+from clarray._engine.runtime import Capabilities, Device
+from clarray._engine.runtime.recording import spoil
+
+_LEAST_CAPABILITY = 8, 0  # of NVIDIA's architectures with `redux.sync`
+_MORE = 76  # rows of the trial than work-items: some have two
+
+_trusted: dict[tuple[Device, np.dtype], bool] = {}
+
+
+def pivot_search(cache: KernelCache, plan: FactorizationPlan) -> str:
+    """How the kernels of panels find the largest of a column; see `FactorizationPolicy.search`."""
+    wanted = cache.policies.factorization.search
+    if wanted != "warps":
+        return wanted
+    return "warps" if _has_instruction(cache.capabilities) and _is_trusted(cache, plan) else "items"
+
+
+def _has_instruction(device: Capabilities) -> bool:
+    """Whether a device is said to have it; of one that does not tell, the trial decides."""
+    if "nvidia" not in device.vendor.lower():
+        return False
+    return device.compute_capability is None or device.compute_capability >= _LEAST_CAPABILITY
+
+
+def _is_trusted(cache: KernelCache, plan: FactorizationPlan) -> bool:
+    key = (cache.device, plan.dtype)
+    found = _trusted.get(key)
+    if found is None:
+        spoil()
+        found = _trusted[key] = passes(cache, plan, "warps")
+    return found
+
+
+def passes(cache: KernelCache, plan: FactorizationPlan, search: str) -> bool:
+    """Whether a panel of random numbers is the product of its factors, none of which is larger than its pivot."""
+    dtype, device, policy = plan.dtype, cache.device, cache.policies.factorization
+    rows = 4 * policy.items // dtype.itemsize + _MORE
+    shape = panel_plan(rows, dtype.itemsize, policy, cache.capabilities.max_work_group, search)
+    if not shape.each:
+        return False
+    size, random = shape.width, np.random.default_rng(0)
+    panel = random.uniform(-1, 1, (size, rows))
+    if dtype.kind == "c":
+        panel = panel + 1j * random.uniform(-1, 1, panel.shape)
+    panel = panel.astype(dtype)
+    ints = np.zeros(INTS + 2 * size, np.int32)
+    try:
+        kernel = cache.kernel_for(("panel", plan, shape), panel_source, plan, shape, cache.capabilities)
+        work, told = device.upload(panel), device.upload(ints)
+        args = [work.buffer, 0, told.buffer, 0, rows, rows, size, 1]
+        kernel.launch((1,), (shape.items,), args, False, 2 * panel.nbytes)
+        found = np.empty_like(panel)
+        device.read(work, 0, found)
+        device.read(told, 0, ints)
+    except MemoryError:
+        raise
+    except Exception:  # what its compiler says no to, and what it will not launch
+        return False
+    lower, upper = np.tril(found.T, -1) + np.eye(rows, size), np.triu(found.T[:size])
+    rounding = 8 * size * np.finfo(dtype).eps
+    weights = np.abs(lower.real) + np.abs(lower.imag)
+    return bool(
+        np.all(np.abs(lower @ upper - panel.T[_order(ints, rows, size)]) <= rounding)
+        and np.all(weights <= (1 if dtype.kind == "f" else 2) + rounding)
+    )
+
+
+def _order(ints: np.ndarray, rows: int, size: int) -> np.ndarray:
+    """Where each row of a factorized panel stood before."""
+    comes, goes = ints[INTS : INTS + size], ints[INTS + size :]
+    order = np.arange(rows)
+    moved = np.flatnonzero(goes >= 0)
+    order[goes[moved]] = moved
+    order[:size] = comes
+    return order
+
+
+__all__ = ["passes", "pivot_search"]
