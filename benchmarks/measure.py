@@ -127,6 +127,9 @@ class Bench:
             except Exception as error:
                 found.errors[peer.name] = f"{type(error).__name__}: {error}".splitlines()[0]
         found.moved = self.least_bytes(operation, answers)
+        if operation.exact is not None and "numpy" in answers:
+            exact = operation.exact(*map(self.host, operation.inputs))
+            answers["numpy"] = exact.astype(answers["numpy"].dtype)
         found.right = agree(answers, operation.of_largest)
         apart = set(ready) if operation.apart else APART
         together = [name for name in ready if name not in apart]

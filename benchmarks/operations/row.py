@@ -47,6 +47,8 @@ class Operation:
     # How far clarray's answer may be from NumPy's, as part of the largest element: of results whose elements are
     # differences of much larger ones. By default each element counts for itself.
     of_largest: float | None = None
+    # The result in a wider dtype, where NumPy's own rounding grows past telling who is right.
+    exact: Callable[..., np.ndarray] | None = None
 
 
 def at_least(times: float) -> dict[str, Aim]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from operations.row import NO_OPENCL, Input, Operation, at_least, integers, near_floor
 
 INPUTS: dict[str, Input] = {
@@ -15,6 +17,7 @@ OPERATIONS: list[Operation] = [
         lambda xp, a: xp.cumsum(a),
         says={"numexpr": None, "torch": lambda torch, a: torch.cumsum(a, 0), **NO_OPENCL},
         aims=at_least(12) | near_floor(1.25),
+        exact=lambda a: np.cumsum(a, dtype=np.float64),
     ),
     Operation(
         "cumsum axis 0",

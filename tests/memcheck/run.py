@@ -308,6 +308,18 @@ def factorized_by_blocks(xp: ModuleType) -> Any:
 
 
 @case
+def factorized_by_warps(xp: ModuleType) -> Any:
+    """Panels whose pivots warps find, of one row to an item and of two, in turns of what is told to all."""
+    found = []
+    large = {"shared": True, "items": 64, "panel": 8, "panel_bytes": 1 << 14, "search": "emulated"}
+    with changed("small_matrices", most=0, most_shared=0), changed("factorization", **large):
+        for n, dtype in ((11, np.float32), (67, np.float32), (35, np.complex64)):
+            a = xp.eye(n, dtype=dtype) * n + numbers(xp, n, n, dtype=dtype) / 16
+            found += [xp.linalg.inv(a), xp.linalg.det(a / n)]
+    return found
+
+
+@case
 def orthogonalized(xp: ModuleType) -> Any:
     """By Cholesky's factors, in blocks and what is left over, and what of a column lies on its axis."""
     found = []
