@@ -123,8 +123,8 @@ class Workers:
     def persist(self, arrays: list[da.Array]) -> list[da.Array]:
         """Leave arrays in the workers' memory, rows of chunks dealt out evenly, of all arrays alike.
 
-        Dask gives tasks that need nothing to whichever worker asks first, seven of sixteen chunks to one of two workers and
-        nine to the other, and chunks of two arrays that meet to different ones.
+        Dask gives tasks that need nothing to whichever worker asks first, seven of sixteen chunks to one of two workers
+        and nine to the other, and chunks of two arrays that meet to different ones.
         """
         addresses = list(self.client.scheduler_info(n_workers=-1)["workers"])
         with self.client.as_current():

@@ -434,7 +434,7 @@ def test_an_interrupt_at_each_point(name: str, storm: Storm) -> None:
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 @pytest.mark.parametrize("where", [quiet.__file__, contextlib.__file__])
 def test_an_interrupt_at_each_point_of_a_silent_build(where: str) -> None:
-    """Stderr and the filters of warnings are given back: a test of its own, as builds take long and their points are few."""
+    """Stderr and the filters of warnings are given back; a test of its own, as builds take long and have few points."""
     points, before, heeded = Points(where), os.fstat(2), list(warnings.filters)
 
     def work() -> None:

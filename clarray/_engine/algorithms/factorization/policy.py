@@ -32,9 +32,9 @@ class FactorizationPolicy:
     lines : int
         Right sides per work-group, each a work-item's.
     search : str
-        How the largest of a panel's column is found: by a tree of 'items', or by 'warps' and an instruction of NVIDIA's
-        (architectures from 8.0 on, where a trial shows that it works; a tree elsewhere). 'emulated': by that instruction
-        in OpenCL C, for tests.
+        How the largest of a panel's column is found: by a tree of 'items', or by 'warps' and an instruction of
+        NVIDIA's (architectures from 8.0 on, where a trial shows that it works; a tree elsewhere). 'emulated': by that
+        instruction in OpenCL C, for tests.
     """
 
     taken: bool

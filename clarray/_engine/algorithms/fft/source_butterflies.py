@@ -101,8 +101,10 @@ class Butterfly:
         found[0] = self._pair(*(f"{x[0][part]} + {' + '.join(s[part] for s in sums)}" for part in (0, 1)))
         for j in range(1, half + 1):
             roots = [self._root(j * k, n) for k in range(1, half + 1)]
-            even = [self._sum([(s[part], c) for s, (c, _) in zip(sums, roots, strict=True)], x[0][part]) for part in (0, 1)]
-            odd = [self._sum([(g[part], s) for g, (_, s) in zip(gaps, roots, strict=True)]) for part in (0, 1)]
+            even, odd = [], []
+            for part in (0, 1):
+                even.append(self._sum([(s[part], c) for s, (c, _) in zip(sums, roots, strict=True)], x[0][part]))
+                odd.append(self._sum([(g[part], s) for g, (_, s) in zip(gaps, roots, strict=True)]))
             found[j] = self._pair(f"{even[0]} - {odd[1]}", f"{even[1]} + {odd[0]}")
             found[n - j] = self._pair(f"{even[0]} + {odd[1]}", f"{even[1]} - {odd[0]}")
         return found
