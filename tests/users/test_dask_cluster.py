@@ -299,7 +299,7 @@ def test_a_worker_killed_for_its_memory(tmp_path: Path, caplog: pytest.LogCaptur
 
     # A cluster gives up a worker that it finds missing so long after a death, though its nanny is starting it anew.
     settings = {"distributed.scheduler.allowed-failures": 2, "distributed.deploy.lost-worker-timeout": "10 minutes"}
-    # a worker at rest takes 0.2 GB on a CPU and 0.6 with NVIDIA's driver; from four fifths of its limit on it takes none
+    # a worker at rest takes 0.2 GB on a CPU, 0.6 with NVIDIA's driver; beyond four fifths of its limit it takes no task
     where = {"devices": [current_device()], "n_workers": 1, "threads_per_worker": 1, "memory_limit": "2GiB"}
     with (
         dask.config.set(settings),
