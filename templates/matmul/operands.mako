@@ -25,7 +25,11 @@
 % else:
   const long from = part * part_depth, to = min(k, from + part_depth), stored = m;
 % endif
+% if update and update.scaled:
+  co += matrix * cm; d_o += matrix * dm;
+% else:
   co += (part * matrices + matrix) * m * n;
+% endif
 </%def>
 <%def name="value(o, at)" filter="trim">
 % if complex_ and o.dtype_kind == 'c' and update and (update.conjugated if o.name == 'b' else update.adjoint):

@@ -3,7 +3,7 @@
 <%namespace name="numbers" file="/small_matrices/numbers.mako" inheritable="True"/>
 ${numbers.define()}
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
-void measure(__global const E *xp, long xo, __global R *sp, const long xs, const long rows, const long columns, const R shift) {
+void measure(__global const E *xp, long xo, __global R *sp, long so, const long xs, const long rows, const long columns, const R shift) {
   __local R parts[${items}];
   const int item = get_local_id(0);
   R sum = 0;
@@ -11,7 +11,7 @@ void measure(__global const E *xp, long xo, __global R *sp, const long xs, const
     for (long j = item; j < columns; j += ${items}) {
       E value = xp[xo + i * xs + j];
       if (i == j) {
-        sp[get_num_groups(0) + i] = REAL(value);
+        sp[so + get_num_groups(0) + i] = REAL(value);
         value = minus(value, number(shift));
       }
       sum += squared(value);
@@ -22,5 +22,5 @@ void measure(__global const E *xp, long xo, __global R *sp, const long xs, const
   if (item < ${half}) parts[item] += parts[item + ${half}];
   barrier(CLK_LOCAL_MEM_FENCE);
 % endfor
-  if (item == 0) sp[get_group_id(0)] = parts[0];
+  if (item == 0) sp[so + get_group_id(0)] = parts[0];
 }

@@ -147,6 +147,18 @@ MEANT = {
         ("float16", [], ""),
         ("v1 = xp.asarray(h0)", "v1.setflags(write=False)", "v2 = xp.asarray(h0)"),
     ),
+    "the same, by a view of it": (
+        ("float64", [], ""),
+        ("v1 = xp.asarray(h0)", "v1.flags.writeable = False", "v2 = xp.asarray(h0.T)"),
+    ),
+    "a view of what is read-only as a view of nothing": (
+        ("float16", [0.0], ".reshape(1, 1)"),
+        ("v1 = xp.diagonal(v0, -1)", "v2 = xp.tile(v1, 3)", "v3 = xp.flipud(v2)"),
+    ),
+    "a polynomial without roots, Python's number in NumPy": (
+        ("uint16", [], ""),
+        ("v1 = xp.poly(v0)", "v2 = xp.rollaxis(v1, 0, 0)"),
+    ),
     "a view broadcast whose array is read-only": (
         ("float16", [1, 2], ""),
         ("v1 = v0.transpose()", "v0.flags.writeable = False", "v2 = [x.copy() for x in xp.broadcast_arrays(v1, 3)]"),

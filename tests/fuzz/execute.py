@@ -201,7 +201,12 @@ def differences(k: int, oracle: Oracle, ours: Side, program: Program) -> list[Di
             else:
                 compare(theirs, ours.names[name], moved)
             if statement is not None:
-                compare_memory(theirs, ours.names[name], all_in_order(statement, oracle, ours))
+                compare_memory(
+                    theirs,
+                    ours.names[name],
+                    all_in_order(statement, oracle, ours),
+                    all_as_writable(statement, oracle, ours),
+                )
         except Undetermined:
             continue
         except Found as found:
@@ -260,11 +265,21 @@ def all_in_order(statement: Statement, oracle: Oracle, ours: Side) -> bool:
     return True
 
 
-def compare_memory(theirs: Any, ours: Any, in_order: bool) -> None:
+def all_as_writable(statement: Statement, oracle: Oracle, ours: Side) -> bool:
+    """Whether what a statement reads may be written where NumPy's may; views of what may not follow it."""
+    for name in statement.names.reads:
+        theirs, mine = oracle.plain.names.get(name), ours.names.get(name)
+        both = isinstance(theirs, np.ndarray) and isinstance(mine, clarray.DeviceArray)
+        if both and theirs.flags.writeable != mine.flags.writeable:
+            return False
+    return True
+
+
+def compare_memory(theirs: Any, ours: Any, in_order: bool, as_writable: bool) -> None:
     """Whether it may be written, and where NumPy says so, in which order it lies."""
     if not isinstance(theirs, np.ndarray) or not isinstance(ours, clarray.DeviceArray):
         return
-    if theirs.flags.writeable != ours.flags.writeable:
+    if as_writable and theirs.flags.writeable != ours.flags.writeable:
         raise Found("writeable", theirs.flags.writeable, ours.flags.writeable)
     if in_order and theirs.size and order_of(theirs) != order_of(ours):
         raise Found("layout", theirs.strides, ours.strides, f"of shape {theirs.shape}")

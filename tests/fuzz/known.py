@@ -64,7 +64,16 @@ def is_of_the_hosts(name: str, values: dict[str, Any]) -> bool:
     """Whether a variable lies in memory of the host's."""
     mine = values.get(name)
     hosts = [value for other, value in values.items() if other[0] == "h" and isinstance(value, np.ndarray)]
-    return isinstance(mine, np.ndarray) and any(mine is value or np.may_share_memory(mine, value) for value in hosts)
+    return isinstance(mine, np.ndarray) and any(
+        whole(mine) is whole(value) or np.may_share_memory(mine, value) for value in hosts
+    )
+
+
+def whole(array: np.ndarray) -> Any:
+    """What an array is a view of, which may have no elements to share."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 def modulus_overflows(value: Any) -> bool:
@@ -216,6 +225,11 @@ KNOWN: tuple[Row, ...] = (
         statement=r"\.mT\b",
         kinds="raised",
         theirs="AttributeError",
+    ),
+    Row(
+        "NumPy gives Python's numbers here and there, which lack what arrays of no axes have (poly of nothing)",
+        kinds="raised",
+        theirs=r"AttributeError.*'(float|int|complex|bool)' object has no attribute",
     ),
     Row(
         "NumPy cannot set the flag of what came by DLPack, not even as it is set already",

@@ -270,8 +270,9 @@ def view_leaf(of: Node, shape: Shape, strides: Shape, offset: int) -> Node:
 
 
 def transposed_leaf(of: Node) -> Node:
-    """A leaf with its axes turned round."""
-    return view_leaf(of, of.shape[::-1], of.strides[::-1], of.offset)
+    """A leaf with its last two axes turned round."""
+    shape, strides = ((*steps[:-2], steps[-1], steps[-2]) for steps in (of.shape, of.strides))
+    return view_leaf(of, shape, strides, of.offset)
 
 
 def contiguous_leaf(memory: Memory, shape: Shape, dtype: np.dtype) -> Node:

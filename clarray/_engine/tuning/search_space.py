@@ -138,7 +138,7 @@ _SPACES: dict[str, dict[str, Space]] = {
         "cpu": {},  # LAPACK's
         "gpu": {"panel_bytes": (1 << 16, 1 << 17, 1 << 18), "items": (512, 1024), "lines": (32, 64, 128)},
     },
-    "spectral": {"cpu": {}, "gpu": {"base": (96, 128, 160), "together": (256, 384, 512), "groups": (128, 256, 512)}},
+    "spectral": {"cpu": {}, "gpu": {"base": (64, 96, 128, 160), "groups": (128, 256, 512)}},
     "fft": {
         "cpu": {"pass_bytes": (16 * _K, 32 * _K, 64 * _K), "radix": (4, 8), "groups_per_unit": (1, 2, 4)},
         "gpu": {

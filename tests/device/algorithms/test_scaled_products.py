@@ -7,7 +7,7 @@ import pytest
 
 import clarray
 from clarray._engine.algorithms.matmul.launch import scaled_product
-from clarray._engine.expr.node import Node, view_leaf
+from clarray._engine.expr.node import Node, transposed_leaf, view_leaf
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import current_device
 
@@ -74,3 +74,37 @@ def test_what_is_not_asked_for_is_not_read(row: str) -> None:
     with policy_in_force(row):
         found = into(a, d._node, d.T._node, alpha=1, beta=0, other=other._node, mirrored=True)
     np.testing.assert_allclose(found, a @ a.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("row", ["tiny-gpu", "tiny-stages", "tiny-warps", "gpu"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_stacks(row: str, dtype: str) -> None:
+    """Each matrix where it lies: of each stack at other distances, and nothing else is written."""
+    count, m, k = 3, 13, 7
+    a, d = stack(dtype, (count, m, k)), stack(dtype, (count, m, m), 1)
+    d = d + d.conj().swapaxes(1, 2)
+    gram = a.conj() @ a.swapaxes(1, 2)
+    with policy_in_force(row):
+        for apart, pitch in ((m * (m + 3) + 5, m + 3), (16 * 17, 16)):
+            left = clarray.array(np.pad(a, ((0, 0), (0, 2), (0, 1))))._node
+            one = view_leaf(left, (count, m, k), left.strides, 0)
+            other = clarray.array(np.pad(d, ((0, 0), (0, 3), (0, 3))))._node
+            beside = view_leaf(other, (count, m, m), other.strides, 0)
+            for mirrored in (False, True):
+                room = clarray.array(np.full(count * apart + 2, 7, dtype))
+                place = view_leaf(room._node, (count, m, m), (apart, pitch, 1), 0)
+                scaled_product(
+                    kernel_cache_of(current_device()),
+                    one,
+                    transposed_leaf(one),
+                    place,
+                    beside,
+                    adjoint=True,
+                    mirrored=mirrored,
+                ).run(one, transposed_leaf(one), place, 2.0, 0.5, beside)
+                found, steps = np.asarray(room), np.array([apart, pitch, 1]) * room.itemsize
+                within = np.lib.stride_tricks.as_strided(found, (count, m, m), steps)
+                np.testing.assert_allclose(within, 2 * gram + 0.5 * d, rtol=0, atol=400 * np.finfo(dtype).eps * k)
+                taken = np.zeros(found.shape, bool)
+                np.lib.stride_tricks.as_strided(taken, (count, m, m), (apart, pitch, 1))[...] = True
+                assert (found[~taken] == 7).all()

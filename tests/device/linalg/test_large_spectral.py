@@ -214,9 +214,9 @@ def test_numbers_at_the_ends_of_their_range(dtype: str) -> None:
 
 
 def test_what_is_not_split_is_the_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from clarray._engine.algorithms.spectral import launch
+    from clarray._engine.algorithms.spectral import launch_split
 
-    monkeypatch.setattr(launch, "_RESIDUE", 0.0)
+    monkeypatch.setattr(launch_split, "_RESIDUE", 0.0)
     x = stack("float32", (9, 9))
     h = x + x.T
     with split(), clarray.config(host_library="allow"):
@@ -225,6 +225,41 @@ def test_what_is_not_split_is_the_hosts(monkeypatch: pytest.MonkeyPatch) -> None
         np.testing.assert_allclose(
             np.asarray(clarray.linalg.eigvalsh(clarray.asarray(h))), np.linalg.eigvalsh(h), atol=1e-4
         )
+
+
+def test_matrices_of_a_level_share_their_products() -> None:
+    """So twice as many rows, one level more, are few launches more, and not twice as many."""
+    launches = []
+    with split():
+        for n in (32, 64):
+            x = stack("float32", (n, n))
+            h = clarray.asarray(x + x.T)
+            clarray.linalg.eigvalsh(h)
+            with clarray.profile() as p:
+                clarray.linalg.eigvalsh(h)
+            launches.append(sum(r.name == "matmul" for r in p.records))
+    assert launches[1] < 1.5 * launches[0], launches
+
+
+def test_one_that_is_not_parted_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matrices of a level go on one by one, each at its own next number, when one of them is not split by its first."""
+    from clarray._engine.algorithms.spectral import launch
+
+    shifts, tried = launch._shifts, []
+
+    def beside(diagonal: np.ndarray, spread: float) -> Iterator[float]:
+        if len(tried) == 1:
+            tried.append(0.0)
+            yield 1e3 * spread  # nothing lies above it
+        else:
+            tried.append(0.0)
+        yield from shifts(diagonal, spread)
+
+    monkeypatch.setattr(launch, "_shifts", beside)
+    with split():
+        x = stack("float32", (1, 30, 30))
+        check_eigh("float32", x + adjoint(x), "one is not parted")
+    assert len(tried) > 3
 
 
 def test_the_same_bits_each_time() -> None:

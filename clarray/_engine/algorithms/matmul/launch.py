@@ -143,7 +143,8 @@ class Scaled(NamedTuple):
         """Launch ``target = alpha * a @ b + beta * other`` for such leaves as it was made for."""
         args = [a.memory.buffer, a.offset, b.memory.buffer, b.offset]  # type: ignore[union-attr]
         args += [target.memory.buffer, target.offset, *self.numbers]  # type: ignore[union-attr]
-        args += [other.memory.buffer, other.offset, other.strides[0], alpha, beta]  # type: ignore[union-attr]
+        args += [other.memory.buffer, other.offset]  # type: ignore[union-attr]
+        args += [other.strides[-2], _apart(other), alpha, beta]
         self.kernel.launch(self.groups, self.local, args, False, self.nbytes)
 
 
@@ -162,9 +163,9 @@ def scaled_product(
     Parameters
     ----------
     a, b, target, other : Node
-        Leaves (m, k), (k, n), (m, n) and (m, n) of one floating dtype, nothing empty; the elements of a row of `target`
-        and of `other` follow each other. When it runs nothing pending reads the target, and none of its elements is an
-        operand's. `other` is not read where `beta` is 0.
+        Leaves (m, k), (k, n), (m, n) and (m, n) of one floating dtype, nothing empty, or stacks of as many of each;
+        the elements of a row of `target` and of `other` follow each other. When it runs nothing pending reads the
+        target, and none of its elements is an operand's. `other` is not read where `beta` is 0.
     adjoint : bool
         Take ``conj(a)``.
     mirrored : bool
@@ -236,7 +237,8 @@ def _tiled_launch(
     )
     whole = out.dtype.itemsize == work.itemsize and out.dtype.kind != "b" and out.offset % lanes == 0
     beside = (out,) if other is None else (out, other)
-    whole = whole and (update is None or all(x.strides[0] % lanes == x.offset % lanes == 0 for x in beside))
+    if update is not None:
+        whole = whole and not any(step % lanes for x in beside for step in (x.offset, *x.strides[:-1]))
     plan = TiledPlan(
         tile=tile,
         work=work,
@@ -258,10 +260,16 @@ def _tiled_launch(
     args += [found.parts, found.part_depth, depth, problem.matrices]
     for axis in reversed(range(len(problem.batch))):
         args += [problem.batch[axis], left.batch[axis], right.batch[axis]]
-    args += [out.strides[0]] if update else []
+    args += [out.strides[-2]] if update else []
+    args += [_apart(out)] if update and update.scaled else []
     groups = -(-problem.m // tile.rows) * -(-problem.n // tile.columns) * problem.matrices * found.parts
     nbytes = sum(n.size * n.dtype.itemsize for n in nodes)
     return Launch(kernel, (groups,), (tile.work_items,), args, False, nbytes)
+
+
+def _apart(stack: Node) -> int:
+    """How far the matrices of a stack, or the one that there is, lie from each other."""
+    return stack.strides[0] if len(stack.shape) > 2 else 0
 
 
 def _sum_dtype(dtype: np.dtype, work: np.dtype, parts: int, again: bool) -> np.dtype:

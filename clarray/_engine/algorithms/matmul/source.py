@@ -99,6 +99,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         "matrices",
         *(f"{name}{axis}" for axis in range(plan.rank) for name in ("batch", "ab", "bb")),
         *(("cs",) if plan.update else ()),
+        *(("cm",) if plan.update and plan.update.scaled else ()),
     ]
     a = _placed("a", "m", plan.a, tile.rows, plan)
     b = _placed("b", "n", plan.b, tile.columns, plan)
@@ -112,7 +113,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         f"__global {out} *cp",
         "long co",
         *(f"const long {name}" for name in numbers),
-        *((f"__global const {out} *dp", "long d_o", "const long ds") if scaled else ()),
+        *((f"__global const {out} *dp", "long d_o", "const long ds", "const long dm") if scaled else ()),
         *((f"const {real} alpha", f"const {real} beta") if scaled else ()),
     ]
     name, own = _of_warps(plan, tile) if isinstance(tile, WarpTile) else _of_items(plan)
@@ -135,7 +136,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
     text = source(body, dialect, capabilities.function_attribute)
     types = ("buffer", "int64") * 3 + ("int64",) * len(numbers)
     if scaled:
-        types += ("buffer", "int64", "int64", *2 * ("float64" if real == "double" else "float32",))
+        types += ("buffer", "int64", "int64", "int64", *2 * ("float64" if real == "double" else "float32",))
     return Source("matmul", text, types)
 
 

@@ -3,54 +3,35 @@
     sign(H - s I)  -->  bases of what is below s and above it  -->  V^H H V  =  | low  0    |   each split in its turn
                                                                                | 0    high |
 
-Nearly all of it are products of matrices. What is small is diagonalized by rotations, all in one launch.
+    n x n    -->    2 of n/2 x n/2    -->    4 of n/4 x n/4    -->  ...     those of a level are split together
+
+Nearly all of it are products of matrices, of stacks of them from the second level on: a product of a few hundred rows
+takes as long as sixteen of them do. What is small is diagonalized by rotations, all in one launch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from clarray._engine.algorithms.small_matrices.launch_teams import decompose
-from clarray._engine.algorithms.spectral.launch_pieces import (
-    BOUND,
-    ROUNDS,
-    Iteration,
-    NotConverged,
-    Pieces,
-    orthonormal_bases,
-)
-from clarray._engine.algorithms.spectral.plan import schedule
-from clarray._engine.expr.node import EAGER, Node, transposed_leaf, view_leaf
+from clarray._engine.algorithms.spectral.launch_pieces import BOUND, NotConverged, Pieces
+from clarray._engine.algorithms.spectral.launch_split import Part, split_at
+from clarray._engine.expr.node import EAGER, Node, view_leaf
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
 
-_FEW = 3  # eigenvalues so near to where a matrix is split that another round brings them to 1 or -1
-_RESIDUE = 2.0  # times the epsilon, times the norm and the rows: what may be left between two parts
+_ALIKE = 0.75  # of the largest's rows has the smallest of matrices that are split together: all are computed as that
 
 
-class Part(NamedTuple):
-    """What a matrix is on a subspace.
+class Splitting(NamedTuple):
+    """A part that is to be split, how far its eigenvalues are from their mean, and the numbers to try."""
 
-    Parameters
-    ----------
-    matrix : Node
-        The matrix there, Hermitian.
-    size : int
-        Its rows, without the zeros.
-    basis : Node or None
-        Of the subspace, in columns; None: the whole space.
-    first : int
-        Number of its least eigenvalue among all.
-    """
-
-    matrix: Node
-    size: int
-    basis: Node | None
-    first: int
+    part: Part
+    spread: float
+    shifts: Iterator[float]
 
 
 def eigh(a: Node, factor: float, vectors: bool) -> tuple[np.ndarray, Node | None] | None:
@@ -84,23 +65,23 @@ def eigh(a: Node, factor: float, vectors: bool) -> tuple[np.ndarray, Node | None
 
 def _diagonalized(pieces: Pieces, matrix: Node, n: int, vectors: bool) -> tuple[np.ndarray, Node | None] | None:
     height = _height(pieces, matrix, n)
-    open_, small, flat = [Part(matrix, n, None, 0)], [], []
-    while open_:
-        part = open_.pop()
-        if part.size <= pieces.policy.base:
-            small.append(part)
-            continue
-        size, diagonal = part.size, pieces.measure(part.matrix, part.size, part.size)[1]
-        mean = float(diagonal.mean())
-        spread = pieces.measure(part.matrix, size, size, mean)[0]
-        # numbers between those of the diagonal, to split at, are not to be had where these are next to each other
-        if spread <= 2 * pieces.eps * max(height, abs(mean) * sqrt(size)):
-            flat.append((part, diagonal))
-            continue
-        parts = _split(pieces, part, diagonal, spread, height, vectors)
-        if parts is None:
-            return None
-        open_ += parts
+    level, small, flat = [Part(matrix, n, None, 0)], [], []
+    while level:
+        small += [part for part in level if part.size <= pieces.policy.base]
+        open_: list[Splitting] = []
+        for part, spread, diagonal in _spreads(pieces, [part for part in level if part.size > pieces.policy.base]):
+            mean = float(diagonal.mean())
+            # numbers between those of the diagonal, to split at, are not to be had where these are next to each other
+            if spread <= 2 * pieces.eps * max(height, abs(mean) * sqrt(part.size)):
+                flat.append((part, diagonal))
+            else:
+                open_.append(Splitting(part, spread, _shifts(diagonal, spread)))
+        level = []
+        for alike in _alike(open_):
+            parts = _split(pieces, alike, height, vectors)
+            if parts is None:
+                return None
+            level += parts
     values = np.empty(n)
     basis = pieces.leaf(n, n) if vectors else None
     for part, diagonal in flat:
@@ -109,6 +90,27 @@ def _diagonalized(pieces: Pieces, matrix: Node, n: int, vectors: bool) -> tuple[
             pieces.affine(part.basis, _columns(basis, part), n, part.size, beta=0.0 if part.basis is not None else 1.0)
     _diagonalize(pieces, small, values, basis)
     return values, None if basis is None else _orthonormal(pieces, basis)
+
+
+def _spreads(pieces: Pieces, parts: Sequence[Part]) -> list[tuple[Part, float, np.ndarray]]:
+    """Each part with how far it is from a multiple of the unit matrix, and its diagonal."""
+    if not parts:
+        return []
+    squares = [(part.size, part.size) for part in parts]
+    looks = pieces.measured([(part.matrix, square, 0.0) for part, square in zip(parts, squares, strict=True)])
+    means = [float(look.diagonal.mean()) for look in looks]
+    again = pieces.measured([(p.matrix, square, mean) for p, square, mean in zip(parts, squares, means, strict=True)])
+    return [(part, last.norm, look.diagonal) for part, look, last in zip(parts, looks, again, strict=True)]
+
+
+def _alike(open_: list[Splitting]) -> Iterator[list[Splitting]]:
+    """Those of about one size, in the order in which they lie in memory."""
+    left = sorted(open_, key=lambda one: -one.part.size)
+    while left:
+        least = _ALIKE * left[0].part.size
+        group = [one for one in left if one.part.size >= least]
+        left = left[len(group) :]
+        yield sorted(group, key=lambda one: one.part.first)
 
 
 def _height(pieces: Pieces, matrix: Node, n: int) -> float:
@@ -120,19 +122,24 @@ def _height(pieces: Pieces, matrix: Node, n: int) -> float:
     return pieces.measure(square, n, n)[0] / norm
 
 
-# Splitting ------------------------------------------------------------------------------------
-
-
-def _split(
-    pieces: Pieces, part: Part, diagonal: np.ndarray, spread: float, height: float, vectors: bool
-) -> tuple[Part, ...] | None:
-    """The part below some number and the one above it; None where none was found that parts them."""
-    for shift in _shifts(diagonal, spread):
-        try:
-            return _split_at(pieces, part, shift, spread, height, vectors)
-        except NotConverged:
-            continue
-    return None
+def _split(pieces: Pieces, open_: list[Splitting], height: float, vectors: bool) -> list[Part] | None:
+    """The parts below some number and those above it; None where none was found that parts one of them."""
+    shifts = [next(one.shifts, None) for one in open_]
+    found = [shift for shift in shifts if shift is not None]
+    if len(found) < len(open_):
+        return None
+    try:
+        return split_at(pieces, [one.part for one in open_], found, [one.spread for one in open_], height, vectors)
+    except NotConverged:
+        if len(open_) == 1:
+            return _split(pieces, open_, height, vectors)
+    parts = []  # who could not be parted is not known, so each goes on by itself
+    for one in open_:
+        halves = _split(pieces, [one], height, vectors)
+        if halves is None:
+            return None
+        parts += halves
+    return parts
 
 
 def _shifts(diagonal: np.ndarray, spread: float) -> Iterator[float]:
@@ -142,54 +149,6 @@ def _shifts(diagonal: np.ndarray, spread: float) -> Iterator[float]:
     yield mean
     for distance in (0.01, -0.013, 0.1, -0.13, 0.4, -0.5):
         yield mean + distance * width
-
-
-def _split_at(
-    pieces: Pieces, part: Part, shift: float, spread: float, height: float, vectors: bool
-) -> tuple[Part, ...]:
-    matrix, size = part.matrix, part.size
-    sign = _sign(pieces, matrix, size, shift, spread)
-    trace = float(pieces.measure(sign, size, size)[1].sum())
-    above = round((size + trace) / 2)
-    if not 0 < above < size:
-        raise NotConverged
-    below = size - above
-
-    def project(half: float, x: Node, target: Node) -> None:
-        pieces.product(sign, x, target, alpha=half, beta=0.5, other=x)
-
-    low, high = orthonormal_bases(pieces, size, [(partial(project, -0.5), below), (partial(project, 0.5), above)])
-    image = pieces.product(matrix, low, pieces.room(size, below))
-    between = pieces.product(transposed_leaf(high), image, pieces.room(above, below), adjoint=True)
-    if not pieces.measure(between, above, below)[0] <= _RESIDUE * pieces.eps * height * size:
-        raise NotConverged
-    parts = []
-    for basis, extent, first in ((low, below, part.first), (high, above, part.first + below)):
-        image = pieces.product(matrix, basis, pieces.room(size, extent)) if basis is high else image
-        inner = pieces.product(transposed_leaf(basis), image, pieces.room(extent, extent), adjoint=True, mirrored=True)
-        whole = None
-        if vectors:
-            rows = part.basis
-            whole = basis if rows is None else pieces.product(rows, basis, pieces.room(rows.shape[0], extent))
-        parts.append(Part(inner, extent, whole, first))
-    return tuple(parts)
-
-
-def _sign(pieces: Pieces, matrix: Node, size: int, shift: float, spread: float) -> Node:
-    """The sign of a matrix less a multiple of the unit matrix, from which it is as far as `spread`, or farther."""
-    start = pieces.affine(matrix, pieces.room(size, size), size, size, alpha=1 / spread, beta=-shift / spread)
-    iteration = Iteration(pieces, start, size, size, True)
-    if iteration.norm == 0:
-        raise NotConverged
-    for _ in range(ROUNDS):
-        for step in schedule(1 / (16 * size), 0.05 / sqrt(size)):
-            iteration.step(step)
-        away = iteration.settle()
-        if not away:
-            return iteration.x
-        if not away**2 < _FEW:
-            break
-    raise NotConverged
 
 
 # What is small ----------------------------------------------------------------------------------
@@ -203,10 +162,9 @@ def _diagonalize(pieces: Pieces, parts: list[Part], values: np.ndarray, basis: N
     side = max(part.size for part in parts)
     stack = pieces.leaf(count, side, side)
     means = []
-    for number, part in enumerate(parts):
+    for number, (part, spread, diagonal) in enumerate(_spreads(pieces, parts)):
         place = view_leaf(stack, (side, side), (side, 1), number * side * side)
-        mean = float(pieces.measure(part.matrix, part.size, part.size)[1].mean())
-        spread = pieces.measure(part.matrix, part.size, part.size, mean)[0]
+        mean = float(diagonal.mean())
         # what fills up has an eigenvalue after all others, and eigenvectors of its own
         pieces.affine(part.matrix, place, part.size, part.size, beta=-mean, beyond=BOUND * spread or 1.0)
         means.append(mean)

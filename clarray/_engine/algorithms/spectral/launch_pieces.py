@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,18 @@ NEAR = 0.3  # a matrix whose Y is so near to the unit matrix has no value that i
 ROUNDS = 3  # of polynomials, for what was smaller than was thought
 
 
+Extents = tuple[int, int]  # rows and columns of a matrix, without the zeros beyond them
+
+
 class NotConverged(Exception):
     """Values did not come near to 1."""
+
+
+class Look(NamedTuple):
+    """What is seen of a matrix."""
+
+    norm: float
+    diagonal: np.ndarray
 
 
 class Pieces:
@@ -40,9 +50,9 @@ class Pieces:
         self.eps = float(np.finfo(dtype).eps)
         self.policy = cache.policies.spectral
 
-    def room(self, rows: int, columns: int) -> Node:
-        """A leaf for so many rows and columns, whatever it holds."""
-        return self.leaf(self.up(rows), self.up(columns))
+    def room(self, *shape: int) -> Node:
+        """A leaf for so many rows and columns, or for a stack of such matrices, whatever it holds."""
+        return self.leaf(*shape[:-2], *map(self.up, shape[-2:]))
 
     def leaf(self, *shape: int) -> Node:
         """A leaf of just that shape."""
@@ -94,19 +104,32 @@ class Pieces:
 
     def noise(self, target: Node, rows: int, columns: int, amplitude: float = 1.0) -> Node:
         """Numbers without order in the first rows and columns, the same each time."""
-        args = [target.memory.buffer, *target.shape, rows, columns, amplitude]  # type: ignore[union-attr]
+        args = [target.memory.buffer, target.offset, *target.shape, rows, columns, amplitude]  # type: ignore[union-attr]
         self._launch("noise", target.shape[0], args, target)
         return target
 
-    def measure(self, x: Node, rows: int, columns: int, shift: float = 0.0) -> tuple[float, np.ndarray]:
+    def measure(self, x: Node, rows: int, columns: int, shift: float = 0.0) -> Look:
         """The Frobenius norm of ``x - shift * I``, and x's diagonal; waits for the device."""
-        device, groups = self.cache.device, min(rows, self.policy.groups)
-        found = np.empty(groups + min(rows, columns), self.real)
-        memory = device.allocate(found.nbytes)
-        args = [x.memory.buffer, x.offset, memory.buffer, x.strides[0], rows, columns, shift]  # type: ignore[union-attr]
-        self._launch("measure", rows, args, x)
+        return self.measured([(x, (rows, columns), shift)])[0]
+
+    def measured(self, looks: Sequence[tuple[Node, Extents, float]]) -> list[Look]:
+        """`measure` each of several matrices, given with their rows and columns and a shift; waits once."""
+        device, args, places, end = self.cache.device, [], [], 0
+        for x, (rows, columns), shift in looks:
+            groups = min(rows, self.policy.groups)
+            places.append((end, end + groups))
+            args.append([x.strides[0], rows, columns, shift])
+            end += groups + min(rows, columns)
+        memory = device.allocate(end * self.real.itemsize)
+        for (x, (rows, _), _), (first, _), numbers in zip(looks, places, args, strict=True):
+            self._launch("measure", rows, [x.memory.buffer, x.offset, memory.buffer, first, *numbers], x)  # type: ignore[union-attr]
+        found = np.empty(end, self.real)
         device.read(memory, 0, found)
-        return sqrt(float(np.sum(found[:groups], dtype=np.float64))), found[groups:].astype(np.float64)
+        ends = [first for first, _ in places[1:]] + [end]
+        return [
+            Look(sqrt(float(np.sum(found[first:middle], dtype=np.float64))), found[middle:last].astype(np.float64))
+            for (first, middle), last in zip(places, ends, strict=True)
+        ]
 
     def _launch(self, name: str, rows: int, args: list[Any], matrix: Node) -> None:
         items = self.policy.items
@@ -116,19 +139,27 @@ class Pieces:
         kernel.launch((groups,), (items,), args, False, matrix.size * self.dtype.itemsize)
 
 
+def each_of(stack: Node) -> list[Node]:
+    """The matrices of a stack, or the one that there is."""
+    if len(stack.shape) == 2:
+        return [stack]
+    shape, (apart, *strides) = stack.shape[1:], stack.strides
+    return [view_leaf(stack, shape, tuple(strides), stack.offset + apart * i) for i in range(stack.shape[0])]
+
+
 class Iteration:
-    """A matrix whose singular values go to 1, or, if it is Hermitian, whose eigenvalues go to 1 and -1.
+    """A matrix whose singular values go to 1, or, if it is Hermitian, whose eigenvalues go to 1 and -1; or a stack.
 
     Parameters
     ----------
     pieces : Pieces
     x : Node
-        The matrix, of a norm whose eighth power is a number of its dtype; overwritten.
-    rows, columns : int
-        Of it, without the zeros.
+        The matrix, of a norm whose eighth power is a number of its dtype, or a stack of them; overwritten.
+    extents : sequence of (int, int)
+        Of each, without the zeros.
     hermitian : bool
     norm : float, optional
-        A bound of its norm; looked for by default.
+        A bound of all norms; looked for by default, for each matrix.
 
     Attributes
     ----------
@@ -136,18 +167,19 @@ class Iteration:
         What it has become.
     spare : Node
         Where to write what replaces it.
-    norm : float
-        The bound; one that was looked for is above the norm by the eighth root of the columns at most.
+    norms : list of float
+        The bounds; one that was looked for is above the norm by the eighth root of the columns at most.
     """
 
     def __init__(
-        self, pieces: Pieces, x: Node, rows: int, columns: int, hermitian: bool, norm: float | None = None
+        self, pieces: Pieces, x: Node, extents: Sequence[Extents], hermitian: bool, norm: float | None = None
     ) -> None:
         self.pieces = pieces
         self.x = x
-        self._columns = columns
+        self._squares = [(columns, columns) for _, columns in extents]
         self._hermitian = hermitian
-        self.spare, self._y, self._w = (pieces.room(*shape) for shape in ((rows, columns), *2 * ((columns, columns),)))
+        stack, columns = x.shape[:-2], x.shape[-1]
+        self.spare, self._y, self._w = (pieces.leaf(*shape) for shape in (x.shape, *2 * ((*stack, columns, columns),)))
         y, cache = self._y, pieces.cache
         left = x if hermitian else transposed_leaf(x)
         # X's two places are alike, and so what is launched is looked up but once
@@ -155,13 +187,32 @@ class Iteration:
         self._to_inner = scaled_product(cache, y, y, self._w, y, mirrored=True)
         self._to_next = scaled_product(cache, x, self._w, self.spare, x, mirrored=hermitian)
         self._current = False  # whether y is x's
-        self.norm = self._scale = self._found_norm() if norm is None else norm
+        self._scale = 1.0
+        if norm is not None:
+            self.norms = [norm] * len(extents)
+            self._scale = norm
+            return
+        self.norms = self._found_norms()
+        if len(self.norms) == 1:
+            self._scale = self.norms[0]
+        else:
+            self._divide(extents)
 
-    def _found_norm(self) -> float:
-        """By the sum of the singular values' eighth powers."""
+    def _found_norms(self) -> list[float]:
+        """By the sums of the singular values' eighth powers."""
         y, w = self.gram(), self._w
         self._to_inner.run(y, y, w, 1.0, 0.0, y)
-        return BOUND * self.pieces.measure(w, self._columns, self._columns)[0] ** 0.25
+        return [BOUND * look.norm**0.25 for look in self._looks(w, 0.0)]
+
+    def _divide(self, extents: Sequence[Extents]) -> None:
+        """Make each of several matrices one of norm 1; of what is zero, or no number, it stays that."""
+        for source, target, extent, norm in zip(each_of(self.x), each_of(self.spare), extents, self.norms, strict=True):
+            self.pieces.affine(source, target, *extent, alpha=1 / norm if norm > 0 else 1.0)
+        self.replace()
+
+    def _looks(self, stack: Node, shift: float) -> list[Look]:
+        matrices = zip(each_of(stack), self._squares, strict=True)
+        return self.pieces.measured([(matrix, extents, shift) for matrix, extents in matrices])
 
     def step(self, polynomial: Quintic) -> None:
         """Replace X by a polynomial in it."""
@@ -172,25 +223,28 @@ class Iteration:
         self.replace()
 
     def replace(self) -> None:
-        """Go on with what has been written to `spare`, a matrix of norm 1, in place of X."""
+        """Go on with what has been written to `spare`, of norm 1, in place of X."""
         self.x, self.spare = self.spare, self.x
         self._current, self._scale = False, 1.0
 
-    def settle(self) -> float:
-        """Take what is near to 1 as near as rounding lets it be.
+    def settle(self, wanted: Sequence[int] = (0,)) -> list[float]:
+        """Take what is near to 1 as near as rounding lets it be, once the matrices that are wanted are all near.
 
         Returns
         -------
-        float
-            0; or, where not all is near to 1, the square root of about as many values as are not, or NaN.
+        list of float
+            For each of these 0; or, where not all are near to 1, the square root of about as many of its values as are
+            not, or NaN.
         """
-        away = self.pieces.measure(self.gram(), self._columns, self._columns, 1.0)[0]
-        if not away <= NEAR:
+        looks = self._looks(self.gram(), 1.0)
+        away = [looks[i].norm for i in wanted]
+        if not all(distance <= NEAR for distance in away):
             return away
-        while away > self.pieces.eps:  # of a value by itself, at most
+        most = max(away, default=0.0)
+        while most > self.pieces.eps:  # of a value by itself, at most
             self.step(LAST)
-            away = away**3
-        return 0.0
+            most = most**3
+        return [0.0] * len(away)
 
     def gram(self) -> Node:
         """``X^H X``, or of what is Hermitian its square."""
@@ -201,11 +255,11 @@ class Iteration:
         return self._y
 
 
-Projection = Callable[[Node, Node], None]  # launches the projection of a matrix into another one
+Projection = Callable[[Node, Node], object]  # launches the projection of matrices into others
 
 
-def orthonormal_bases(pieces: Pieces, rows: int, parts: Sequence[tuple[Projection, int]]) -> list[Node]:
-    """Orthonormal bases of subspaces that are orthogonal to each other.
+def orthonormal_bases(pieces: Pieces, project: Projection, shape: tuple[int, ...], extents: Sequence[Extents]) -> Node:
+    """Orthonormal bases of subspaces, each within a space of its own.
 
     Columns without order are projected there, and made orthonormal. The projection is repeated when they nearly are:
     what was rounded at first has grown as much as the columns were nearly dependent.
@@ -213,35 +267,26 @@ def orthonormal_bases(pieces: Pieces, rows: int, parts: Sequence[tuple[Projectio
     Parameters
     ----------
     pieces : Pieces
-    rows : int
-        Of the whole space.
-    parts : sequence of (callable, int)
-        For each subspace its projection, and how many columns its basis has.
+    project : callable
+    shape : tuple of int
+        Of the matrix of columns, or of the stack of them, with zeros.
+    extents : sequence of (int, int)
+        For each the rows, which are the whole space's, and how many columns its basis has.
 
     Raises
     ------
     NotConverged
-        The columns stay dependent.
+        The columns of one stay dependent.
     """
-    if len(parts) > 1 and rows > pieces.policy.together:
-        return [basis for part in parts for basis in orthonormal_bases(pieces, rows, [part])]
-    columns = sum(count for _, count in parts)
-
-    def project(source: Node, target: Node) -> None:
-        for onto, place, count in places:
-            onto(_beside(source, place, count), _beside(target, place, count))
-
-    places, place = [], 0
-    for onto, count in parts:
-        places.append((onto, place, count if len(parts) > 1 else pieces.up(count)))
-        place += count
-    noise = pieces.noise(pieces.room(rows, columns), rows, columns)
-    start = pieces.affine(None, pieces.room(rows, columns), rows, columns)
+    noise, start = pieces.room(*shape), pieces.room(*shape)
+    for matrix, extent in zip(each_of(noise), extents, strict=True):
+        pieces.noise(matrix, *extent)
     project(noise, start)
+    rows, columns = (max(extent[i] for extent in extents) for i in (0, 1))
     # numbers without order have about this norm, sqrt(m) + sqrt(n) times their standard deviation, and few are above it
-    norm = 1.2 * (sqrt(rows) + sqrt(columns)) / sqrt(3)
-    iteration = Iteration(pieces, start, rows, columns, False, norm * (sqrt(2) if pieces.dtype.kind == "c" else 1))
-    end = 0.05 / sqrt(rows)
+    norm = 1.2 * (sqrt(rows) + sqrt(columns)) / sqrt(3) * (sqrt(2) if pieces.dtype.kind == "c" else 1)
+    iteration = Iteration(pieces, start, extents, False, norm)
+    end, all_ = 0.05 / sqrt(rows), range(len(extents))
     steps = schedule(1 / (64 * rows), end)
     for _ in range(ROUNDS):
         for number, step in enumerate(steps):
@@ -249,21 +294,7 @@ def orthonormal_bases(pieces: Pieces, rows: int, parts: Sequence[tuple[Projectio
                 project(iteration.x, iteration.spare)
                 iteration.replace()
             iteration.step(step)
-        if not iteration.settle():
-            break
+        if not any(iteration.settle(all_)):
+            return iteration.x
         steps = schedule(1e-3, end)
-    else:
-        raise NotConverged
-    if len(parts) == 1:
-        return [iteration.x]
-    return [
-        pieces.affine(_beside(iteration.x, place, count), pieces.room(rows, count), rows, count)
-        for _, place, count in places
-    ]
-
-
-def _beside(matrix: Node, first: int, count: int) -> Node:
-    """Columns of a matrix."""
-    if first == 0 and count == matrix.shape[1]:
-        return matrix
-    return view_leaf(matrix, (matrix.shape[0], count), matrix.strides, matrix.offset + first)
+    raise NotConverged

@@ -69,7 +69,7 @@ def complement(u: Node) -> Node | None:
             pieces.product(basis, parts, target, alpha=-1.0, beta=1.0, other=x)
 
         try:
-            return _cut(pieces, orthonormal_bases(pieces, m, [(project, m - n)])[0], m, m - n)
+            return _cut(pieces, orthonormal_bases(pieces, project, (m, m - n), [(m, m - n)]), m, m - n)
         except NotConverged:
             return None
 
@@ -77,14 +77,14 @@ def complement(u: Node) -> Node | None:
 def _unitary(pieces: Pieces, matrix: Node, m: int, n: int) -> Node | None:
     """The factor with orthonormal columns."""
     start = pieces.affine(matrix, pieces.room(m, n), m, n, alpha=1 / sqrt(m * n))
-    iteration = Iteration(pieces, start, m, n, False)
+    iteration = Iteration(pieces, start, [(m, n)], False)
     least, gained, filled = 1 / (64 * n), 1.0, False
-    if iteration.norm == 0:
+    if iteration.norms == [0]:
         return pieces.affine(None, iteration.x, m, n, beta=1.0)
     for _ in range(_ROUNDS):
         for step in schedule(least, 0.05 / sqrt(n), HIGH_FLOOR):
             iteration.step(step)
-        if not iteration.settle():
+        if not any(iteration.settle()):
             return iteration.x
         gained /= least
         if gained > n / pieces.eps and not filled:

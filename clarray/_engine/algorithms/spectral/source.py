@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _TYPES = {
     "affine": (*("buffer", "int64") * 2, *("int64",) * 7, *("real",) * 3),
-    "measure": ("buffer", "int64", "buffer", *("int64",) * 3, "real"),
-    "noise": ("buffer", *("int64",) * 4, "real"),
+    "measure": (*("buffer", "int64") * 2, *("int64",) * 3, "real"),
+    "noise": ("buffer", *("int64",) * 5, "real"),
 }
 
 
