@@ -31,10 +31,10 @@ class SpectralPolicy:
 
 CPU = SpectralPolicy(base=160, multiple=16, items=1, groups=8)
 
-# An H100, 2026-11-25, `eigh` of 2048 float32, milliseconds: base 96 102, 128 108, 160 80, 192 80, 256 168; of 512
-# 21, 25, 25, 25 and 122. Bases together in blocks of up to 384 rows 80, of up to 768 82, of all 80, of none 99. Groups
-# and items were not varied.
-GPU = replace(CPU, items=128, groups=256)
+# An H200, 2026-11-26, `eigh`, milliseconds: 2048 float32 with base 48, 64, 96, 128 and 160 65, 60, 53, 60 and 59; with
+# 64, 96 and 160 2048 float64 68, 62 and 80, 1024 complex64 52, 48 and 72, 512 float32 12, 11 and 20, 4096 270, 231 and
+# 240. Groups and items were not varied.
+GPU = replace(CPU, base=96, items=128, groups=256)
 
 # For tests: matrices of a few rows are split more than once.
 TINY_GPU = SpectralPolicy(base=4, multiple=4, items=4, groups=3)
