@@ -104,13 +104,13 @@ def _spreads(pieces: Pieces, parts: Sequence[Part]) -> list[tuple[Part, float, n
 
 
 def _alike(open_: list[Splitting]) -> Iterator[list[Splitting]]:
-    """Those of about one size, in the order in which they lie in memory."""
+    """Those of about one size."""
     left = sorted(open_, key=lambda one: -one.part.size)
     while left:
         least = _ALIKE * left[0].part.size
         group = [one for one in left if one.part.size >= least]
         left = left[len(group) :]
-        yield sorted(group, key=lambda one: one.part.first)
+        yield group
 
 
 def _height(pieces: Pieces, matrix: Node, n: int) -> float:

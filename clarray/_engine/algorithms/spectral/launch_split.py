@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import cycle
 from math import sqrt
 from typing import NamedTuple
 
@@ -12,6 +14,7 @@ from clarray._engine.algorithms.spectral.launch_pieces import (
     Iteration,
     NotConverged,
     Pieces,
+    Projection,
     each_of,
     orthonormal_bases,
 )
@@ -72,29 +75,27 @@ def split_at(
     below = [size - high for size, high in zip(sizes, above, strict=True)]
     if min(*above, *below) <= 0:
         raise NotConverged
-    counts = below, above
-    low, high = _bases(pieces, sign, sizes, counts)
-    images = [pieces.product(matrices, basis, _like(pieces, basis)) for basis in (low, high)]
-    between = pieces.product(transposed_leaf(high), images[0], _square(pieces, high, low), adjoint=True)
-    looks = pieces.measured([(x, at, 0.0) for x, *at in zip(each_of(between), above, below, strict=True)])  # type: ignore[misc]
+    low, high = _bases(pieces, sign, sizes, below, above)
+    low_image, high_image = (pieces.product(matrices, basis, pieces.leaf(*basis.shape)) for basis in (low, high))
+    between = pieces.product(transposed_leaf(high), low_image, _square(pieces, high, low), adjoint=True)
+    looks = pieces.measured([(x, (m, n), 0.0) for x, m, n in zip(each_of(between), above, below, strict=True)])
     if not all(look.norm <= _RESIDUE * pieces.eps * height * size for look, size in zip(looks, sizes, strict=True)):
         raise NotConverged
     rows = None
     if vectors and parts[0].basis is not None:
         bases = [part.basis for part in parts if part.basis is not None]
         rows = _stacked(pieces, bases, [(basis.shape[0], size) for basis, size in zip(bases, sizes, strict=True)])
-    made = []
-    for basis, image, extents, before in ((low, images[0], below, [0] * len(parts)), (high, images[1], above, below)):
-        inner = pieces.product(
-            transposed_leaf(basis), image, _square(pieces, basis, basis), adjoint=True, mirrored=True
-        )
+    made: list[Part] = []
+    firsts = [part.first for part in parts]
+    for basis, image, counts in ((low, low_image, below), (high, high_image, above)):
+        square = _square(pieces, basis, basis)
+        inner = pieces.product(transposed_leaf(basis), image, square, adjoint=True, mirrored=True)
         whole = basis
         if rows is not None:
             whole = pieces.product(rows, basis, pieces.leaf(*rows.shape[:-1], basis.shape[-1]))
-        for part, matrix, columns, size, first in zip(
-            parts, each_of(inner), each_of(whole), extents, before, strict=True
-        ):
-            made.append(Part(matrix, size, columns if vectors else None, part.first + first))
+        columns = each_of(whole) if vectors else [None] * len(parts)
+        made += map(Part, each_of(inner), counts, columns, firsts)
+        firsts = [first + count for first, count in zip(firsts, counts, strict=True)]
     return made
 
 
@@ -122,32 +123,24 @@ def _signs(
     raise NotConverged
 
 
-def _bases(
-    pieces: Pieces, sign: Node, sizes: Sequence[int], counts: tuple[Sequence[int], Sequence[int]]
-) -> tuple[Node, Node]:
+def _bases(pieces: Pieces, sign: Node, sizes: Sequence[int], below: Sequence[int], above: Sequence[int]) -> list[Node]:
     """Of what is below and of what is above, both in the same launches where they have about as many columns."""
-    halves = -0.5, 0.5
+    rows, stack = sign.shape[-1], len(sizes)
 
     def project(half: float, x: Node, target: Node) -> None:
         pieces.product(sign, x, target, alpha=half, beta=0.5, other=x)
 
-    extents = [list(zip(sizes, some, strict=True)) for some in counts]
-    widths = [max(some) for some in counts]
-    rows, stack = sign.shape[-1], len(sizes)
-    if min(widths) < _EVEN * max(widths):
-        low, high = (
-            orthonormal_bases(pieces, lambda x, y, half=half: project(half, x, y), (stack, rows, width), some)  # type: ignore[misc]
-            for half, width, some in zip(halves, widths, extents, strict=True)
-        )
-        return low, high
-
     def project_both(x: Node, target: Node) -> None:
-        for half, columns, place in zip(halves, _halves(x), _halves(target), strict=True):
+        for half, columns, place in zip((-0.5, 0.5), _halves(x), _halves(target), strict=True):
             project(half, columns, place)
 
-    both = orthonormal_bases(pieces, project_both, (2 * stack, rows, max(widths)), [*extents[0], *extents[1]])
-    low, high = _halves(both)
-    return low, high
+    def basis(onto: Projection, stack: int, counts: Sequence[int]) -> Node:
+        extents = list(zip(cycle(sizes), counts, strict=False))
+        return orthonormal_bases(pieces, onto, (stack, rows, max(counts)), extents)
+
+    if min(max(below), max(above)) < _EVEN * max(*below, *above):
+        return [basis(partial(project, half), stack, some) for half, some in ((-0.5, below), (0.5, above))]
+    return _halves(basis(project_both, 2 * stack, [*below, *above]))
 
 
 def _halves(stack: Node) -> list[Node]:
@@ -158,24 +151,15 @@ def _halves(stack: Node) -> list[Node]:
 
 
 def _stacked(pieces: Pieces, matrices: Sequence[Node], extents: Sequence[Extents]) -> Node:
-    """One stack of matrices, where they lie, if they lie as one, or of copies with zeros to the largest's extents."""
+    """One stack of matrices, copies with zeros to the largest's extents; of one matrix itself."""
     first = matrices[0]
-    apart = matrices[1].offset - first.offset if len(matrices) > 1 else first.size
-    if apart > 0 and all(
-        each.memory is first.memory and each.shape == first.shape and each.offset == first.offset + apart * number
-        for number, each in enumerate(matrices)
-    ):
-        return view_leaf(first, (len(matrices), *first.shape), (apart, *first.strides), first.offset)
+    if len(matrices) == 1:
+        return view_leaf(first, (1, *first.shape), (first.size, *first.strides), first.offset)
     rows, columns = (max(matrix.shape[axis] for matrix in matrices) for axis in (0, 1))
     stack = pieces.leaf(len(matrices), rows, columns)
     for matrix, place, extent in zip(matrices, each_of(stack), extents, strict=True):
         pieces.affine(matrix, place, *extent)
     return stack
-
-
-def _like(pieces: Pieces, stack: Node) -> Node:
-    """A leaf of a stack's shape."""
-    return pieces.leaf(*stack.shape)
 
 
 def _square(pieces: Pieces, left: Node, right: Node) -> Node:
