@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dis
-import gc
 import operator
 import os
 import signal
@@ -445,7 +444,6 @@ def test_an_interrupt_at_each_point_of_a_silent_build(where: str) -> None:
     assert points.seen
     for due in range(1, points.seen + 1):
         assert points.interrupted(due, work)
-        gc.collect()
         assert (os.fstat(2), quiet._builds, quiet._held) == (before, set(), None), due
         assert warnings.filters == heeded, due
         assert quiet._lock.acquire(blocking=False)
