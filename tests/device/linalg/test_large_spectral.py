@@ -241,6 +241,16 @@ def test_matrices_of_a_level_share_their_products() -> None:
     assert launches[1] < 1.5 * launches[0], launches
 
 
+def test_bases_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of matrices so large that memory counts."""
+    from clarray._engine.algorithms.spectral import launch_split
+
+    monkeypatch.setattr(launch_split, "_TOGETHER", 8)
+    with split():
+        x = stack("complex64", (1, 22, 22))
+        check_eigh("complex64", x + adjoint(x), "one basis at a time")
+
+
 def test_one_that_is_not_parted_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Matrices of a level go on one by one, each at its own next number, when one of them is not split by its first."""
     from clarray._engine.algorithms.spectral import launch

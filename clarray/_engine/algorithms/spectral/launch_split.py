@@ -24,6 +24,7 @@ from clarray._engine.expr.node import Node, transposed_leaf, view_leaf
 _FEW = 3  # eigenvalues so near to where a matrix is split that another round brings them to 1 or -1
 _RESIDUE = 2.0  # times the epsilon, times the norm and the rows: what may be left between two parts
 _EVEN = 0.75  # of the larger part's columns has the smaller one, if the bases of both are found together
+_TOGETHER = 4096  # rows of the largest for which they are: beyond, a launch takes long enough, and memory counts
 
 
 class Part(NamedTuple):
@@ -138,7 +139,7 @@ def _bases(pieces: Pieces, sign: Node, sizes: Sequence[int], below: Sequence[int
         extents = list(zip(cycle(sizes), counts, strict=False))
         return orthonormal_bases(pieces, onto, (stack, rows, max(counts)), extents)
 
-    if min(max(below), max(above)) < _EVEN * max(*below, *above):
+    if rows > _TOGETHER or min(max(below), max(above)) < _EVEN * max(*below, *above):
         return [basis(partial(project, half), stack, some) for half, some in ((-0.5, below), (0.5, above))]
     return _halves(basis(project_both, 2 * stack, [*below, *above]))
 
