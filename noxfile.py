@@ -70,6 +70,7 @@ CORE_TESTS = [
             *("threads", "interrupts", "aliasing", "sharing", "known_numbers", "recordings"),
         )
     ),
+    "tests/device/fft/test_fft_fused.py",
     "tests/device/whole/test_statements_machine.py",
     "tests/device/whole/test_statements_in_threads.py",
 ]
