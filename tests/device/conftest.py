@@ -135,6 +135,18 @@ def policy_changed(algorithm: str, **changes: Any) -> Iterator[None]:
 
 
 @pytest.fixture
+def quick_builds() -> Iterator[None]:
+    """On a CPU kernels are compiled without optimization, in half the time: for tests that ask little of values."""
+    cache = kernel_cache_of(current_device())
+    before = cache.policies
+    cache.policies = replace(before, optimized=cache.capabilities.kind != "cpu")
+    try:
+        yield
+    finally:
+        cache.policies = before
+
+
+@pytest.fixture
 def kernels_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """No program is let go of while the test runs, however many there are by then."""
     monkeypatch.setattr(kernel_cache_of(current_device()), "_most_programs", 1 << 30)

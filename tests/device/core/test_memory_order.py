@@ -12,6 +12,8 @@ import clarray
 
 from ..closeness import skip_without_float64
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 SHAPES = ((3, 4), (2, 3, 4))
 
 
