@@ -15,6 +15,7 @@ from clarray._core.elements import element
 from clarray._core.host_data import device_dtype, host_window
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import view as views
+from clarray._engine.expr.host_value import elements_in
 from clarray._engine.expr.indexing import index_plainly
 from clarray._engine.expr.node import CONST, Node, leaf
 from clarray._engine.expr.view import View, check_order, memory_order
@@ -273,8 +274,7 @@ def _surrounded(array: DeviceArray) -> np.ndarray:
     assert memory is not None
     itemsize = node.dtype.itemsize
     whole = asnumpy(wrap(leaf(memory, (memory.nbytes // itemsize,), (1,), 0, node.dtype)))
-    steps = tuple(s * itemsize for s in node.strides)
-    found = np.ndarray(node.shape, node.dtype, whole, node.offset * itemsize if node.size else 0, steps)
+    found = elements_in(whole, node)
     found.flags.writeable = False
     return found
 

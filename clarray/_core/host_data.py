@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from clarray._engine import runtime
+from clarray._engine.expr.host_value import elements_in
 from clarray._engine.expr.node import Node, leaf
 from clarray._engine.expr.view import Shape, View, check_order, contiguous, memory_order, ordered_strides
 from clarray._engine.ops.dtypes import DTYPES, dtype_row
@@ -144,7 +145,4 @@ def host_window(node: Node) -> np.ndarray | None:
     """
     assert node.memory is not None
     host = node.memory.host
-    if host is None:
-        return None
-    strides = tuple(stride * node.dtype.itemsize for stride in node.strides)
-    return np.ndarray(node.shape, node.dtype, host, node.offset * node.dtype.itemsize, strides)
+    return None if host is None else elements_in(host, node)

@@ -12,7 +12,7 @@ from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.ufuncs import Loop
 
-__all__ = ["Undefined", "host_array", "host_value", "is_computed_alike"]
+__all__ = ["Undefined", "elements_in", "host_array", "host_value", "is_computed_alike"]
 
 
 class Undefined(ArithmeticError):
@@ -48,12 +48,15 @@ def is_computed_alike(root: Node) -> bool:
 def host_array(leaf: Node) -> np.ndarray | None:
     """A leaf's elements where they are, in host memory; None elsewhere. The leaf keeps them."""
     assert leaf.memory is not None
-    dtype = leaf.dtype
-    whole = leaf.memory.elements(dtype)
-    if whole is None:
-        return None
-    itemsize = dtype.itemsize
-    return np.ndarray(leaf.shape, dtype, whole, leaf.offset * itemsize, [s * itemsize for s in leaf.strides])
+    whole = leaf.memory.elements(leaf.dtype)
+    return None if whole is None else elements_in(whole, leaf)
+
+
+def elements_in(whole: Any, leaf: Node) -> np.ndarray:
+    """A leaf's elements, in a buffer that has its memory; of none it does not matter where they would begin."""
+    itemsize = leaf.dtype.itemsize
+    begins = leaf.offset * itemsize if leaf.size else 0
+    return np.ndarray(leaf.shape, leaf.dtype, whole, begins, [s * itemsize for s in leaf.strides])
 
 
 def host_value(root: Node) -> Any:

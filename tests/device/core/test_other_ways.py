@@ -29,7 +29,7 @@ def passes(variable: str, *tests: str, value: str = "1", **more: str) -> None:
 
 @pytest.mark.skipif(speedups.core is None, reason="all tests are of Python alone")
 def test_python_alone_passes_the_tests_of_the_core() -> None:
-    files = ("speedups", "views", "aliasing", "known_numbers", "threads", "launch_keys", "interrupts")
+    files = ("speedups", "views", "aliasing", "known_numbers", "threads", "launch_keys", "interrupts", "small_calls")
     passes("CLARRAY_PURE", *(f"{CORE}/test_{name}.py" for name in files), *MACHINES)
 
 

@@ -412,3 +412,34 @@ def test_threads() -> None:
 
 def test_the_limit_bounds_what_is_counted() -> None:
     assert 1 << 10 <= MOST <= 1 << 20
+
+
+NOTHING = {  # a view without elements begins at one that is not there
+    "backwards": lambda x: x[::-1],
+    "all backwards": lambda x: x[::-1, ::-1, ::-1],
+    "turned": lambda x: x.transpose(2, 1, 0)[:, ::-1],
+    "parts": lambda x: x[1::2, ::-3],
+}
+OF_NOTHING = {
+    "hstack": lambda xp, x: xp.hstack((x, x)),
+    "copy": lambda xp, x: x.copy(),
+    "sort": lambda xp, x: xp.sort(x, -1),
+    "take": lambda xp, x: xp.take(x, np.zeros(3, int), 1) if x.shape[1] else x,
+    "roll": lambda xp, x: xp.roll(x, 1, 1),
+    "repeat": lambda xp, x: xp.repeat(x, 2, 1),
+    "pad": lambda xp, x: xp.pad(x, 1),
+    "indices": lambda xp, x: x[:, np.array([0, 1, -1])] if x.shape[1] else x,
+    "on the host": lambda xp, x: np.asarray(x),
+    "sum": lambda xp, x: x.sum(1),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+@pytest.mark.usefixtures("small")
+def test_views_of_nothing(name: str) -> None:
+    for shape in ((6, 7, 0), (0, 4, 3), (5, 0, 2)):
+        host = np.zeros(shape, "int32")
+        for text, function in OF_NOTHING.items():
+            found, expected = function(clarray, NOTHING[name](clarray.array(host))), function(np, NOTHING[name](host))
+            assert (found.shape, found.dtype) == (expected.shape, expected.dtype), (shape, text)
+            np.testing.assert_array_equal(clarray.asnumpy(found), expected)
