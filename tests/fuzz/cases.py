@@ -159,6 +159,14 @@ MEANT = {
         ("uint16", [], ""),
         ("v1 = xp.poly(v0)", "v2 = xp.rollaxis(v1, 0, 0)"),
     ),
+    "the text of a number that NumPy takes for an array": (
+        ("int64", [0], ""),
+        ("v1 = v0.max(None)", "v2 = xp.array_str(v1)"),
+    ),
+    "arrays in a list, which NumPy's function does not ask": (
+        ("uint8", [0, 0, 0, 0], ".reshape(2, 2)"),
+        ("v1 = xp.gradient(v0)", "v2 = np.nanstd(v1, 0)"),
+    ),
     "a view broadcast whose array is read-only": (
         ("float16", [1, 2], ""),
         ("v1 = v0.transpose()", "v0.flags.writeable = False", "v2 = [x.copy() for x in xp.broadcast_arrays(v1, 3)]"),

@@ -232,6 +232,18 @@ KNOWN: tuple[Row, ...] = (
         theirs=r"AttributeError.*'(float|int|complex|bool)' object has no attribute",
     ),
     Row(
+        "array_str and array_repr of NumPy's numbers fail within NumPy, which takes them for arrays",
+        kinds="not raised",
+        theirs=r"descriptor '__getitem__' requires a 'numpy.ndarray' object",
+    ),
+    Row(
+        "a list of arrays is none for NumPy's own functions, which ask no array in it who computes",
+        statement=r"^v\d+ = np\.",
+        kinds="type",
+        theirs="ndarray",
+        ours="ndarray",
+    ),
+    Row(
         "NumPy cannot set the flag of what came by DLPack, not even as it is set already",
         statement=r"flags\.writeable = True",
         kinds="not raised",
