@@ -15,6 +15,7 @@ import clarray
 from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.runtime import current_device
+from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.rows import ROWS
 
 Body = Callable[[ModuleType], Any]
@@ -104,46 +105,52 @@ def host(dtype: str) -> np.ndarray:
 
 
 @contextmanager
+def _policies_in_force(changed: Callable[[Policies], Policies]) -> Iterator[None]:
+    cache = kernel_cache_of(current_device())
+    before = cache.policies
+    cache.policies = changed(before)
+    try:
+        yield
+    finally:
+        cache.policies = before
+
+
+@contextmanager
 def policy_in_force(name: str) -> Iterator[None]:
     """Plan as the row `name` says: kernels of every device's shape run on any device.
 
     On a CPU those of GPUs are compiled without optimization, which takes a third of the time; of its own none is.
     """
     cache = kernel_cache_of(current_device())
-    before = cache.policies
-    row = before if name == "own" else ROWS[name]
-    is_of_gpus = not row.elementwise.explicit
-    cache.policies = replace(row, optimized=False) if is_of_gpus and cache.capabilities.kind == "cpu" else row
-    cache.prepared.clear()
-    try:
-        yield
-    finally:
-        cache.policies = before
+
+    def row(before: Policies) -> Policies:
+        found = before if name == "own" else ROWS[name]
+        is_of_gpus = not found.elementwise.explicit
+        return replace(found, optimized=False) if is_of_gpus and cache.capabilities.kind == "cpu" else found
+
+    with _policies_in_force(row):
         cache.prepared.clear()
+        try:
+            yield
+        finally:
+            cache.prepared.clear()
 
 
 @contextmanager
 def policy_changed(algorithm: str, **changes: Any) -> Iterator[None]:
     """Plan with other values of some fields of an algorithm's policy."""
-    cache = kernel_cache_of(current_device())
-    before = cache.policies
-    cache.policies = replace(before, **{algorithm: replace(getattr(before, algorithm), **changes)})
-    try:
+    with _policies_in_force(
+        lambda before: replace(before, **{algorithm: replace(getattr(before, algorithm), **changes)})
+    ):
         yield
-    finally:
-        cache.policies = before
 
 
 @pytest.fixture
 def quick_builds() -> Iterator[None]:
     """On a CPU kernels are compiled without optimization, in half the time: for tests that ask little of values."""
-    cache = kernel_cache_of(current_device())
-    before = cache.policies
-    cache.policies = replace(before, optimized=cache.capabilities.kind != "cpu")
-    try:
+    is_cpu = current_device().capabilities.kind == "cpu"
+    with _policies_in_force(lambda before: replace(before, optimized=not is_cpu)):
         yield
-    finally:
-        cache.policies = before
 
 
 @pytest.fixture

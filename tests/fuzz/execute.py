@@ -205,7 +205,7 @@ def differences(k: int, oracle: Oracle, ours: Side, program: Program) -> list[Di
                     theirs,
                     ours.names[name],
                     all_in_order(statement, oracle, ours),
-                    all_as_writable(statement, oracle, ours),
+                    not is_of_another_flag(name, statement, oracle, ours),
                 )
         except Undetermined:
             continue
@@ -265,14 +265,16 @@ def all_in_order(statement: Statement, oracle: Oracle, ours: Side) -> bool:
     return True
 
 
-def all_as_writable(statement: Statement, oracle: Oracle, ours: Side) -> bool:
-    """Whether what a statement reads may be written where NumPy's may; views of what may not follow it."""
-    for name in statement.names.reads:
-        theirs, mine = oracle.plain.names.get(name), ours.names.get(name)
-        both = isinstance(theirs, np.ndarray) and isinstance(mine, clarray.DeviceArray)
-        if both and theirs.flags.writeable != mine.flags.writeable:
-            return False
-    return True
+def is_of_another_flag(name: str, statement: Statement, oracle: Oracle, ours: Side) -> bool:
+    """Whether NumPy's result is a view of something read whose flag differs already: it has the flag of that."""
+    made = oracle.plain.names.get(name)
+    for read in statement.names.reads if isinstance(made, np.ndarray) else ():
+        theirs, mine = oracle.plain.names.get(read), ours.names.get(read)
+        if isinstance(theirs, np.ndarray) and isinstance(mine, clarray.DeviceArray):
+            is_view = known.whole(made) is known.whole(theirs)
+            if is_view and theirs.flags.writeable != mine.flags.writeable:
+                return True
+    return False
 
 
 def compare_memory(theirs: Any, ours: Any, in_order: bool, as_writable: bool) -> None:

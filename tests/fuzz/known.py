@@ -242,6 +242,9 @@ KNOWN: tuple[Row, ...] = (
         kinds="type",
         theirs="ndarray",
         ours="ndarray",
+        when=lambda difference, statement, values: any(
+            isinstance(values.get(name), (list, tuple)) for name in statement.names.reads
+        ),
     ),
     Row(
         "NumPy cannot set the flag of what came by DLPack, not even as it is set already",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import pyopencl as cl
@@ -82,6 +83,11 @@ class Capabilities:
     int64_atomics: bool = False
     numbers_together: bool = False
     compute_capability: tuple[int, int] | None = None
+
+    def may_be_nvidias(self, suits: Callable[[tuple[int, int]], bool]) -> bool:
+        """Whether this is a device of NVIDIA's whose architecture suits, or that does not tell which it has."""
+        found = self.compute_capability
+        return "nvidia" in self.vendor.lower() and (found is None or suits(found))
 
 
 @dataclass(frozen=True)

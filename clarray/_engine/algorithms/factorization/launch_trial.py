@@ -7,7 +7,7 @@ import numpy as np
 from clarray._engine.algorithms.factorization.plan import INTS, FactorizationPlan, panel_plan
 from clarray._engine.algorithms.factorization.source import panel_source
 from clarray._engine.launch.kernel_cache import KernelCache
-from clarray._engine.runtime import Capabilities, Device
+from clarray._engine.runtime import Device
 from clarray._engine.runtime.recording import spoil
 
 _LEAST_CAPABILITY = 8, 0  # of NVIDIA's architectures with `redux.sync`
@@ -21,14 +21,8 @@ def pivot_search(cache: KernelCache, plan: FactorizationPlan) -> str:
     wanted = cache.policies.factorization.search
     if wanted != "warps":
         return wanted
-    return "warps" if _has_instruction(cache.capabilities) and _is_trusted(cache, plan) else "items"
-
-
-def _has_instruction(device: Capabilities) -> bool:
-    """Whether a device is said to have it; of one that does not tell, the trial decides."""
-    if "nvidia" not in device.vendor.lower():
-        return False
-    return device.compute_capability is None or device.compute_capability >= _LEAST_CAPABILITY
+    has_instruction = cache.capabilities.may_be_nvidias(lambda found: found >= _LEAST_CAPABILITY)
+    return "warps" if has_instruction and _is_trusted(cache, plan) else "items"
 
 
 def _is_trusted(cache: KernelCache, plan: FactorizationPlan) -> bool:

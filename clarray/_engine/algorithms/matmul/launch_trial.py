@@ -42,9 +42,7 @@ def _is_for(device: Capabilities, tile: WarpTile) -> bool:
     one = tile.instruction
     if one.emulated:
         return device.fp64
-    if "nvidia" not in device.vendor.lower():
-        return False
-    return device.compute_capability is None or device.compute_capability in one.capabilities
+    return device.may_be_nvidias(lambda found: found in one.capabilities)
 
 
 def is_trusted(cache: KernelCache, tile: WarpTile, make_launch: MakeLaunch) -> bool:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from clarray._engine.algorithms.small_matrices.launch_teams import decompose
-from clarray._engine.algorithms.spectral.launch_pieces import BOUND, NotConverged, Pieces
+from clarray._engine.algorithms.spectral.launch_pieces import BOUND, NotConverged, Pieces, each_of
 from clarray._engine.algorithms.spectral.launch_split import Part, split_at
 from clarray._engine.expr.node import EAGER, Node, view_leaf
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
@@ -69,8 +69,7 @@ def _diagonalized(pieces: Pieces, matrix: Node, n: int, vectors: bool) -> tuple[
     while level:
         small += [part for part in level if part.size <= pieces.policy.base]
         open_: list[Splitting] = []
-        for part, spread, diagonal in _spreads(pieces, [part for part in level if part.size > pieces.policy.base]):
-            mean = float(diagonal.mean())
+        for part, diagonal, mean, spread in _spreads(pieces, [p for p in level if p.size > pieces.policy.base]):
             # numbers between those of the diagonal, to split at, are not to be had where these are next to each other
             if spread <= 2 * pieces.eps * max(height, abs(mean) * sqrt(part.size)):
                 flat.append((part, diagonal))
@@ -92,15 +91,16 @@ def _diagonalized(pieces: Pieces, matrix: Node, n: int, vectors: bool) -> tuple[
     return values, None if basis is None else _orthonormal(pieces, basis)
 
 
-def _spreads(pieces: Pieces, parts: Sequence[Part]) -> list[tuple[Part, float, np.ndarray]]:
-    """Each part with how far it is from a multiple of the unit matrix, and its diagonal."""
+def _spreads(pieces: Pieces, parts: Sequence[Part]) -> list[tuple[Part, np.ndarray, float, float]]:
+    """Each part with its diagonal, the mean of that, and how far it is from so much of the unit matrix."""
     if not parts:
         return []
     squares = [(part.size, part.size) for part in parts]
     looks = pieces.measured([(part.matrix, square, 0.0) for part, square in zip(parts, squares, strict=True)])
-    means = [float(look.diagonal.mean()) for look in looks]
+    diagonals = [look.diagonal for look in looks]
+    means = [float(diagonal.mean()) for diagonal in diagonals]
     again = pieces.measured([(p.matrix, square, mean) for p, square, mean in zip(parts, squares, means, strict=True)])
-    return [(part, last.norm, look.diagonal) for part, look, last in zip(parts, looks, again, strict=True)]
+    return list(zip(parts, diagonals, means, [look.norm for look in again], strict=True))
 
 
 def _alike(open_: list[Splitting]) -> Iterator[list[Splitting]]:
@@ -162,9 +162,7 @@ def _diagonalize(pieces: Pieces, parts: list[Part], values: np.ndarray, basis: N
     side = max(part.size for part in parts)
     stack = pieces.leaf(count, side, side)
     means = []
-    for number, (part, spread, diagonal) in enumerate(_spreads(pieces, parts)):
-        place = view_leaf(stack, (side, side), (side, 1), number * side * side)
-        mean = float(diagonal.mean())
+    for place, (part, _, mean, spread) in zip(each_of(stack), _spreads(pieces, parts), strict=True):
         # what fills up has an eigenvalue after all others, and eigenvectors of its own
         pieces.affine(part.matrix, place, part.size, part.size, beta=-mean, beyond=BOUND * spread or 1.0)
         means.append(mean)

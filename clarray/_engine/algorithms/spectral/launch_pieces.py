@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from math import prod, sqrt
 from typing import Any, NamedTuple
 
@@ -114,22 +115,17 @@ class Pieces:
 
     def measured(self, looks: Sequence[tuple[Node, Extents, float]]) -> list[Look]:
         """`measure` each of several matrices, given with their rows and columns and a shift; waits once."""
-        device, args, places, end = self.cache.device, [], [], 0
-        for x, (rows, columns), shift in looks:
-            groups = min(rows, self.policy.groups)
-            places.append((end, end + groups))
-            args.append([x.strides[0], rows, columns, shift])
-            end += groups + min(rows, columns)
-        memory = device.allocate(end * self.real.itemsize)
-        for (x, (rows, _), _), (first, _), numbers in zip(looks, places, args, strict=True):
-            self._launch("measure", rows, [x.memory.buffer, x.offset, memory.buffer, first, *numbers], x)  # type: ignore[union-attr]
-        found = np.empty(end, self.real)
-        device.read(memory, 0, found)
-        ends = [first for first, _ in places[1:]] + [end]
-        return [
-            Look(sqrt(float(np.sum(found[first:middle], dtype=np.float64))), found[middle:last].astype(np.float64))
-            for (first, middle), last in zip(places, ends, strict=True)
-        ]
+        groups = [min(rows, self.policy.groups) for _, (rows, _), _ in looks]
+        lengths = [count + min(extents) for count, (_, extents, _) in zip(groups, looks, strict=True)]
+        ends = list(accumulate(lengths))
+        memory = self.cache.device.allocate(ends[-1] * self.real.itemsize)
+        for (x, (rows, columns), shift), end, length in zip(looks, ends, lengths, strict=True):
+            args = [x.memory.buffer, x.offset, memory.buffer, end - length]  # type: ignore[union-attr]
+            self._launch("measure", rows, [*args, x.strides[0], rows, columns, shift], x)
+        found = np.empty(ends[-1], self.real)
+        self.cache.device.read(memory, 0, found)
+        seen = zip(np.split(found.astype(np.float64), ends[:-1]), groups, strict=True)
+        return [Look(sqrt(float(np.sum(part[:count]))), part[count:]) for part, count in seen]
 
     def _launch(self, name: str, rows: int, args: list[Any], matrix: Node) -> None:
         items = self.policy.items
@@ -187,15 +183,9 @@ class Iteration:
         self._to_inner = scaled_product(cache, y, y, self._w, y, mirrored=True)
         self._to_next = scaled_product(cache, x, self._w, self.spare, x, mirrored=hermitian)
         self._current = False  # whether y is x's
-        self._scale = 1.0
-        if norm is not None:
-            self.norms = [norm] * len(extents)
-            self._scale = norm
-            return
-        self.norms = self._found_norms()
-        if len(self.norms) == 1:
-            self._scale = self.norms[0]
-        else:
+        self.norms = self._found_norms() if norm is None else [norm] * len(extents)
+        self._scale = self.norms[0]
+        if norm is None and len(extents) > 1:
             self._divide(extents)
 
     def _found_norms(self) -> list[float]:
@@ -227,20 +217,19 @@ class Iteration:
         self.x, self.spare = self.spare, self.x
         self._current, self._scale = False, 1.0
 
-    def settle(self, wanted: Sequence[int] = (0,)) -> list[float]:
-        """Take what is near to 1 as near as rounding lets it be, once the matrices that are wanted are all near.
+    def settle(self) -> list[float]:
+        """Take what is near to 1 as near as rounding lets it be, once all of every matrix is near.
 
         Returns
         -------
         list of float
-            For each of these 0; or, where not all are near to 1, the square root of about as many of its values as are
+            For each matrix 0; or, where not all are near to 1, the square root of about as many of its values as are
             not, or NaN.
         """
-        looks = self._looks(self.gram(), 1.0)
-        away = [looks[i].norm for i in wanted]
+        away = [look.norm for look in self._looks(self.gram(), 1.0)]
         if not all(distance <= NEAR for distance in away):
             return away
-        most = max(away, default=0.0)
+        most = max(away)
         while most > self.pieces.eps:  # of a value by itself, at most
             self.step(LAST)
             most = most**3
@@ -286,7 +275,7 @@ def orthonormal_bases(pieces: Pieces, project: Projection, shape: tuple[int, ...
     # numbers without order have about this norm, sqrt(m) + sqrt(n) times their standard deviation, and few are above it
     norm = 1.2 * (sqrt(rows) + sqrt(columns)) / sqrt(3) * (sqrt(2) if pieces.dtype.kind == "c" else 1)
     iteration = Iteration(pieces, start, extents, False, norm)
-    end, all_ = 0.05 / sqrt(rows), range(len(extents))
+    end = 0.05 / sqrt(rows)
     steps = schedule(1 / (64 * rows), end)
     for _ in range(ROUNDS):
         for number, step in enumerate(steps):
@@ -294,7 +283,7 @@ def orthonormal_bases(pieces: Pieces, project: Projection, shape: tuple[int, ...
                 project(iteration.x, iteration.spare)
                 iteration.replace()
             iteration.step(step)
-        if not any(iteration.settle(all_)):
+        if not any(iteration.settle()):
             return iteration.x
         steps = schedule(1e-3, end)
     raise NotConverged

@@ -116,7 +116,7 @@ def _signs(
     for _ in range(ROUNDS):
         for step in schedule(1 / (16 * most), 0.05 / sqrt(most)):
             iteration.step(step)
-        away = iteration.settle(range(len(sizes)))
+        away = iteration.settle()
         if not any(away):
             return iteration.x
         if not all(distance**2 < _FEW for distance in away):
