@@ -127,8 +127,8 @@ class Device:
         self._given_context = context
         self._programs: dict[str, Program] = {}
         self._released: weakref.WeakSet[Program] = weakref.WeakSet()  # whose kernels somebody still holds
-        self._kept_forever: list[Any] = []
-        self._dropped: list[Any] = []  # until the main queue has finished
+        self._foreign: set[Block] = set()  # that are somebody else's memory, until nothing here may use it
+        self._dropped: list[tuple[Block, Any]] = []  # of them, until the main queue has finished
         self.program_cache = cache_of("programs")
         Device.alive.add(self)
 
@@ -393,22 +393,28 @@ class Device:
             except cl.Error as error:
                 self.check_alive(error)
                 raise
-            self._dropped.clear()
+            while self._dropped:
+                self._foreign.discard(self._dropped.pop()[0])
 
-    def let_go(self, *dropped: Any) -> None:
-        """See to it that memory which is not the pool's goes after whatever may still use it.
+    def take_in(self, block: Block) -> None:
+        """Hold a block that is somebody else's memory, until it has been let go."""
+        self._foreign.add(block)
+
+    def let_go(self, block: Block, keep: Any) -> None:
+        """Let such a block go, and what keeps its memory, after whatever may still use it.
 
         As it is called where memory is dropped, with whatever locks held, it waits for no thread.
         """
-        if self.inherited or self.lost:  # freeing would call into OpenCL
-            self._kept_forever.extend(dropped)
-        elif self.pending and not self.closed:
+        if self.inherited or self.lost:
+            self._dropped.append((block, keep))  # for good: freeing would call into OpenCL
+        elif self.closed or not self.pending:
+            self._foreign.discard(block)
+        else:
+            self._dropped.append((block, keep))
             taken: list[bool] = []
             try:
                 if take_at_once(self.lock, taken):
                     self.drain()
-                else:
-                    self._dropped.extend(dropped)
             finally:
                 if True in taken:
                     self.lock.release()

@@ -271,7 +271,9 @@ def _foreign(
     owner: object,
 ) -> Memory:
     """Make memory that never enters the pool."""
-    memory = Memory(device, Block(buffer, nbytes, host, None), nbytes, device.pool.cost(nbytes))
+    block = Block(buffer, nbytes, host, None)
+    device.take_in(block)
+    memory = Memory(device, block, nbytes, device.pool.cost(nbytes))
     memory.shared = True
     memory.writeable = writeable
     memory._keep = owner

@@ -25,7 +25,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl as cl
@@ -111,6 +111,7 @@ class Pool:
         self._global_bytes = global_bytes
         self.largest = largest
         self._bins: dict[int, list[Block]] = {}
+        self._blocks: set[Block] = set()  # all of them: where an interrupt lets one go, what is queued may still use it
         self._made: dict[int, int] = {}  # by size: how many blocks there had been when the last one was made
         self._blocks_made = 0
         self._most_used = 0  # bytes that arrays have held at once, as far as new blocks were made for them
@@ -221,6 +222,9 @@ class Pool:
         return 0 if is_short(left, self._account.total) else min(left + free, self._account.most) // 4
 
     def _release(self, keep: int) -> int:
+        if not keep:
+            for block in _held_once(self._blocks):
+                self._bins[block.size].append(block)
         before = free = self.free_bytes()
         small = 0
         for size in sorted(self._bins, key=self._worth):
@@ -233,6 +237,7 @@ class Pool:
                     break
                 free -= size
                 small += size if size < _HUGE_PAGE else 0
+                self._blocks.discard(block)
                 self._account.give(self, size)
                 block.buffer.release()
         if self.in_host_memory and small >= _MUCH_FREED:
@@ -318,6 +323,7 @@ class Pool:
                 return None
             try:
                 block = self._new_block(size, self._bins.setdefault(size, []))
+                self._blocks.add(block)
                 self._made[size] = self._blocks_made = self._blocks_made + 1
                 return block
             except _REFUSALS:
@@ -344,6 +350,14 @@ class Pool:
             return Block(own(self._device, cl.Buffer(context, FLAGS, size=size)), size, None, home)
         host = _host_bytes(size)
         return Block(over(self._device, host), size, host, home)
+
+
+def _held_once(blocks: set[Block]) -> list[Block]:
+    """Those that only the set holds: they have been taken, and never came back."""
+    least = object()  # which this list holds too, and its name as the set does a block
+    found: list[Any] = [least, *blocks]
+    counts = [sys.getrefcount(each) for each in found]
+    return [block for block, count in zip(found, counts, strict=True) if count == counts[0] and block is not least]
 
 
 def _return_freed() -> None:

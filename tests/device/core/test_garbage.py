@@ -86,6 +86,38 @@ def test_memory_goes_back_once(size: int, in_a_cycle: bool) -> None:
     assert_each_block_is_there_once()
 
 
+def test_a_block_that_never_came_back() -> None:
+    """As where an interrupt comes between: what is queued may still use it, so it stays until all is given back."""
+    device = current_device()
+    block = device.allocate(5000)._block
+    block.home.remove(block)
+    handle, size = block.handle, block.size
+    del block
+    gc.collect()
+    free, reserved = device.pool.free_bytes(), device.pool.reserved
+    assert handle in {block.handle for block in device.pool._blocks}
+    assert clarray.free_memory(device) == free + size
+    assert handle not in {block.handle for block in device.pool._blocks}
+    assert device.pool.reserved == reserved - free - size
+    assert_each_block_is_there_once()
+
+
+def test_memory_of_others_that_never_was_let_go() -> None:
+    device = current_device()
+    if not device.capabilities.host_memory:
+        pytest.skip("what others have made is the driver's to keep")
+    values = np.arange(100, dtype=np.float32)
+    x = clarray.asarray(values)
+    block = x._node.memory._block
+    del x._node.memory._block  # all that the memory looks at as it goes
+    host = weakref.ref(block.host)
+    del x, values, block
+    gc.collect()
+    assert host() is not None
+    device._foreign = {block for block in device._foreign if block.host is not host()}
+    assert host() is None
+
+
 def test_memory_of_others_is_let_go() -> None:
     class Owner(np.ndarray):
         """An ndarray that weak references may name."""
