@@ -35,12 +35,13 @@ from clarray._engine.runtime.errors import (
     DeviceLostError,
     beyond_reset_message,
     different_devices,
+    is_out_of_memory,
     lost_message,
     reset_message,
 )
 from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.launch import Launched
-from clarray._engine.runtime.memory import Memory
+from clarray._engine.runtime.memory import Block, Memory
 from clarray._engine.runtime.pool import Pool
 from clarray._engine.runtime.programs import ArgType, Program
 from clarray._engine.runtime.recording import spoil
@@ -300,13 +301,13 @@ class Device:
     def _copy_again(self, error: cl.Error, copy: Callable[[], None], nbytes: int) -> None:
         """Retry once with the pool emptied where memory ran out: some drivers make it only when it is first used."""
         self.check_alive(error)
-        if not isinstance(error, cl.MemoryError):
+        if not is_out_of_memory(error):
             raise error
         self.pool.empty()
         try:
             copy()
-        except cl.MemoryError:
-            raise self.pool.exhausted(nbytes) from error
+        except cl.Error as again:
+            raise (self.pool.exhausted(nbytes) if is_out_of_memory(again) else again) from error
 
     def receive(self, source: Memory, byte_offset: int, nbytes: int) -> Memory:
         """Copy bytes of another device's memory to new memory, all before it returns."""
@@ -444,7 +445,7 @@ class Device:
             cl.enqueue_copy(self.main.commands, self._sign, np.zeros(1, np.uint8))
             self.main.commands.finish()
         except cl.Error as error:
-            return bool(error.code == cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE)
+            return is_out_of_memory(error)
         return True
 
     def reset(self) -> Device:

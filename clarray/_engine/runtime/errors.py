@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
+import pyopencl as cl
+
 from clarray._engine.runtime.limits import in_units
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ __all__ = [
     "DeviceLostError",
     "beyond_reset_message",
     "different_devices",
+    "is_out_of_memory",
     "lost_message",
     "reset_message",
 ]
@@ -50,6 +53,11 @@ class Closed:
 
     def __exit__(self, *error: object) -> None:
         pass
+
+
+def is_out_of_memory(error: cl.Error) -> bool:
+    """Whether memory has run out: the device's for a buffer, or what a driver takes of it for a launch."""
+    return error.code in (cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, cl.status_code.OUT_OF_HOST_MEMORY)
 
 
 def different_devices(one: Device, other: Device) -> Exception:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl as cl
 
 from clarray._engine.runtime import pocl, pocl_folder
-from clarray._engine.runtime.errors import different_devices
+from clarray._engine.runtime.errors import different_devices, is_out_of_memory
 from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.taken import Taken
@@ -303,13 +303,13 @@ class Kernel:
         """Retry once with the pool emptied where memory ran out; raise anything else."""
         device = self._device
         device.check_alive(error)
-        if not isinstance(error, cl.MemoryError):
+        if not is_out_of_memory(error):
             raise RuntimeError(
                 f"{device} refused to launch {self.name} with {groups} groups of {local}: {error}"
             ) from error
         device.pool.empty()
         try:
             _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
-        except cl.MemoryError as again:
+        except cl.Error as again:
             device.check_alive(again)
-            raise device.pool.exhausted() from error
+            raise (device.pool.exhausted() if is_out_of_memory(again) else again) from error
