@@ -3,18 +3,21 @@
 ##      +---+      Each item has ${each} rows in registers, in turn with its neighbours, so that these read neighbouring places: the
 ##      | \ |      columns follow each other in memory. Rows stay where they are: an item notes at which place each of its own
 ##    k +---+      stands by now, and stores it there in the end. In step k
-##      |   |      1. the largest of the column in hand is found among rows that stand at k or below: by a tree of items
+##      |   |      1. the largest of column k is found among rows that stand at k or below: by a tree of items
 ##      |   |      2. the item that has it tells the others its row
-##      +---+      3. a multiple of that is subtracted from the rows below, and what an item has of a row moves up by one, the
-##                    factor to its end: so the column in hand is always the first, and in the end all are in order again
+##      +---+      3. a multiple of that is subtracted from the rows below
+##
+## Steps are written out, so that each element has a register. The columns that a narrow panel lacks are zeros, of which
+## nothing is exchanged or subtracted. Factors are products with the pivot's reciprocal, as LAPACK's are; of pivots so
+## small or large that this or its square would not be a number, with that of a multiple of them.
 ##
 ## Warps find the largest by an instruction (`redux.sync`), of what each item has and then of what each warp has found, which
 ## all of them look at; 2. is done by each warp, for its own, before that, and one barrier in a step is enough, since
 ## what is told in it is told elsewhere in the next. What is compared are bits, which are in the numbers' order: 0 of rows
 ## that are done, 1 of NaN.
 ##
-## `ints`: whether a pivot was 0, whether the exchanges were odd; then where each of the panel's own rows has come from,
-## and where to what stood there has gone, -1 if it is one of them still.
+## `ints`: whether a pivot was 0, whether the exchanges were odd; from `moves` on where each of the panel's own rows has
+## come from, and where to what stood there has gone, -1 if it is one of them still.
 <%namespace name="numbers" file="/small_matrices/numbers.mako" inheritable="True"/>
 <% turn = '#pragma unroll' if unrolled else '' %>
 ${numbers.define()}
@@ -24,7 +27,7 @@ ${instructions()}
 #define A(i, j) w[(j) * pitch + (i)]
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
 void panel(__global E *wp, long wo, __global int *ip, long io, const long pitch, const int rows, const int size,
-           const int begins) {
+           const int begins, const int moves, const int spare) {
 % if search == 'items':
   __local R most[${items}];
   __local int where[${items}];
@@ -42,7 +45,7 @@ void panel(__global E *wp, long wo, __global int *ip, long io, const long pitch,
   const int lane = item % ${warp_size}, warp = item / ${warp_size};
 % endif
   __global E *w = wp + wo;
-  __global int *ints = ip + io, *comes = ints + 2, *goes = comes + ${width};
+  __global int *ints = ip + io, *comes = ints + moves, *goes = comes + ${width};
   E a[${each}][${width}];
   int place[${each}], odd = begins ? 0 : ints[1], singular = 0;
   ${turn}
@@ -55,31 +58,29 @@ void panel(__global E *wp, long wo, __global int *ip, long io, const long pitch,
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  for (int k = 0; k < size; ++k) {
+  ${turn}
+  for (int k = 0; k < ${width}; ++k) {
 ${by_items() if search == 'items' else by_warps()}
-    singular |= zero;
-    odd ^= pivot != k;
-    const E d = above[0];
+    if (k < size) {
+      singular |= zero;
+      odd ^= pivot != k;
+    }
+    const R height = weight(above[k]);
+    const R lift = height < (R)(${lit(f"0x1p-{tame}")}) ? (R)(${lit(f"0x1p{shift}")}) : (R)(1);
+    const R lower = height > (R)(${lit(f"0x1p{tame}")}) ? (R)(${lit(f"0x1p-{shift}")}) : (R)(1);
+    const E inverse = times(reciprocal(times(above[k], lift * lower)), lower);
     ${turn}
     for (int r = 0; r < ${each}; ++r) {
       const int stood = place[r];
       place[r] = stood == pivot ? k : stood == k ? pivot : stood;
-      const bool below = k < place[r];
-      const E first = a[r][0], factor = below && !zero ? quotient(first, d) : first;
-      ${turn}
-      for (int j = 1; j < ${width}; ++j)
-        a[r][j - 1] = below && j < size - k ? less_product(a[r][j], factor, above[j]) : a[r][j];
-      a[r][${width - 1}] = factor;
+      if (k < place[r] && !zero) {
+        const E factor = product(times(a[r][k], lift), inverse);
+        a[r][k] = factor;
+        ${turn}
+        for (int j = k + 1; j < ${width}; ++j) a[r][j] = less_product(a[r][j], factor, above[j]);
+      }
     }
   }
-  for (int k = size; k < ${width}; ++k)
-    ${turn}
-    for (int r = 0; r < ${each}; ++r) {
-      const E first = a[r][0];
-      ${turn}
-      for (int j = 1; j < ${width}; ++j) a[r][j - 1] = a[r][j];
-      a[r][${width - 1}] = first;
-    }
   ${turn}
   for (int r = 0; r < ${each}; ++r) {
     const int i = item + r * ${items}, at = place[r];
@@ -102,7 +103,7 @@ ${by_items() if search == 'items' else by_warps()}
     int pivot = k;
     ${turn}
     for (int r = 0; r < ${each}; ++r) {
-      const R here = weight(a[r][0]);
+      const R here = weight(a[r][k]);
       const bool larger = here > best || (here == best && place[r] < pivot);
       if (larger && k <= place[r] && place[r] < rows) {
         best = here;
@@ -134,7 +135,7 @@ ${by_items() if search == 'items' else by_warps()}
     for (int r = 0; r < ${each}; ++r)
       if (place[r] == pivot) {
         ${turn}
-        for (int j = 0; j < ${width}; ++j) above[j] = a[r][j];
+        for (int j = k; j < ${width}; ++j) above[j] = a[r][j];
       }
     barrier(CLK_LOCAL_MEM_FENCE);
 </%def>
@@ -144,7 +145,7 @@ ${by_items() if search == 'items' else by_warps()}
     uint at = NONE;
     ${turn}
     for (int r = 0; r < ${each}; ++r) {
-      const K here = rank(weight(a[r][0]));
+      const K here = rank(weight(a[r][k]));
       if (k <= place[r] && place[r] < rows && (here > key || (here == key && place[r] < at))) {
         key = here;
         at = place[r];
@@ -156,7 +157,7 @@ ${by_items() if search == 'items' else by_warps()}
     for (int r = 0; r < ${each}; ++r)
       if (place[r] == at) {
         ${turn}
-        for (int j = 0; j < ${width}; ++j) told[k & 1][warp][j] = a[r][j];
+        for (int j = k; j < ${width}; ++j) told[k & 1][warp][j] = a[r][j];
       }
     if (lane == 0) {
       most[k & 1][warp] = largest;

@@ -6,6 +6,7 @@
 ## Before, rows are exchanged as the panel's pivots want it: see panel.mako.
 % endif
 <%namespace name="numbers" file="/small_matrices/numbers.mako" inheritable="True"/>
+<%namespace name="displaced" file="displaced.mako"/>
 ${numbers.define()}
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
 void substitute(${', '.join(params)}) {
@@ -29,18 +30,12 @@ void substitute(${', '.join(params)}) {
   E x[${block}];
 % if swapped:
   __global const int *comes = moves + mo, *goes = comes + ${block};
-  E away[${block}];
   #pragma unroll
   for (int i = 0; i < ${block}; ++i) {
-    x[i] = away[i] = number((R)(0));
-    if (i < size) {
-      x[i] = xp[xo + comes[i]];
-      if (goes[i] >= 0) away[i] = xp[xo + i];
-    }
+    x[i] = number((R)(0));
+    if (i < size) x[i] = xp[xo + comes[i]];
   }
-  #pragma unroll
-  for (int i = 0; i < ${block}; ++i)
-    if (i < size && goes[i] >= 0) xp[xo + goes[i]] = away[i];
+${displaced.put('xp + xo', block)}
 % else:
   #pragma unroll
   for (int i = 0; i < ${block}; ++i) {

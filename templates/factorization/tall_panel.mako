@@ -8,20 +8,20 @@
 ##  end |    +----+---------+
 ##      | L  | L  |  left   |
 ##
-## `ints` as in panel.mako; after it which row lies at each place by now.
+## `ints` as in panel.mako; from `spare` on which row lies at each place by now.
 <%namespace name="numbers" file="/small_matrices/numbers.mako" inheritable="True"/>
 ${numbers.define()}
 #define A(i, j) w[(j) * pitch + (i)]
 #define TOGETHER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
 void tall_panel(__global E *wp, long wo, __global int *ip, long io, const long pitch, const int rows, const int size,
-           const int begins) {
+           const int begins, const int moves, const int spare) {
   __local R most[${items}];
   __local int where[${items}];
   __local E u[${width * inner}];
   const int item = get_local_id(0);
   __global E *w = wp + wo;
-  __global int *ints = ip + io, *comes = ints + 2, *goes = comes + ${width}, *places = goes + ${width};
+  __global int *ints = ip + io, *comes = ints + moves, *goes = comes + ${width}, *places = ints + spare;
   for (int i = item; i < rows; i += ${items}) places[i] = i;
   int odd = begins ? 0 : ints[1], singular = 0;
   for (int c0 = 0; c0 < size; c0 += ${inner}) {

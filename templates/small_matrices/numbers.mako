@@ -27,6 +27,8 @@ HELPER E plus_conjugate_product(const E c, const E a, const E b) {
 HELPER E minus(const E a, const E b) { E r; r.x = a.x - b.x; r.y = a.y - b.y; return r; }
 HELPER E times(const E a, const R d) { E r; r.x = a.x * d; r.y = a.y * d; return r; }
 HELPER R squared(const E a) { return FMA(a.x, a.x, a.y * a.y); }
+/* Of what is neither so small nor so large that its square is no number. */
+HELPER E reciprocal(const E a) { return times(conjugate(a), 1 / squared(a)); }
 HELPER R largest_part(const E a) { return fmax(fabs(a.x), fabs(a.y)); }
 HELPER E scaled(const E a, const R d) { E r; r.x = a.x / d; r.y = a.y / d; return r; }
 /* Neither over- nor underflows unless the quotient does: both are scaled by the divisor's larger part. */
@@ -58,6 +60,7 @@ HELPER E plus_conjugate_product(const E c, const E a, const E b) { return FMA(a,
 HELPER E minus(const E a, const E b) { return a - b; }
 HELPER E times(const E a, const R d) { return a * d; }
 HELPER R squared(const E a) { return a * a; }
+HELPER E reciprocal(const E a) { return 1 / a; }
 HELPER R largest_part(const E a) { return fabs(a); }
 HELPER E scaled(const E a, const R d) { return a / d; }
 HELPER E quotient(const E a, const E b) { return a / b; }

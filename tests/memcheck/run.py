@@ -309,9 +309,17 @@ def factorized_by_blocks(xp: ModuleType) -> Any:
 
 @case
 def factorized_by_warps(xp: ModuleType) -> Any:
-    """Panels whose pivots warps find, of one row to an item and of two, in turns of what is told to all."""
+    """Panels whose pivots warps find, of one row to an item and of two, by themselves and two to a block."""
     found = []
-    large = {"shared": True, "items": 64, "panel": 8, "panel_bytes": 1 << 14, "search": "emulated"}
+    large = {
+        "shared": True,
+        "items": 64,
+        "panel": 8,
+        "panel_bytes": 1 << 14,
+        "search": "emulated",
+        "block": 16,
+        "blocked_bytes": 4 * 30,
+    }
     with changed("small_matrices", most=0, most_shared=0), changed("factorization", **large):
         for n, dtype in ((11, np.float32), (67, np.float32), (35, np.complex64)):
             a = xp.eye(n, dtype=dtype) * n + numbers(xp, n, n, dtype=dtype) / 16

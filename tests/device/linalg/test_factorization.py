@@ -196,6 +196,36 @@ def test_panels_that_stay_in_memory(dtype: str) -> None:
         check_backward_errors(dtype, 41)
 
 
+PANELS = {
+    "one column": {"panel": 1, "panel_bytes": 1 << 12},
+    "divides the block": {"panel": 4, "panel_bytes": 1 << 12, "items": 128, "search": "emulated"},
+    "does not": {"panel": 3, "panel_bytes": 1 << 12},
+    "in memory": {"panel_bytes": 1, "tall_panel": 6, "items": 64},
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("panels", PANELS)
+def test_blocks_of_panels(dtype: str, panels: str) -> None:
+    """Of what is left, a block of panels, a few panels of one, a single one that is not whole, and nothing."""
+    with in_blocks("gpu"), policy_changed("factorization", block=16, blocked_bytes=1, **PANELS[panels]):
+        for n in (1, 5, 16, 17, 45):
+            check_backward_errors(dtype, n)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("tall", [False, True])
+def test_pivots_of_any_size(dtype: str, tall: bool) -> None:
+    """Their reciprocals, or the squares of complex ones, are no numbers."""
+    info, n = np.finfo(dtype), 24
+    unit, b = stack(dtype, (1, n, n))[0] / 8 + np.eye(n, dtype=dtype), stack(dtype, (1, n, 2), 1)[0]
+    with in_blocks("gpu"), policy_changed("factorization", **{"panel_bytes": 1} if tall else {}):
+        for exponent in (info.minexp + 8, -info.maxexp * 3 // 4, -info.maxexp // 2, info.maxexp // 2, info.maxexp - 6):
+            a, right = np.ldexp(1.0, exponent).astype(info.dtype) * unit, np.asarray(b)
+            x = np.asarray(clarray.linalg.solve(clarray.asarray(a), clarray.asarray(a @ right)))
+            np.testing.assert_allclose(x, right, rtol=0, atol=2000 * info.eps * np.abs(right).max())
+
+
 @pytest.mark.parametrize(("dtype", "n"), SIZES)
 def test_exact_results(blocks: None, dtype: str, n: int) -> None:
     """Rows in another order: pivots lie anywhere, in the panel and below it, and are exchanged once and again."""

@@ -13,16 +13,20 @@ from clarray._engine.algorithms.factorization.launch_trial import pivot_search
 from clarray._engine.algorithms.factorization.plan import (
     INTS,
     FactorizationPlan,
+    PanelPlan,
     SubstitutionPlan,
+    block_width,
     factorization_plan,
     panel_plan,
     takes_large,
 )
+from clarray._engine.algorithms.factorization.policy import FactorizationPolicy
 from clarray._engine.algorithms.factorization.source import (
     ITEMS,
     SIDE,
     cholesky_block_source,
     determinant_source,
+    exchange_source,
     panel_source,
     substitute_source,
     triangle_source,
@@ -175,8 +179,8 @@ def _eliminate(
     n, columns, dtype = a.shape[-1], 0 if b is None else b.shape[-1], a.dtype
     device, pitch = cache.device, _pitch(n, dtype)
     work = device.allocate((n + columns) * pitch * dtype.itemsize)
-    policy = cache.policies.factorization
-    ints = device.allocate((INTS + 2 * max(policy.panel, policy.tall_panel) + n) * _INT32.itemsize)
+    noted = _noted(block_plan(cache, dtype), cache.policies.factorization)
+    ints = device.allocate((INTS + 4 * noted + n) * _INT32.itemsize)
     device.fill_zero(ints)
     memories = (work, ints, *(node.memory for node in found))
     key = (operation, n, columns, dtype, cache.policies.factorization, cache.policies.matmul)
@@ -293,32 +297,89 @@ def _lu_launches(
 ) -> Iterator[Launch]:
     """LU of the first lines of what lies in `work`, which are columns; the other lines are right sides."""
     plan, pitch = block_plan(cache, dtype), _pitch(n, dtype)
-    end, most, search = 0, cache.capabilities.max_work_group, pivot_search(cache, plan)
-    while end < n:
-        k, shape = end, panel_plan(n - end, dtype.itemsize, cache.policies.factorization, most, search)
-        factorize = cache.kernel_for(("panel", plan, shape), panel_source, plan, shape, cache.capabilities)
-        how = SubstitutionPlan(block=shape.width, unit=True, swapped=True)
-        size = min(shape.width, n - k)
-        corner, end = k * (pitch + 1), k + size
-        args = [work.buffer, corner, ints.buffer, 0, pitch, n - k, size, int(k == 0)]
-        yield Launch(factorize, (1,), (shape.items,), args, False, 2 * size * (n - k) * dtype.itemsize)
+    k, most, search = 0, cache.capabilities.max_work_group, pivot_search(cache, plan)
+    while k < n:
+        shape = panel_plan(n - k, dtype.itemsize, cache.policies.factorization, most, search)
+        end, width = min(k + block_width(plan, cache.policies.factorization, shape, n - k), n), shape.width
+        yield from _panel_launches(cache, plan, shape, n, k, end, dtype, work, ints)
         lines = n + columns - end
-        if not lines:
-            break
-        right = end * pitch + k
-        places = [work.buffer, corner, work.buffer, right, work.buffer, right, ints.buffer, INTS]
-        yield substitution(cache, plan, how, places, (1, pitch, pitch, 1, pitch, 1), lines, size)
-        if end < n:
-            above = leaf(work, (lines, size), (pitch, 1), right, dtype)
-            below = leaf(work, (size, n - end), (pitch, 1), corner + size, dtype)
-            left = leaf(work, (lines, n - end), (pitch, 1), end * (pitch + 1), dtype)
-            yield update_launch(cache, above, below, left)
+        if lines and end - k > width:
+            kernel = cache.kernel_for(("exchange", plan, width), exchange_source, plan, width, cache.capabilities)
+            args = [work.buffer, k * (pitch + 1), ints.buffer, 0, pitch, end - k]
+            nbytes = (end - k) ** 2 * dtype.itemsize
+            yield Launch(kernel, (-(-(end - k) // plan.lines),), (plan.lines,), args, False, nbytes)
+            yield from _update_launches(cache, plan, plan.block, n, (k, end), lines, INTS + 2 * plan.block, work, ints)
+        elif lines:
+            yield from _update_launches(cache, plan, width, n, (k, end), lines, INTS, work, ints)
+        k = end
     if operation != "solve":
         args = [work.buffer, 0, ints.buffer, 0, *(arg for memory in found for arg in (memory.buffer, 0)), pitch, n]
         kernel = cache.kernel_for((operation, plan), determinant_source, plan, operation, cache.capabilities)
         yield Launch(kernel, (1,), (ITEMS,), args, False, n * dtype.itemsize)
     elif columns:
         yield from _back_launches(cache, plan, n, columns, dtype, work, *found)
+
+
+def _panel_launches(
+    cache: KernelCache,
+    plan: FactorizationPlan,
+    shape: PanelPlan,
+    n: int,
+    first: int,
+    last: int,
+    dtype: np.dtype,
+    work: Memory,
+    ints: Memory,
+) -> Iterator[Launch]:
+    """Factorize the columns of a block, by one panel after the other; they are updated, and no others are."""
+    pitch = _pitch(n, dtype)
+    factorize = cache.kernel_for(("panel", plan, shape), panel_source, plan, shape, cache.capabilities)
+    spare = INTS + 4 * _noted(plan, cache.policies.factorization)
+    for k in range(first, last, shape.width):
+        end, moves = min(k + shape.width, last), INTS + 2 * (k - first)
+        args = [work.buffer, k * (pitch + 1), ints.buffer, 0, pitch, n - k, end - k, int(k == 0), moves, spare]
+        yield Launch(factorize, (1,), (shape.items,), args, False, 2 * (end - k) * (n - k) * dtype.itemsize)
+        if end < last:
+            yield from _update_launches(cache, plan, shape.width, n, (k, end), last - end, moves, work, ints)
+
+
+def _update_launches(
+    cache: KernelCache,
+    plan: FactorizationPlan,
+    block: int,
+    n: int,
+    columns: tuple[int, int],
+    lines: int,
+    moves: int,
+    work: Memory,
+    ints: Memory,
+) -> Iterator[Launch]:
+    """Update so many lines that follow some columns: their rows are exchanged, solved for, and multiplied.
+
+    Parameters
+    ----------
+    block : int
+        How many columns the kernel is for.
+    columns : (int, int)
+        The first, and the first that is none of them.
+    moves : int
+        Where the exchanges are noted.
+    """
+    (k, end), dtype, pitch = columns, plan.dtype, _pitch(n, plan.dtype)
+    size, corner, right = end - k, k * (pitch + 1), end * pitch + k
+    how = SubstitutionPlan(block=block, unit=True, swapped=True)
+    places = [work.buffer, corner, work.buffer, right, work.buffer, right, ints.buffer, moves]
+    yield substitution(cache, plan, how, places, (1, pitch, pitch, 1, pitch, 1), lines, size)
+    if end < n:
+        above = leaf(work, (lines, size), (pitch, 1), right, dtype)
+        below = leaf(work, (size, n - end), (pitch, 1), corner + size, dtype)
+        left = leaf(work, (lines, n - end), (pitch, 1), end * (pitch + 1), dtype)
+        yield update_launch(cache, above, below, left)
+
+
+def _noted(plan: FactorizationPlan, policy: FactorizationPolicy) -> int:
+    """Columns of which exchanges are noted at most."""
+    return max(plan.block, policy.panel, policy.tall_panel)
 
 
 def _back_launches(

@@ -50,7 +50,7 @@ def passes(cache: KernelCache, plan: FactorizationPlan, search: str) -> bool:
     try:
         kernel = cache.kernel_for(("panel", plan, shape), panel_source, plan, shape, cache.capabilities)
         work, told = device.upload(panel), device.upload(ints)
-        args = [work.buffer, 0, told.buffer, 0, rows, rows, size, 1]
+        args = [work.buffer, 0, told.buffer, 0, rows, rows, size, 1, INTS, 0]
         kernel.launch((1,), (shape.items,), args, False, 2 * panel.nbytes)
         found = np.empty_like(panel)
         device.read(work, 0, found)

@@ -18,6 +18,9 @@ each other, and right sides are more columns of it, which are solved for on the 
   k +---+---------+ b |    3. what is left is updated by a product of matrices
     | L |  left   |   |
     +---+---------+---+    then b is solved for from its end, by blocks of U and products
+
+Of many rows an update by few columns takes the time that reading them does. So these are factorized in blocks of B
+columns, by panels that update what is left of the block, and then the block updates what is left of the matrix.
 """
 
 from __future__ import annotations
@@ -110,6 +113,12 @@ def panel_plan(rows: int, itemsize: int, policy: FactorizationPolicy, most_items
         return PanelPlan(width=policy.tall_panel, items=items, each=0, inner=policy.inner, search="items")
     search = "items" if shared % WARP else search
     return PanelPlan(width=min(policy.panel, width), items=shared, each=each, inner=0, search=search)
+
+
+def block_width(plan: FactorizationPlan, policy: FactorizationPolicy, shape: PanelPlan, rows: int) -> int:
+    """How many columns are factorized, by such panels, before the rest of so many rows is updated."""
+    panels = plan.block // shape.width if rows * plan.dtype.itemsize >= policy.blocked_bytes else 1
+    return max(1, panels) * shape.width
 
 
 def takes_large(policy: FactorizationPolicy, host_memory: bool) -> bool:

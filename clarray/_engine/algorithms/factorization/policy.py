@@ -25,6 +25,8 @@ class FactorizationPolicy:
     panel, least_panel, panel_bytes : int
         Columns that are factorized with pivots before the rest of the matrix is updated, in registers: the most, and as
         many as a panel of so many bytes has. Of which there would be fewer than the least, it stays in memory.
+    blocked_bytes : int
+        Bytes of a column from which on panels update the block that they are of, and that the rest.
     tall_panel, inner : int
         Columns of a panel that stays in memory, and how many of them are factorized before the others are updated.
     items : int
@@ -45,6 +47,7 @@ class FactorizationPolicy:
     panel: int
     least_panel: int
     panel_bytes: int
+    blocked_bytes: int
     tall_panel: int
     inner: int
     items: int
@@ -60,8 +63,9 @@ CPU = FactorizationPolicy(
     block=64,
     block_bytes=512,
     panel=16,
-    least_panel=8,
+    least_panel=4,
     panel_bytes=1 << 17,
+    blocked_bytes=1 << 13,
     tall_panel=32,
     inner=8,
     items=64,
@@ -75,6 +79,11 @@ CPU = FactorizationPolicy(
 # per group: 32 9.0, 64 9.1, 128 9.4. Blocks of 32 rows: Cholesky 2.1 and 2.8 instead of 1.9 and 2.4.
 # An H200, 2026-11-26, pivots by warps and by a tree of items: `solve` float32 6.5 and 7.6, float64 9.1 and 10.5,
 # complex64 15.0 and 16.0; of 512 rows 1.25 and 1.48, 1.37 and 1.54, 1.95 and 2.08.
+# An H200, 2026-11-26, panels whose steps are written out, with reciprocals: float32 5.4, det 4.6, inv 6.8, float64 7.4.
+# Panels of 32 float32 columns where 512 items have room for them: 5.2, and twice the code. With blocks of panels, and
+# without: 4096 float32 17.5 and 30, float64 25.6 and 58, complex64 44.5 and 160; 2048 float64 7.4 and 7.9, complex64
+# 13.4 and 15.5, complex128 16.8 and 29.7, float32 5.4 both, and 5.8 with blocks from 4 KiB on; 8192 float32 70, and 90
+# where panels of fewer than 8 columns stay in memory.
 GPU = replace(CPU, taken=True, items=1024, lines=32, search="warps")
 
 # For tests: matrices of a few rows have many blocks, on devices of both memory models, and panels of both forms.
@@ -83,9 +92,10 @@ TINY_GPU = replace(
     shared=True,
     least_orthogonal=0,
     block=4,
-    panel=4,
-    least_panel=2,
+    panel=2,
+    least_panel=1,
     panel_bytes=4 * 40,
+    blocked_bytes=4 * 12,
     tall_panel=4,
     inner=2,
     items=8,

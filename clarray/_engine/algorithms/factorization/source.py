@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarray._engine.algorithms.factorization.plan import WARP, FactorizationPlan, PanelPlan, SubstitutionPlan
+from clarray._engine.algorithms.factorization.plan import INTS, WARP, FactorizationPlan, PanelPlan, SubstitutionPlan
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import dtype_row
 
@@ -54,7 +54,8 @@ def panel_source(plan: FactorizationPlan, shape: PanelPlan, capabilities: Capabi
         fan = min(8, left)
         left //= fan
         stages.append((left, fan))
-    types = ("buffer", "int64", "buffer", "int64", "int64", "int32", "int32", "int32")
+    types = ("buffer", "int64", "buffer", "int64", "int64", *("int32",) * 5)
+    digits = np.finfo(plan.dtype).maxexp
     return _source(
         "panel" if shape.each else "tall_panel",
         types,
@@ -68,7 +69,15 @@ def panel_source(plan: FactorizationPlan, shape: PanelPlan, capabilities: Capabi
         warp_size=WARP,
         unrolled=shape.each * shape.width <= _UNROLLED,
         stages=stages,
+        tame=digits * 2 // 5,
+        shift=digits * 7 // 10,
     )
+
+
+def exchange_source(plan: FactorizationPlan, width: int, capabilities: Capabilities) -> Source:
+    """Render the exchange of rows of a block of panels so wide."""
+    types = ("buffer", "int64", "buffer", "int64", "int64", "int32")
+    return _source("exchange", types, plan, capabilities, block=plan.block, width=width, items=plan.lines, ints=INTS)
 
 
 def substitute_source(plan: FactorizationPlan, how: SubstitutionPlan, capabilities: Capabilities) -> Source:
