@@ -40,7 +40,8 @@
           elif lanes > 1 and b.packed:
               found.append(b.packed.unpack.format(n=lanes, x=f'w{j}_{at}'))
           elif lanes > 1:
-              text = f'vload{lanes}(0, b + d * {wide} * bk + {at})'
+              place = f'b + d * {wide} * bk + {at}'
+              text = f'*(__global const {b_pointer}{lanes}*)({place})' if b_aligned and lanes != 3 else f'vload{lanes}(0, {place})'
               text = f'(({text} != ({b.storage}{lanes})(0)) & (char{lanes})(1))' if b.kind == 'b' else text
               found.append(f'convert_{S}{lanes}({text})')
           else:
@@ -68,9 +69,9 @@ HELPER ${T} times_i(const ${T} s) {
   return s.s${''.join(f'{lane ^ 1:x}' for lane in range(V))} * (${T})(${', '.join('1' if lane % 2 else '-1' for lane in range(V))});
 }
 % endif
-ATTR __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
 void matmul_narrow(${', '.join(params)}) {
-  ${lines.units('u', 'units', chunks)}
+  ${lines.units('u', 'units', turns)}
     long matrix = ${'u / blocks' if several else 'u'};
     const long first = ${f'(u - matrix * blocks) * {R}' if several else 0};
     __global ${c.storage} *c = cp + co + (matrix * m + first) * ${n};
@@ -119,6 +120,8 @@ void matmul_narrow(${', '.join(params)}) {
       __builtin_nontemporal_store(s${i}_${j}, (__global ${T}*)to + ${j});
 % elif lanes == 1:
       to[${j * V + at}] = (${c_pointer})${taken(f's{i}_{j}', at, 1)};
+% elif out_aligned:
+      *(__global ${c_pointer}${lanes}*)(to + ${j * V + at}) = convert_${c_pointer}${lanes}(${taken(f's{i}_{j}', at, lanes)});
 % else:
       vstore${lanes}(convert_${c_pointer}${lanes}(${taken(f's{i}_{j}', at, lanes)}), 0, to + ${j * V + at});
 % endif

@@ -13,6 +13,7 @@ import pytest
 import clarray
 from clarray._engine.algorithms.matmul.launch import matmul, worthwhile
 from clarray._engine.algorithms.matmul.launch_narrow import run_narrow
+from clarray._engine.algorithms.matmul.policy import CPU
 from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
 
@@ -28,9 +29,9 @@ def whole(shape: tuple[int, ...], dtype: Any = np.float32, seed: int = 0) -> np.
     return (values + 1j * random.integers(-3, 4, shape)).astype(dtype) if values.dtype.kind == "c" else values
 
 
-@pytest.fixture(autouse=True)
-def launches(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """A CPU's policy for products however small, and for each product without packing how many rows it has."""
+@pytest.fixture(autouse=True, params=["cpu", "gpu"])
+def launches(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[list[int]]:
+    """A policy for products however small, and for each that is neither packed nor in tiles how many rows it has."""
     found: list[int] = []
 
     def counted(*args: Any) -> None:
@@ -38,7 +39,8 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         run_narrow(*args)
 
     monkeypatch.setitem(matmul.__globals__, "run_narrow", counted)
-    with policy_in_force("cpu"), policy_changed("matmul", narrow_work=0):
+    cpu = {name: getattr(CPU, name) for name in ("narrow_bytes", "narrow_block", "narrow_left")}
+    with policy_in_force(request.param), policy_changed("matmul", narrow_work=0, **cpu):
         yield found
 
 
@@ -109,6 +111,20 @@ def test_any_strides(same: Same) -> None:
             xp.broadcast_to(x[:, :1], (6, 10, 12)) @ xp.broadcast_to(y[:, :, :1], (6, 12, 7)),
             xp.broadcast_to(x[0, 0, 0], (9, 12)) @ y,
         ]
+
+    same(body)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "int8", "float16"])
+def test_vectors_wherever_they_begin(same: Same, dtype: str) -> None:
+    """Rows and matrices of a window begin at multiples of a vector, or not, and end before one does."""
+    a, b = whole((6, 9, 5), dtype), whole((6, 7, 24), dtype, 1)
+
+    def body(xp: ModuleType) -> Any:
+        x, y = xp.asarray(a), xp.asarray(b)
+        windows = [(first, first + n) for first in (0, 1, 2, 4, 8) for n in (2, 3, 4, 7, 8, 12)]
+        found = [x @ y[:, :5, slice(*window)] for window in windows]
+        return [*found, x @ y[:, 1:6, 8:16], x[0] @ y[1:, 2:, 4:12]]
 
     same(body)
 

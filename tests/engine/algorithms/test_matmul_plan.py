@@ -124,7 +124,7 @@ def test_rows_of_a_narrow_product_are_whole_and_fit_the_registers(m, n, k, dtype
     assert takes_narrow(policy, policy.narrow_work, n, k, kind)
     assert n * k == 1 or not takes_narrow(policy, (policy.narrow_work - 1) // (n * k), n, k, kind)
     one, other = Matrix(k, 1, (), 0, kind.itemsize), Matrix(1, n, (), 0, kind.itemsize)
-    plan = narrow_plan(Problem(m, n, k, ()), (one, other), (kind, kind, kind), policy, wide, True)
+    plan = narrow_plan(Problem(m, n, k, ()), (one, other), (kind, kind, kind), policy, wide, True, 0)
     numbers = 2 if kind.kind == "c" else 1
     assert sum(map(sum, plan.pieces)) == n * numbers
     assert all(sum(pieces) <= plan.lanes for pieces in plan.pieces)
@@ -136,9 +136,29 @@ def test_rows_of_a_narrow_product_are_whole_and_fit_the_registers(m, n, k, dtype
     assert plan.rows == 1 or held <= panel_rows * vectors * policy.vector_bytes
 
 
-def test_gpus_have_no_narrow_products():
-    assert not takes_narrow(GPU.matmul, 1 << 30, 2, 2, float32)
-    assert not takes_narrow(TINY_GPU.matmul, 1 << 30, 2, 2, float32)
+@pytest.mark.parametrize(("n", "k", "offset", "step", "dtype", "aligned"), [
+    (8, 8, 0, 8, "f4", (True, True)),
+    (8, 8, 4, 12, "f4", (True, True)),
+    (8, 8, 2, 12, "f4", (False, False)),
+    (6, 8, 0, 8, "f4", (True, False)),
+    (8, 8, 0, 9, "f4", (False, True)),
+    (4, 4, 1, 5, "c8", (False, False)),
+    (4, 4, 2, 6, "c8", (True, True)),
+    (3, 4, 0, 3, "c16", (True, True)),
+])  # fmt: skip
+def test_vectors_of_a_gpu_begin_at_multiples(n, k, offset, step, dtype, aligned):
+    kind = np.dtype(dtype)
+    one, other = Matrix(k, 1, (), 0, kind.itemsize), Matrix(1, step, (), offset, kind.itemsize)
+    plan = narrow_plan(Problem(100, n, k, ()), (one, other), (kind, kind, kind), GPU.matmul, False, False, offset)
+    assert (plan.b_aligned, plan.out_aligned, plan.rows) == (*aligned, 1)
+
+
+def test_rows_of_a_gpus_narrow_products_are_short():
+    policy = GPU.matmul
+    assert takes_narrow(policy, 1 << 20, 16, 16, float32)
+    assert not takes_narrow(policy, 1 << 20, 17, 8, float32)
+    assert not takes_narrow(policy, 1 << 20, 2, 17, float32)
+    assert not takes_narrow(policy, 1 << 11, 8, 8, float32)
 
 
 LAYOUTS = [(tile, along) for tile in (*LARGE.values(), *TINY_TENSOR, *TINY_STAGED) for along in (False, True)]

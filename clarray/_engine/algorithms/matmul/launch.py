@@ -69,16 +69,16 @@ def matmul(a: Node, b: Node, target: Node) -> None:
 
 
 def _run(cache: KernelCache, a: Node, b: Node, target: Node) -> None:
-    if cache.policies.matmul.packed:
-        stream = _streamed(cache, target)
-        key = ("packed", a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, target.dtype, stream)
-        found = cache.value_for(key, _prepare, cache, a, b, target, stream)
-        if isinstance(found, Narrow):
-            run_narrow(found, a, b, target)
-        else:
-            _packed(cache, found, a, b, target)
+    stream = _streamed(cache, target)
+    places = tuple(node.offset % _PLACES for node in (a, b, target))
+    key = ("matmul", a.shape, a.strides, a.dtype, b.shape, b.strides, b.dtype, target.dtype, places, stream)
+    found = cache.value_for(key, _prepare, cache, a, b, target, stream)
+    if isinstance(found, Narrow):
+        run_narrow(found, a, b, target)
+    elif isinstance(found, Packed):
+        _packed(cache, found, a, b, target)
     else:
-        _tiled(cache, *_matrices(a, b), work_dtype(target.dtype), a, b, target)
+        _tiled(cache, *found, work_dtype(target.dtype), a, b, target)
 
 
 def _matrices(a: Node, b: Node) -> tuple[Problem, Matrix, Matrix]:
@@ -325,10 +325,15 @@ def _streamed(cache: KernelCache, target: Node) -> bool:
     return 0 < least <= target.size * itemsize and target.offset * itemsize % 64 == 0
 
 
-def _prepare(cache: KernelCache, a: Node, b: Node, target: Node, stream: bool) -> Packed | Narrow:
+def _prepare(
+    cache: KernelCache, a: Node, b: Node, target: Node, stream: bool
+) -> Packed | Narrow | tuple[Problem, Matrix, Matrix]:
+    policy = cache.policies.matmul
     problem, left, right = _matrices(a, b)
-    if takes_narrow(cache.policies.matmul, problem.m * problem.matrices, problem.n, problem.k, target.dtype):
+    if takes_narrow(policy, problem.m * problem.matrices, problem.n, problem.k, target.dtype):
         return prepare_narrow(cache, problem, (left, right), (a, b, target), _WIDE, stream)
+    if not policy.packed:
+        return problem, left, right
     return _prepare_packed(cache, problem, left, right, (a, b, target))
 
 

@@ -18,6 +18,7 @@ class Narrow(NamedTuple):
     kernel: Kernel
     numbers: tuple[int, ...]
     groups: int
+    items: int
     nbytes: int
     inline: bool
 
@@ -33,7 +34,7 @@ def prepare_narrow(
     """Plan the product of two leaves into a third."""
     policy = cache.policies.matmul
     a, b, target = nodes
-    plan = narrow_plan(problem, matrices, (a.dtype, b.dtype, target.dtype), policy, wide, stream)
+    plan = narrow_plan(problem, matrices, (a.dtype, b.dtype, target.dtype), policy, wide, stream, target.offset)
     left, right = matrices
     blocks = -(-problem.m // plan.rows)
     units = problem.matrices * blocks
@@ -43,7 +44,8 @@ def prepare_narrow(
     return Narrow(
         kernel=cache.kernel_for(("matmul", plan), narrow_source, plan, cache.capabilities),
         numbers=tuple(numbers),
-        groups=min(units, cache.policies.elementwise.groups_per_unit * cache.units),
+        groups=min(-(-units // plan.items), cache.policies.elementwise.groups_per_unit * cache.units),
+        items=plan.items,
         nbytes=sum(n.size * n.dtype.itemsize for n in nodes),
         inline=problem.m * problem.n * problem.k * problem.matrices <= policy.inline_work,
     )
@@ -55,7 +57,7 @@ def run_narrow(found: Narrow, a: Node, b: Node, target: Node) -> None:
     for node in (a, b, target):
         assert node.memory is not None
         args += [node.memory.buffer, node.offset]
-    Launch(found.kernel, (found.groups,), (1,), [*args, *found.numbers], found.inline, found.nbytes).run()
+    Launch(found.kernel, (found.groups,), (found.items,), [*args, *found.numbers], found.inline, found.nbytes).run()
 
 
 __all__ = ["Narrow", "prepare_narrow", "run_narrow"]

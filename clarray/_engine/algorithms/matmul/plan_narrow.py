@@ -23,10 +23,14 @@ class NarrowPlan:
         Of the result, in registers together.
     several : bool
         Whether a matrix has more rows than that.
+    items : int
+        As in the policy.
     lanes : int
         Of a vector, in real numbers.
     a_unit, b_unit : bool
         Whether elements of a row of the left and of the right operand follow each other.
+    b_aligned, out_aligned : bool
+        Whether each vector of the right operand and of the result begins at a multiple of its length.
     stream : bool
         Whether the result, of whole and aligned vectors, is written past the caches.
     rank : int
@@ -42,9 +46,12 @@ class NarrowPlan:
     columns: int
     rows: int
     several: bool
+    items: int
     lanes: int
     a_unit: bool
     b_unit: bool
+    b_aligned: bool
+    out_aligned: bool
     stream: bool
     rank: int
     multiply_add: str
@@ -70,9 +77,10 @@ def takes_narrow(policy: MatmulPolicy, rows: int, n: int, k: int, dtype: np.dtyp
 
     Its sums of k products need no second sum; and it is large enough to be worth a kernel for that number of columns.
     """
-    row = n * work_dtype(dtype).itemsize
-    fits = k <= policy.depth and row <= policy.narrow_bytes and k * row <= policy.narrow_block
-    return fits and rows * n * k >= policy.narrow_work
+    itemsize = work_dtype(dtype).itemsize
+    row = n * itemsize
+    fits = row <= policy.narrow_bytes and k * row <= policy.narrow_block and k * itemsize <= policy.narrow_left
+    return fits and k <= policy.depth and rows * n * k >= policy.narrow_work
 
 
 def narrow_plan(
@@ -82,6 +90,7 @@ def narrow_plan(
     policy: MatmulPolicy,
     wide: bool,
     stream: bool,
+    out_offset: int,
 ) -> NarrowPlan:
     """Choose vectors and rows.
 
@@ -95,6 +104,8 @@ def narrow_plan(
         Whether the processor has as many and as wide registers as AVX-512 has.
     stream : bool
         Whether the result is so large that it is to be written past the caches, and begins where a line of them does.
+    out_offset : int
+        Elements before the result's first one.
     """
     work = work_dtype(dtypes[2])
     complex_ = work.kind == "c"
@@ -107,6 +118,8 @@ def narrow_plan(
     most = max(1, min(policy.narrow_rows, panel_rows * panel_vectors * policy.vector_bytes // held))
     blocks = -(-problem.m // most)
     left, right = matrices
+    step = max(1, lanes // 2) if complex_ else lanes
+    steps = (right.inner, right.offset, *right.batch)
     return NarrowPlan(
         a=dtypes[0],
         b=dtypes[1],
@@ -115,9 +128,12 @@ def narrow_plan(
         columns=problem.n,
         rows=-(-problem.m // blocks),
         several=blocks > 1,
+        items=policy.narrow_items,
         lanes=lanes,
         a_unit=left.inner == 1,
         b_unit=right.outer == 1,
+        b_aligned=not policy.packed and not any(each % step for each in steps),
+        out_aligned=not policy.packed and not problem.n % step and not out_offset % step,
         stream=stream and row == vectors * lanes and dtypes[2].kind != "b" and dtypes[2].itemsize == work.itemsize,
         rank=len(problem.batch),
         multiply_add=policy.multiply_add,

@@ -89,14 +89,16 @@ class MatmulPolicy:
         Elements of the summed axis that a work-item packs at a time (packed).
     block_rows, block_columns : int
         Of the result, per work-group: the left operand's block stays in the second-level cache (packed).
-    narrow_bytes, narrow_block : int
-        Products whose rows have no more bytes, and right operands of no more, which are read again for every few rows,
-        are computed without packing; 0: none (packed).
+    narrow_bytes, narrow_block, narrow_left : int
+        Products whose rows have no more bytes, right operands of no more, which are read again for every few rows, and
+        rows of the left one of no more are computed without packing or tiles; 0: none.
     narrow_work : int
         Multiplications of such a product at least: its kernel is one for the number of columns, and what programs do
-        with slices that grow is not to compile anything (packed).
+        with slices that grow is not to compile anything.
     narrow_rows : int
-        Rows that such a product has in registers at most, if they have room for them (packed).
+        Rows that a work-item of such a product has in registers at most, if they have room for them.
+    narrow_items : int
+        Work-items of its work-groups; a single one takes rows that follow each other.
     """
 
     packed: bool
@@ -124,8 +126,10 @@ class MatmulPolicy:
     pack_block: int = 256
     narrow_bytes: int = 0
     narrow_block: int = 0
+    narrow_left: int = 0
     narrow_work: int = 0
     narrow_rows: int = 1
+    narrow_items: int = 1
 
     @property
     def tensor_tiles(self) -> tuple[WarpTile, ...]:
@@ -155,6 +159,7 @@ CPU = MatmulPolicy(
     # instead of 8 differ by less than the noise.
     narrow_bytes=128,
     narrow_block=1 << 13,
+    narrow_left=1 << 11,
     narrow_work=1 << 22,
     narrow_rows=8,
 )
@@ -176,6 +181,16 @@ GPU = MatmulPolicy(
     # float64, 2048: 64 x 64 x 16 by 8 x 4 19.0, 64 x 64 x 8 18.7, 128 x 64 x 8 18.6, 64 x 64 x 16 by 4 x 4 14.7.
     wide_tiles=(Tile(64, 64, 8, 8, 4), Tile(32, 32, 16, 4, 4, 0.6)),
     widest_tiles=(Tile(64, 64, 8, 4, 4), Tile(32, 32, 8, 4, 2, 0.5)),
+    # An H100 (2026-11-26), ms, in tiles (3 x 3: as a reduction) and narrow (CuPy 14): 100,000 of 8 x 8 float32 0.262 and
+    # 0.042 (0.217), float64 0.413 and 0.088 (0.378), complex64 0.851 and 0.090 (0.424), 16 x 16 float32 0.254 and 0.177
+    # (0.275), 50,000 of 24 x 24 0.195 and 0.217, 200,000 of 3 x 3 2.349 and 0.016 (0.409), 100,000 of 4 x 4 complex128
+    # 0.668 and 0.048 (0.185). 10^6 rows of k by k x n: 8 x 8 0.094 and 0.041, 16 x 4 0.093 and 0.057, 16 x 16 0.094 and
+    # 0.098, 32 x 4 0.125 and 0.175, 8 x 32 0.096 and 0.156: neighbours' rows then lie too far apart.
+    narrow_bytes=64,
+    narrow_block=1 << 10,
+    narrow_left=64,
+    narrow_work=1 << 18,
+    narrow_items=256,
     # In memory: 39.1 / 42.2 with depth 256, 41.0 / 44.1 with 512, 42.6 / 45.1 with 2048.
     total=True,
 )
@@ -210,6 +225,7 @@ TINY_CPU = MatmulPolicy(
     block_columns=16,
     narrow_bytes=24,
     narrow_block=96,
+    narrow_left=96,
     narrow_rows=3,
 )
 TINY_GPU = MatmulPolicy(
@@ -223,6 +239,10 @@ TINY_GPU = MatmulPolicy(
     wide_tiles=(Tile(4, 8, 4, 2, 2),),
     widest_tiles=(Tile(4, 4, 2, 1, 2),),
     band=2,
+    narrow_bytes=12,
+    narrow_block=36,
+    narrow_left=12,
+    narrow_items=4,
 )
 TINY_FENCED = replace(TINY_GPU, total=True)
 TINY_WARPS = replace(TINY_GPU, vector_bytes=16, warp_tiles=TINY_TENSOR, tensor_depth=16)

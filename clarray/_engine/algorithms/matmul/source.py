@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -167,10 +167,10 @@ def _of_warps(plan: TiledPlan, tile: WarpTile) -> tuple[str, dict[str, Any]]:
     return "matmul/tensor", {"asynchronous": tile.stages > 2 and plan.a.dtype == plan.b.dtype == plan.work}
 
 
-class Chunks:
-    """Each work-item takes a contiguous chunk of the units."""
+class Turns(NamedTuple):
+    """Whether each work-item takes a contiguous chunk of the units, or all take them in turn."""
 
-    chunked = True
+    chunked: bool
 
 
 def _batch_names(rank: int, *names: str) -> list[str]:
@@ -200,7 +200,7 @@ def pack_source(plan: PackPlan, capabilities: Capabilities) -> Source:
         unit=plan.unit,
         rank=plan.rank,
         block=plan.block,
-        chunks=Chunks,
+        chunks=Turns(True),
         params=params,
     )
     text = source(body, make_dialect(capabilities, 1), capabilities.function_attribute)

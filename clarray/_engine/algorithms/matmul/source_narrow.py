@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clarray._engine.algorithms.matmul.plan_narrow import NarrowPlan
-from clarray._engine.algorithms.matmul.source import Chunks, multiply_add, work_type
+from clarray._engine.algorithms.matmul.source import Turns, multiply_add, work_type
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.ops.dtypes import dtype_row
 
@@ -50,7 +50,10 @@ def narrow_source(plan: NarrowPlan, capabilities: Capabilities) -> Source:
         vectors=plan.b_unit and (b.kind == "c") == complex_,
         stream=plan.stream and capabilities.clang_builtins,
         rank=plan.rank,
-        chunks=Chunks,
+        items=plan.items,
+        b_aligned=plan.b_aligned,
+        out_aligned=plan.out_aligned,
+        turns=Turns(plan.items == 1),
         params=params,
         mac=multiply_add(real, plan.out, plan.multiply_add),
     )
