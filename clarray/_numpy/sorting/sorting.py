@@ -19,6 +19,7 @@ from clarray._engine.expr.node import Node, index
 from clarray._engine.expr.view import contiguous
 from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation import shapes
+from clarray._numpy.sorting import selection
 
 _INT64 = np.dtype(np.int64)
 
@@ -259,7 +260,8 @@ def then_by(key: Node, places: Node, axis: int) -> Node:
 # Partition ----------------------------------------------------------------------------------------
 
 
-def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: Any) -> None:
+def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: Any) -> list[int]:
+    """See to it that all arguments are right; the places."""
     if kind != "introselect" or order is not None:
         np.partition(np.zeros(1, array.dtype), 0, kind=kind, order=order)
     wanted = np.asarray(kth.get() if isinstance(kth, DeviceArray) else kth)
@@ -268,20 +270,29 @@ def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: An
     if wanted.ndim > 1:
         raise ValueError("kth array must have dimension <= 1")
     extent = array.shape[at]
-    for each in wanted.ravel().tolist():
+    places: list[int] = wanted.ravel().tolist()
+    for each in places:
         if array.size and not -extent <= each < extent:
             moved = each + extent if each < 0 else each
             raise ValueError(f"kth(={moved}) out of bounds ({extent})")
+    return places
 
 
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """A copy in which element `kth` is where a sort puts it, no larger ones before it.
 
-    All elements are sorted, which is one of the orders that are right. See `numpy.partition`.
+    Of one long line by selection; other elements are all sorted, which is one of the orders that are right. See
+    `numpy.partition`.
     """
     array, at = _chosen(a, axis)
-    _check_partition(array, at, kth, kind, order)
+    places = _check_partition(array, at, kth, kind, order)
+    if len(places) == 1 and selection.pays(array, 1) and not _has_nan(array):
+        return selection.partitioned(array, places[0] % array.size)
     return sort(array, at)
+
+
+def _has_nan(array: DeviceArray) -> bool:
+    return array.dtype.kind == "f" and bool(np.isnan(wrap(array._node).max().item()))
 
 
 def partition_in_place(

@@ -1,8 +1,8 @@
 """Order statistics: median, quantile, percentile and those that skip NaN.
 
-All of them sort along the axis and take elements from known places. Where these are is found on the
-host, which has the few numbers it takes: the quantiles and, if NaN are skipped, how many elements
-each line has.
+All of them take elements from known places of the order along the axis, which is found by a sort, or,
+of a few places of one long line, by selection. Where they are is found on the host, which has the few
+numbers it takes: the quantiles and, if NaN are skipped, how many elements each line has.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms import launchers
-from clarray._engine.expr.node import Node, index
-from clarray._engine.expr.view import View, contiguous, ordered_strides
+from clarray._engine.expr.node import Node
+from clarray._engine.expr.view import View, ordered_strides
 from clarray._numpy.indexing import selecting
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.manipulation.joining import stack
@@ -28,6 +28,7 @@ from clarray._numpy.reduction.accumulations import accumulate
 from clarray._numpy.reduction.reduce_calls import finished
 from clarray._numpy.sorting.sorting import along, ascontiguous, flat
 from clarray._numpy.statistics.quantile_methods import METHODS, bounds, gamma_of
+from clarray._numpy.statistics.quantile_places import elements_of_lines, from_start, ordered_at, rows_at, sorted_lines
 
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
@@ -84,33 +85,6 @@ def _merged(a: DeviceArray, axes: tuple[int, ...]) -> DeviceArray:
     return shapes.reshape(moved, (*shape[: len(kept)], prod(shape[len(kept) :])))
 
 
-def _sorted(a: DeviceArray, axis: int) -> DeviceArray:
-    """In memory of its own: results may be windows on it."""
-    return wrap(launchers.sort.sort_rows(a._node, axis)) if a.shape[axis] > 1 and a.size else creation.copy(a)
-
-
-def _rows(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
-    """Elements at places along an axis; the places' axes come first.
-
-    Parameters
-    ----------
-    places : ndarray
-        One list for all lines, or one that broadcasts over the other axes too.
-    """
-    rest = a.shape[:axis] + a.shape[axis + 1 :]
-    if places.ndim == 0:
-        return shapes.moveaxis(a, axis, 0)[int(places)]
-    strides = contiguous(a.shape)
-    step, others = strides[axis], strides[:axis] + strides[axis + 1 :]
-    if places.size == 1:  # one row, as a window
-        row = shapes.moveaxis(a, axis, 0)[int(places.reshape(()))]
-        return shapes.reshape(row, places.shape[: places.ndim] + rest)
-    shape = places.shape + rest
-    numbers = creation.array(places.reshape(places.shape + (1,) * len(rest)) * step, device=a.device)
-    lines = index(shape, (0,) * places.ndim + others, _INT64)
-    return wrap(launchers.gather.gather(a._node, (numbers + wrap(lines))._node))
-
-
 def _with_nan(found: DeviceArray, last: DeviceArray) -> DeviceArray:
     """NaN where the largest element of a line is: a sort has put every NaN last."""
     if last.dtype.kind not in "fc":
@@ -165,11 +139,10 @@ def _median(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     extent = a.shape[axis]
     if not extent:
         return moments.mean(a, axis)
-    part = shapes.moveaxis(_sorted(a, axis), axis, 0)
-    middle = extent // 2
-    pair = part[middle : middle + 1] if extent % 2 else part[middle - 1 : middle + 1]
-    found = moments.mean(pair, 0)
-    return _with_nan(found, part[-1]) if a.dtype.kind in "fc" else found
+    middle = np.arange((extent - 1) // 2, extent // 2 + 1)
+    ordered, (places,), last = ordered_at(a, axis, middle)
+    pair = shapes.moveaxis(ordered, axis, 0)[places[0] : places[-1] + 1]
+    return _with_nan(moments.mean(pair, 0), last)
 
 
 def nanmedian(
@@ -193,22 +166,13 @@ def _valid(a: DeviceArray, axis: int) -> np.ndarray:
 
 def _nanmedian(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     count = _valid(a, axis)
-    ordered = _sorted(a, axis)
+    ordered = sorted_lines(a, axis)
     # of a line without numbers both places are 0: a NaN
     low, high = np.maximum(count - 1, 0) // 2, count // 2
     places = np.stack((low, high))
-    pair = _line_elements(ordered, places, axis)
+    pair = elements_of_lines(ordered, places, axis)
     single = creation.array(low == high, device=a.device)
     return selecting.where(single, pair[0], moments.mean(pair, 0))
-
-
-def _line_elements(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
-    """Elements at places of each line of an array: (k, *other axes) of both."""
-    strides = contiguous(a.shape)
-    step, others = strides[axis], strides[:axis] + strides[axis + 1 :]
-    lines = index(places.shape, (0,) * (places.ndim - len(others)) + others, _INT64)
-    numbers = creation.array(places.astype(np.int64) * step, device=a.device)
-    return wrap(launchers.gather.gather(a._node, (numbers + wrap(lines))._node))
 
 
 # Quantiles ----------------------------------------------------------------------------------------
@@ -368,24 +332,16 @@ def _plain(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) ->
     if not count:
         empty: Any = np.empty(0, a.dtype)
         np.quantile(empty, q, method=method)  # type: ignore[call-overload]  # NumPy's IndexError
-    ordered = _sorted(a, axis)
-    last = shapes.moveaxis(ordered, axis, 0)[-1]
     whole = method == "linear" and virtual.dtype.kind in "iu"
     if METHODS[method].gamma is None or whole:
-        return _with_nan(_rows(ordered, _inside(virtual, count), axis), last)
+        ordered, places, last = ordered_at(a, axis, from_start(virtual, count))
+        return _with_nan(rows_at(ordered, places[0], axis), last)
     low, high = bounds(virtual, count, a.dtype.kind == "f")
     gamma: Any = gamma_of(method, virtual, low)
-    before, after = (_rows(ordered, _inside(k, count), axis) for k in (low, high))
+    ordered, places, last = ordered_at(a, axis, from_start(low, count), from_start(high, count))
+    before, after = (rows_at(ordered, each, axis) for each in places)
     gamma = float(gamma) if weak else gamma.reshape(virtual.shape + (1,) * (a.ndim - 1))
     return _with_nan(_between(before, after, gamma), last)
-
-
-def _inside(places: np.ndarray, count: int) -> np.ndarray:
-    """Places counted from the start; NumPy would raise for others."""
-    moved = np.where(places < 0, places + count, places).astype(np.int64)
-    if ((moved < 0) | (moved >= count)).any():
-        raise IndexError(f"index {int(places.ravel()[0])} is out of bounds for axis 0 with size {count}")
-    return np.asarray(moved)
 
 
 def _between(a: DeviceArray, b: DeviceArray, t: Any) -> DeviceArray:
@@ -443,17 +399,17 @@ def nanpercentile(
 
 def _skipping(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) -> DeviceArray:
     count = _valid(a, axis)
-    ordered = _sorted(a, axis)
+    ordered = sorted_lines(a, axis)
     some = np.maximum(count, 1)  # of a line without numbers the first element, a NaN, is taken
     if q.dtype.kind == "f":
         some = some.astype(q.dtype)  # as a weak scalar, which it is where there is one line
     virtual = np.asanyarray(METHODS[method].place(some, q.reshape(q.shape + (1,) * count.ndim)))
     virtual = np.broadcast_to(virtual, q.shape + count.shape)
     if METHODS[method].gamma is None or (method == "linear" and virtual.dtype.kind in "iu"):
-        return _line_elements(ordered, np.where(virtual < 0, virtual + some, virtual), axis)
+        return elements_of_lines(ordered, np.where(virtual < 0, virtual + some, virtual), axis)
     low, high = (np.where(k < 0, k + some, k).astype(np.int64) for k in bounds(virtual, some, True))
     gamma = gamma_of(method, virtual, low)
-    before, after = (_line_elements(ordered, k, axis) for k in (low, high))
+    before, after = (elements_of_lines(ordered, k, axis) for k in (low, high))
     return _between(before, after, np.asarray(gamma, a.dtype) if weak else gamma)
 
 

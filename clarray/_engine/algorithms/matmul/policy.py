@@ -181,7 +181,7 @@ GPU = MatmulPolicy(
     # float64, 2048: 64 x 64 x 16 by 8 x 4 19.0, 64 x 64 x 8 18.7, 128 x 64 x 8 18.6, 64 x 64 x 16 by 4 x 4 14.7.
     wide_tiles=(Tile(64, 64, 8, 8, 4), Tile(32, 32, 16, 4, 4, 0.6)),
     widest_tiles=(Tile(64, 64, 8, 4, 4), Tile(32, 32, 8, 4, 2, 0.5)),
-    # An H100 (2026-11-26), ms, in tiles (3 x 3: as a reduction) and narrow (CuPy 14): 100,000 of 8 x 8 float32 0.262 and
+    # An H100 (2026-11-26), ms, in tiles (3 x 3: a reduction) and narrow (CuPy 14): 100,000 of 8 x 8 float32 0.262 and
     # 0.042 (0.217), float64 0.413 and 0.088 (0.378), complex64 0.851 and 0.090 (0.424), 16 x 16 float32 0.254 and 0.177
     # (0.275), 50,000 of 24 x 24 0.195 and 0.217, 200,000 of 3 x 3 2.349 and 0.016 (0.409), 100,000 of 4 x 4 complex128
     # 0.668 and 0.048 (0.185). 10^6 rows of k by k x n: 8 x 8 0.094 and 0.041, 16 x 4 0.093 and 0.057, 16 x 16 0.094 and

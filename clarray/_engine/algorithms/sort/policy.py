@@ -39,6 +39,10 @@ class SortPolicy:
         Keys that tell how many different ones to expect (chunked only).
     most_lines : int
         So many long lines are sorted one after the other; more at once, by their keys and then by lines (tiles only).
+    selected : int
+        Elements of a line from which on a few places of its order are found by counting its keys, not by sorting it.
+    few : int
+        Elements of those that are left then which are sorted sooner than they are counted again.
     digit_bits : int
         Bits of a key that a pass takes (chunked: of an argsort); work-groups have a work-item for
         each value of a digit.
@@ -73,6 +77,8 @@ class SortPolicy:
     cell_bits: int
     bucket: int
     most_buckets: int
+    selected: int
+    few: int
     digit_bits: int
     known: int = 128
     probe: int = 1024
@@ -101,6 +107,8 @@ CPU = SortPolicy(
     cell_bits=15,
     bucket=16384,
     most_buckets=4096,
+    selected=1 << 18,
+    few=1 << 17,
     digit_bits=11,
 )
 GPU = SortPolicy(
@@ -113,6 +121,8 @@ GPU = SortPolicy(
     cell_bits=0,
     bucket=0,
     most_buckets=0,
+    selected=1 << 22,
+    few=1 << 17,
     digit_bits=8,
     work_group=256,
     items=8,
@@ -138,6 +148,8 @@ TINY_CPU = SortPolicy(
     cell_bits=4,
     bucket=6,
     most_buckets=16,
+    selected=8,
+    few=4,
     digit_bits=3,
 )
 TINY_GPU = replace(TINY_CPU, chunked=False, groups_per_unit=2, work_group=8, items=2, pair_items=2, lanes=4, small=100)
