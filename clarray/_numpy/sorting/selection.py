@@ -20,16 +20,24 @@ from clarray._engine.algorithms.sort.policy import SortPolicy
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._numpy.manipulation.joining import concatenate
 
-__all__ = ["elements_at", "partitioned", "pays"]
+__all__ = ["elements_at", "partition_pays", "partitioned", "pays"]
 
 _BITS = 12  # of keys that a pass counts
-_MOST = 8  # places, each of which may take a pass
 
 
 def pays(a: DeviceArray, places: int) -> bool:
     """Whether so many places of an array's order are found sooner than the array is sorted."""
-    fits = a.ndim == 1 and a.dtype.kind in "iuf" and 0 < places <= _MOST
-    return fits and a.size >= _policy(a).selected
+    policy = _policy(a)
+    return _is_line(a) and a.size >= policy.selected and 0 < places <= policy.places
+
+
+def partition_pays(a: DeviceArray) -> bool:
+    """Whether an array is partitioned sooner than it is sorted."""
+    return _is_line(a) and a.size >= _policy(a).parted
+
+
+def _is_line(a: DeviceArray) -> bool:
+    return a.ndim == 1 and a.dtype.kind in "iuf"
 
 
 def _policy(a: DeviceArray) -> SortPolicy:

@@ -281,12 +281,12 @@ def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: An
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """A copy in which element `kth` is where a sort puts it, no larger ones before it.
 
-    Of one long line by selection; other elements are all sorted, which is one of the orders that are right. See
-    `numpy.partition`.
+    One long line is selected from; other elements are all sorted, which is one of the orders that are right.
+    See `numpy.partition`.
     """
     array, at = _chosen(a, axis)
     places = _check_partition(array, at, kth, kind, order)
-    if len(places) == 1 and selection.pays(array, 1) and not _has_nan(array):
+    if len(places) == 1 and selection.partition_pays(array) and not _has_nan(array):
         return selection.partitioned(array, places[0] % array.size)
     return sort(array, at)
 

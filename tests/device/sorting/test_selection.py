@@ -21,6 +21,7 @@ from ..conftest import policy_changed
 
 Same = Callable[..., None]
 RNG = np.random.default_rng(5)
+ALWAYS = {"selected": 1, "parted": 1, "places": 8}
 REALS = [*"bBhHiIlL", "e", "f", *("d" if current_device().capabilities.fp64 else "")]
 
 
@@ -57,7 +58,7 @@ def check_partition(found: np.ndarray, x: np.ndarray, k: int) -> None:
 @pytest.mark.parametrize("few", [1, 20, 600])
 @pytest.mark.parametrize("char", REALS)
 def test_places_of_every_dtype(char: str, few: int) -> None:
-    with policy_changed("sort", selected=1, few=few):
+    with policy_changed("sort", **ALWAYS, few=few):
         for name, x in lines(np.dtype(char)).items():
             places = np.unique(RNG.integers(0, 500, 4))
             for line in (clarray.array(x), clarray.array(np.repeat(x, 2))[::2], clarray.array(x[::-1])[::-1]):
@@ -72,7 +73,7 @@ def test_places_of_every_dtype(char: str, few: int) -> None:
 @given(arrays(np.float32, st.integers(1, 60), elements=st.floats(width=32)), st.data())
 def test_any_numbers(x: np.ndarray, data: st.DataObject) -> None:
     k = data.draw(st.integers(-x.size, x.size - 1))
-    with policy_changed("sort", selected=1, few=2), warnings.catch_warnings():
+    with policy_changed("sort", **ALWAYS, few=2), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         check_partition(clarray.partition(clarray.array(x), k).get(), x, k)
         with np.errstate(all="ignore"):
@@ -85,7 +86,7 @@ def test_quantiles(method: str, missing: bool) -> None:
     x = (RNG.normal(size=777) * 100).astype(np.float32)
     if missing:
         x[5], x[70] = np.nan, -np.float32(np.nan)
-    with policy_changed("sort", selected=1, few=30):
+    with policy_changed("sort", **ALWAYS, few=30):
         for q in (0.5, 0, 1, [0.25, 0.5, 0.75], np.linspace(0, 1, 23)):
             ours, theirs = clarray.quantile(clarray.array(x), q, method=method), np.quantile(x, q, method=method)
             assert ours.dtype == theirs.dtype

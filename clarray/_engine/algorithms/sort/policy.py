@@ -39,8 +39,9 @@ class SortPolicy:
         Keys that tell how many different ones to expect (chunked only).
     most_lines : int
         So many long lines are sorted one after the other; more at once, by their keys and then by lines (tiles only).
-    selected : int
-        Elements of a line from which on a few places of its order are found by counting its keys, not by sorting it.
+    selected, places, parted : int
+        Elements of a line from which on places of its order, so many at most, are found by counting its keys, not by
+        sorting it; and from which on it is partitioned that way.
     few : int
         Elements of those that are left then which are sorted sooner than they are counted again.
     digit_bits : int
@@ -78,6 +79,8 @@ class SortPolicy:
     bucket: int
     most_buckets: int
     selected: int
+    places: int
+    parted: int
     few: int
     digit_bits: int
     known: int = 128
@@ -107,7 +110,11 @@ CPU = SortPolicy(
     cell_bits=15,
     bucket=16384,
     most_buckets=4096,
+    # ms, sorted and selected, median and partition: 2^20 float32 7.2 and 1.6, 5.7 and 2.1, 2^22 12.3 and 3.8, 11.4 and
+    # 7.6, 2^24 37 and 16, 38 and 35 (NumPy, 2^22: 25 and 3.2).
     selected=1 << 18,
+    places=8,
+    parted=1 << 18,
     few=1 << 17,
     digit_bits=11,
 )
@@ -121,7 +128,11 @@ GPU = SortPolicy(
     cell_bits=0,
     bucket=0,
     most_buckets=0,
-    selected=1 << 22,
+    # ms on an H100 (2026-11-26), sorted and selected: median of float32, 2^24 0.48 and 0.65, 2^26 1.46 and 0.93, 2^28
+    # 5.3 and 1.8 (CuPy 7.5); three percentiles 2^26 1.8 and 3.3, 2^28 5.7 and 5.4; partition 2^26 1.4 and 1.8, 2^28 5.2
+    selected=1 << 25,
+    places=2,
+    parted=1 << 62,
     few=1 << 17,
     digit_bits=8,
     work_group=256,
@@ -149,6 +160,8 @@ TINY_CPU = SortPolicy(
     bucket=6,
     most_buckets=16,
     selected=8,
+    places=4,
+    parted=8,
     few=4,
     digit_bits=3,
 )
