@@ -261,8 +261,14 @@ def assert_all_is_free() -> None:
 
 
 def calls_of_python(loop: Loop) -> dict[str, int]:
-    """How many functions of clarray's Python each statement goes through at least: what is kept of it is still used."""
-    rounds = [{name: python_calls(lambda name=name: loop.run([name])) for name in STATEMENTS} for _ in range(4)]
+    """How many functions of clarray's Python each statement goes through at least: what is kept of it is still used.
+
+    Each time from where all is computed, as operands that are pending, and read by others, cost more.
+    """
+    rounds = []
+    for _ in range(4):
+        assert loop.difference() is None
+        rounds.append({name: python_calls(lambda name=name: loop.run([name])) for name in STATEMENTS})
     return {name: min(found[name] for found in rounds) for name in STATEMENTS}
 
 
