@@ -190,6 +190,19 @@ def test_a_trial_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not trial.passes(cache, block_plan(cache, np.dtype("float32")), "warps")
 
 
+def test_what_a_trial_says_is_of_its_panel_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a policy keeps panels in memory there is none to try, which says nothing of other policies' panels."""
+    monkeypatch.setattr(trial, "_trusted", {})
+    monkeypatch.setattr(trial, "passes", lambda cache, plan, search: trial._shape(cache, plan, search).each > 0)
+    monkeypatch.setattr(type(CAPABILITIES), "may_be_nvidias", lambda self, test: True)
+    with in_blocks("gpu"):
+        cache = kernel_cache_of(current_device())
+        plan = block_plan(cache, np.dtype("float32"))
+        with policy_changed("factorization", panel_bytes=1):
+            assert trial.pivot_search(cache, plan) == "items"
+        assert trial.pivot_search(cache, plan) == "warps"
+
+
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_panels_that_stay_in_memory(dtype: str) -> None:
     with in_blocks("gpu"), policy_changed("factorization", panel_bytes=1, tall_panel=16, items=64):

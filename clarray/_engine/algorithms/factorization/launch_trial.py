@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarray._engine.algorithms.factorization.plan import INTS, FactorizationPlan, panel_plan
+from clarray._engine.algorithms.factorization.plan import INTS, FactorizationPlan, PanelPlan, panel_plan
 from clarray._engine.algorithms.factorization.source import panel_source
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.recording import spoil
 
 _LEAST_CAPABILITY = 8, 0  # of NVIDIA's architectures with `redux.sync`
-_MORE = 76  # rows of the trial than work-items: some have two
+_MORE = 76  # rows of the trial than work-items
 
-_trusted: dict[tuple[Device, np.dtype], bool] = {}
+_trusted: dict[tuple[Device, np.dtype, PanelPlan], bool] = {}
 
 
 def pivot_search(cache: KernelCache, plan: FactorizationPlan) -> str:
@@ -26,7 +26,7 @@ def pivot_search(cache: KernelCache, plan: FactorizationPlan) -> str:
 
 
 def _is_trusted(cache: KernelCache, plan: FactorizationPlan) -> bool:
-    key = (cache.device, plan.dtype)
+    key = (cache.device, plan.dtype, _shape(cache, plan, "warps"))
     found = _trusted.get(key)
     if found is None:
         spoil()
@@ -34,11 +34,17 @@ def _is_trusted(cache: KernelCache, plan: FactorizationPlan) -> bool:
     return found
 
 
+def _shape(cache: KernelCache, plan: FactorizationPlan, search: str) -> PanelPlan:
+    """Of a panel some of whose items have two rows."""
+    policy, itemsize = cache.policies.factorization, plan.dtype.itemsize
+    rows = 4 * policy.items // itemsize + _MORE
+    return panel_plan(rows, itemsize, policy, cache.capabilities.max_work_group, search)
+
+
 def passes(cache: KernelCache, plan: FactorizationPlan, search: str) -> bool:
     """Whether a panel of random numbers is the product of its factors, none of which is larger than its pivot."""
-    dtype, device, policy = plan.dtype, cache.device, cache.policies.factorization
-    rows = 4 * policy.items // dtype.itemsize + _MORE
-    shape = panel_plan(rows, dtype.itemsize, policy, cache.capabilities.max_work_group, search)
+    dtype, device, shape = plan.dtype, cache.device, _shape(cache, plan, search)
+    rows = shape.items + _MORE
     if not shape.each:
         return False
     size, random = shape.width, np.random.default_rng(0)
