@@ -31,7 +31,8 @@ from .test_small_matrices import LAYOUTS, STACKS, assert_small, families, norm, 
 CAPABILITIES = current_device().capabilities
 FP64 = CAPABILITIES.fp64
 DTYPES = ["float32", "complex64", *(["float64", "complex128"] if FP64 else [])]
-# Blocks of 4, panels of 4 by 2 columns, tiles of 8, see the tiny policy: one, whole ones, and what is left over.
+# Blocks of 4, of two panels of 2 columns where there are many rows, tiles of 8, see the tiny policy: one, whole ones,
+# and what is left over.
 SIZES = [(dtype, n) for dtype in DTYPES for n in (1, 4, 7, 8, 22)]
 
 

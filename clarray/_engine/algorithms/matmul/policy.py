@@ -159,7 +159,7 @@ CPU = MatmulPolicy(
     # instead of 8 differ by less than the noise.
     narrow_bytes=128,
     narrow_block=1 << 13,
-    narrow_left=1 << 11,
+    narrow_left=1 << 12,
     narrow_work=1 << 22,
     narrow_rows=8,
 )
