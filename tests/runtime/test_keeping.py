@@ -259,3 +259,12 @@ def test_groups_around_the_process_count(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(limits, "_CONTAINERS", layouts)
     assert limits.total_host_bytes() == 1000
     assert limits.available_host_bytes() == 700
+
+
+@pytest.mark.parametrize("variable", ["CLARRAY_DEVICE_UNCHANGED", "CLARRAY_PURE"])
+def test_a_process_that_ends_while_work_is_queued(fresh: Any, variable: str) -> None:
+    """Python frees the memory that the work would write to: it is waited for."""
+    code = "import clarray\nfor n in range(100_000, 1 << 20, 99_991):\n  (clarray.arange(n) * 2).evaluate()"
+    for _ in range(5):
+        done = fresh(code, **{variable: "1"})
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

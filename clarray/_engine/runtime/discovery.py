@@ -358,11 +358,17 @@ def _after_fork_in_child() -> None:
 
 @atexit.register
 def _keep_still() -> None:
-    """Stop what other threads do on PoCL before its folder goes, and let nobody in again but this thread."""
+    """Stop what other threads do on PoCL before its folder goes, and let nobody in again but this thread.
+
+    Others that work in host memory are waited for: Python frees it, and what is queued would write to it.
+    """
     deadline = time.monotonic() + _PATIENCE_AT_EXIT_SECONDS
     for device in Device.alive:
         if device.is_pocl and not device.closed and not (_hold(device.lock, deadline) and _rests(device, deadline)):
             pocl_folder.abandon()
+        if not (device.is_pocl or device.closed) and device.pending and device.capabilities.host_memory:
+            with contextlib.suppress(cl.Error, RuntimeError):
+                device.synchronize()
     if not _hold(compiling.working, deadline):  # after an interrupt at the end: else its thread has been waited for
         pocl_folder.abandon()
 
