@@ -15,16 +15,16 @@ void exchange(__global E *wp, long wo, __global int *ip, long io, const long pit
   __global int *moves = ip + io + ${ints}, *block = moves + ${2 * block};
   int from = column, to = column;
   for (int p = panels - 1; p >= 0; --p) {
-    const int first = p * ${width}, size = min(${width}, columns - first), at = from - first;
-    __global const int *comes = moves + 2 * first, *goes = comes + ${width};
+${panel()}
+    const int at = from - first;
     if (at >= 0 && at < size) from = first + comes[at];
     else if (at >= 0)
       for (int i = 0; i < size; ++i)
         if (goes[i] == at) from = first + i;
   }
   for (int p = 0; p < panels; ++p) {
-    const int first = p * ${width}, size = min(${width}, columns - first), at = to - first;
-    __global const int *comes = moves + 2 * first, *goes = comes + ${width};
+${panel()}
+    const int at = to - first;
     if (at >= 0 && at < size && goes[at] >= 0) to = first + goes[at];
     else if (at >= 0)
       for (int i = 0; i < size; ++i)
@@ -33,8 +33,7 @@ void exchange(__global E *wp, long wo, __global int *ip, long io, const long pit
   block[column] = from;
   block[${block} + column] = to < columns ? -1 : to;
   for (int p = column / ${width} + 1; p < panels; ++p) {
-    const int first = p * ${width}, size = min(${width}, columns - first);
-    __global const int *comes = moves + 2 * first, *goes = comes + ${width};
+${panel()}
     __global E *line = wp + wo + column * pitch + first;
     E x[${width}];
     #pragma unroll
@@ -46,3 +45,8 @@ ${displaced.put('line', width)}
       if (i < size) line[i] = x[i];
   }
 }
+
+<%def name="panel()" filter="trim">
+    const int first = p * ${width}, size = min(${width}, columns - first);
+    __global const int *comes = moves + 2 * first, *goes = comes + ${width};
+</%def>

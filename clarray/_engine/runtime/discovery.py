@@ -364,9 +364,12 @@ def _keep_still() -> None:
     """
     deadline = time.monotonic() + _PATIENCE_AT_EXIT_SECONDS
     for device in Device.alive:
-        if device.is_pocl and not device.closed and not (_hold(device.lock, deadline) and _rests(device, deadline)):
-            pocl_folder.abandon()
-        if not (device.is_pocl or device.closed) and device.pending and device.capabilities.host_memory:
+        if device.closed:
+            continue
+        if device.is_pocl:
+            if not (_hold(device.lock, deadline) and _rests(device, deadline)):
+                pocl_folder.abandon()
+        elif device.pending and device.capabilities.host_memory:
             with contextlib.suppress(cl.Error, RuntimeError):
                 device.synchronize()
     if not _hold(compiling.working, deadline):  # after an interrupt at the end: else its thread has been waited for

@@ -68,14 +68,13 @@ def _pieces(line: DeviceArray, places: np.ndarray, bits: int) -> list[DeviceArra
     if not bits:
         return [_taken(line, np.zeros_like(places))]
     if line.size <= _policy(line).few:
-        return [_taken(wrap(launchers.sort.sort_rows(line._node, 0)), places)]
-    digits, ends, left = _counted(line, bits)
-    buckets = np.searchsorted(ends, places, side="right")
+        return [_taken(_sorted(line), places)]
+    digits, edges, left = _counted(line, bits)
+    buckets = np.searchsorted(edges, places, side="right") - 1
     found = []
-    for bucket in np.unique(buckets):
-        before = int(ends[bucket - 1]) if bucket else 0
-        part = line if ends[bucket] - before == line.size else line[digits == int(bucket)]
-        found += _pieces(part, places[buckets == bucket] - before, left)
+    for bucket in np.unique(buckets).tolist():
+        part = line if edges[bucket + 1] - edges[bucket] == line.size else line[digits == bucket]
+        found += _pieces(part, places[buckets == bucket] - edges[bucket], left)
     return found
 
 
@@ -97,25 +96,35 @@ def partitioned(line: DeviceArray, place: int) -> DeviceArray:
     above: list[DeviceArray] = []
     line, bits = wrap(line._node), 8 * line.dtype.itemsize
     while bits and line.size > _policy(line).few:
-        digits, ends, bits = _counted(line, bits)
-        bucket = int(np.searchsorted(ends, place, side="right"))
-        before = int(ends[bucket - 1]) if bucket else 0
+        digits, edges, bits = _counted(line, bits)
+        bucket = int(np.searchsorted(edges, place, side="right")) - 1
+        before, end = edges[bucket : bucket + 2].tolist()
         if before:
             below.append(line[digits < bucket])
-        if ends[bucket] < line.size:
+        if end < line.size:
             above.append(line[digits > bucket])
-        line = line[digits == bucket] if below or above else line
+        if end - before < line.size:
+            line = line[digits == bucket]
         place -= before
-    middle = wrap(launchers.sort.sort_rows(line._node, 0)) if bits else line
-    return concatenate([*below, middle, *reversed(above)])
+    return concatenate([*below, _sorted(line) if bits else line, *reversed(above)])
 
 
 def _counted(line: DeviceArray, bits: int) -> tuple[DeviceArray, np.ndarray, int]:
-    """Count keys by the first of their last bits: these digits, pending, where each ends, and what bits are left."""
+    """Count keys by the first of their last bits.
+
+    Returns
+    -------
+    DeviceArray
+        These digits, pending.
+    ndarray
+        Where the elements of each digit would begin in the line's order, and where the last would end.
+    int
+        How many bits are left.
+    """
     taken = min(bits, _BITS)
     digits = _digits(line, bits - taken, taken)
     counts, _ = launchers.histogram.count_values(digits._node, None, 1 << taken, (1 << taken) - 1)
-    return digits, np.cumsum(wrap(counts).get()), bits - taken
+    return digits, np.concatenate(([0], np.cumsum(wrap(counts).get()))), bits - taken
 
 
 def _digits(line: DeviceArray, first: int, bits: int) -> DeviceArray:
@@ -128,6 +137,10 @@ def _digits(line: DeviceArray, first: int, bits: int) -> DeviceArray:
     if line.dtype.kind in "if" and first + bits == width:
         digits = digits ^ (1 << (bits - 1))
     return digits.astype(np.int32)
+
+
+def _sorted(line: DeviceArray) -> DeviceArray:
+    return wrap(launchers.sort.sort_rows(line._node, 0))
 
 
 def _taken(line: DeviceArray, places: np.ndarray) -> DeviceArray:

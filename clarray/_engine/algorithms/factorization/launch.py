@@ -300,17 +300,16 @@ def _lu_launches(
     k, most, search = 0, cache.capabilities.max_work_group, pivot_search(cache, plan)
     while k < n:
         shape = panel_plan(n - k, dtype.itemsize, cache.policies.factorization, most, search)
-        end, width = min(k + block_width(plan, cache.policies.factorization, shape, n - k), n), shape.width
-        yield from _panel_launches(cache, plan, shape, n, k, end, dtype, work, ints)
-        lines = n + columns - end
-        if lines and end - k > width:
-            kernel = cache.kernel_for(("exchange", plan, width), exchange_source, plan, width, cache.capabilities)
-            args = [work.buffer, k * (pitch + 1), ints.buffer, 0, pitch, end - k]
-            nbytes = (end - k) ** 2 * dtype.itemsize
-            yield Launch(kernel, (-(-(end - k) // plan.lines),), (plan.lines,), args, False, nbytes)
-            yield from _update_launches(cache, plan, plan.block, n, (k, end), lines, INTS + 2 * plan.block, work, ints)
-        elif lines:
-            yield from _update_launches(cache, plan, width, n, (k, end), lines, INTS, work, ints)
+        end = min(k + block_width(plan, cache.policies.factorization, shape, n - k), n)
+        yield from _panel_launches(cache, plan, shape, n, k, end, work, ints)
+        lines, size, block, moves = n + columns - end, end - k, shape.width, INTS
+        if lines and size > block:
+            kernel = cache.kernel_for(("exchange", plan, block), exchange_source, plan, block, cache.capabilities)
+            args = [work.buffer, k * (pitch + 1), ints.buffer, 0, pitch, size]
+            yield Launch(kernel, (-(-size // plan.lines),), (plan.lines,), args, False, size**2 * dtype.itemsize)
+            block, moves = plan.block, INTS + 2 * plan.block
+        if lines:
+            yield from _update_launches(cache, plan, block, n, (k, end), lines, moves, work, ints)
         k = end
     if operation != "solve":
         args = [work.buffer, 0, ints.buffer, 0, *(arg for memory in found for arg in (memory.buffer, 0)), pitch, n]
@@ -327,18 +326,17 @@ def _panel_launches(
     n: int,
     first: int,
     last: int,
-    dtype: np.dtype,
     work: Memory,
     ints: Memory,
 ) -> Iterator[Launch]:
     """Factorize the columns of a block, by one panel after the other; they are updated, and no others are."""
-    pitch = _pitch(n, dtype)
+    pitch, itemsize = _pitch(n, plan.dtype), plan.dtype.itemsize
     factorize = cache.kernel_for(("panel", plan, shape), panel_source, plan, shape, cache.capabilities)
     spare = INTS + 4 * _noted(plan, cache.policies.factorization)
     for k in range(first, last, shape.width):
         end, moves = min(k + shape.width, last), INTS + 2 * (k - first)
         args = [work.buffer, k * (pitch + 1), ints.buffer, 0, pitch, n - k, end - k, int(k == 0), moves, spare]
-        yield Launch(factorize, (1,), (shape.items,), args, False, 2 * (end - k) * (n - k) * dtype.itemsize)
+        yield Launch(factorize, (1,), (shape.items,), args, False, 2 * (end - k) * (n - k) * itemsize)
         if end < last:
             yield from _update_launches(cache, plan, shape.width, n, (k, end), last - end, moves, work, ints)
 
