@@ -279,6 +279,58 @@ def test_what_is_large_is_left_to_kernels(text: str) -> None:
     assert p.small_calls == 0
 
 
+# Keys of a table of 400 x 300, positions i and j, a mask m of few rows: how many elements each names is small or not.
+OF_LARGE = {
+    "few": [
+        "i[:2]",
+        "i, j",
+        "[1, -2]",
+        "i[:, None], j",
+        "..., j",
+        "3, j",
+        "i, None, j",
+        "None, 3, ..., i",
+        "i, ..., j",
+        "i, 5:9",
+    ],
+    "along an axis": ["i[:2]", ":, j[:2]", "i[:2], ...", "j[:2], :", "None, i[:2]", "..., None, i[:2]"],
+    "many": [
+        "i",
+        "m, ...",
+        ":, i.repeat(40)",
+        "i.repeat(50)",
+        "i.repeat(300)[:, None], j.repeat(20)",
+        "..., j.repeat(40)",
+    ],
+    "refused": ["i, j, i", "i, ..., j, i", "400", "i + 400", ":, :, i", "i, i[:2]", "m, m"],
+}
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=text) for texts in OF_LARGE.values() for text in texts])
+@pytest.mark.usefixtures("small")
+def test_few_elements_of_a_large_array_are_numpys(text: str) -> None:
+    """What counts is how many elements a key names, not of how many."""
+    host = np.arange(120_000.0).reshape(400, 300)
+
+    def key(xp: Any) -> Any:
+        i, j, m = xp.array([7, -1, 30, 7, 5, 0]), xp.array([1, 2, 299, 2, -4, 9]), xp.arange(400) % 100 == 3
+        return eval(f"np.s_[{text}]", {"np": np, "i": i, "j": j, "m": m})
+
+    def write(xp: Any) -> Any:
+        table = xp.array(host)
+        table[key(xp)] = -1.0
+        return table
+
+    check_same(lambda xp: xp.array(host)[key(xp)], message=False)
+    check_same(lambda xp: (xp.array(host) + 1)[key(xp)], message=False)
+    check_same(write, message=False)
+    if text not in OF_LARGE["refused"]:
+        table, given = clarray.array(host), key(clarray)
+        with clarray.profile() as p:
+            table[given].evaluate()
+        assert (p.small_calls > 0) == (text not in OF_LARGE["many"])
+
+
 @pytest.mark.parametrize(
     "text",
     [
