@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
-from clarray._core.moving import converted, in_order, moved, order_of_copy
+from clarray._core.moving import computed_copy, converted, in_order, moved, order_of_copy
 from clarray._core.operands import NO_MASKS
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import as_shape, check_order
@@ -167,7 +167,6 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> DeviceArra
     return made if made.ndim else made.reshape((1,))
 
 
-@recorded
 def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     """Copy any array-like to a new array.
 
@@ -189,6 +188,15 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     TypeError
         The device has no such dtype.
     """
+    if a.__class__ is DeviceArray and order in ("C", "K"):
+        made = computed_copy(a)
+        if made is not None:
+            return made
+    return _copy(a, order)
+
+
+@recorded
+def _copy(a: Any, order: str) -> DeviceArray:
     return _make(a, None, order, None, True)
 
 

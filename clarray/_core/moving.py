@@ -10,7 +10,7 @@ from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.views import view_of
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node, leaf
-from clarray._engine.expr.view import View, memory_order, ordered_strides
+from clarray._engine.expr.view import View, memory_order, ordered_strides, steps_fall
 from clarray._engine.runtime import Device
 from clarray._engine.runtime.mirrors import UPLOADED
 
@@ -40,6 +40,20 @@ def converted(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
     # a node of its own, as the one that is written is used up
     ufunc_calls.assign(made, ufunc_calls.broadcast(ufunc_calls.cast(a._node, dtype), made.shape))
     return no_number(made)
+
+
+def computed_copy(a: DeviceArray) -> DeviceArray | None:
+    """A copy of what lies in memory, in C order, as the value of an expression; None where that is another order's.
+
+    No shape is new to an expression: a loop that copies another slice at each step is as quick as any.
+    """
+    node = a._node
+    memory = node.memory
+    if memory is None or memory.shared or 0 in node.strides or not (len(node.shape) == 1 or steps_fall(node.strides)):
+        return None
+    value = ufunc_calls.own_value(node)
+    evaluate(value)
+    return no_number(wrap(value))
 
 
 def moved(a: DeviceArray, dtype: np.dtype, order: str, device: Device) -> DeviceArray:

@@ -15,6 +15,7 @@ from clarray._engine.expr.finish import transformed_inputs
 from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf, graph_lock, intern_structure
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
 from clarray._engine.expr.result_layout import view_of
+from clarray._engine.expr.view import steps_fall
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Device, Memory
@@ -145,16 +146,8 @@ def _laid_out_alike(value: Node, target: Node) -> bool:
 
 
 def _in_c_order(node: Node) -> bool:
-    """Whether no axis of a leaf steps further than the one before it, so that results lie in C order."""
-    if node.op is not None:
-        return node.op is CONST
-    last = None
-    for stride in node.strides:
-        if stride:
-            if stride < 0 or (last is not None and stride > last):
-                return False
-            last = stride
-    return True
+    """Whether a leaf, or a number, lets results lie in C order."""
+    return steps_fall(node.strides) if node.op is None else node.op is CONST
 
 
 def _flush_beside(memory: Memory, value: Node) -> bool:

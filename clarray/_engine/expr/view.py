@@ -58,6 +58,17 @@ def contiguous(shape: Shape) -> Shape:
     return tuple(reversed(strides))
 
 
+def steps_fall(strides: Shape) -> bool:
+    """Whether no axis steps further than the one before it, nor backwards; an axis that repeats tells nothing."""
+    last = None
+    for stride in strides:
+        if stride:
+            if stride < 0 or (last is not None and stride > last):
+                return False
+            last = stride
+    return True
+
+
 def is_contiguous(shape: Shape, strides: Shape) -> bool:
     """Tell whether the strides are C-contiguous, strides of axes of one element not mattering."""
     step = 1

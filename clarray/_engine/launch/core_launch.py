@@ -37,6 +37,9 @@ class CoreLaunch:
         Of any other kernel, which its layout says all of.
     shifts, out_shift, sizes : tuple of int, int, tuple of int
         Added to where the inputs and the output begin; the arguments after the output.
+    steps_at : tuple of int
+        From which of the sizes on they are the steps of each input in memory, without that of an innermost loop whose
+        steps are 1.
     lengths : tuple of int
         Which of the sizes are the length of what is reduced: a launch for every length.
     states, counters : tuple of int, and int or Memory
@@ -61,6 +64,7 @@ class CoreLaunch:
     shifts: Shape = ()
     out_shift: int = 0
     sizes: Shape = ()
+    steps_at: Shape = ()
     lengths: Shape = ()
     states: Shape = ()
     counters: int | Memory = 0

@@ -65,6 +65,7 @@ struct Prepared {
     bool chunked, has_inline;
     long long most_groups, chunk_bytes, work_group, inline_bytes;
     std::vector<long long> shifts, sizes;  // of a strided kernel
+    std::vector<long long> steps_at;  // from which of the sizes on they are each input's steps, the outermost last
     long long out_shift;
     std::vector<long long> states;  // bytes that the groups of a reduction leave their parts in
     std::vector<long long> lengths;  // which of the sizes are the length of what is reduced

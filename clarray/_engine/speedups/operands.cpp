@@ -71,12 +71,24 @@ void find_steps(PyObject* operand, Py_ssize_t ndim, Steps& steps) {
     }
 }
 
+// Whether an operand's steps follow from the extents of the loops: it has them all, and lies in C order.
+bool is_whole(PyObject* operand, PyObject* shape) {
+    return node.contiguous.of(operand) == Py_True && is_same_shape(node.shape.of(operand), shape);
+}
+
 // Those of a launch's output and operands: on the stack, and nothing is done to what is not used.
 struct StepsOfAll {
     Steps of[MOST_OPERANDS + 1];
+    long long itemsize[MOST_OPERANDS + 1];
     size_t count = 0;
+    unsigned long long follow = 0;  // whose steps follow from the extents: a bit for each
     const Steps* begin() const { return of; }
     const Steps* end() const { return of + count; }
+    Steps& add(long long size, bool follows) {
+        follow |= (unsigned long long)follows << count;
+        itemsize[count] = size;
+        return of[count++];
+    }
 };
 
 // As `_in_c_order` in clarray._engine.writing.
@@ -114,39 +126,46 @@ bool are_loops(const StepsOfAll& all, const long long* extent, Py_ssize_t ndim) 
     return true;
 }
 
+// The steps as a key has them: of what follows from the extents only whether rows are aligned.
+void append_steps(std::string& key, const StepsOfAll& all, Py_ssize_t ndim) {
+    for (Py_ssize_t axis = 0; axis < ndim; ++axis)
+        for (size_t i = 0; i < all.count; ++i) {
+            const long long* steps = all.of[i].of;
+            if (!(all.follow >> i & 1)) append(key, steps[axis]);
+            else if (axis) key.push_back(is_aligned(steps[axis - 1], all.itemsize[i]) ? 'a' : 'o');
+        }
+}
+
 // Whether a launch is for all extents of its loops: then the steps are its key, and each launch is told the extents, from
-// which those of new memory follow.
+// which the steps of new memory follow, and of whatever has all elements in C order.
 bool take_extents(PyObject* root, const Place* target, long long itemsize, Operands& found) {
     PyObject* shape = node.shape.of(root);
     const Py_ssize_t ndim = PyTuple_GET_SIZE(shape);
     long long extent[MOST_AXES], size = 1;
     StepsOfAll all;
-    all.count = 1;
+    Steps& ours = all.add(itemsize, !target || target->is_contiguous());
     for (Py_ssize_t axis = ndim; axis-- > 0; size *= extent[axis]) {
         extent[axis] = as_wide(PyTuple_GET_ITEM(shape, axis));
         if (extent[axis] < 2) return false;
-        all.of[0].of[axis] = target ? target->strides[axis] : size;
+        ours.of[axis] = target ? target->strides[axis] : size;
     }
     long long nbytes = size * itemsize;
     for (size_t i = 0; i < found.distinct; ++i) {
         PyObject* operand = found.nodes[i];
         if (node.memory.of(operand) == Py_None) continue;
-        Steps& steps = all.of[all.count++];
+        const long long each = itemsize_of(operand);
+        Steps& steps = all.add(each, is_whole(operand, shape));
         find_steps(operand, ndim, steps);
         if (!target && ndim > 1 && !is_in_c_order(steps, ndim)) return false;
-        nbytes += as_wide(node.size.of(operand)) * itemsize_of(operand);
+        nbytes += as_wide(node.size.of(operand)) * each;
     }
     if (ndim == 0 || !are_loops(all, extent, ndim)) return false;
     found.key.reserve(MOST_KEPT);
-    found.key.push_back('e');
+    found.key.push_back(all.follow & 1 ? 'e' : 'f');
     append(found.key, ndim);
-    for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
-        if (target) append(found.key, all.of[0].of[axis]);
-        else if (axis) found.key.push_back(is_aligned(all.of[0].of[axis - 1], itemsize) ? 'a' : 'o');
-        for (size_t i = 1; i < all.count; ++i) append(found.key, all.of[i].of[axis]);
-    }
+    append_steps(found.key, all, ndim);
     found.extents = size_t(ndim);
-    found.is_new = !target;
+    found.follow = all.follow;
     found.rows = size / extent[ndim - 1];
     found.nbytes = nbytes;
     std::reverse_copy(extent, extent + ndim, found.extent);
@@ -264,6 +283,15 @@ void shift_inputs(const Prepared& p, Operands& found) {
     }
 }
 
+// Tell a launch for all extents the steps, but for the innermost, of what has all its loops and lies in C order.
+void tell_steps(Operands& found, size_t at) {
+    long long step = 1;
+    for (size_t loop = 1; loop < found.extents; ++loop) {
+        step *= found.extent[loop - 1];
+        found.arguments[at + loop - 1].number = step;
+    }
+}
+
 // Add what comes after the inputs to the arguments: the output, and what the loops go by.
 void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size) {
     found.add_buffer(out_memory);
@@ -274,11 +302,9 @@ void finish_arguments(const Prepared& p, Operands& found, PyObject* out_memory, 
     if (!found.extents) return;
     found.arguments[sizes].number = found.rows;
     for (size_t loop = 0; loop < found.extents; ++loop) found.arguments[sizes + 1 + loop].number = found.extent[loop];
-    long long step = 1;  // the last arguments are those of the output
-    for (size_t loop = 1; found.is_new && loop < found.extents; ++loop) {
-        step *= found.extent[loop - 1];
-        found.arguments[found.count - found.extents + loop].number = step;
-    }
+    if (found.follow & 1) tell_steps(found, found.count - found.extents + 1);  // the last arguments are the output's
+    for (size_t i = 1; found.follow >> i; ++i)
+        if (found.follow >> i & 1) tell_steps(found, sizes + size_t(p.steps_at[i - 1]));
 }
 
 Outcome launch_into(Prepared& p, Operands& found, PyObject* out_memory, long long out_offset, long long size) {

@@ -20,7 +20,7 @@ struct Operands {
     bool flat = true;
     long long nbytes = 0;  // of what a reduction reads, or a launch for all extents reads and writes
     size_t extents = 0;    // the loops of a launch for all extents, or 0
-    bool is_new = false;   // and whether it is into memory of its own
+    unsigned long long follow = 0;  // and whose steps follow from them: a bit for the output, and for each operand in memory
     long long rows = 1, extent[MOST_AXES];  // runs of the innermost loop; how long the loops are, the innermost first
 
     void add(long long number) { arguments[count++] = {nullptr, number, false}; }

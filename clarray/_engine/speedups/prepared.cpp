@@ -57,7 +57,7 @@ bool read_launch(PyObject* from, Prepared& p) {
         read_number(from, "nbytes", p.nbytes) && read_number(from, "most_groups", p.most_groups) &&
         read_number(from, "chunk_bytes", p.chunk_bytes) && read_number(from, "work_group", p.work_group) &&
         read_number(from, "inline_bytes", p.inline_bytes) && read_number(from, "global_bytes", p.pool.global_bytes) &&
-        read_number(from, "out_shift", p.out_shift) && read_numbers(from, "shifts", p.shifts) &&
+        read_number(from, "out_shift", p.out_shift) && read_numbers(from, "shifts", p.shifts) && read_numbers(from, "steps_at", p.steps_at) &&
         read_numbers(from, "sizes", p.sizes) && read_numbers(from, "states", p.states) &&
         read_numbers(from, "lengths", p.lengths) && read_object(from, "counters", p.counters);
     if (!whole) return false;

@@ -179,7 +179,6 @@ def _inner(a: Any, b: Any) -> DeviceArray:
     return _summed(left, left.ndim - 1, right, right.ndim - 1, dtype, None, "inner")
 
 
-@recorded_growth
 def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """Every element of `a` times every element of `b`, both flattened: an expression of shape (M, N).
 
@@ -200,6 +199,15 @@ def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     >>> clarray.outer([1, 2], [3, 4, 5]).tolist()
     [[3, 4, 5], [6, 8, 10]]
     """
+    if out is None and a.__class__ is b.__class__ is DeviceArray and a.ndim == b.ndim == 1:
+        # nothing is copied that has steps, and no shape is new to operators: a factorization has others at each step
+        made: DeviceArray = a[:, None] * b
+        return made
+    return _outer(a, b, out)
+
+
+@recorded_growth
+def _outer(a: Any, b: Any, out: Any) -> DeviceArray:
     device = device_of_operands((a, b, out))
     left, right = (shapes.ravel(as_array(x, device)) for x in (a, b))
     made: DeviceArray = outer_product(np.multiply, left, right, out=None if out is None else (out,))

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine.fused.elementwise.launch import _prepare_strided as prepare_strided
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import current_device
+from clarray._engine.speedups import core
 
 from ..conftest import policy_in_force
 
@@ -69,6 +71,12 @@ def test_launches_are_those_of_the_operands_alone(name: str, monkeypatch: pytest
             assert launched(cases[number]) == alone[number], cases[number]
 
 
+def copied(part: Any) -> Any:
+    """A table of its own with the same elements, computed: NumPy's, or clarray's."""
+    made = part + 0
+    return made if isinstance(made, np.ndarray) else made.evaluate()
+
+
 # Statements whose slices are others with each number, as in factorizations: over `a` and `b`, tables of 20 x 30.
 EXTENTS: dict[str, Callable[[Any, Any, int], Any]] = {
     "a vector and itself backwards": lambda a, b, k: a[0, :k].__iadd__(a[0, :k][::-1] * 2),
@@ -84,6 +92,15 @@ EXTENTS: dict[str, Callable[[Any, Any, int], Any]] = {
     "whole rows": lambda a, b, k: a[k:].__imul__(b[k:]),
     "a column for all": lambda a, b, k: a.__setitem__(np.s_[:k], b[:k, :1]),
     "three axes": lambda a, b, k: a.reshape(20, 5, 6)[:k, 1:4, :5].__iadd__(b.reshape(20, 5, 6)[-k:, :3, 1:]),
+    "an outer product of its own": lambda a, b, k: a[k:, k:].__isub__(np.outer(a[k:, 0], a[0, k:])),
+    "a whole table": lambda a, b, k: b[k:, k:].__imul__(copied(a[k:, k:])),
+    "a whole table into another": lambda a, b, k: copied(a[k:, k:]).__iadd__(b[k:, k:]),
+    "new, of a whole table": lambda a, b, k: (copied(a[k:, k:]) - b[0, k:]).__iadd__(1),
+    "whole and a column": lambda a, b, k: b[k:, k:].__isub__(copied(a[k:, k:]) * copied(a[k:, 2])[:, None]),
+    "whole, three axes": lambda a, b, k: b.reshape(20, 5, 6)[:k, 1:4, :5].__iadd__(
+        copied(a.reshape(20, 5, 6)[:k, 1:4, :5])
+    ),
+    "a copy of a column": lambda a, b, k: b[k:, 3].__iadd__(a[k:, 4].copy()),
     "new, three axes": lambda a, b, k: (a.reshape(20, 5, 6)[:k, 1:4, :5] + b.reshape(20, 5, 6)[-k:, :3, 1:]).__iadd__(
         1
     ),
@@ -115,3 +132,28 @@ def test_launches_for_all_extents(name: str, monkeypatch: pytest.MonkeyPatch) ->
         prepared.clear()
         for k in numbers:
             assert launched(k) == alone[k], k
+
+
+# Loops that go through axes turned round or moved are prepared for each extent.
+TURNED = {"a vector and itself backwards", "both backwards", "all of it backwards", "transposed"}
+
+
+@pytest.mark.skipif(core is None, reason="there is no compiled core")
+@pytest.mark.parametrize("name", [name for name in EXTENTS if name not in TURNED])
+def test_no_extents_are_new(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a loop over other slices at each step has prepared for the first of them serves all."""
+    monkeypatch.setattr(setting, "on", False)
+    prepared = []
+    monkeypatch.setattr(
+        "clarray._engine.fused.elementwise.launch._prepare_strided",
+        lambda *given: prepared.append(given) or prepare_strided(*given),
+    )
+    kernel_cache_of(current_device()).prepared.clear()
+    a, b = (clarray.array(np.ones((20, 30), np.float32)) for _ in range(2))
+    for k in range(5, 19):
+        found = EXTENTS[name](a, b, k)
+        if found is not None:
+            found.evaluate()
+        if k == 12:  # rows have begun at all places that a kernel minds
+            prepared.clear()
+    assert not prepared

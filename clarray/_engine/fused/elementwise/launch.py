@@ -55,6 +55,7 @@ class Strided:
     shifts: tuple[int, ...]
     out_shift: int
     sizes: tuple[int, ...]
+    steps_at: tuple[int, ...]
     groups: tuple[int, ...]
     segment: int
     nbytes: int
@@ -255,13 +256,15 @@ def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: S
         staged=staged,
     )
     rows = root.size // shape[-1]
+    extents = (rows, *reversed(shape))
     segment = policy.segment or vector
     nbytes = operands.nbytes + root.size * root.dtype.itemsize
     return Strided(
         kernel=_kernel(cache, plan, root, operands),
         shifts=space.offsets[1:] if any(space.offsets) else (),
         out_shift=space.offsets[0],
-        sizes=(rows, *reversed(shape), *stride_arguments(every, [*theirs, ours])),
+        sizes=(*extents, *stride_arguments(every, [*theirs, ours])),
+        steps_at=tuple([len(extents) + len(stride_arguments(kinds[:n], theirs[:n])) for n in range(len(theirs))]),
         groups=(groups(_work(shape, rows, axis, segment, policy.work_group), nbytes, cache.units, policy),),
         segment=segment,
         nbytes=nbytes,
