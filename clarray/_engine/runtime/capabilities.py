@@ -9,6 +9,7 @@ from typing import Any
 import pyopencl as cl
 
 from clarray._engine.runtime import pocl, pocl_binary
+from clarray._engine.runtime.environment import cpu_flags
 from clarray._engine.runtime.limits import total_host_bytes
 from clarray._engine.runtime.programs import binary_of, compile_source
 from clarray._engine.values import dataclass
@@ -57,6 +58,8 @@ class Capabilities:
         Byte order.
     int64_atomics : bool
         Atomic exchange and maximum of 64-bit integers.
+    wide_registers : bool
+        A CPU with 32 registers of 64 bytes (AVX-512).
     numbers_together : bool
         A launch costs less where a kernel takes its numbers in a structure.
     compute_capability : (int, int) or None
@@ -81,6 +84,7 @@ class Capabilities:
     function_attribute: str
     little_endian: bool
     int64_atomics: bool = False
+    wide_registers: bool = False
     numbers_together: bool = False
     compute_capability: tuple[int, int] | None = None
 
@@ -199,6 +203,7 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         function_attribute=compiled.function_attribute,
         little_endian=bool(device.endian_little),
         int64_atomics={"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"} <= {*extensions},
+        wide_registers=kind(device) == "cpu" and "avx512f" in cpu_flags(),
         numbers_together=kind(device) == "cpu",
         compute_capability=_compute_capability(device, extensions),
     )

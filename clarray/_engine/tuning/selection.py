@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from clarray._engine.tuning.policy import Policies
+from clarray._engine.tuning.reductions import CPU_WIDE_PRODUCTS
 from clarray._engine.tuning.rows import ROWS, SERVED
 from clarray._engine.tuning.tuned import Tuned
 
@@ -27,4 +28,6 @@ def select(capabilities: Capabilities, kept: Tuned | None = None) -> Policies:
             raise ValueError(f"CLARRAY_POLICY={forced!r} names no row; there are {', '.join(ROWS)}") from None
     device, made_by = capabilities.kind, capabilities.vendor.lower()
     row = next(row for kind, vendor, row in SERVED if kind in ("", device) and vendor in made_by)
+    if capabilities.wide_registers:
+        row = replace(row, products=CPU_WIDE_PRODUCTS)
     return row if kept is None else kept.apply(row)

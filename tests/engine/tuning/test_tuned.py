@@ -18,6 +18,7 @@ KEPT = Tuned(DEVICE, "cpu", "2026-11-21", "reduce 1.50 times as fast", {"reduce"
 class Cpu:
     kind = "cpu"
     vendor = "any"
+    wide_registers = False
 
 
 def test_json_and_back() -> None:
@@ -89,6 +90,9 @@ def test_the_selector(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CLARRAY_POLICY", raising=False)
     device: Any = Cpu()
     assert select(device) is CPU
+    assert select(device, KEPT).reduce.loads == 8
+    device.wide_registers = True
+    assert select(device).products.vector_bytes == 2 * CPU.products.vector_bytes
     assert select(device, KEPT).reduce.loads == 8
     monkeypatch.setenv("CLARRAY_POLICY", "tiny-cpu")
     forced = select(device, KEPT)

@@ -40,12 +40,10 @@ from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, reduction_op
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Kernel
-from clarray._engine.runtime.environment import cpu_flags
 from clarray._engine.values import dataclass
 from clarray._engine.writing import write
 
 _FLOAT64 = np.dtype(np.float64)
-_WIDE = "avx512f" in cpu_flags()
 _PLACES = 16  # offsets that differ by a multiple of so many elements are alike to vectors
 
 
@@ -332,7 +330,7 @@ def _prepare(
     policy = cache.policies.matmul
     problem, left, right = _matrices(a, b)
     if takes_narrow(policy, problem.m * problem.matrices, problem.n, problem.k, target.dtype):
-        return prepare_narrow(cache, problem, (left, right), (a, b, target), _WIDE, stream)
+        return prepare_narrow(cache, problem, (left, right), (a, b, target), cache.capabilities.wide_registers, stream)
     if not policy.packed:
         return problem, left, right
     return _prepare_packed(cache, problem, left, right, (a, b, target))
@@ -344,7 +342,7 @@ def _prepare_packed(
     a, b, target = nodes
     policy = cache.policies.matmul
     work = work_dtype(target.dtype)
-    plan = packed_plan(problem, work, target.dtype, policy, _WIDE)
+    plan = packed_plan(problem, work, target.dtype, policy, cache.capabilities.wide_registers)
     blocks = choose_blocks(problem, plan, cache.units)
     again = policy.depth < blocks.part_depth
     plan = replace(plan, out=_sum_dtype(target.dtype, work, blocks.parts, again))
