@@ -8,8 +8,7 @@
 ##      +---+      3. a multiple of that is subtracted from the rows below
 ##
 ## Steps are written out, so that each element has a register. The columns that a narrow panel lacks are zeros, of which
-## nothing is exchanged or subtracted. Factors are products with the pivot's reciprocal, as LAPACK's are; of pivots so
-## small or large that this or its square would not be a number, with that of a multiple of them.
+## nothing is exchanged or subtracted. Factors are products with the pivot's inverse.
 ##
 ## Warps find the largest by an instruction (`redux.sync`), of what each item has and then of what each warp has found, which
 ## all of them look at; 2. is done by each warp, for its own, before that, and one barrier in a step is enough, since
@@ -65,10 +64,8 @@ ${by_items() if search == 'items' else by_warps()}
       singular |= zero;
       odd ^= pivot != k;
     }
-    const R height = weight(above[k]);
-    const R lift = height < (R)(${lit(f"0x1p-{tame}")}) ? (R)(${lit(f"0x1p{shift}")}) : (R)(1);
-    const R lower = height > (R)(${lit(f"0x1p{tame}")}) ? (R)(${lit(f"0x1p-{shift}")}) : (R)(1);
-    const E inverse = times(reciprocal(times(above[k], lift * lower)), lower);
+    const R lift = lift_for(above[k]);
+    const E inverse = inverse_of(above[k], lift);
     ${turn}
     for (int r = 0; r < ${each}; ++r) {
       const int stood = place[r];

@@ -1,7 +1,8 @@
 ## Small matrices of a work-item's own: ${V} of them, an element of each in the lanes of a vector.
 ##
 ## Nothing branches on values: rows are exchanged by choosing, so that the lanes go together, and what a GPU has unrolled
-## stays in registers.
+## stays in registers. There neighbours' matrices lie apart in memory, so that what is loaded and stored at once are up to
+## ${loaded} and ${stored} elements of a row.
 <%namespace name="numbers" file="/small_matrices/numbers.mako" inheritable="True"/>
 <%
   N = room if unrolled else 'n'
@@ -35,9 +36,18 @@ void small_matrices(${', '.join(params)}) {
   ${turn}
   for (int i = 0; i < ${N}; ++i)
     ${turn}
+% if loaded > 1:
+    for (int j = 0; j < ${N}; j += ${loaded}) {
+      const ${T}${loaded} several = *(__global const ${T}${loaded} *)(ap + (ab[l] + i * as + j));
+% for q in range(loaded):
+      a[i][j + ${q}] = several.s${q};
+% endfor
+    }
+% else:
     for (int j = 0; j < ${'i + 1' if operation == 'cholesky' else N}; ++j) {
       ${numbers.load('a[i][j]', 'ap', 'ab[l] + i * as + j * ak')}
     }
+% endif
 % if operation == 'cholesky':
   M bad = (M)(0);
   ${turn}
@@ -45,11 +55,11 @@ void small_matrices(${', '.join(params)}) {
     const R d = REAL(a[k][k]);
     const M fine = d > 0;
     bad |= fine == 0;
-    const R root = sqrt(d);
+    const R root = sqrt(d), inverse = 1 / root;
     a[k][k] = number(root);
     ${turn}
     for (int i = k + 1; i < ${N}; ++i) {
-      a[i][k] = scaled(a[i][k], root);
+      a[i][k] = times(a[i][k], inverse);
       ${turn}
       for (int j = k + 1; j <= i; ++j) a[i][j] = less_product(a[i][j], a[i][k], conjugate(a[j][k]));
     }
@@ -63,6 +73,10 @@ void small_matrices(${', '.join(params)}) {
     }
 % else:
   M order[${room}], odd = (M)(0), singular = (M)(0);
+% if operation in ('inv', 'solve'):
+  E inverses[${room}];
+  R lifts[${room}];
+% endif
   ${turn}
   for (int i = 0; i < ${N}; ++i) order[i] = (M)(i);
   ${turn}
@@ -91,9 +105,15 @@ void small_matrices(${', '.join(params)}) {
       order[k] = here ? lower : upper;
       order[i] = here ? upper : lower;
     }
+    const R lift = lift_for(a[k][k]);
+    const E inverse = inverse_of(a[k][k], lift);
+% if operation in ('inv', 'solve'):
+    lifts[k] = lift;
+    inverses[k] = inverse;
+% endif
     ${turn}
     for (int i = k + 1; i < ${N}; ++i) {
-      const E factor = quotient(a[i][k], a[k][k]);
+      const E factor = product(times(a[i][k], lift), inverse);
       a[i][k] = factor;
       ${turn}
       for (int j = k + 1; j < ${N}; ++j) a[i][j] = less_product(a[i][j], factor, a[k][j]);
@@ -112,24 +132,32 @@ void small_matrices(${', '.join(params)}) {
   ${L} places[${room}][${V}];
   for (int i = 0; i < n; ++i) vstore${V}(order[i], 0, places[i]);
 % endif
-  for (long c = 0; c < columns; ++c) {
-    E y[${room}];
+  for (long c = 0; c < columns; c += ${stored}) {
+    E y[${room}][${stored}];
     ${turn}
     for (int i = 0; i < ${N}; ++i) {
+% for q in range(stored):
 % if operation == 'inv':
-      y[i] = chosen(order[i] == (M)((${L})c), number((R)(1)), number((R)(0)));
+      y[i][${q}] = chosen(order[i] == (M)((${L})c + ${q}), number((R)(1)), number((R)(0)));
 % else:
-      ${numbers.load('y[i]', 'bp', f"bb[l] + {'places[i][l]' if V > 1 else 'order[i]'} * bs + c * bk")}
+      ${numbers.load(f'y[i][{q}]', 'bp', f"bb[l] + {'places[i][l]' if V > 1 else 'order[i]'} * bs + c * bk")}
 % endif
       ${turn}
-      for (int j = 0; j < i; ++j) y[i] = less_product(y[i], a[i][j], y[j]);
+      for (int j = 0; j < i; ++j) y[i][${q}] = less_product(y[i][${q}], a[i][j], y[j][${q}]);
+% endfor
     }
     ${turn}
     for (int i = ${N} - 1; i >= 0; --i) {
+% for q in range(stored):
       ${turn}
-      for (int j = i + 1; j < ${N}; ++j) y[i] = less_product(y[i], a[i][j], y[j]);
-      y[i] = quotient(y[i], a[i][i]);
-      ${numbers.store('xp', '(matrix + l) * xm + i * xs + c * xk', 'y[i]', turned=flipped)}
+      for (int j = i + 1; j < ${N}; ++j) y[i][${q}] = less_product(y[i][${q}], a[i][j], y[j][${q}]);
+      y[i][${q}] = product(times(y[i][${q}], lifts[i]), inverses[i]);
+% endfor
+% if stored > 1:
+      *(__global ${T}${stored} *)(xp + (matrix * xm + i * xs + c)) = (${T}${stored})(${', '.join(f'y[i][{q}]' for q in range(stored))});
+% else:
+      ${numbers.store('xp', '(matrix + l) * xm + i * xs + c * xk', 'y[i][0]', turned=flipped)}
+% endif
     }
   }
 % endif

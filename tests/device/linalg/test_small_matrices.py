@@ -20,7 +20,7 @@ from ..conftest import outcome, policy_changed, policy_in_force
 CAPABILITIES = current_device().capabilities
 FP64 = CAPABILITIES.fp64
 # 3: a work-item's own, 8: in local memory, 20: in the device's memory, see the tiny policies
-SIZES = [("float32", 3), ("float32", 8), ("complex64", 8)]
+SIZES = [("float32", 3), ("float32", 4), ("float32", 8), ("complex64", 8)]
 SIZES += [("complex128", 1), ("complex128", 3), ("float64", 20)] if FP64 else [("complex64", 3), ("float32", 20)]
 POLICIES = ["tiny-cpu", "tiny-gpu"]
 
@@ -222,7 +222,7 @@ STACKS = [((), ()), ((4,), (4,)), ((2, 3), (3,)), ((3,), (2, 1)), ((1, 3), (2, 1
 @given(
     form=st.sampled_from(POLICIES),
     stacks=st.sampled_from(STACKS),
-    n=st.sampled_from([0, 1, 3, 8]),
+    n=st.sampled_from([0, 1, 3, 4, 8]),
     columns=st.sampled_from([None, 0, 1, 3, 17]),
     layouts=st.tuples(st.sampled_from(list(LAYOUTS)), st.sampled_from(list(LAYOUTS))),
     dtypes=st.sampled_from([("float32", "float32"), ("complex64", "float32"), ("float32", "complex64")]),
@@ -244,6 +244,51 @@ def test_shapes_and_layouts(
         for ours, theirs in pairs:
             assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
             np.testing.assert_allclose(np.asarray(ours), theirs, rtol=0, atol=2e-5 * np.abs(theirs).max(initial=1))
+
+
+# Stacks of 8 x 8, whose rows begin where vectors may lie and where not.
+ROWS = {
+    "aligned": lambda x: x,
+    "one element further": lambda x: x[..., 1:],
+    "rows apart": lambda x: x[:, ::2],
+    "matrices apart": lambda x: x[::3],
+    "columns": lambda x: x.swapaxes(1, 2),
+    "backwards": lambda x: x[:, ::-1, ::-1],
+    "one for all": lambda x: np.broadcast_to(x[:1], x.shape),
+}
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"] if FP64 else ["float32"])
+def test_rows_are_loaded_in_vectors_wherever_they_begin(rows: str, dtype: str) -> None:
+    whole = clarray.array(stack(dtype, (7, 17, 9)))
+    a = ROWS[rows](whole)[:, :8, :8]
+    host = np.asarray(a)
+    bound = {"rtol": 0, "atol": 2e3 * float(np.finfo(dtype).eps)}
+    with (
+        policy_in_force("gpu"),
+        policy_changed("small_matrices", most_shared=8),
+        clarray.config(host_library="raise"),
+    ):
+        inverse = np.asarray(clarray.linalg.inv(a))
+        np.testing.assert_allclose(inverse @ host, np.broadcast_to(np.eye(8), host.shape), **bound)
+        np.testing.assert_allclose(np.asarray(clarray.linalg.det(a)), np.linalg.det(host), rtol=bound["atol"])
+        solved = np.asarray(clarray.linalg.solve(a, a[..., :3]))
+        np.testing.assert_allclose(solved, np.broadcast_to(np.eye(8, 3), solved.shape), **bound)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", *(["float64", "complex128"] if FP64 else [])])
+def test_pivots_of_any_size(form: str, dtype: str) -> None:
+    """Whose reciprocals, or squares, are no numbers."""
+    info = np.finfo(dtype)
+    shape = np.eye(3)[::-1] + np.tril(stack("float32", (4, 3, 3)), -1)[:, ::-1] / 4
+    wanted = stack(dtype, (4, 3, 2), 1)
+    for size in (info.tiny / 4, info.tiny, info.max**-0.5, 1, info.max**0.5, info.max / 64):
+        a, b = ((x * float(size)).astype(dtype) for x in (shape, shape @ wanted))
+        if not (np.asarray(clarray.array(a) * 1) == a).all():
+            continue  # numbers below the smallest normal one are zeros there
+        found = np.asarray(clarray.linalg.solve(clarray.array(a), clarray.array(b)))
+        assert abs(found - wanted).max() < (200 if size < info.tiny else 50) * info.eps, size
 
 
 def test_pending_operands_integers_and_numpys_functions(form: str) -> None:

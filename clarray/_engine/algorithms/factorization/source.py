@@ -55,7 +55,6 @@ def panel_source(plan: FactorizationPlan, shape: PanelPlan, capabilities: Capabi
         left //= fan
         stages.append((left, fan))
     types = ("buffer", "int64", "buffer", "int64", "int64", *("int32",) * 5)
-    digits = np.finfo(plan.dtype).maxexp
     return _source(
         "panel" if shape.each else "tall_panel",
         types,
@@ -69,8 +68,6 @@ def panel_source(plan: FactorizationPlan, shape: PanelPlan, capabilities: Capabi
         warp_size=WARP,
         unrolled=shape.each * shape.width <= _UNROLLED,
         stages=stages,
-        tame=digits * 2 // 5,
-        shift=digits * 7 // 10,
     )
 
 

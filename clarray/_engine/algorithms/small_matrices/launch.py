@@ -17,7 +17,7 @@ from clarray._engine.algorithms.small_matrices.plan import (
     work_dtype,
 )
 from clarray._engine.algorithms.small_matrices.source import small_matrices_source
-from clarray._engine.expr.layout import aligned
+from clarray._engine.expr.layout import aligned, starts_aligned
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.runtime import Device, Memory
@@ -113,6 +113,7 @@ def _run(
         a.dtype,
         work,
         upper and work.kind == "c",
+        a.strides[-1] == 1 and starts_aligned(a.dtype, a.offset, *a.strides[:-1]),
         len(batch),
         policies.small_matrices,
         cache.capabilities.local_bytes,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from clarray._engine.algorithms.small_matrices.policy import SmallMatricesPolicy
+from clarray._engine.expr.layout import ALIGNMENT
 from clarray._engine.values import dataclass
 
 OPERATIONS = ("cholesky", "det", "slogdet", "inv", "solve")
@@ -61,6 +62,8 @@ class SmallMatricesPlan:
         Matrices side by side in a work-item.
     unrolled : bool
         `room` is the extent.
+    loaded, stored : int
+        Elements of a matrix's row that a work-item of its own loads, and stores of an inverse, at once.
     chunked : bool
         Work-items take contiguous chunks of the stack (CPU), or stride over it (GPU).
     rank : int
@@ -80,6 +83,8 @@ class SmallMatricesPlan:
     held: int
     lanes: int
     unrolled: bool
+    loaded: int
+    stored: int
     chunked: bool
     rank: int
     multiply_add: str
@@ -121,6 +126,7 @@ def small_matrices_plan(
     dtype: np.dtype,
     work: np.dtype,
     flipped: bool,
+    aligned: bool,
     rank: int,
     policy: SmallMatricesPolicy,
     local_bytes: int,
@@ -136,6 +142,8 @@ def small_matrices_plan(
         Rows of a matrix.
     columns : int
         Right sides of each.
+    aligned : bool
+        Whether every row of the matrices begins where an aligned vector may, and its elements are neighbours.
     local_bytes, most_items : int
         What the device has for a work-group.
     """
@@ -156,6 +164,9 @@ def small_matrices_plan(
             held = max((c for c in _COLUMNS if c <= least and c * room * size <= free), default=0)
     elif policy.vector_bytes:
         lanes = policy.vector_bytes // (size // 2 if work.kind == "c" else size)
+    wide = ALIGNMENT // size if unrolled and lanes == 1 and work.kind == "f" and operation != "cholesky" else 1
+    if work != dtype or extent % wide:
+        wide = 1
     return SmallMatricesPlan(
         operation=operation,
         dtype=dtype,
@@ -168,6 +179,8 @@ def small_matrices_plan(
         held=held,
         lanes=lanes,
         unrolled=unrolled,
+        loaded=wide if aligned else 1,
+        stored=wide if operation == "inv" else 1,
         chunked=chunked,
         rank=rank,
         multiply_add=multiply_add,

@@ -46,6 +46,8 @@ def small_matrices_source(plan: SmallMatricesPlan, capabilities: Capabilities) -
         local=plan.local,
         held=plan.held,
         unrolled=plan.unrolled,
+        loaded=plan.loaded,
+        stored=plan.stored,
         chunked=plan.chunked,
         rank=plan.rank,
         parts=PARTS,
