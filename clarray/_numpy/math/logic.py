@@ -12,6 +12,7 @@ from clarray._core.creation import as_array, asarray
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
 from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full, in_order
+from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import broadcast_shapes
@@ -188,16 +189,20 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 # Tests of each element ----------------------------------------------------------------------------
 
 
-def _constant(value: bool, array: DeviceArray) -> DeviceArray:
-    """The same answer for every element, a value without memory."""
-    return wrap(full(scalar_node(value, _BOOL), array.shape))
+def _constant(value: bool, array: DeviceArray, order: str) -> DeviceArray:
+    """The same answer for every element, in an order that counts in what is computed of it."""
+    node = full(scalar_node(value, _BOOL), array.shape)
+    made: DeviceArray = in_order(node, order, layout_of(array._node))
+    if array.ndim > 1:
+        evaluate(made._node)
+    return made
 
 
 def iscomplex(x: Any) -> DeviceArray:
     """Whether elements have an imaginary part other than zero."""
     array = as_array(x)
     if array.dtype.kind != "c":
-        return _constant(False, array)
+        return _constant(False, array, "C")
     found: DeviceArray = evaluate_if_eager(applied(np.not_equal, imag_part(array._node), 0))
     return found
 
@@ -206,8 +211,7 @@ def isreal(x: Any) -> DeviceArray:
     """Whether the imaginary part of elements is zero."""
     array = as_array(x)
     if array.dtype.kind != "c":
-        made: DeviceArray = in_order(_constant(True, array)._node, "A", layout_of(array._node))
-        return made
+        return _constant(True, array, "A")
     found: DeviceArray = evaluate_if_eager(applied(np.equal, imag_part(array._node), 0))
     return found
 

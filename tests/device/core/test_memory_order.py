@@ -63,6 +63,9 @@ STATEMENTS = """
     xp.polyval([1, 2], c) | xp.modf(x)[0] | xp.frexp(x)[1] | i << 1 | xp.choose((i > 2).astype(int), [x, x])
     xp.vstack((x, x)) | xp.median(xp.expand_dims(x, 1), 1) | xp.sort_complex(xp.atleast_3d(x))
     x @ x[(0,) * (x.ndim - 1)] | c[(0,) * (x.ndim - 2)][:, 0] @ x | xp.dot(x, c.mT) | xp.sort(xp.expand_dims(x, 1), 1)
+    x * xp.iscomplex(x) | x * xp.iscomplex(c) + x | (x + 1) * (xp.iscomplex(x) + (x > 0)) | x + xp.isreal(x)
+    x + xp.expand_dims(x, 1)[:, :0].sum(1) | xp.where(xp.iscomplex(x), x, -x)
+    x - (x + xp.expand_dims(x, 0)[:0].sum(0)) * 2
     xp.count_nonzero(x, 0) | i == 2**40 | i.astype('u1') > -1
     xp.count_nonzero(x, -1, keepdims=True) | xp.nansum(x, -1) | xp.nanprod(x, 1) | xp.nanmean(x, 1, keepdims=True)
     xp.nanvar(x, 1) | xp.nanstd(x, -1) | xp.nancumsum(x, 0) | xp.nancumprod(x, 1) | xp.quantile(x, 0.3, axis=0)
