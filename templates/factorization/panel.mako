@@ -64,8 +64,8 @@ ${by_items() if search == 'items' else by_warps()}
       singular |= zero;
       odd ^= pivot != k;
     }
-    const R lift = lift_for(above[k]);
-    const E inverse = inverse_of(above[k], lift);
+    const R lift = lift_for(above[k]), lower = lower_for(above[k]);
+    const E inverse = INVERSE(above[k], lift, lower);
     ${turn}
     for (int r = 0; r < ${each}; ++r) {
       const int stood = place[r];

@@ -105,8 +105,8 @@ void small_matrices(${', '.join(params)}) {
       order[k] = here ? lower : upper;
       order[i] = here ? upper : lower;
     }
-    const R lift = lift_for(a[k][k]);
-    const E inverse = inverse_of(a[k][k], lift);
+    const R lift = lift_for(a[k][k]), lower = lower_for(a[k][k]);
+    const E inverse = INVERSE(a[k][k], lift, lower);
 % if operation in ('inv', 'solve'):
     lifts[k] = lift;
     inverses[k] = inverse;

@@ -76,14 +76,15 @@ HELPER R magnitude(const E a) { return fabs(a); }
 % endif
 <% top = 1024 if R.startswith('double') else 128 %>
 /* Quotients by a divisor as products, times(a, lift) by its inverse: as LAPACK's are. Of a divisor so small or large that
-   its reciprocal, or its square, would not be a number, the inverse is that of a multiple. */
+   its reciprocal, or its square, would not be a number, the inverse is that of a multiple. (No function: what is inlined
+   into unrolled steps and gives a structure is more than oclgrind interprets.) */
 HELPER R lift_for(const E divisor) {
   return weight(divisor) < (R)(${lit(f'0x1p-{top * 2 // 5}')}) ? (R)(${lit(f'0x1p{top * 7 // 10}')}) : (R)(1);
 }
-HELPER E inverse_of(const E divisor, const R lift) {
-  const R lower = weight(divisor) > (R)(${lit(f'0x1p{top * 2 // 5}')}) ? (R)(${lit(f'0x1p-{top * 7 // 10}')}) : (R)(1);
-  return times(reciprocal(times(divisor, lift * lower)), lower);
+HELPER R lower_for(const E divisor) {
+  return weight(divisor) > (R)(${lit(f'0x1p{top * 2 // 5}')}) ? (R)(${lit(f'0x1p-{top * 7 // 10}')}) : (R)(1);
 }
+#define INVERSE(divisor, lift, lower) times(reciprocal(times(divisor, (lift) * (lower))), lower)
 /* log |m| + e log 2, whose two terms do not cancel: |m| lies around 1. */
 HELPER R logarithm(const E a, const I e) {
   R m = magnitude(a), x = convert_${R}(e);

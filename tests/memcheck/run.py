@@ -288,7 +288,8 @@ def multiplied_by_warps(xp: ModuleType) -> Any:
 def factorized(xp: ModuleType) -> Any:
     """A work-item's own, in local memory, in the device's memory."""
     found = []
-    for n, dtype in ((3, np.float32), (7, np.float32), (7, np.complex64), (20, np.float32), (20, np.complex64)):
+    own = ((3, np.float32), (4, np.float32), (7, np.float32), (8, np.float32), (7, np.complex64))
+    for n, dtype in (*own, (20, np.float32), (20, np.complex64)):
         a = xp.eye(n, dtype=dtype) * n + numbers(xp, 3, n, n, dtype=dtype) / 16
         found += [xp.linalg.solve(a, a[0, :, :2]), xp.linalg.inv(a), xp.linalg.det(a / n), *xp.linalg.slogdet(a)]
         found += [xp.linalg.cholesky(a + a.swapaxes(1, 2), upper=n > 3)]
