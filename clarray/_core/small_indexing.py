@@ -101,8 +101,10 @@ def _windows(taker: Taker, node: Node, key: Any) -> tuple[np.ndarray, Any] | Non
             device.finish()
         return None if source is None else (source, taken)
     taken = _key(taker, key)
+    if taken is None:
+        return None
     # where elements lie in memory, how many there are costs nothing: what counts is those that the key names
-    source = None if taken is None else taker.window(node) if node.memory is None else window(node)
+    source = taker.window(node) if node.memory is None else window(node)
     if source is None:
         return None
     if device.pending:
@@ -166,29 +168,18 @@ def _is_few(taker: Taker, source: np.ndarray, key: Any) -> bool:
 
 def _times_the_rest(shape: tuple[int, ...], items: tuple[Any, ...]) -> int:
     """How many elements a key names for each one that its arrays name: along the axes of slices and of no item."""
-    rest = list(shape)
-    ahead, behind = items, ()
-    for at, item in enumerate(items):
-        if item is Ellipsis:
-            ahead, behind = items[:at], items[at + 1 :]
-    axis = 0
-    for item in ahead:
-        count = _axes(item)
-        if item.__class__ is not slice:
+    rest, axis = list(shape), 0
+    for item in items:
+        count = len(shape) - sum(map(_axes, items)) if item is Ellipsis else _axes(item)
+        if item is not Ellipsis and item.__class__ is not slice:
             rest[axis : axis + count] = [1] * count
         axis += count
-    axis = len(shape)
-    for item in reversed(behind):
-        count = _axes(item)
-        axis -= count
-        if item.__class__ is not slice:
-            rest[axis : axis + count] = [1] * count
     return math.prod(rest)
 
 
 def _axes(item: Any) -> int:
-    """How many axes an item of a key concerns."""
-    if item is None or item.__class__ is bool or item.__class__ is np.bool_:
+    """How many axes an item of a key concerns, but for those that an Ellipsis stands for."""
+    if item is None or item is Ellipsis or item.__class__ is bool or item.__class__ is np.bool_:
         return 0
     return item.ndim if item.__class__ is np.ndarray and item.dtype.kind == "b" else 1
 

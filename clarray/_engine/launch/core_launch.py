@@ -38,8 +38,8 @@ class CoreLaunch:
     shifts, out_shift, sizes : tuple of int, int, tuple of int
         Added to where the inputs and the output begin; the arguments after the output.
     steps_at : tuple of int
-        From which of the sizes on they are the steps of each input in memory, without that of an innermost loop whose
-        steps are 1.
+        From which of the sizes on they are the steps of each input in memory and of the output, without that of an
+        innermost loop whose steps are 1.
     lengths : tuple of int
         Which of the sizes are the length of what is reduced: a launch for every length.
     states, counters : tuple of int, and int or Memory

@@ -91,7 +91,7 @@ struct StepsOfAll {
     }
 };
 
-// As `_in_c_order` in clarray._engine.writing.
+// As `steps_fall` in clarray._engine.expr.view.
 bool is_in_c_order(const Steps& steps, Py_ssize_t ndim) {
     long long last = 0;
     for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
@@ -220,7 +220,7 @@ Outcome look_at(PyObject* root, PyObject* shape, PyObject* inputs, Operands& fou
         if (found.device && memory.device.of(of) != found.device) return Outcome::RARE;
         found.device = memory.device.of(of);
         if (!dtype_of(node.dtype.of(operand))) return Outcome::FAILED;
-        const bool whole = node.contiguous.of(operand) == Py_True && is_same_shape(node.shape.of(operand), shape);
+        const bool whole = is_whole(operand, shape);
         const bool single = !whole && as_wide(node.size.of(operand)) == 1;
         key.push_back(whole ? 'u' : single ? 'z' : 's');
         if (!whole && !single) found.flat = false;

@@ -8,6 +8,7 @@ and arguments are prepared once per combination of shapes and strides.
 from __future__ import annotations
 
 from functools import partial
+from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from clarray._engine.expr.layout import (
@@ -257,14 +258,15 @@ def _prepare_strided(cache: KernelCache, root: Node, offset: int, out_strides: S
     )
     rows = root.size // shape[-1]
     extents = (rows, *reversed(shape))
+    steps = [stride_arguments((kind,), (each,)) for kind, each in zip(kinds, (*theirs, ours), strict=True)]
     segment = policy.segment or vector
     nbytes = operands.nbytes + root.size * root.dtype.itemsize
     return Strided(
         kernel=_kernel(cache, plan, root, operands),
         shifts=space.offsets[1:] if any(space.offsets) else (),
         out_shift=space.offsets[0],
-        sizes=(*extents, *stride_arguments(every, [*theirs, ours])),
-        steps_at=tuple([len(extents) + len(stride_arguments(kinds[:n], theirs[:n])) for n in range(len(theirs))]),
+        sizes=tuple(chain(extents, *steps)),
+        steps_at=tuple(accumulate(map(len, steps[:-1]), initial=len(extents))),
         groups=(groups(_work(shape, rows, axis, segment, policy.work_group), nbytes, cache.units, policy),),
         segment=segment,
         nbytes=nbytes,

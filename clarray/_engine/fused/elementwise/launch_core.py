@@ -65,7 +65,7 @@ def elementwise_for_core(
             shifts=made.shifts,
             out_shift=made.out_shift,
             sizes=made.sizes,
-            steps_at=made.steps_at if every else (),
+            steps_at=made.steps_at,
             **_shares(cache),
         )
     found = flat_kernel(cache, root, offset, [])
