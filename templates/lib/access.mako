@@ -41,6 +41,21 @@
 % endfor
 </%def>
 
+## The lines that hold elements `from`..`to` of rows to come are fetched into the caches: `rows` has the operands of each row,
+## and those named in `fetched` have so many elements to the row to come as a variable says, unless that is 0.
+<%def name="fetch(I, rows, fetched, from_, to)">
+% for name in fetched:
+<%
+  each = [s for operands in rows for s in operands if s.name == name]
+%>
+        for (${I} line = ${from_}; ${name}ahead > 0 && line < ${to}; line += ${64 // each[0].dtype.itemsize}) {
+% for s in each:
+          __builtin_prefetch(${s.p} + ${s.base} + line + ${name}ahead);
+% endfor
+        }
+% endfor
+</%def>
+
 <%def name="element(s, base, j)" filter="trim">
 % if s.access == 'index':
 ((${s.lane})(${base} + (${j}) * ${s.step}))

@@ -272,8 +272,29 @@ HELPER ${t.result} ${t.finish}(const ${t.state} s) {
 }
 </%def>
 
-## From a vector accumulator to the state of one lane: of all its lanes (`fold_lanes`), or of one of them. Accumulators of sums are
-## added as vectors before (`join`).
+## Two vector accumulators become one, lane by lane.
+<%def name="joining(m, acc, name)">
+HELPER ${acc} ${name}(const ${acc} a, const ${acc} b) {
+  ${acc} r;
+% if m.algebra == 'fold':
+  r.v = ${m.apply('a.v', 'b.v')};
+% elif m.algebra == 'first':
+  const ${m.wide(m.components[0][1])} both = ${m.apply('a.v', 'b.v')};
+  const ${m.wide(m.components[0][1])} one = ${m.select('a.has', 'a.v', 'b.v', m.components[0][1])};
+  r.v = ${m.select('a.has & b.has', 'both', 'one', m.components[0][1])};
+  r.has = a.has | b.has;
+% else:
+  const ${m.mask_type} worse = ${m.precedes('a.v', 'b.v', m.width)};
+  const ${m.mask_type} better = ${m.precedes('b.v', 'a.v', m.width)} | (~worse & ${m.earlier('b.i', 'a.i')});
+  r.v = ${m.select('better', 'b.v', 'a.v', m.components[0][1])};
+  r.i = ${m.select('better', 'b.i', 'a.i', m.components[1][1])};
+% endif
+  return r;
+}
+</%def>
+
+## From vector accumulators to the state of one lane: `join` makes one accumulator of two, lane by lane, where the algebra has words
+## for vectors; `fold_lanes` combines the lanes of one, `take_lane` takes one of them.
 <%def name="lanes(m)">
 % if m.algebra == 'compensated':
 ## The halves of a vector accumulator, until one lane is left: lane after lane takes longer than a row of thousands.
@@ -304,10 +325,32 @@ HELPER state_t fold_lanes(const acc_t a) {
   return (state_t){v1};
 }
 HELPER acc_t join(const acc_t a, const acc_t b) { acc_t r; r.v = a.v + b.v; return r; }
+% elif m.joins:
+${joining(m, 'acc_t', 'join')}
+% for half in (m.width >> step for step in range(1, m.width.bit_length() - 1)):
+typedef struct { ${' '.join(f'{m.at(half).wide(d)} {n};' for n, d in m.components)} } acc${half}_t;
+${joining(m.at(half), f'acc{half}_t', f'join{half}')}
+% endfor
+HELPER state_t fold_lanes(const acc_t a${m.width}) {
+% for half in (m.width >> step for step in range(1, m.width.bit_length() - 1)):
+  acc${half}_t lo${half}, hi${half};
+% for n, _ in m.components:
+  lo${half}.${n} = a${2 * half}.${n}.lo;
+  hi${half}.${n} = a${2 * half}.${n}.hi;
+% endfor
+  const acc${half}_t a${half} = join${half}(lo${half}, hi${half});
+% endfor
+  state_t lo, hi;
+% for n, _ in m.components:
+  lo.${n} = a2.${n}.lo;
+  hi.${n} = a2.${n}.hi;
+% endfor
+  return combine(lo, hi);
+}
 % else:
-## The lanes of a vector accumulator, one after the other.
-HELPER state_t fold_lanes(const acc_t a, const state_t start) {
-  state_t r = start;
+## One after the other: the algebra combines no vectors.
+HELPER state_t fold_lanes(const acc_t a) {
+  state_t r = state_identity();
 % for n, dt in m.components:
   ${m.lane(dt)} lanes_${n}[${m.width}];
   vstore${m.width}(a.${n}, 0, lanes_${n});

@@ -2,7 +2,7 @@
 ## read as the first one's, so that the compiler loads and converts it once. Where fewer rows are left the last one is summed again.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="blocks" file="/reduce/products.mako"/>
-<%def name="rows(enter, enter_partial, decode, write, sums)">
+<%def name="rows(enter, enter_partial, decode, write)">
 <%
   in_all = common
   def at_rows(operands, y, suffix=''):
@@ -10,7 +10,15 @@
   def row_operands(y):
       """The operands of a row abreast: what is the same in all rows is read as the first row's."""
       return [at_row(s, 0 if s.name in in_all else y) for s in operands]
+  ahead = policy.ahead_bytes if d.clang else 0
+  fetched = [s.name for s in operands if ahead and s.access == 'unit' and s.name not in in_all]
 %>
+% for s in (s for s in operands if s.name in fetched):
+    // a processor foresees how a row goes on, but not where ${abreast} short ones end: a whole number of such blocks ahead
+    const ${I} ${s.name}block = r0 * ${abreast * s.dtype.itemsize};
+    const ${I} ${s.name}ahead = ${s.name}block > ${4 * ahead} ? 0
+        : ${s.name}k0 * ${abreast} * max((${I})1, ${ahead} / max((${I})1, ${s.name}block));
+% endfor
     const ${I} output = block * ${abreast}, first = 0, last = r0;
 % for y in range(abreast):
 % for s in at_rows(everyone, y, 'kept'):
@@ -35,16 +43,20 @@
 % endif
 % endfor
 % if products:
-${blocks.run([f'acc{y}' for y in range(abreast)], abreast, row_operands, False)}
+${blocks.run([f'acc{y}' for y in range(abreast)], abreast, row_operands, False, fetched)}
 % else:
       ${I} at = first;
-      for (; at + ${V} <= last; at += ${V}) {
+      for (${I} stop = at; at + ${V} <= last; stop = at) {
+        stop = min(stop + ${8 * V}, last);
+        ${access.fetch(I, [row_operands(y) for y in range(abreast)], fetched, 'at', 'stop')}
+        for (; at + ${V} <= stop; at += ${V}) {
 % for y in range(abreast):
 % for s in row_operands(y):
-        ${access.load(s, s.base, 'at', f'_{y}')}
+          ${access.load(s, s.base, 'at', f'_{y}')}
 % endfor
-        ${enter(f'acc{y}', f'_{y}', 0, m.position)}
+          ${enter(f'acc{y}', f'_{y}', 0, m.position)}
 % endfor
+        }
       }
       if (at < last) {
         const int count = (int)(last - at);
@@ -61,11 +73,7 @@ ${blocks.run([f'acc{y}' for y in range(abreast)], abreast, row_operands, False)}
 % for y in range(abreast):
     if (output + ${y} < outputs) {
       const ${I} ${out.base} = ${at_row(out, y).base}kept;
-% if sums:
       const state_t state = fold_lanes(acc${y});
-% else:
-      const state_t state = fold_lanes(acc${y}, state_identity());
-% endif
       ${write('state', '')}
     }
 % endfor

@@ -19,7 +19,8 @@ ${s} = ${m.select(inside, value.onto(s, 0, tag), s, m.product_dtype)};
 </%def>
 ## Elements first..last of a row enter, block by block: of several rows abreast, with an accumulator each, or of one row, of which
 ## as many blocks as there are accumulators are summed side by side. What a block has does not depend on that.
-<%def name="run(accumulators, rows, operands_of, pairs)">
+## The operands named in `fetched` are fetched ahead.
+<%def name="run(accumulators, rows, operands_of, pairs, fetched=())">
 <%
   side = len(accumulators) // rows
   sums = [f's{n}' for n in range(max(rows, side))]
@@ -51,6 +52,7 @@ ${s} = ${m.select(inside, value.onto(s, 0, tag), s, m.product_dtype)};
 % for y in range(rows):
         ${m.product_type} s${y} = (${m.product_type})(0);
 % endfor
+        ${access.fetch(I, [operands_of(y) for y in range(rows)], fetched, 'at', 'stop')}
         ## pairs read one element past their last, so the end is not theirs
         for (; at + ${V} <= ${'end' if pairs else 'stop'}; at += ${V}) {
 % for y in range(rows):

@@ -47,7 +47,6 @@
   accumulators = 1 if block and m.block_size > X else parts
   def acc_of(w, chain):
       return f'acc{min(w, accumulators - 1)}_{chain}'
-  sums = m.algebra in ('compensated', 'widened')
   def joined(accs):
       half = len(accs) // 2
       return f'join({joined(accs[:half])}, {joined(accs[half:])})' if half else accs[0]
@@ -222,7 +221,7 @@ void reduce(${arguments.declared}) {
     const ${I} part = 0, block = task;
 % endif
 % if abreast > 1:
-${together.rows(enter, enter_partial, decode, write, sums)}
+${together.rows(enter, enter_partial, decode, write)}
 % elif not columns:
     const ${I} output = block * ${of_side(1)} + beside;
     const bool active = output < outputs;
@@ -313,12 +312,12 @@ ${blocks.run([f'acc0_{c}' for c in range(chains)], 1, lambda y: operands, pairs)
 % endif
     }
 % if d.width > 1:
-% if sums:
+% if m.joins:
     state_t state = fold_lanes(${joined([f'acc0_{c}' for c in range(chains)])});
 % else:
-    state_t state = state_identity();
-% for c in range(chains):
-    state = fold_lanes(acc0_${c}, state);
+    state_t state = fold_lanes(acc0_0);
+% for c in range(1, chains):
+    state = combine(state, fold_lanes(acc0_${c}));
 % endfor
 % endif
 % else:

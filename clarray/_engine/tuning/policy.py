@@ -100,6 +100,9 @@ class ReducePolicy:
     block_products : int
         Vectors of products of linear algebra that are summed in their own dtype, by ``fma``, before the sum enters
         a state, in vector code whose work-groups have one work-item; 0: each product enters.
+    ahead_bytes : int
+        How far ahead of the products of several rows their elements are fetched into the caches, where a compiler
+        has words for it; 0: not at all.
     """
 
     vector_bytes: int
@@ -118,6 +121,7 @@ class ReducePolicy:
     widen: bool = False
     abreast: int = 1
     block_products: int = 0
+    ahead_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ CPU = ReducePolicy(
     short=32,
     widen=True,
     abreast=4,
+    ahead_bytes=1 << 13,
 )
 
 # Zen 3, one core and no start of it, A @ x in us: 1024 x 1024 float32 and 512 x 512 float64 with vectors of 32 bytes
@@ -76,6 +77,7 @@ TINY_CPU = ReducePolicy(
     short=3,
     widen=True,
     abreast=2,
+    ahead_bytes=64,
 )
 TINY_CPU_PRODUCTS = replace(TINY_CPU, abreast=3, block_products=2)
 

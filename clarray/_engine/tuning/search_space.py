@@ -60,6 +60,7 @@ _SPACES: dict[str, dict[str, Space]] = {
             "loads": (2, 4, 8),
             "column_loads": (4, 8, 16),
             "abreast": (2, 4, 8),
+            "ahead_bytes": (0, 4 * _K, 8 * _K, 16 * _K),
             "strip": (64, 256, 1024),
             "min_split": (64 * _K, 256 * _K, 1024 * _K),
             "inline_bytes": (512 * _K, 2048 * _K, 8192 * _K),

@@ -95,6 +95,28 @@ def test_reductions(reduce: Callable[[Any], Any], dtype: str) -> None:
             assert_same(reduce(found), reduce(expected))
 
 
+def special(dtype: str, n: int) -> np.ndarray:
+    """Rows of few values, which are extreme several times and in all lanes, with NaN in some of the rows."""
+    random = np.random.default_rng(n)
+    a = random.integers(0, 3, (37, n)).astype(dtype)
+    if a.dtype.kind == "f":
+        a[random.random(a.shape) < 1 / n] = np.nan
+        a[:5] = np.copysign(0, random.random((5, n)) - 0.5)
+    return a
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("policy", ["own", "tiny-cpu"], indirect=True)
+def test_extrema_and_their_positions(dtype: str) -> None:
+    for n in (*range(1, 36), 63, 64, 65, 79, 130, 259):
+        host = special(dtype, n)
+        x = clarray.array(host)
+        for name in ("max", "min", "argmax", "argmin", "any", "all"):
+            assert_same(getattr(x, name)(axis=1), getattr(host, name)(axis=1))
+            assert_same(getattr(x, name)(), getattr(host, name)())
+            assert_same(getattr(x[:, ::-1], name)(axis=1), getattr(host[:, ::-1], name)(axis=1))
+
+
 @pytest.mark.parametrize("policy", ["own", "tiny-cpu"], indirect=True)
 def test_products_with_vectors() -> None:
     for n in LENGTHS:

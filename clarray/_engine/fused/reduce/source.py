@@ -88,6 +88,8 @@ class MonoidCode:
         self.algebra = monoid.algebra
         # an accumulator of one value stays as it is when its identity enters
         self.absorbs = monoid.algebra in ("fold", "compensated", "widened")
+        # two vector accumulators become one before their lanes do
+        self.joins = monoid.algebra in ("fold", "first", "extremum_index", "compensated", "widened")
         self.entering = monoid.entering
         self.complex = value_dtype.kind == "c"
         self.value_type = str(compute_type(value_dtype, self.width))
@@ -99,6 +101,12 @@ class MonoidCode:
         self.real_lane = CType(dtype_row(value_dtype).compute).name
         self.narrow_result = ResultWidth(self, self.scalar, "finish", "state_t")
         self.wide_result = ResultWidth(self, dialect, "finish_wide", "acc_t")
+
+    def at(self, width: int) -> MonoidCode:
+        """The same at another width, of which only the accumulators count."""
+        index = dict(self.components)["i"] if self.indexed else np.dtype(np.int64)
+        dialect = replace(self.dialect, width=width)
+        return MonoidCode(self.monoid, dialect, self.value_dtype, index, ascending=self.ascending)
 
     def lane(self, dtype: np.dtype) -> str:
         return str(compute_type(dtype))
