@@ -209,9 +209,7 @@ def cast(expr: str, src: np.dtype, dst: np.dtype, dialect: Dialect) -> str:
 def select(mask_expr: str, a: str, b: str, dtype: np.dtype, dialect: Dialect) -> str:
     """``a`` where ``mask_expr`` (a bool value: 0 or -1) is set, else ``b``, both of ``dtype``."""
     ctype = compute_type(dtype, dialect.width)
-    if dtype_row(dtype).kind == "c":
-        return f"select({b}, {a}, ({ctype.int_})({mask_expr}))"
-    if ctype.width == 1:
+    if ctype.width == 1 or dtype_row(dtype).kind == "c":  # a scalar mask chooses between whole vectors
         return f"({mask_expr} ? {a} : {b})"
     lanes = convert(mask_expr, CType("char", ctype.width), ctype.int_, dialect)
     return f"({lanes} ? {a} : {b})"

@@ -363,9 +363,7 @@ def _store_selected(array: DeviceArray, mask: Node, value: DeviceArray) -> None:
         return
     if mask.memory is None and any(x.memory is leaf.memory for x in mask.inputs):
         evaluate(mask)  # what it was grown from is overwritten
-    if isinstance(inner.op, Loop):
-        inner = build.nary(inner.op, inner.args)  # the selection reads the other one: this has one reader
-    made = build.nary(select_loop(leaf.dtype), (mask, inner, leaf))
+    made = build.nary(select_loop(leaf.dtype), (mask, _grown_again(inner, {}), leaf))
     value._node = leaf  # for the moment
     del inner, chosen
     try:
@@ -374,6 +372,16 @@ def _store_selected(array: DeviceArray, mask: Node, value: DeviceArray) -> None:
         value._node = build.compress(made.args[1], mask, compute)
         raise
     value._node = build.compress(leaf, mask, compute)
+
+
+def _grown_again(node: Node, grown: dict[Node, Node]) -> Node:
+    """The same expression with nodes of its own, so that one pass computes it: selections read the others."""
+    if node.memory is not None or not isinstance(node.op, Loop):
+        return node
+    found = grown.get(node)
+    if found is None:
+        found = grown[node] = build.nary(node.op, tuple([_grown_again(arg, grown) for arg in node.args]))
+    return found
 
 
 def _check_values(values: Node) -> None:

@@ -40,6 +40,15 @@ STATEMENTS: list[tuple[str, int]] = [
     # something else reads what is overwritten
     ("t = u * 2; u[:] = v + 1", 2),
     ("t = u * 2; u[1:5] = u[6:10] + u[10:14] + v[:4]", 2),
+    # what a mask selects, where it was selected
+    ("u[b] += 1", 1),
+    ("u[b] = u[b] ** 2 + v[b]", 1),
+    ("u[b] = (u[b] + 1) * (u[b] - v[b]) * 2", 1),
+    ("u[b] = np.sqrt(u[b] * u[b] + 1)", 1),
+    ("z[b] = z[b] ** 2 + z[b] * 1j", 1),
+    ("t = v[b] + 1; u[b] = u[b] * t + t", 1),
+    ("u[u > 4] = u[u > 4] * 2 + 1", 2),
+    ("t = u + 1; u[b] = t[b] * 2 + u[b]", 2),  # and once what is held
     # reductions, with what follows them
     ("x[3] = (2 - L[3, :3] @ x[:3]) / 4", 1),
     ("x[3] = L[3, :3] @ x[:3]", 1),
@@ -56,7 +65,8 @@ def _double(a: Any) -> Any:
 def _names() -> dict[str, Any]:
     r = np.random.default_rng(5)
     shapes = {"w": (9, 10), "u": 20, "v": 20, "L": (6, 6), "x": 6}
-    return {name: r.integers(1, 20, shape) / 2 for name, shape in shapes.items()}
+    numbers = {name: r.integers(1, 20, shape) / 2 for name, shape in shapes.items()}
+    return {**numbers, "b": np.arange(20) % 3 == 1, "z": numbers["u"] + 1j * numbers["v"]}
 
 
 @pytest.mark.parametrize(("statement", "launches"), STATEMENTS)

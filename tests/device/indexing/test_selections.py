@@ -305,6 +305,22 @@ def overlapping(x: Any, m: Any, y: Any) -> Any:
     return s, x
 
 
+def of_several_layers(x: Any, m: Any, y: Any) -> Any:
+    x[m] = x[m] ** 2 + y[m] * x[m]
+    s = x[m] + 1
+    x[m] = (s * s - s) / (y[m] + 2)
+    y[m] = s - y[m] * s
+    return s, x, y
+
+
+def held_parts(x: Any, m: Any, y: Any) -> Any:
+    s = x[m] * 2
+    t = s + y[m]
+    x[m] = t * s + 1
+    x[3] = -1
+    return s, t, x
+
+
 def of_another_dtype(x: Any, m: Any, y: Any) -> Any:
     s = x[m] * np.float64(1.1)
     x[m] = s
@@ -341,6 +357,8 @@ WRITTEN = [
     kept,
     kept_of_compared,
     overlapping,
+    of_several_layers,
+    held_parts,
     of_another_dtype,
     in_place_of_two,
     integers,
