@@ -42,7 +42,7 @@ from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.first_calls import OnHost
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.ops.monoids import Reduction
-from clarray._engine.ops.transforms import Transform
+from clarray._engine.ops.transforms import Settle, Transform
 from clarray._engine.runtime import Device, Memory, held_at_fork
 from clarray._engine.speedups import accelerated, called_by_core
 
@@ -281,6 +281,8 @@ def _materialize_and_fuse(root: Node, compute: Callable[[Node], Any]) -> Epilogu
     """Compute what must be memory before `root` can be one pass; give the reduction or the transform it fuses."""
     while True:
         order = pending_below(root)
+        if _settle(order[:-1], compute):
+            continue
         found: Epilogue | Finish | None = find_epilogue(root) or find_finish(root)
         fused = found.transformed if isinstance(found, Finish) else found.reduced if found is not None else None
         if not _compute_shared(order[:-1], {id(n) for n in order}, fused, compute):
@@ -307,11 +309,24 @@ def materialize_shared(*roots: Node, consumer: Node | None = None) -> None:
     else:
         return
     orders = [pending_below(root) for root in roots]
+    if _settle([node for order in orders for node in order], evaluate):
+        orders = [pending_below(root) for root in roots]
     for root, order in zip(roots, orders, strict=True):
         if any(node.op is COMPRESS for node in order):
             evaluate(root)
     nodes = {id(n): n for order in orders for n in order}
     _compute_shared(nodes.values(), {*nodes, id(consumer)}, None, evaluate)
+
+
+def _settle(nodes: list[Node], compute: Callable[[Node], Any]) -> bool:
+    """Let transforms that one expression reads be seen to together; say whether one is another operation now."""
+    settling: dict[Settle, dict[Node, None]] = {}
+    for node in nodes:
+        if isinstance(node.op, Transform) and node.op.settle is not None:
+            settling.setdefault(node.op.settle, {})[node] = None
+    for settle, found in settling.items():
+        settle([*found], compute)
+    return any(not isinstance(node.op, Transform) for found in settling.values() for node in found)
 
 
 def _compute_shared(

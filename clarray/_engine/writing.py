@@ -10,14 +10,13 @@ from sys import getrefcount
 from weakref import ref
 
 from clarray._engine.evaluate import evaluate, launch_into, prepare
-from clarray._engine.expr.build import live_readers, prune, regrow
+from clarray._engine.expr.build import become_copy, live_readers, prune
 from clarray._engine.expr.finish import transformed_inputs
-from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf, graph_lock, intern_structure
+from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_leaf
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.expr.view import steps_fall
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
-from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Device, Memory
 from clarray._engine.speedups import accelerated
 
@@ -76,12 +75,12 @@ def _overwrite_and_copy(target: Node, value: Node) -> None:
     try:
         for launch in launches:
             launch.run()
-        _become_copy(value, target)
+        become_copy(value, target)
     except BaseException as stop:
         if not isinstance(stop, Exception) and device.begun > before:
             for launch in launches[device.begun - before :]:
                 launch.run()
-            _become_copy(value, target)
+            become_copy(value, target)
         raise
 
 
@@ -166,25 +165,6 @@ def _flush_beside(memory: Memory, value: Node) -> bool:
 def _needs(node: Node, value: Node) -> bool:
     """Whether a pending node has been grown from another."""
     return any(arg is value or _needs(arg, value) for arg in node.args)
-
-
-def _become_copy(value: Node, target: Node) -> None:
-    """Let a pending node, whose value has been computed into a leaf, be a copy of that; its own readers read it too."""
-    assert target.memory is not None
-    copy = cast_loop(target.dtype)
-    signature = intern_structure((copy.code, target.sig))
-    with graph_lock:
-        readers = value.readers
-        value.op = copy
-        value.args = value.inputs = (target,)
-        value.sig = signature
-        value.cost = target.cost + 1
-        value.flags = 0
-        target.memory.readers.append(ref(value))
-        value.readers = list(readers)  # tells whoever is growing from it
-        if readers:
-            for node in reversed(live_readers(readers)):
-                regrow(node)
 
 
 def flush_readers(memory: Memory, but: Node | None = None) -> None:

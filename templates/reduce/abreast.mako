@@ -14,9 +14,10 @@
   fetched = [s.name for s in operands if ahead and s.access == 'unit' and s.name not in in_all]
 %>
 % for s in (s for s in operands if s.name in fetched):
-    // a processor foresees how a row goes on, but not where ${abreast} short ones end: a whole number of such blocks ahead
+    // a processor foresees how a row goes on, but not where ${abreast} short ones end: a whole number of such blocks ahead,
+    // unless all rows are in its caches
     const ${I} ${s.name}block = r0 * ${abreast * s.dtype.itemsize};
-    const ${I} ${s.name}ahead = ${s.name}block > ${4 * ahead} ? 0
+    const ${I} ${s.name}ahead = ${s.name}block > ${4 * ahead} || outputs * r0 < ${512 * ahead // s.dtype.itemsize} ? 0
         : ${s.name}k0 * ${abreast} * max((${I})1, ${ahead} / max((${I})1, ${s.name}block));
 % endfor
     const ${I} output = block * ${abreast}, first = 0, last = r0;

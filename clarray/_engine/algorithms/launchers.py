@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clarray._engine.algorithms.gather import launch as gather
     from clarray._engine.algorithms.histogram import launch as histogram
     from clarray._engine.algorithms.index_map import launch as index_map
+    from clarray._engine.algorithms.index_map import launch_roll as index_map_roll
     from clarray._engine.algorithms.join import launch as join
     from clarray._engine.algorithms.matmul import launch as matmul
     from clarray._engine.algorithms.scan import launch as scan
@@ -42,6 +43,7 @@ __all__ = [
     "gather",
     "histogram",
     "index_map",
+    "index_map_roll",
     "join",
     "matmul",
     "scan",
@@ -68,6 +70,7 @@ _MODULES = {
     "gather": "clarray._engine.algorithms.gather.launch",
     "histogram": "clarray._engine.algorithms.histogram.launch",
     "index_map": "clarray._engine.algorithms.index_map.launch",
+    "index_map_roll": "clarray._engine.algorithms.index_map.launch_roll",
     "join": "clarray._engine.algorithms.join.launch",
     "matmul": "clarray._engine.algorithms.matmul.launch",
     "scan": "clarray._engine.algorithms.scan.launch",

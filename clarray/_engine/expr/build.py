@@ -29,6 +29,7 @@ from clarray._engine.expr.node import (
     intern_structure,
 )
 from clarray._engine.expr.view import broadcast_shapes
+from clarray._engine.ops.special import cast_loop
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.speedups import accelerated, called_by_core, known_to_core
 
@@ -234,6 +235,25 @@ def _become_selected(node: Node, readers: list, memory: Any, count: int) -> None
         pass_on(readers, memory)
 
 
+def become_copy(node: Node, leaf: Node) -> None:
+    """Turn a pending node into a pending copy of a leaf of its shape and dtype; what was grown from it reads that."""
+    assert leaf.memory is not None
+    copy = cast_loop(leaf.dtype)
+    signature = intern_structure((copy.code, leaf.sig))
+    with graph_lock:
+        readers = node.readers
+        node.op = copy
+        node.args = node.inputs = (leaf,)
+        node.sig = signature
+        node.cost = leaf.cost + 1
+        node.flags = 0
+        leaf.memory.readers.append(ref(node))
+        node.readers = list(readers)  # tells whoever is growing from it
+        if readers:
+            for reader in reversed(live_readers(readers)):
+                regrow(reader)
+
+
 # Growing the rest ---------------------------------------------------------------------------------
 
 
@@ -434,6 +454,7 @@ __all__ = [
     "COST_LIMIT",
     "EAGER",
     "Selecting",
+    "become_copy",
     "binary",
     "broadcast",
     "compress",

@@ -47,7 +47,7 @@ def find_finish(root: Node) -> Finish | None:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        if isinstance(node.op, Transform) and transformed is None and node.shape == root.shape:
+        if transformed is None and isinstance(node.op, Transform) and node.op.finishes and node.shape == root.shape:
             transformed = node
         elif node.memory is not None or not node.args or isinstance(node.op, Transform | Reduction):
             others[node] = None

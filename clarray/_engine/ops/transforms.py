@@ -10,7 +10,9 @@ import numpy as np
 from clarray._engine.speedups import laid_out
 from clarray._engine.values import dataclass
 
-__all__ = ["Transform"]
+__all__ = ["Settle", "Transform"]
+
+Settle = Callable[..., None]
 
 
 @laid_out
@@ -36,6 +38,11 @@ class Transform:
     launch : callable
         ``launch(cache, code, finish, out)`` gives the launch that computes an `expr.finish.Finish` of such a node into
         the leaf `out`, which lies as its root does.
+    finishes : bool
+        Whether what follows may be done to its values as it stores them.
+    settle : callable, optional
+        ``settle(nodes, compute)`` sees to all pending nodes of such operations that one expression reads, before any of
+        them is computed: they may become elementwise. `compute` makes a node memory.
     """
 
     name: str
@@ -45,3 +52,5 @@ class Transform:
     out_dtype: np.dtype
     code: tuple[Any, ...]
     launch: Callable[..., Any]
+    finishes: bool = True
+    settle: Settle | None = None

@@ -9,9 +9,11 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core import creation, ufunc_calls
 from clarray._core.creation import as_array, asarray, zeros
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
+from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.index_map.plan import WRAP
+from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import line_axis
 from clarray._engine.expr.view import View, as_shape
 from clarray._engine.speedups import recorded
@@ -39,7 +41,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     Returns
     -------
     DeviceArray
-        New, in the layout of `a`.
+        New, in the layout of `a`; pending where `a` is large, and lies in C order.
 
     Raises
     ------
@@ -65,6 +67,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     total = [0] * array.ndim
     for by, at in zip(shifts.flat, places.flat, strict=True):
         total[at] += int(by)
+    node = evaluate(array._node)
+    if launchers.index_map_roll.may_wait(node, total):
+        return wrap(launchers.index_map_roll.roll(node, total))
     return remapped(array, [Map(n, WRAP, by) for n, by in zip(array.shape, total, strict=True)], "K")
 
 

@@ -13,7 +13,7 @@ from clarray._engine.expr.layout import reach
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import View
 from clarray._engine.fused.elementwise.plan import groups
-from clarray._engine.launch.kernel_cache import Launch, kernel_cache_of
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 
 
 def index_map(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:
@@ -30,35 +30,41 @@ def index_map(source: Node, view: View, axes: Sequence[Axis], target: Node) -> N
     target : Node
         A leaf of the source's dtype that starts its memory, which nobody else has, and fills it.
     """
-    memory, made = source.memory, target.memory
+    memory = source.memory
     assert memory is not None
-    assert made is not None
     if not target.size:
         return
     device = memory.device
     with device.lock:
-        cache = kernel_cache_of(device)
-        policy = cache.policies.elementwise
-        loops = simplified(axes)
-        itemsize = source.dtype.itemsize
-        copies = copied(loops, itemsize, cache.policies.index_map)
-        if copies > 1:
-            del loops[0]
-        plan = index_map_plan(loops, target.size, reach(view.shape, view.strides), copies, itemsize, policy)
-        kernel = cache.kernel_for(plan, index_map_source, plan, cache.capabilities)
-        size = target.size // copies
-        args: list[Any] = [made.buffer, memory.buffer, view.offset, size, *([copies] if copies > 1 else [])]
-        for axis in reversed(loops):
-            args += [axis.extent, axis.stride]
-            if axis.map != SAME:
-                args += [axis.source, axis.before]
-            args += [word for value in axis.values for word in _words(value, source.dtype)]
-        nbytes = (source.size + target.size) * itemsize
-        units = size if policy.chunked else -(-size // plan.vector)
-        count = groups(units, nbytes, cache.units, policy)
-        Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes).run()
+        index_map_launch(kernel_cache_of(device), source, view, axes, target).run()
         if memory.shared:
             device.synchronize()
+
+
+def index_map_launch(cache: KernelCache, source: Node, view: View, axes: Sequence[Axis], target: Node) -> Launch:
+    """What does so, for a target that has elements."""
+    memory, made = source.memory, target.memory
+    assert memory is not None
+    assert made is not None
+    policy = cache.policies.elementwise
+    loops = simplified(axes)
+    itemsize = source.dtype.itemsize
+    copies = copied(loops, itemsize, cache.policies.index_map)
+    if copies > 1:
+        del loops[0]
+    plan = index_map_plan(loops, target.size, reach(view.shape, view.strides), copies, itemsize, policy)
+    kernel = cache.kernel_for(plan, index_map_source, plan, cache.capabilities)
+    size = target.size // copies
+    args: list[Any] = [made.buffer, memory.buffer, view.offset, size, *([copies] if copies > 1 else [])]
+    for axis in reversed(loops):
+        args += [axis.extent, axis.stride]
+        if axis.map != SAME:
+            args += [axis.source, axis.before]
+        args += [word for value in axis.values for word in _words(value, source.dtype)]
+    nbytes = (source.size + target.size) * itemsize
+    units = size if policy.chunked else -(-size // plan.vector)
+    count = groups(units, nbytes, cache.units, policy)
+    return Launch(kernel, (count,), (policy.work_group,), args, nbytes <= policy.inline_bytes, nbytes)
 
 
 def _words(value: Any, dtype: np.dtype) -> list[int]:

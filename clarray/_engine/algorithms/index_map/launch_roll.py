@@ -1,0 +1,117 @@
+"""Rolling along axes, left pending: several rolls of one array that an expression reads are views of one larger copy.
+
+A stencil on a torus is written with a roll for each neighbour. Each on its own is a pass that reads and writes all
+elements, and what adds them reads all results. So they wait: where an expression reads two of the same array and more,
+that is copied once, with as much of its other end on either side as they are shifted by, and each of them is a view of
+that copy, which the expression reads as it reads any other.
+
+    x         0 1 2 3 4 5                          shifts 1 and -2: two elements more on either side
+    copied    4 5 0 1 2 3 4 5 0 1                  three would serve on one of them, and views begin where others do
+    by 1        5 0 1 2 3 4
+    by -2           2 3 4 5 0 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from clarray._engine.algorithms.index_map.launch import index_map_launch
+from clarray._engine.algorithms.index_map.plan import WRAP, Axis
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.build import COST_LIMIT, EAGER, become_copy, reduction
+from clarray._engine.expr.finish import Finish
+from clarray._engine.expr.node import Node, view_leaf
+from clarray._engine.expr.result_layout import view_of
+from clarray._engine.expr.view import Shape
+from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
+from clarray._engine.ops.transforms import Settle, Transform
+
+__all__ = ["may_wait", "roll"]
+
+MOST_LARGER = 1.5  # the copy, as a multiple of the array: two rolls on their own write twice its elements
+
+
+def may_wait(source: Node, shifts: Sequence[int]) -> bool:
+    """Whether a roll of a leaf by so many places along its axes is worth leaving pending."""
+    memory = source.memory
+    assert memory is not None
+    policy = kernel_cache_of(memory.device).policies.index_map
+    if not source.contiguous or memory.shared or source.size * source.dtype.itemsize < policy.rolled_bytes:
+        return False
+    return _is_larger_by_little(source.shape, [abs(shift) for shift in _nearest(shifts, source.shape)])
+
+
+def _nearest(shifts: Sequence[int], shape: Shape) -> Shape:
+    """The same shifts, each in the direction that takes fewer places."""
+    return tuple([(shift + n // 2) % n - n // 2 for shift, n in zip(shifts, shape, strict=True)])
+
+
+def _is_larger_by_little(shape: Shape, beside: Sequence[int]) -> bool:
+    return prod(n + 2 * b for n, b in zip(shape, beside, strict=True)) <= MOST_LARGER * prod(shape)
+
+
+def roll(source: Node, shifts: Sequence[int]) -> Node:
+    """Grow a roll of a contiguous leaf by a number of places along each axis, towards the end."""
+    op = _operation(_nearest(shifts, source.shape), source.dtype)
+    found = reduction(op, (source,), source.shape)
+    return evaluate(found) if found.flags & EAGER or found.cost > COST_LIMIT else found
+
+
+@lru_cache(maxsize=4096)
+def _operation(shifts: Shape, dtype: np.dtype) -> Transform:
+    axes = tuple(axis for axis, shift in enumerate(shifts) if shift)
+    return _wrapping("roll", axes, shifts, dtype, _settle)
+
+
+@lru_cache(maxsize=4096)
+def _enlarging(beside: Shape, dtype: np.dtype) -> Transform:
+    """The operation that copies an array with so many elements of its other end on either side along each axis."""
+    return _wrapping("wrap", tuple(range(len(beside))), beside, dtype, None)
+
+
+def _wrapping(name: str, axes: Shape, before: Shape, dtype: np.dtype, settle: Settle | None) -> Transform:
+    """An operation that goes round an array, beginning so many elements before it along each axis."""
+    return Transform(
+        name=name,
+        axes=axes,
+        order=tuple(range(len(before))),
+        beside=False,
+        out_dtype=dtype,
+        code=(name, before),
+        launch=_launch,
+        finishes=False,
+        settle=settle,
+    )
+
+
+def _launch(cache: KernelCache, code: tuple[str, Shape], finish: Finish, out: Node) -> Launch:
+    (source,) = finish.transformed.args
+    sizes = zip(out.shape, source.strides, source.shape, code[1], strict=True)
+    axes = [Axis(WRAP, n, stride, extent, before) for n, stride, extent, before in sizes]
+    return index_map_launch(cache, source, view_of(source), axes, out)
+
+
+def _settle(nodes: list[Node], compute: Callable[[Node], Any]) -> None:
+    """Make rolls of one array that one expression reads copies of views of one copy of it."""
+    groups: dict[Node, list[Node]] = {}
+    for node in nodes:
+        groups.setdefault(node.args[0], []).append(node)
+    for source, rolls in groups.items():
+        beside = tuple([max(map(abs, shifts)) for shifts in zip(*(node.op.code[1] for node in rolls), strict=True)])
+        if len(rolls) == 1 or not _is_larger_by_little(source.shape, beside):
+            continue
+        shape = tuple([n + 2 * b for n, b in zip(source.shape, beside, strict=True)])
+        larger = reduction(_enlarging(beside, source.dtype), (source,), shape)
+        try:
+            compute(larger)
+        except MemoryError:
+            continue  # one after the other they may find room
+        for node in rolls:
+            steps = zip(beside, node.op.code[1], larger.strides, strict=True)
+            start = sum((before - shift) * stride for before, shift, stride in steps)
+            become_copy(node, view_leaf(larger, node.shape, larger.strides, start))
