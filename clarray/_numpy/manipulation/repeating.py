@@ -86,7 +86,7 @@ def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     Returns
     -------
     DeviceArray
-        New.
+        New; a view of an array without elements.
 
     Raises
     ------
@@ -109,6 +109,8 @@ def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
         raise ValueError("negative dimensions are not allowed")
     shape, strides, offset = view_of(array)
     lead = (1,) * (ndim - len(shape))
+    if not array.size:  # a view, as NumPy gives: read-only where `A` is
+        return reshape(array, tuple([t * n for t, n in zip(times, lead + shape, strict=True)]))
     pairs = list(zip(times, lead + shape, strict=True))
     steps = tuple(x for s in (*(0 for _ in lead), *strides) for x in (0, s))
     found = repeated(array, View(tuple(x for pair in pairs for x in pair), steps, offset))
