@@ -272,11 +272,17 @@ HELPER ${t.result} ${t.finish}(const ${t.state} s) {
 }
 </%def>
 
-## Two vector accumulators become one, lane by lane.
+## Two vector accumulators become one, lane by lane: for each lane what `combine` does.
 <%def name="joining(m, acc, name)">
 HELPER ${acc} ${name}(const ${acc} a, const ${acc} b) {
   ${acc} r;
-% if m.algebra == 'fold':
+% if m.algebra == 'compensated':
+  r.s = a.s + b.s;
+  const ${m.wide(m.components[0][1])} z = r.s - a.s;
+  r.e = (a.e + b.e) + ((a.s - (r.s - z)) + (b.s - z));
+% elif m.algebra == 'widened':
+  r.v = a.v + b.v;
+% elif m.algebra == 'fold':
   r.v = ${m.apply('a.v', 'b.v')};
 % elif m.algebra == 'first':
   const ${m.wide(m.components[0][1])} both = ${m.apply('a.v', 'b.v')};
@@ -292,43 +298,18 @@ HELPER ${acc} ${name}(const ${acc} a, const ${acc} b) {
   return r;
 }
 </%def>
+<%def name="accumulator(m, name)">
+typedef struct { ${' '.join(f'{m.wide(d)} {n};' for n, d in m.components)} } ${name};
+</%def>
 
 ## From vector accumulators to the state of one lane: `join` makes one accumulator of two, lane by lane, where the algebra has words
 ## for vectors; `fold_lanes` combines the lanes of one, `take_lane` takes one of them.
 <%def name="lanes(m)">
-% if m.algebra == 'compensated':
-## The halves of a vector accumulator, until one lane is left: lane after lane takes longer than a row of thousands.
-HELPER state_t fold_lanes(const acc_t a) {
-  <% T = m.lane(m.components[0][1]) %>
-  const ${T}${m.width} s${m.width} = a.s, e${m.width} = a.e;
-% for half in (m.width >> step for step in range(1, m.width.bit_length())):
-<% H, w = f'{T}{half}' if half > 1 else T, 2 * half %>
-  const ${H} s${half} = s${w}.lo + s${w}.hi, z${half} = s${half} - s${w}.lo;
-  const ${H} e${half} = (e${w}.lo + e${w}.hi) + ((s${w}.lo - (s${half} - z${half})) + (s${w}.hi - z${half}));
-% endfor
-  return (state_t){s1, e1};
-}
-HELPER acc_t join(const acc_t a, const acc_t b) {
-  acc_t r;
-  r.s = a.s + b.s;
-  const ${m.wide(m.components[0][1])} z = r.s - a.s;
-  r.e = (a.e + b.e) + ((a.s - (r.s - z)) + (b.s - z));
-  return r;
-}
-% elif m.algebra == 'widened':
-HELPER state_t fold_lanes(const acc_t a) {
-  <% T = m.lane(m.components[0][1]) %>
-  const ${T}${m.width} v${m.width} = a.v;
-% for half in (m.width >> step for step in range(1, m.width.bit_length())):
-  const ${f'{T}{half}' if half > 1 else T} v${half} = v${2 * half}.lo + v${2 * half}.hi;
-% endfor
-  return (state_t){v1};
-}
-HELPER acc_t join(const acc_t a, const acc_t b) { acc_t r; r.v = a.v + b.v; return r; }
-% elif m.joins:
+% if m.joins:
 ${joining(m, 'acc_t', 'join')}
+## The halves of an accumulator, until two lanes are left: lane after lane takes longer than a row of thousands.
 % for half in (m.width >> step for step in range(1, m.width.bit_length() - 1)):
-typedef struct { ${' '.join(f'{m.at(half).wide(d)} {n};' for n, d in m.components)} } acc${half}_t;
+${accumulator(m.at(half), f'acc{half}_t')}
 ${joining(m.at(half), f'acc{half}_t', f'join{half}')}
 % endfor
 HELPER state_t fold_lanes(const acc_t a${m.width}) {

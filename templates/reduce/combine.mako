@@ -3,15 +3,37 @@
 ##            |<- side outputs ->|
 ##   part 0   item0 item1  ...         `lanes` work-items share an output: each takes a run of parts,
 ##   part p   item(side)   ...         and they meet in local memory. The order is always the same.
+##
+## Where groups have one work-item it combines a vector of neighbouring outputs at once, if the algebra has words for that.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="monoids" file="/lib/monoids.mako"/>
 <%
   wg = policy.work_group
 %>
+<%def name="keep(output)">
+      long number = ${output};
+      long yb = 0;
+% for a in range(kept_rank):
+      {
+% if a < kept_rank - 1:
+        const long c = number % k${a}; number /= k${a};
+% else:
+        const long c = number;
+% endif
+        yb += c * yk${a};
+      }
+% endfor
+      const ${out.lane} y_0 = ${epilogue.call('finish(state)')};
+      ${access.store_element(out, 'yb', '0', 'y_0')}
+</%def>
 ${monoids.types(m)}
 ${monoids.identity(m)}
 ${getattr(monoids, m.algebra)(m)}
 ${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
+% if wide:
+${monoids.accumulator(wide, 'wide_t')}
+${monoids.joining(wide, 'wide_t', 'join_wide')}
+% endif
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void combine_parts(${arguments.declared}) {
   ${arguments.opening}
@@ -25,8 +47,35 @@ void combine_parts(${arguments.declared}) {
   const int lanes = 1, side = ${wg}, lane = 0;
 % endif
 % if policy.chunked:
-  const long group = get_group_id(0), groups = get_num_groups(0);
-  for (long output = outputs * group / groups, end = outputs * (group + 1) / groups; output < end; ++output) {
+  const long group = get_group_id(0), groups = get_num_groups(0), end = outputs * (group + 1) / groups;
+  long output = outputs * group / groups;
+% if wide:
+  for (; output + ${wide.width} <= end; output += ${wide.width}) {
+    wide_t all;
+% for n, dt in wide.components:
+    all.${n} = (${wide.wide(dt)})(${m.initial(n)});
+% endfor
+    for (long part = 0; part < parts; ++part) {
+      wide_t s;
+% for n, dt in wide.components:
+      s.${n} = vload${wide.width}(0, q_${n} + part * outputs + output);
+% endfor
+      all = join_wide(all, s);
+    }
+% for n, dt in wide.components:
+    ${m.lane(dt)} lanes_${n}[${wide.width}];
+    vstore${wide.width}(all.${n}, 0, lanes_${n});
+% endfor
+    for (int l = 0; l < ${wide.width}; ++l) {
+      state_t state;
+% for n, _ in wide.components:
+      state.${n} = lanes_${n}[l];
+% endfor
+      ${keep('output + l')}
+    }
+  }
+% endif
+  for (; output < end; ++output) {
     const bool active = true;
 % else:
   for (long block = get_group_id(0); block * side < outputs; block += get_num_groups(0)) {
@@ -63,20 +112,7 @@ void combine_parts(${arguments.declared}) {
     }
 % endif
     if (lane == 0 && active) {
-      long number = output;
-      long yb = 0;
-% for a in range(kept_rank):
-      {
-% if a < kept_rank - 1:
-        const long c = number % k${a}; number /= k${a};
-% else:
-        const long c = number;
-% endif
-        yb += c * yk${a};
-      }
-% endfor
-      const ${out.lane} y_0 = ${epilogue.call('finish(state)')};
-      ${access.store_element(out, 'yb', '0', 'y_0')}
+      ${keep('output')}
     }
   }
 }

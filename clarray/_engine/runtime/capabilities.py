@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,9 @@ class Capabilities:
         A launch costs less where a kernel takes its numbers in a structure.
     compute_capability : (int, int) or None
         NVIDIA's major and minor number of an architecture; None where the device does not tell.
+    hand_over : float
+        Seconds that it takes to hand work to the device's threads and to hear that it is done, where the calling thread
+        could do it as well; else 0.
     """
 
     kind: str
@@ -87,6 +91,7 @@ class Capabilities:
     wide_registers: bool = False
     numbers_together: bool = False
     compute_capability: tuple[int, int] | None = None
+    hand_over: float = 0.0
 
     def may_be_nvidias(self, suits: Callable[[tuple[int, int]], bool]) -> bool:
         """Whether this is a device of NVIDIA's whose architecture suits, or that does not tell which it has."""
@@ -207,6 +212,17 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         numbers_together=kind(device) == "cpu",
         compute_capability=_compute_capability(device, extensions),
     )
+
+
+def hand_over(queue: cl.CommandQueue, calls: int = 6) -> float:
+    """The least seconds in which an idle queue has done nothing."""
+    taken = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        cl.enqueue_marker(queue)
+        queue.finish()
+        taken.append(time.perf_counter() - start)
+    return min(taken)
 
 
 def _compute_capability(device: cl.Device, extensions: list[str]) -> tuple[int, int] | None:

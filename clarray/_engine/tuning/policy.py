@@ -45,7 +45,8 @@ class ElementwisePolicy:
     stream_bytes : int
         Outputs at least this large are written past the caches; 0: never.
     inline_bytes : int
-        Launches that move fewer bytes run on the calling thread, where the device can.
+        Launches that move fewer bytes run on the calling thread, where the device can. Of a row: where its threads take
+        work in 8 us; `selection` has more of what programs wait for where they take longer.
     chunk_bytes : int
         A launch uses no more work-groups than gives each this many bytes.
     block_rows, block_columns : int

@@ -18,6 +18,7 @@ from clarray._engine.ops.ctype import CType, Dialect, cast, compute_type, conver
 from clarray._engine.ops.dtypes import dtype_row, wide_dtype
 from clarray._engine.ops.monoids import Monoid, literal
 from clarray._engine.ops.ufuncs import emit, find_loop
+from clarray._engine.tuning.policy import ReducePolicy
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
@@ -392,6 +393,7 @@ def combine_source(
             spread=1,
             policy=plan.policy,
             m=code,
+            wide=_wide(code, plan.policy),
             shared=shared,
             epilogue=ends,
             out=out,
@@ -402,6 +404,12 @@ def combine_source(
     )
     attribute = capabilities.function_attribute
     return Source("combine_parts", source(body, dialect, attribute), taken.types)
+
+
+def _wide(code: MonoidCode, policy: ReducePolicy) -> MonoidCode | None:
+    """The monoid for vectors of neighbouring outputs; None where a device, or the monoid, has no use for them."""
+    width = min(policy.max_width, policy.vector_bytes // max(dtype.itemsize for _, dtype in code.components))
+    return code.at(width) if policy.explicit and code.joins and not code.complex and width > 1 else None
 
 
 def _result_parameters(plan: ReducePlan, code: MonoidCode, out: Operand) -> tuple[list[str], list[str]]:
