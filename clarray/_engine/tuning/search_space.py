@@ -128,8 +128,8 @@ _SPACES: dict[str, dict[str, Space]] = {
         "gpu": {"most": (4, 8), "short_bytes": (16, 32, 64), "small_bytes": (8 * _K, 32 * _K, 128 * _K)},
     },
     "index_map": {
-        "cpu": {"copied_bytes": (1 << 20, 1 << 22, 1 << 24)},
-        "gpu": {"copied_bytes": (1 << 22, 1 << 24, 1 << 26)},
+        "cpu": {"copied_bytes": (1 << 20, 1 << 22, 1 << 24), "rolled_bytes": (1 << 18, 1 << 19, 1 << 20)},
+        "gpu": {"copied_bytes": (1 << 22, 1 << 24, 1 << 26), "rolled_bytes": (1 << 22, 1 << 24, 1 << 26)},
     },
     "small_matrices": {
         "cpu": {"least_shared": (1 << 12, 1 << 14, 1 << 16)},
