@@ -126,6 +126,7 @@ def selected(xp: ModuleType) -> Any:
     mask = numbers(xp, 203, dtype=np.int8) > 4
     b = a.copy()
     b[mask] = a[:111]
+    b[mask] = b[mask] ** 2 + a[mask]
     return [a[a > 5], a[mask], a[::2][mask[::2]], *xp.nonzero(mask.reshape(7, 29)), a.astype(np.complex64)[mask], b]
 
 
@@ -154,6 +155,7 @@ def remapped(xp: ModuleType) -> Any:
     modes = ("constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", "mean")
     found = [xp.pad(b, ((3, 1), (0, 12)), mode) for mode in modes]
     found += [xp.roll(a, 5), xp.roll(b, (2, -3), (0, 1)), xp.tile(b, (2, 3)), xp.repeat(a, 3), xp.flip(b).copy()]
+    found += [xp.roll(a, 2) - xp.roll(a, -3), xp.roll(b, 1, 0) + xp.roll(b, -1, 1) + b]
     found += [xp.repeat(b, np.arange(7), axis=0), xp.concatenate([b, b[:, ::2]], axis=1), xp.stack([a, a], axis=1)]
     return found
 

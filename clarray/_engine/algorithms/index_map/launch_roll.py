@@ -5,10 +5,12 @@ elements, and what adds them reads all results. So they wait: where an expressio
 that is copied once, with as much of its other end on either side as they are shifted by, and each of them is a view of
 that copy, which the expression reads as it reads any other.
 
-    x         0 1 2 3 4 5                          shifts 1 and -2: two elements more on either side
-    copied    4 5 0 1 2 3 4 5 0 1                  three would serve on one of them, and views begin where others do
+    x         0 1 2 3 4 5                          by 1 and by -2: two elements more on either side
+    copied    4 5 0 1 2 3 4 5 0 1
     by 1        5 0 1 2 3 4
     by -2           2 3 4 5 0 1
+
+The node of a roll becomes a pending copy of its view: an array that somebody holds is nobody else's memory.
 """
 
 from __future__ import annotations
