@@ -101,13 +101,14 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What only compiling can tell; kept on disk under the device's identity."""
+    """What only trying can tell; kept on disk under the device's identity, so that all processes plan alike."""
 
     mended: bool = False  # PoCL's CPU name had to be replaced
     clang_builtins: bool = False
     function_attribute: str = ""
     # Which device a binary is for, one for each device; empty where they cannot be exchanged.
     binary_ids: tuple[str, ...] = ()
+    hand_over: float = 0.0
 
     @staticmethod
     def from_json(found: dict[str, Any] | None) -> Compiled | None:
@@ -152,7 +153,20 @@ def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None)
         _compiles(context, device, _CLANG_BUILTINS),
         attribute,
         tuple(_binary_id(context, each) for each in devices) if len(devices) > 1 else (),
+        _hand_over(context, device) if len(devices) > 1 else 0.0,
     )
+
+
+def _hand_over(context: cl.Context, device: cl.Device) -> float:
+    """The seconds in which a queue of the device's threads mostly does nothing."""
+    queue = cl.CommandQueue(context, device)
+    taken = []
+    for _ in range(25):
+        start = time.perf_counter()
+        cl.enqueue_marker(queue)
+        queue.finish()
+        taken.append(time.perf_counter() - start)
+    return sorted(taken)[len(taken) // 2]
 
 
 def _named(devices: list[cl.Device]) -> bool:
@@ -211,18 +225,8 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         wide_registers=kind(device) == "cpu" and "avx512f" in cpu_flags(),
         numbers_together=kind(device) == "cpu",
         compute_capability=_compute_capability(device, extensions),
+        hand_over=compiled.hand_over,
     )
-
-
-def hand_over(queue: cl.CommandQueue, calls: int = 6) -> float:
-    """The least seconds in which an idle queue has done nothing."""
-    taken = []
-    for _ in range(calls):
-        start = time.perf_counter()
-        cl.enqueue_marker(queue)
-        queue.finish()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
 
 
 def _compute_capability(device: cl.Device, extensions: list[str]) -> tuple[int, int] | None:

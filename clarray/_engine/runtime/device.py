@@ -18,7 +18,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, KeysView, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
@@ -28,7 +28,7 @@ import pyopencl as cl
 from clarray._engine.runtime import memory as memories
 from clarray._engine.runtime import pocl, profiling, transfer
 from clarray._engine.runtime.cache import cache_of, key_of
-from clarray._engine.runtime.capabilities import Capabilities, Compiled, describe, hand_over, probe
+from clarray._engine.runtime.capabilities import Capabilities, Compiled, describe, probe
 from clarray._engine.runtime.environment import compiler_settings, cpu_identity
 from clarray._engine.runtime.errors import (
     Closed,
@@ -154,7 +154,6 @@ class Device:
         if self._cl_inline is not None:
             queue = cl.CommandQueue(context, self._cl_inline)
             self.inline = Queue("inline", self._cl_inline, queue)
-            what = replace(what, hand_over=hand_over(self.main.commands))
         self.pool = Pool(self, what.host_memory, what.global_bytes, what.max_alloc_bytes)
         self.copier = transfer.copier(self, what.host_memory)
         copied = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
@@ -172,7 +171,7 @@ class Device:
             raise DeviceLostError(beyond_reset_message(self, error)) from error
 
     def _probed(self, context: cl.Context, devices: list[cl.Device]) -> Compiled:
-        key = key_of("probe 3", self.identity, str(len(devices)))
+        key = key_of("probe 5", self.identity, str(len(devices)))
         cache = cache_of("devices")
         known = Compiled.from_json(cache.load_json(key))
         found = probe(context, devices, known)

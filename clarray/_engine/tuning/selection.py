@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 HAND_OVER = 8e-6  # seconds: what the rows' limits of the calling thread are for
-MOST_LONGER = 4.0
+MOST_LONGER = 4
 WAITED_FOR = ("reduce", "compact", "histogram")  # mostly: numbers, and how many there are
 
 
@@ -45,9 +45,9 @@ def _patient(row: Policies, hand_over: float) -> Policies:
     Where that takes long the calling thread does more of what programs wait for by itself: a virtual machine took 30 to
     50 us to wake a thread, in which one core reads four mebibytes. What nobody waits for may as well be handed over.
     """
-    longer = min(hand_over / HAND_OVER, MOST_LONGER)
+    longer = min(int(hand_over / HAND_OVER), MOST_LONGER)
     if longer <= 1:
         return row
     policies = {name: getattr(row, name) for name in WAITED_FOR}
-    changed = {name: replace(each, inline_bytes=int(longer * each.inline_bytes)) for name, each in policies.items()}
+    changed = {name: replace(each, inline_bytes=longer * each.inline_bytes) for name, each in policies.items()}
     return replace(row, **changed)
