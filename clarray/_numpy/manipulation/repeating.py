@@ -67,9 +67,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     total = [0] * array.ndim
     for by, at in zip(shifts.flat, places.flat, strict=True):
         total[at] += int(by)
-    node = evaluate(array._node)
-    if launchers.index_map_roll.may_wait(node, total):
-        return wrap(launchers.index_map_roll.roll(node, total))
+    pending = launchers.index_map_roll.roll(evaluate(array._node), total)
+    if pending is not None:
+        return wrap(pending)
     return remapped(array, [Map(n, WRAP, by) for n, by in zip(array.shape, total, strict=True)], "K")
 
 

@@ -25,69 +25,60 @@ import numpy as np
 from clarray._engine.algorithms.index_map.launch import index_map_launch
 from clarray._engine.algorithms.index_map.plan import WRAP, Axis
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.build import COST_LIMIT, EAGER, become_copy, reduction
+from clarray._engine.expr.build import COST_LIMIT, become_copy, reduction
 from clarray._engine.expr.finish import Finish
 from clarray._engine.expr.node import Node, view_leaf
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
-from clarray._engine.ops.transforms import Settle, Transform
+from clarray._engine.ops.transforms import Transform
 
-__all__ = ["may_wait", "roll"]
+__all__ = ["roll"]
 
 MOST_LARGER = 1.5  # the copy, as a multiple of the array: two rolls on their own write twice its elements
 
 
-def may_wait(source: Node, shifts: Sequence[int]) -> bool:
-    """Whether a roll of a leaf by so many places along its axes is worth leaving pending."""
+def roll(source: Node, shifts: Sequence[int]) -> Node | None:
+    """Grow a roll of a leaf by a number of places along each axis, towards the end.
+
+    Returns
+    -------
+    Node or None
+        Pending; None where the roll is not worth that, and is to be computed at once.
+    """
     memory = source.memory
     assert memory is not None
     policy = kernel_cache_of(memory.device).policies.index_map
     if not source.contiguous or memory.shared or source.size * source.dtype.itemsize < policy.rolled_bytes:
-        return False
-    return _is_larger_by_little(source.shape, [abs(shift) for shift in _nearest(shifts, source.shape)])
-
-
-def _nearest(shifts: Sequence[int], shape: Shape) -> Shape:
-    """The same shifts, each in the direction that takes fewer places."""
-    return tuple([(shift + n // 2) % n - n // 2 for shift, n in zip(shifts, shape, strict=True)])
+        return None
+    # in the direction that takes fewer places
+    nearest = tuple([(shift + n // 2) % n - n // 2 for shift, n in zip(shifts, source.shape, strict=True)])
+    if not _is_larger_by_little(source.shape, [abs(shift) for shift in nearest]):
+        return None
+    found = reduction(_operation("roll", nearest, source.dtype), (source,), source.shape)
+    return evaluate(found) if found.cost > COST_LIMIT else found
 
 
 def _is_larger_by_little(shape: Shape, beside: Sequence[int]) -> bool:
     return prod(n + 2 * b for n, b in zip(shape, beside, strict=True)) <= MOST_LARGER * prod(shape)
 
 
-def roll(source: Node, shifts: Sequence[int]) -> Node:
-    """Grow a roll of a contiguous leaf by a number of places along each axis, towards the end."""
-    op = _operation(_nearest(shifts, source.shape), source.dtype)
-    found = reduction(op, (source,), source.shape)
-    return evaluate(found) if found.flags & EAGER or found.cost > COST_LIMIT else found
-
-
 @lru_cache(maxsize=4096)
-def _operation(shifts: Shape, dtype: np.dtype) -> Transform:
-    axes = tuple(axis for axis, shift in enumerate(shifts) if shift)
-    return _wrapping("roll", axes, shifts, dtype, _settle)
+def _operation(name: str, before: Shape, dtype: np.dtype) -> Transform:
+    """An operation that goes round an array, beginning so many elements before it along each axis.
 
-
-@lru_cache(maxsize=4096)
-def _enlarging(beside: Shape, dtype: np.dtype) -> Transform:
-    """The operation that copies an array with so many elements of its other end on either side along each axis."""
-    return _wrapping("wrap", tuple(range(len(beside))), beside, dtype, None)
-
-
-def _wrapping(name: str, axes: Shape, before: Shape, dtype: np.dtype, settle: Settle | None) -> Transform:
-    """An operation that goes round an array, beginning so many elements before it along each axis."""
+    A 'roll' has the array's shape, and is seen to together with others; a 'wrap' is the larger copy.
+    """
     return Transform(
         name=name,
-        axes=axes,
+        axes=tuple(axis for axis, places in enumerate(before) if places),
         order=tuple(range(len(before))),
         beside=False,
         out_dtype=dtype,
         code=(name, before),
         launch=_launch,
         finishes=False,
-        settle=settle,
+        settle=_settle if name == "roll" else None,
     )
 
 
@@ -108,7 +99,7 @@ def _settle(nodes: list[Node], compute: Callable[[Node], Any]) -> None:
         if len(rolls) == 1 or not _is_larger_by_little(source.shape, beside):
             continue
         shape = tuple([n + 2 * b for n, b in zip(source.shape, beside, strict=True)])
-        larger = reduction(_enlarging(beside, source.dtype), (source,), shape)
+        larger = reduction(_operation("wrap", beside, source.dtype), (source,), shape)
         try:
             compute(larger)
         except MemoryError:
