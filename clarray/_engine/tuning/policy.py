@@ -102,8 +102,8 @@ class ReducePolicy:
         Vectors of products of linear algebra that are summed in their own dtype, by ``fma``, before the sum enters
         a state, in vector code whose work-groups have one work-item; 0: each product enters.
     ahead_bytes : int
-        How far ahead of the products of several rows their elements are fetched into the caches, where a compiler
-        has words for it; 0: not at all.
+        How far ahead elements of rows that are gone along together are fetched into the caches, where a compiler has
+        words for it; 0: not at all.
     """
 
     vector_bytes: int
