@@ -49,9 +49,18 @@ def picked(array: DeviceArray, key: Any) -> Any:
         if found is None:
             return ELSEWHERE
         try:
-            return computed(device, np.ndarray.__getitem__, found, {})
+            return computed(device, _gathered, found, {})
         except Exception:
             return ELSEWHERE
+
+
+def _gathered(source: np.ndarray, key: Any) -> Any:
+    """What NumPy gives, in C order as the kernels give it; NumPy's own order follows how it iterates over the key.
+
+    A sum over it would have other bits beside the sum of a larger result, which kernels have gathered.
+    """
+    found = source[key]
+    return found.copy() if found.__class__ is np.ndarray and not found.flags.c_contiguous else found
 
 
 def put(array: DeviceArray, key: Any, value: Any) -> bool:
