@@ -90,6 +90,7 @@ if _t.TYPE_CHECKING:
     from clarray._numpy.math.window_functions import *  # noqa: F403
     from clarray._numpy.sorting.sets import *  # noqa: F403
     from clarray._numpy.statistics.averages import *  # noqa: F403
+    from clarray._numpy.statistics.counting import *  # noqa: F403
     from clarray._numpy.statistics.histograms import *  # noqa: F403
     from clarray._numpy.statistics.quantiles import *  # noqa: F403
     from clarray.lib import scimath

@@ -43,7 +43,8 @@ CHAPTERS = {
         "intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values"
     ),
     "clarray._numpy.statistics.averages": "average corrcoef cov",
-    "clarray._numpy.statistics.histograms": "bincount digitize histogram histogram2d histogram_bin_edges histogramdd",
+    "clarray._numpy.statistics.counting": "bincount",
+    "clarray._numpy.statistics.histograms": "digitize histogram histogram2d histogram_bin_edges histogramdd",
     "clarray._numpy.statistics.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "clarray.lib.polynomial_object": "poly1d",
     "clarray.lib.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots vander",
