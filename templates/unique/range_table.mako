@@ -161,16 +161,6 @@ void range_table(${', '.join(params)}) {
     if (${too_far()}) break;
 % endif
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  __global uint *merged = (__global uint*)memory;
-  for (int s = item; s < ${cells}; s += ${wg}) {
-    const uint mine = table[s];
-% if counted:
-    if (mine) atomic_add(merged + s, mine);
-% else:
-    if (mine) atomic_or(merged + s, mine);
-% endif
-  }
 % endif
 % if checked and private:
   ranges += ranges_at + 2 * group;
@@ -191,10 +181,27 @@ void range_table(${', '.join(params)}) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
+  least = leasts[0];
+  most = mosts[0];
   if (item == 0) {
     ranges += ranges_at + 2 * group;
     ranges[0] = (long)least;
     ranges[1] = (long)most;
+  }
+  if (${too_far()}) return;  // for nothing: nobody will read the table
+% endif
+% if not private:
+% if not checked:
+  barrier(CLK_LOCAL_MEM_FENCE);
+% endif
+  __global uint *merged = (__global uint*)memory;
+  for (int s = item; s < ${cells}; s += ${wg}) {
+    const uint mine = table[s];
+% if counted:
+    if (mine) atomic_add(merged + s, mine);
+% else:
+    if (mine && mine & ~${look('merged + s')}) atomic_or(merged + s, mine);
+% endif
   }
 % endif
 }

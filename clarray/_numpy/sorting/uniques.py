@@ -23,10 +23,11 @@ from clarray._engine.expr.node import Node, contiguous_leaf, index, leaf
 from clarray._engine.expr.view import View
 from clarray._engine.ops.monoids import fold_monoid
 from clarray._engine.runtime import Device
+from clarray._engine.speedups import recorded
 from clarray._engine.writing import write
 from clarray._numpy.manipulation import joining, shapes
 from clarray._numpy.reduction import reductions
-from clarray._numpy.sorting.sorting import ascontiguous, flat, then_by
+from clarray._numpy.sorting.sorting import ascontiguous, flat, sort, then_by
 
 _INT64 = np.dtype(np.int64)
 
@@ -46,7 +47,7 @@ def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equa
     if not array.size:
         return Unique(creation.empty(0, array.dtype, device=device), *_of_nothing(device, index, inverse, counts))
     if not index and array.dtype.kind in "biu":
-        table = launchers.unique_range_table.distinct_by_range_table(array._node, counts)
+        table = table_of(array, counts)
         if table is not None:
             return _of_table(array, table, inverse, counts)
     if not (index or inverse or counts) and array.dtype.kind == "f" and array.dtype.itemsize == 2 and equal_nan:
@@ -62,7 +63,7 @@ def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equa
         )
         if kept is not None:
             return Unique(wrap(kept))
-        return Unique(_of_sorted(wrap(launchers.sort.sort_rows(flat(array)._node, 0)), equal_nan))
+        return Unique(_of_sorted(sort(flat(array)), equal_nan))
     return _of_runs(flat(array), index, inverse, counts, equal_nan)
 
 
@@ -72,6 +73,20 @@ def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equa
 def _of_nothing(device: Device, *asked: bool) -> list[DeviceArray | None]:
     """An array for each that is asked for, where there are no elements."""
     return [creation.zeros(0, _INT64, device=device) if one else None for one in asked]
+
+
+def table_of(array: DeviceArray, counted: bool) -> launchers.unique_range_table.Table | None:
+    """Which bools or integers occur, and how often if that is asked; None where a table does not pay."""
+    slots = launchers.unique_range_table.slots_of(array._node, counted)
+    if not slots:
+        return None
+    filled = _filled(array, slots, counted)
+    return launchers.unique_range_table.occurring(filled._node, array.dtype, slots, counted)
+
+
+@recorded
+def _filled(array: DeviceArray, slots: int, counted: bool) -> DeviceArray:
+    return wrap(launchers.unique_range_table.range_table(array._node, slots, counted))
 
 
 def _of_table(array: DeviceArray, table: launchers.unique_range_table.Table, inverse: bool, counts: bool) -> Unique:
@@ -97,7 +112,7 @@ def _of_few_bits(array: DeviceArray) -> DeviceArray:
     node = evaluate(array._node)
     assert node.memory is not None
     bits = leaf(node.memory, node.shape, node.strides, node.offset, np.dtype(np.uint16))
-    table = launchers.unique_range_table.distinct_by_range_table(bits)
+    table = table_of(wrap(bits), False)
     assert table is not None
     found = np.flatnonzero(table.cells).astype(np.uint16).view(array.dtype)
     return creation.array(np.unique(found), device=array.device)
@@ -134,7 +149,7 @@ def _of_runs(array: DeviceArray, index: bool, inverse: bool, counts: bool, equal
         numbers = _numbers(size)
         ordered, order = launchers.sort.sort_pairs(array._node, numbers)
     else:
-        ordered = launchers.sort.sort_rows(array._node, 0)
+        ordered = sort(array)._node
     begins = _begins(wrap(ordered), equal_nan)
     if inverse:
         begins.evaluate()  # it is read twice

@@ -19,6 +19,7 @@ from clarray._engine.algorithms import launchers
 from clarray._engine.expr import build
 from clarray._engine.ops.special import cast_loop
 from clarray._engine.runtime import Device
+from clarray._engine.speedups import recorded
 from clarray._numpy.sorting.sorting import searchsorted
 from clarray._numpy.statistics.counting import as_weights, check_bins
 from clarray._numpy.statistics.histogram_bins import (
@@ -154,6 +155,9 @@ def _checked(a: Any, weights: Any) -> tuple[DeviceArray, DeviceArray | None]:
 
 def _counted(axes: Sequence[Any], heavy: DeviceArray | None, dtype: np.dtype, device: Device) -> DeviceArray:
     """The histogram of axes, flat."""
+    if heavy is None and all(axis.edges is not None and axis.steps is None for axis in axes):
+        values, edges = tuple(wrap(axis.value) for axis in axes), tuple(wrap(axis.edges) for axis in axes)
+        return _unweighted(values, edges, tuple((a.kind, a.dtype, a.bins, tuple(a.scalars)) for a in axes), dtype)
     if heavy is None:
         return wrap(launchers.histogram.histogram(axes, None, dtype, ""))
     wide = device.capabilities.fp64
@@ -165,6 +169,21 @@ def _counted(axes: Sequence[Any], heavy: DeviceArray | None, dtype: np.dtype, de
     sums = {"f": "float64" if wide else "pair", "c": "complex128", "u": "uint64"}
     summed = sums.get(heavy.dtype.kind, "int64")
     return wrap(launchers.histogram.histogram(axes, heavy._node, dtype, summed))
+
+
+@recorded
+def _unweighted(
+    values: tuple[DeviceArray, ...],
+    edges: tuple[DeviceArray, ...],
+    others: tuple[tuple[Any, ...], ...],
+    dtype: np.dtype,
+) -> DeviceArray:
+    """The histogram of axes by their parts; the `others` are kinds, dtypes, bins and scalars."""
+    axes = [
+        launchers.histogram.Axis(kind, value._node, compared, bins, given._node, scalars)
+        for value, given, (kind, compared, bins, scalars) in zip(values, edges, others, strict=True)
+    ]
+    return wrap(launchers.histogram.histogram(axes, None, dtype, ""))
 
 
 # More axes ----------------------------------------------------------------------------------------

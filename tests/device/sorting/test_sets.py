@@ -17,10 +17,10 @@ import clarray
 from clarray._core.device_array import wrap
 from clarray._engine.algorithms.unique.launch_bitmap import distinct_by_bitmap
 from clarray._engine.algorithms.unique.launch_hash_table import distinct_by_hash_table
-from clarray._engine.algorithms.unique.launch_range_table import distinct_by_range_table
 from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.runtime import current_device
 from clarray._engine.tuning.rows import CPU
+from clarray._numpy.sorting.uniques import table_of
 
 from ..conftest import by_dtype, policy_changed, policy_in_force
 
@@ -121,10 +121,10 @@ def test_pending_and_selected_values(same: Same) -> None:
 def test_tables(policy: str, dtype: str, size: int) -> None:
     x = RNG.integers(-40 if dtype.startswith("i") else 3, 90, size).astype(dtype)
     for view in (slice(None), slice(None, None, -2)):
-        node = clarray.array(x)[view]._node
+        array = clarray.array(x)[view]
         values, counts = np.unique(x[view], return_counts=True)
         for counted in (False, True):
-            table = distinct_by_range_table(node, counted)
+            table = table_of(array, counted)
             if table is None:
                 assert counted
                 assert dtype == "uint16"  # more counts than local memory holds
@@ -140,7 +140,7 @@ def test_tables(policy: str, dtype: str, size: int) -> None:
 def test_the_widest_range_of_a_table(policy: str, low: int, span: int) -> None:
     x = np.full(50, low + 1, np.int32)
     x[[7, 31]] = low, low + span
-    found = distinct_by_range_table(clarray.array(x)._node)
+    found = table_of(clarray.array(x), False)
     assert (found is None) == (span >= CPU.unique.few_slots)
     np.testing.assert_array_equal(clarray.unique(clarray.array(x)).get(), np.unique(x))
 

@@ -7,9 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from clarray._engine.algorithms.flat_operands import FlatOperands, flat_operands_of
-from clarray._engine.algorithms.unique.plan_range_table import RangeTablePlan, group_count, slots_for
+from clarray._engine.algorithms.unique.plan_range_table import (
+    RANGE_BYTES,
+    RangeTablePlan,
+    group_count,
+    is_checked,
+    slots_for,
+    table_bytes_of,
+)
 from clarray._engine.algorithms.unique.source_range_table import range_table_source
-from clarray._engine.expr.node import Node
+from clarray._engine.expr.node import Node, contiguous_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 
 MOST = 1 << 32  # elements that a count of 32 bits holds
@@ -30,39 +37,52 @@ class Table(NamedTuple):
     cells: np.ndarray
 
 
-def distinct_by_range_table(value: Node, counted: bool = False) -> Table | None:
-    """Find out which values occur, if they lie close enough together for a table.
+def slots_of(value: Node, counted: bool) -> int:
+    """Slots of the table in which the values of an array are looked for; 0 where none pays: they are to be sorted.
 
     Parameters
     ----------
     value : Node
-        Bool or integers, at least one; computed while it is read.
+        Bool or integers, at least one.
     counted : bool
-        Whether to count them.
+        Whether they are to be counted.
+    """
+    if value.size >= MOST:
+        return 0
+    cache = kernel_cache_of(device_of(value.inputs or (value,)))
+    return slots_for(value.dtype, value.size, counted, cache.policies)
+
+
+def range_table(value: Node, slots: int, counted: bool) -> Node:
+    """Launch the pass that fills the tables.
+
+    Parameters
+    ----------
+    value : Node
+        Computed while it is read.
+    slots : int
+        From `slots_of`.
+    counted : bool
 
     Returns
     -------
-    Table or None
-        None where a table does not pay: the values are to be sorted.
+    Node
+        A leaf of bytes: the tables, and the range of the values of each work-group.
     """
     device = device_of(value.inputs or (value,))
     with device.lock:
-        cache = kernel_cache_of(device)
-        slots = slots_for(value.dtype, value.size, counted, cache.policies)
-        if not slots or value.size >= MOST:
-            return None
-        return _read(cache, flat_operands_of(value, ordered=False), slots, counted)
+        return _launched(kernel_cache_of(device), flat_operands_of(value, ordered=False), slots, counted)
 
 
-def _read(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> Table | None:
+def _launched(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> Node:
     value = line.value
     plan = _plan(cache, line, slots, counted)
     key = ("range table", value.sig, line.operands.pattern, plan)
     kernel = cache.kernel_for(key, range_table_source, plan, value, line.operands.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if plan.policy.chunked else 1
-    table_bytes = int(slots * plan.cell_bytes) * tables
-    memory = cache.device.allocate(table_bytes + 16 * groups)
+    table_bytes = plan.table_bytes * tables
+    memory = cache.device.allocate(table_bytes + RANGE_BYTES * groups)
     if not plan.policy.chunked:
         cache.device.fill_zero(memory)
     args = line.operands.arguments(line.shifts)
@@ -70,15 +90,12 @@ def _read(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> 
     nbytes = line.operands.nbytes
     inline = nbytes <= plan.policy.inline_bytes
     Launch(kernel, (groups,), (plan.policy.work_group,), args, inline, nbytes).run()
-    host = np.empty(table_bytes + 16 * groups, np.uint8)
-    cache.device.read(memory, 0, host)
-    return _table(plan, value.dtype, host[:table_bytes], host[table_bytes:])
+    return contiguous_leaf(memory, (memory.nbytes,), np.dtype(np.uint8))
 
 
 def _plan(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> RangeTablePlan:
     policy = cache.policies.reduce
     loads = line.loads(policy)
-    bits = 8 * line.value.dtype.itemsize
     return RangeTablePlan(
         accesses=line.accesses,
         vector=loads.vector,
@@ -87,32 +104,47 @@ def _plan(cache: KernelCache, line: FlatOperands, slots: int, counted: bool) -> 
         aligned=loads.aligned,
         slots=slots,
         counted=counted,
-        checked=slots < 1 << bits,
+        checked=is_checked(line.value.dtype, slots),
         block=cache.policies.unique.range_block,
         policy=policy,
     )
 
 
-def _table(plan: RangeTablePlan, dtype: np.dtype, tables: np.ndarray, ranges: np.ndarray) -> Table | None:
-    """What the work-groups have found, together, from the least value on."""
-    low, values = (0 if dtype.kind in "bu" else int(np.iinfo(dtype).min)), plan.slots
-    if plan.checked:
+def occurring(filled: Node, dtype: np.dtype, slots: int, counted: bool) -> Table | None:
+    """Wait for what `range_table` has launched, and read which values of `dtype` occur.
+
+    Returns
+    -------
+    Table or None
+        None where they lie too far apart.
+    """
+    memory = filled.memory
+    assert memory is not None
+    device = memory.device
+    host = np.empty(filled.size, np.uint8)
+    device.read(memory, 0, host)
+    chunked = kernel_cache_of(device).policies.reduce.chunked
+    each = table_bytes_of(slots, counted, chunked)
+    tables = filled.size // (each + RANGE_BYTES) if chunked else 1
+    found, ranges = host[: tables * each], host[tables * each :]
+    low, values = (0 if dtype.kind in "bu" else int(np.iinfo(dtype).min)), slots
+    if is_checked(dtype, slots):
         spans = ranges.view(np.uint64 if dtype.kind == "u" else np.int64).reshape(-1, 2)
         low, high = int(spans[:, 0].min()), int(spans[:, 1].max())
         values = high - low + 1
-        if values > plan.slots:
+        if values > slots:
             return None
-    if plan.counted:
-        cells = tables.view(np.uint32).reshape(-1, plan.slots).sum(axis=0, dtype=np.int64)
-    elif plan.policy.chunked:
-        cells = tables.reshape(-1, plan.slots)
+    if counted:
+        cells = found.view(np.uint32).reshape(-1, slots).sum(axis=0, dtype=np.int64)
+    elif chunked:
+        cells = found.reshape(-1, slots)
         cells = np.bitwise_or.reduce(cells) if len(cells) > 1 else cells[0]
     else:
-        cells = np.unpackbits(tables, bitorder="little")
+        cells = np.unpackbits(found, bitorder="little")
     if dtype.kind == "b":
         return Table(0, cells[[0, -1]])  # in a kernel a bool is 0 or -1
-    start = low % plan.slots
-    return Table(low, np.concatenate((cells[start : start + values], cells[: max(0, start + values - plan.slots)])))
+    start = low % slots
+    return Table(low, np.concatenate((cells[start : start + values], cells[: max(0, start + values - slots)])))
 
 
-__all__ = ["Table", "distinct_by_range_table"]
+__all__ = ["Table", "occurring", "range_table", "slots_of"]

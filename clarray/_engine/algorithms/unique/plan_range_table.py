@@ -21,6 +21,8 @@ import numpy as np
 from clarray._engine.tuning.policy import Policies, ReducePolicy
 from clarray._engine.values import dataclass
 
+RANGE_BYTES = 16  # of the least and the largest value of a work-group
+
 if TYPE_CHECKING:
     from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan
 
@@ -46,7 +48,7 @@ class RangeTablePlan:
     counted : bool
         Whether a slot counts its value, or only tells that it occurs.
     checked : bool
-        Whether the range must be found: not where the dtype has no more values than there are slots.
+        See `is_checked`.
     block : int
         Elements that a CPU takes before it looks whether the range is too large already.
     policy : ReducePolicy
@@ -65,11 +67,19 @@ class RangeTablePlan:
     policy: ReducePolicy
 
     @property
-    def cell_bytes(self) -> float:
-        """Bytes of memory per slot."""
-        if self.counted:
-            return 4
-        return 1 if self.policy.chunked else 1 / 8
+    def table_bytes(self) -> int:
+        """Bytes of memory of a table."""
+        return table_bytes_of(self.slots, self.counted, self.policy.chunked)
+
+
+def table_bytes_of(slots: int, counted: bool, chunked: bool) -> int:
+    """Bytes of a table: per slot a count, a byte or, on a GPU, a bit."""
+    return 4 * slots if counted else slots if chunked else slots // 8
+
+
+def is_checked(dtype: np.dtype, slots: int) -> bool:
+    """Whether the range of the values must be found: not where the dtype has no more of them than there are slots."""
+    return slots < 1 << 8 * dtype.itemsize
 
 
 def slots_for(dtype: np.dtype, size: int, counted: bool, policies: Policies) -> int:
