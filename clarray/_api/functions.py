@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ class UFunc:
             raise AttributeError(name)
         return getattr(self.ufunc, name)  # nin, nout, identity, types ...
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _named, (self.__name__,)  # the one there is, as of NumPy's
+
     def _apply(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = protocols.array_ufunc(self.ufunc, method, args, kwargs)
         if found is NotImplemented:  # for an operand's type to compute
@@ -67,6 +71,10 @@ class UFunc:
     def at(self, *args: Any, **kwargs: Any) -> Any:
         """Call on elements in place, as often as an index names them; see `numpy.ufunc.at`."""
         return self._apply("at", args, kwargs)
+
+
+def _named(name: str) -> Any:
+    return getattr(import_module("clarray"), name)
 
 
 def ufuncs_by_name() -> dict[str, UFunc]:

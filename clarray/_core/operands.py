@@ -68,7 +68,14 @@ def array_node(value: Any, device: Device) -> Node:
     """
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(NO_MASKS)
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        given = array_of_ours(value)
+        if given is None:
+            raise
+        node: Node = given._node
+        return node
     if array.dtype not in DTYPES and array.dtype.newbyteorder("=") not in DTYPES:
         raise NotNumbers(array.dtype)
     dtype = data_dtype(array.dtype, device)
@@ -76,6 +83,12 @@ def array_node(value: Any, device: Device) -> Node:
         return scalar_node(array[()], dtype)
     shared = share(array, device) if isinstance(value, np.ndarray) else None
     return shared if shared is not None else upload(array, dtype, device)
+
+
+def array_of_ours(value: Any) -> DeviceArray | None:
+    """What ``__array__`` gives where it is one of clarray's, as of a class that makes all its arrays with clarray."""
+    given = value.__array__() if hasattr(value, "__array__") else None
+    return given if isinstance(given, DeviceArray) else None
 
 
 class NotNumbers(TypeError):
@@ -134,6 +147,7 @@ __all__ = [
     "Manner",
     "NotNumbers",
     "array_node",
+    "array_of_ours",
     "manner_of",
     "scalar_node",
     "scalar_value",

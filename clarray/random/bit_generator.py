@@ -65,6 +65,7 @@ class Philox4x32:
         _alive.add(self)
         self._seed_seq: Any = None
         if key is None:
+            seed = seed.tolist() if isinstance(seed, DeviceArray) else seed
             self._seed_seq = seed if hasattr(seed, "generate_state") else SeedSequence(seed)
             key = self._seed_seq.generate_state(2, np.uint32)
         self._state = _State(_number(key, 64, "key"), _number(counter, _COUNTER_BITS, "counter"))

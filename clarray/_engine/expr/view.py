@@ -101,7 +101,7 @@ def as_shape(shape: Any) -> Shape:
         return (shape,)
     if isinstance(shape, Iterable) and not isinstance(shape, str | bytes):
         try:
-            found = tuple(map(operator.index, shape))
+            found = tuple(map(_extent, shape))
         except TypeError:
             if getattr(shape, "ndim", None) != 0:
                 raise
@@ -109,7 +109,13 @@ def as_shape(shape: Any) -> Shape:
             if (n := len(found)) > MAX_DIMENSIONS:
                 raise ValueError(f"maximum supported dimension for an ndarray is currently {MAX_DIMENSIONS}, found {n}")
             return found
-    return (operator.index(shape),)
+    return (_extent(shape),)
+
+
+def _extent(number: Any) -> int:
+    if number.__class__ is bool:  # an index to Python, but not to NumPy
+        raise TypeError("an integer is required")
+    return operator.index(number)
 
 
 def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:

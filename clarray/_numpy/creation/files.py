@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
@@ -38,6 +39,10 @@ class Archive(Mapping[str, Any]):
     def __init__(self, host: Any) -> None:
         self._host = host
         self.files: list[str] = host.files
+        self.f = _Attributes(self)
+
+    def __repr__(self) -> str:
+        return repr(self._host)
 
     def __getitem__(self, name: str) -> Any:
         return _on_device(self._host[name])
@@ -57,6 +62,23 @@ class Archive(Mapping[str, Any]):
     def close(self) -> None:
         """Close the file."""
         self._host.close()
+
+
+class _Attributes:
+    """The arrays of an archive as attributes: ``archive.f.name``."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.__dict__["_archive"] = weakref.ref(archive)
+
+    def __getattr__(self, name: str) -> Any:
+        archive = self._archive()
+        if archive is None or name not in archive.files:
+            raise AttributeError(name)
+        return archive[name]
+
+    def __dir__(self) -> list[str]:
+        archive = self._archive()
+        return [] if archive is None else list(archive.files)
 
 
 def load(file: Any, mmap_mode: Any = None, **kwargs: Any) -> Any:

@@ -259,12 +259,21 @@ def logspace(
     DeviceArray
     """
     if any(isinstance(x, DeviceArray) for x in (start, stop, base)):
+        if np.ndim(base):  # it counts as an end does: all three are broadcast, and the values lie along another axis
+            ndim = max(map(np.ndim, (start, stop, base)))
+            start, stop, base = (_with_axes(x, ndim) for x in (start, stop, base))
         exponents: DeviceArray = linspace(start, stop, num, endpoint, axis=axis, device=device)
         if np.ndim(base):
             base = expand_dims(as_array(base, exponents.device), axis)
         found: DeviceArray = ufunc_calls.call(np.power, (base, exponents))
         return found if dtype is None else found.astype(dtype, copy=False)
     return asarray(np.logspace(start, stop, num, endpoint, base, dtype, axis), dtype, device=device, copy=True)
+
+
+def _with_axes(value: Any, ndim: int) -> Any:
+    """An array with axes of one element in front, so that it has as many."""
+    array = value if isinstance(value, DeviceArray) else np.asarray(value)
+    return array[(None,) * (ndim - array.ndim)]
 
 
 def geomspace(

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from clarray._core import callers
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
@@ -96,6 +97,8 @@ class flatiter:  # noqa: N801 - NumPy's name
             self._out_of_bounds(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if key.__class__ is tuple and not key:
+            raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
         array, key = self._array, self._key(key)
         array.check_writeable()
         if type(key) is int:
@@ -136,7 +139,10 @@ class flatiter:  # noqa: N801 - NumPy's name
 
     def _selected(self, mask: Any) -> Any:
         if not mask.ndim:
-            raise IndexError(_INVALID)
+            callers.warn(
+                "0-dimensional boolean index of a flat iterator: the first element, or none", DeprecationWarning
+            )
+            return 0 if mask else as_array(np.arange(0), self._array.device)
         if mask.size != len(self):
             raise IndexError(
                 f"boolean index did not match indexed flat iterator along axis 0; size of axis is {len(self)} "

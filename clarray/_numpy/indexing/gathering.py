@@ -101,10 +101,15 @@ def fits(have: Shape, shape: Shape) -> bool:
     )
 
 
+def warn_of_lost_parts(value: Node, target: Node) -> None:
+    """Warn as NumPy does where imaginary parts are lost."""
+    if value.dtype.kind == "c" and target.dtype.kind != "c":
+        np.empty(0, value.dtype).astype(target.dtype)
+
+
 def own_leaf(value: Node, target: Node, shape: Shape) -> Node:
     """The value in the target's dtype, in memory of its own: of this shape, or one element."""
-    if value.dtype.kind == "c" and target.dtype.kind != "c":
-        np.empty(0, value.dtype).astype(target.dtype)  # warns that imaginary parts are lost
+    warn_of_lost_parts(value, target)
     memory = value.memory
     assert target.memory is not None
     if value.size == 1:

@@ -203,6 +203,10 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[DeviceArr
     if given.ndim and not extents:
         raise ValueError("multiple indices are not supported for 0d arrays")
     steps, size = _steps(extents, order), prod(extents)
+    if size > np.iinfo(np.intp).max:
+        raise ValueError(
+            "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
+        )
     wide: Any = given.astype(_INT64)
     wrong = (wide < 0) | (wide >= size)
     if bool(wrong.any()):

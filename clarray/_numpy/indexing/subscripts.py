@@ -274,8 +274,7 @@ def _store(target: DeviceArray, value: Any) -> None:
     if is_itself(node, leaf):
         return  # what `a[key] += b` ends with, as it does in `_put`
     node = _fitted(node, leaf.shape)
-    if node.dtype.kind == "c" and leaf.dtype.kind != "c":
-        np.empty(0, node.dtype).astype(leaf.dtype)  # warns that imaginary parts are lost
+    gathering.warn_of_lost_parts(node, leaf)
     if leaf.size:
         if node.op is not None:
             # the user holds this node, and the one that is written is used up
@@ -340,6 +339,7 @@ def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
             masking.put_where(array, mask, node)
             return
         node = _fitted(node, rest)
+    gathering.warn_of_lost_parts(node, array._node)
     if rest:
         wide = wrap(evaluate(mask))
         mask = wide.reshape(wide.shape + (1,) * len(rest))._node

@@ -164,7 +164,7 @@ def _places(positions: Any, extent: int) -> tuple[Any, Any]:
     return numbers, ordered
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceArray:
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """Leave out zeros at the ends, as a view.
 
     Parameters
@@ -178,6 +178,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceArray:
     Returns
     -------
     DeviceArray
+        A list of a list, and a tuple of a tuple.
 
     Raises
     ------
@@ -197,6 +198,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> DeviceArray:
         start, stop = _ends(filled.any(axis=tuple(a for a in range(source.ndim) if a != one)))
         front, back = ("f" in sides or not stop), ("b" in sides or not stop)
         key[one] = slice(start if front else None, stop if back else None)
+    if isinstance(filt, list | tuple) and source.ndim == 1:
+        return filt[key[0]]
     return source[tuple(key)]
 
 

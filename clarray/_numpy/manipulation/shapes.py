@@ -327,16 +327,23 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceA
 # Parts --------------------------------------------------------------------------------------------
 
 
-def real(val: Any) -> DeviceArray:
-    """Take the real parts: a view of a complex array, any other array itself."""
+_NUMBERS = (int, float, complex, np.generic)
+
+
+def real(val: Any) -> Any:
+    """Take the real parts: a view of a complex array, any other array itself, of a number a number."""
+    if val.__class__ is not DeviceArray and isinstance(val, _NUMBERS):
+        return val.real
     array = asarray(val)
     if array.dtype.kind != "c":
         return array
     return make_view(array, views.part(view_of(array), 0), _real_dtype(array.dtype))
 
 
-def imag(val: Any) -> DeviceArray:
-    """Take the imaginary parts: a view of a complex array, read-only zeros for any other."""
+def imag(val: Any) -> Any:
+    """Take the imaginary parts: a view of a complex array, read-only zeros for any other, of a number a number."""
+    if val.__class__ is not DeviceArray and isinstance(val, _NUMBERS):
+        return val.imag
     array = asarray(val)
     if array.dtype.kind != "c":
         made = zeros_like(array, order="A")

@@ -48,7 +48,7 @@ def einsum(
     dtype : dtype, optional
         What is computed in; the operands' common dtype when None.
     order : {'C', 'F', 'A', 'K'}
-        Accepted; the result is laid out as it is computed ('K').
+        How a new result is laid out: 'A' is 'F' where all operands are, else 'C', and 'K' as it is computed.
     casting : str
         What conversions are allowed.
     optimize : bool, str or sequence
@@ -74,6 +74,8 @@ def einsum(
     [10, 32]
     """
     text, given = _text(operands)
+    if (layout := str(order).upper()) not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got '{order}')")
     device = device_of_operands((*given, out))
     arrays = [as_array(x, device) for x in given]
     inputs, result = _parse(text, [x.ndim for x in arrays])
@@ -100,8 +102,12 @@ def einsum(
         made = _single(*terms[0], result, work)
     else:
         made = _chain(terms, result, work, _path(text, arrays, optimize), out)
-    if out is None or made is out:
-        return made[()] if only_view and not made.ndim else made  # a value, for which NumPy gives a scalar
+    if out is None and only_view:
+        return made if made.ndim else made[()]  # a value, for which NumPy gives a scalar
+    if out is None:
+        return _laid_out(made, arrays, layout)
+    if made is out:
+        return made
     if not np.can_cast(made.dtype, out.dtype, casting):
         raise TypeError(
             f"Iterator requested dtype could not be cast from {made.dtype!r} to {out.dtype!r}, the operand "
@@ -110,6 +116,15 @@ def einsum(
     out.check_writeable("output array is read-only")
     assign(out, made._node)
     return out
+
+
+def _laid_out(made: DeviceArray, arrays: list[DeviceArray], order: str) -> DeviceArray:
+    """A result in the order that was asked for."""
+    if order == "A":
+        order = "F" if all(x.flags.f_contiguous for x in arrays) else "C"
+    if order == "K" or (made.flags.f_contiguous if order == "F" else made.flags.c_contiguous):
+        return made
+    return made.copy(order)
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy") -> tuple[list[Any], str]:
@@ -164,7 +179,9 @@ def _text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 def _letters(labels: Sequence[Any]) -> str:
-    if not isinstance(labels, list | tuple | np.ndarray):
+    if isinstance(labels, DeviceArray):
+        labels = labels.tolist()
+    if not isinstance(labels, list | tuple | range | np.ndarray):
         raise TypeError("subscripts for each operand must be a sequence of integers or Ellipsis")
     found = []
     for label in labels:

@@ -13,7 +13,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.small_calls import Rule, small_call
-from clarray._core.ufunc_calls import assign, device_of_operands
+from clarray._core.ufunc_calls import assign, broadcast, device_of_operands
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View
@@ -151,7 +151,7 @@ def _call(
 ) -> DeviceArray:
     places = None if axes is None else tuple(map(_as_axes, _listed(axes)))
     found = _arranged(ufunc, a.shape, b.shape, places, axis, bool(keepdims))
-    fits = None if out is None else _checked(out, found.shape, dtype, casting, ufunc)
+    fits = None if out is None else _checked(out, found, dtype, casting, ufunc)
     if found.a_lone:
         a = shapes.squeeze(a, found.a_lone)
     if found.b_lone:
@@ -164,7 +164,7 @@ def _call(
         made = made.reshape(found.shape)
     if out is None or made is out:
         return made
-    assign(out, made._node)
+    assign(out, broadcast(made._node, out.shape))
     return cast(DeviceArray, out)
 
 
@@ -287,7 +287,7 @@ def _places(
         raise _Unfit
     wanted = [len(core) for core in cores]
     if keepdims:
-        places[2] = places[2] or places[0]
+        places[2] = places[2] or (default[0] if len(axes) == 2 else places[0])
         wanted[2] = 1
     if [len(each) for each in places] != wanted:
         raise _Unfit
@@ -316,17 +316,24 @@ def _labels(ndim: int, core: str, places: tuple[int, ...]) -> list[Any]:
     return labels
 
 
-def _checked(
-    out: DeviceArray, shape: tuple[int, ...], dtype: np.dtype, casting: Any, ufunc: np.ufunc
-) -> DeviceArray | None:
-    """`out` if the result can be computed in it, None if it has to be written there afterwards."""
+def _checked(out: DeviceArray, found: _Arranged, dtype: np.dtype, casting: Any, ufunc: np.ufunc) -> DeviceArray | None:
+    """`out` if the result can be computed in it, None if it has to be written there afterwards.
+
+    The axes of the loop are broadcast to those of `out`; core axes, which come last, must be as long.
+    """
     if not np.can_cast(dtype, out.dtype, casting):
         raise TypeError(
             f"Cannot cast ufunc '{ufunc.__name__}' output from {dtype!r} to {out.dtype!r} with casting rule {casting!r}"
         )
-    if out.shape != shape:
+    if out.shape == found.shape:
+        return out if out.dtype == dtype else None
+    core = sum(isinstance(label, str) for label in found.labels)
+    loops, wanted = len(found.shape) - core, out.ndim - core
+    if wanted < loops or out.shape[wanted:] != found.shape[loops:]:
         raise _Unfit
-    return out if out.dtype == dtype else None
+    if any(n not in (1, m) for n, m in zip(found.shape[:loops][::-1], out.shape[:wanted][::-1], strict=False)):
+        raise _Unfit
+    return None
 
 
 def _let_numpy_say(ufunc: np.ufunc, a: DeviceArray, b: DeviceArray, given: dict[str, Any]) -> None:

@@ -19,13 +19,13 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.view import View, ordered_strides
+from clarray._engine.expr.view import View, broadcast_shapes, ordered_strides
 from clarray._numpy.indexing import selecting
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.manipulation.joining import stack
 from clarray._numpy.reduction import moments, nanfunctions, reductions
 from clarray._numpy.reduction.accumulations import accumulate
-from clarray._numpy.reduction.reduce_calls import finished
+from clarray._numpy.reduction.reduce_calls import check_out, finished
 from clarray._numpy.sorting.sorting import along, ascontiguous, flat
 from clarray._numpy.statistics.quantile_methods import METHODS, bounds, gamma_of
 from clarray._numpy.statistics.quantile_places import elements_of_lines, from_start, ordered_at, rows_at, sorted_lines
@@ -315,7 +315,15 @@ def _quantiles(
         found = find(x, q, at, method, weak) if w is None else _weighted(x, q, at, w, skip)
         return _laid_out(found, q.ndim if by_line else 0)
 
-    return _reduced(array, axis, out, keepdims, q.ndim, function, wanted)
+    if not isinstance(out, DeviceArray):
+        return _reduced(array, axis, out, keepdims, q.ndim, function, wanted)
+    check_out(out)
+    node = _reduced(array, axis, None, keepdims, q.ndim, function, wanted)._node
+    if out.ndim > len(node.shape) and broadcast_shapes((node.shape, out.shape)) == out.shape:
+        node = ufunc_calls.broadcast(
+            node, out.shape
+        )  # NumPy lets this output, unlike those of reductions, have more axes
+    return finished(node, out)
 
 
 def _laid_out(found: DeviceArray, inner: int) -> DeviceArray:
