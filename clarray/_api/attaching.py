@@ -148,6 +148,25 @@ def put(self: DeviceArray, indices: Any, values: Any, mode: str = "raise") -> No
     gathering.put(self, indices, values, mode)
 
 
+def choose(self: DeviceArray, *choices: Any, out: Any = None, mode: str = "raise") -> DeviceArray:
+    """Take each element from the choice that the array names there; see `clarray.choose`.
+
+    Parameters
+    ----------
+    *choices : array_like
+        One after another, or all in one sequence.
+    out : DeviceArray, optional
+        Where to put the result.
+    mode : {'raise', 'wrap', 'clip'}
+        For numbers of no choice.
+
+    Returns
+    -------
+    DeviceArray
+    """
+    return selecting.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
+
+
 def clip(self: DeviceArray, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> DeviceArray:
     """Values limited to an interval; see `clarray.clip`."""
     return selecting.clip(self, min, max, out, **kwargs)
@@ -325,7 +344,7 @@ _METHODS: dict[str, Any] = {
     "nonzero": masking.nonzero,
     "take": gathering.take,
     "put": put,
-    "choose": selecting.choose,
+    "choose": choose,
     "sort": sorting.sort_in_place,
     "argsort": sorting.argsort,
     "partition": sorting.partition_in_place,

@@ -202,6 +202,8 @@ def _copy(a: Any, order: str) -> DeviceArray:
 
 def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None, subok: bool = False) -> DeviceArray:
     order = "K" if order is None else check_order(order)
+    if isinstance(copy, str):
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     if isinstance(a, DeviceArray):
         if a.__class__ is not DeviceArray and not subok:
             a = make_view(a, view_of(a))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.expr.view import Shape, View
+from clarray._engine.expr.view import MAX_DIMENSIONS, Shape, View
 
 _INVALID_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
@@ -85,6 +85,8 @@ def index(view: View, key: Any) -> View | None:
                 raise IndexError(f"index {item} is out of bounds for axis {axis} with size {extent}")
             offset += (item + extent if item < 0 else item) * stride
         axis += 1
+    if (n := len(new_shape) + len(shape) - used) > MAX_DIMENSIONS:
+        raise IndexError(f"number of dimensions must be within [0, {MAX_DIMENSIONS}], indexing result would have {n}")
     return View(
         (*new_shape, *shape[used:]),
         (*new_strides, *strides[used:]),

@@ -252,6 +252,10 @@ class Pool:
 
     def _create(self, size: int, nbytes: int) -> Block:
         failure: Exception | None = None
+        if nbytes > sys.maxsize:
+            raise ValueError(
+                "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
+            )
         if self.in_host_memory and self.reserved + size > keeping.FEW:
             self._make_way(size)
         for make_room in (None, self._reclaim, self._collect, self._wait):

@@ -188,6 +188,8 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Dev
 
 def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
     check_out(out)
+    if out is not None and not np.can_cast(out.dtype, _INT64, "safe"):  # NumPy asks the other way round
+        raise TypeError(f"Cannot cast array data from {out.dtype!r} to {_INT64!r} according to the rule 'safe'")
     node = operand(a)
     keepdims = bool(keepdims)  # whatever it is, unlike other reductions'
     if axis is not None and not isinstance(axis, tuple):
@@ -200,9 +202,9 @@ def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
     if math.prod(node.shape[i] for i in axes) == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
     if not axes:
-        return finished(full_node(0, _INT64, shape), out, "safe")
+        return finished(full_node(0, _INT64, shape), out)
     found = reduced(statistic_monoid(name, node.dtype), node, None, axes, keepdims)
-    return finished(found, out, "safe")
+    return finished(found, out)
 
 
 @recorded_growth

@@ -58,6 +58,23 @@ xp.matmul(xp.ones((1, 2, 3)), xp.ones((3, 4)), out=xp.empty((5, 2, 4)))
 xp.matmul(xp.ones((1, 2, 3)), xp.ones((3, 1)), out=xp.empty((5, 2, 4)))
 xp.vecdot(xp.arange(27).reshape(3, 3, 3), xp.arange(27).reshape(3, 3, 3), axes=[0, 2], keepdims=True)
 xp.vecdot(xp.arange(27).reshape(3, 3, 3), xp.arange(27).reshape(3, 3, 3), axes=[0, 0, 0], keepdims=True)
+xp.empty((3037000500, 3037000500), dtype='i1')
+xp.zeros((2**40, 2**40))
+xp.ones((2**62,))
+xp.arange(2**62 - 1)
+xp.array(5)[(None,) * 65]
+xp.ones((1,) * 60)[(None,) * 5]
+xp.ones((1,) * 60)[(None,) * 4].ndim
+xp.argmax(xp.array([[1, 2], [3, 0]]), 0, out=xp.empty(2, 'i2'))
+xp.argmin(xp.array([[1, 2], [3, 0]]), 0, out=xp.empty(2, bool))
+xp.argmax(xp.array([[1, 2], [3, 0]]), 0, out=xp.empty(2, 'f8'))
+xp.argmax(xp.array([[1, 2], [3, 0]]), 0, out=xp.empty(2, 'u8'))
+xp.array([0, 2, 1]).choose(1, 2, 3)
+xp.array([0, 1, 1]).choose(xp.array([1, 2, 3]), xp.array([4, 5, 6]))
+xp.array([0, 1, 1]).choose([xp.array([1, 2, 3]), xp.array([4, 5, 6])])
+xp.array([0, 3]).choose([1, 2], mode='wrap')
+xp.array([1], copy='always')
+xp.array(xp.ones(2), copy='never')
 """
 
 
