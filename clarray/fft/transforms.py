@@ -267,7 +267,7 @@ def _extents(
     if axes is None:
         if given is not None:
             callers.warn(
-                "`axes` should not be None where `s` is given: pass the axes that `s` is for", DeprecationWarning
+                "`axes` should not be `None` if `s` is given: pass the axes that `s` is for", DeprecationWarning
             )
         axes = range(-len(s), 0)
     axes = list(axes)

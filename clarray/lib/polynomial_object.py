@@ -136,10 +136,10 @@ class poly1d:  # noqa: N801 - NumPy's name
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return poly1d(self.coeffs / other) if np.isscalar(other) else polydiv(self, other)
+        return poly1d(self.coeffs / other) if not np.ndim(other) else polydiv(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return poly1d(other / self.coeffs) if np.isscalar(other) else polydiv(poly1d(other), self)
+        return poly1d(other / self.coeffs) if not np.ndim(other) else polydiv(poly1d(other), self)
 
     def __pow__(self, power: int) -> poly1d:
         if not isinstance(power, int | float | np.integer | np.floating) or int(power) != power or power < 0:

@@ -1,4 +1,4 @@
-"""Runs other people's test suites with clarray's arrays: SciPy's, Dask's, Cubed's, the Array API's, scikit-learn's.
+"""Runs other people's test suites with clarray's arrays: NumPy's, SciPy's, scikit-learn's, Dask's, Cubed's, the API's.
 
 ``python tests/suites/run.py scipy --device intel -n 2 --out results`` runs SciPy's own Array API tests as they are
 installed, prints the ids of what failed and a table of passed, failed and skipped by module, and leaves pytest's whole
@@ -56,6 +56,25 @@ def chosen(options: argparse.Namespace, package: Path, pattern: str) -> list[str
     """Paths of an installed package's test files: of the parts asked for, or all of them."""
     folders = [package / part for part in options.only or ["."]]
     return [str(path) for folder in folders for path in files(folder, pattern)]
+
+
+def numpy_run(options: argparse.Namespace) -> Run:
+    """NumPy's tests of functions; not those of dtypes that clarray has not, of files, of C and of NumPy itself."""
+    package = installed("numpy")
+    asked = options.only is not None
+    library = "arraypad|arraysetops|function_base|histograms|index_tricks|nanfunctions|packbits|polynomial|shape_base"
+    library += "|stride_tricks|twodim_base|type_check|ufunclike"
+    core = "einsum|function_base|indexerrors|indexing|item_selection|numeric|shape_base"
+    wanted = rf"lib/tests/test_({library})\.py|_core/tests/test_({core})\.py|linalg/tests|fft/tests"
+    paths = chosen(options, package, "")
+    return Run(
+        root=package.parent,
+        paths=[path for path in paths if asked or re.search(wanted, Path(path).as_posix())],
+        plugins=["numpy_backend"],
+        options=["--import-mode=importlib"],
+        # C code that takes any object for an array, a list of 16 GiB, and forks that run the other tests if they fail
+        words="not elide and not huge_list and not xerbla",
+    )
 
 
 def scipy_run(options: argparse.Namespace) -> Run:
@@ -138,6 +157,7 @@ def array_api_run(options: argparse.Namespace) -> Run:
 
 
 SUITES = {
+    "numpy": numpy_run,
     "scipy": scipy_run,
     "sklearn": sklearn_run,
     "dask": dask_run,

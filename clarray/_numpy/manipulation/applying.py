@@ -125,7 +125,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """
     device = ufunc_calls.device_of_operands((x, *condlist) if isinstance(condlist, list | tuple) else (x, condlist))
     source = as_array(x, device)
-    if np.isscalar(condlist) or (not _is_array(condlist[0]) and source.ndim):
+    if not np.ndim(condlist) or (not _is_array(condlist[0]) and source.ndim):
         condlist = [condlist]
     conditions = [as_array(c, device).astype(bool, copy=False) for c in condlist]
     if len(conditions) == len(funclist) - 1:

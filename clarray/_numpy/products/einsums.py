@@ -76,6 +76,7 @@ def einsum(
     text, given = _text(operands)
     if (layout := str(order).upper()) not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got '{order}')")
+    np.can_cast(np.bool_, np.bool_, casting)  # raises for what is no rule
     device = device_of_operands((*given, out))
     arrays = [as_array(x, device) for x in given]
     inputs, result = _parse(text, [x.ndim for x in arrays])
@@ -185,6 +186,8 @@ def _letters(labels: Sequence[Any]) -> str:
         raise TypeError("subscripts for each operand must be a sequence of integers or Ellipsis")
     found = []
     for label in labels:
+        if isinstance(label, DeviceArray):
+            label = label.item() if not label.ndim else label
         if label is Ellipsis:
             found.append("...")
         elif not isinstance(label, int | np.integer):

@@ -26,7 +26,13 @@ xp.logspace(xp.array([1, 2]), 3, 4, base=xp.array([2., 3]))
 xp.einsum(xp.ones((2, 3)), range(2))
 xp.einsum(xp.ones((2, 3)), range(1, -1, -1), range(2))
 xp.einsum(xp.ones((2, 3)), xp.array([0, 1]), xp.array([1]))
+xp.einsum(xp.ones((2, 3)), list(xp.array([0, 1])), [xp.array(1)])
 xp.einsum('', 0, order='W')
+xp.einsum('', 0, casting='blah')
+xp.piecewise(xp.array(3), xp.array(3) > 3, [4, 0])
+xp.piecewise(xp.array(4), xp.array(4).max() > 3, [4, 0])
+xp.piecewise(5, [True, False], [1, 0])
+(xp.poly1d([2., 4.]) / xp.array([1., 1.]).sum()).coeffs
 xp.einsum('ij,jk', xp.ones((2, 3)), xp.ones((3, 4)), order='f').flags.f_contiguous
 xp.einsum('ij,jk', xp.ones((2, 3)), xp.ones((3, 4)), order='C').flags.c_contiguous
 xp.einsum('...ft,mf->...mt', xp.ones((2, 3, 5), order='F'), xp.ones((4, 3), order='F'), order='a').flags.f_contiguous
