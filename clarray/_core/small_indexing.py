@@ -49,12 +49,12 @@ def picked(array: DeviceArray, key: Any) -> Any:
         if found is None:
             return ELSEWHERE
         try:
-            return computed(device, _gathered, found, {})
+            return computed(device, getitem, found, {})
         except Exception:
             return ELSEWHERE
 
 
-def _gathered(source: np.ndarray, key: Any) -> Any:
+def getitem(source: np.ndarray, key: Any) -> Any:
     """What NumPy gives, in C order as the kernels give it; NumPy's own order follows how it iterates over the key.
 
     A sum over it would have other bits beside the sum of a larger result, which kernels have gathered.
