@@ -188,8 +188,6 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Dev
 
 def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
     check_out(out)
-    if out is not None and not np.can_cast(out.dtype, _INT64, "safe"):  # NumPy asks the other way round
-        raise TypeError(f"Cannot cast array data from {out.dtype!r} to {_INT64!r} according to the rule 'safe'")
     node = operand(a)
     keepdims = bool(keepdims)  # whatever it is, unlike other reductions'
     if axis is not None and not isinstance(axis, tuple):
@@ -201,6 +199,9 @@ def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
     shape = kept_shape(node.shape, axes, keepdims)
     if math.prod(node.shape[i] for i in axes) == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
+    if out is not None and out.shape == shape and not np.can_cast(out.dtype, _INT64, "safe"):
+        # NumPy asks whether the output's dtype can be cast, not that of the positions
+        raise TypeError(f"Cannot cast array data from {out.dtype!r} to {_INT64!r} according to the rule 'safe'")
     if not axes:
         return finished(full_node(0, _INT64, shape), out)
     found = reduced(statistic_monoid(name, node.dtype), node, None, axes, keepdims)
