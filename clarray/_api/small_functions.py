@@ -70,6 +70,16 @@ def _all_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
     return np.size(a) * np.size(b)
 
 
+# Functions that differ from NumPy's ------------------------------------------------------------------
+
+
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> np.ndarray:
+    """NumPy's, stable whatever kind it is asked for, as the kernels are."""
+    if kind is not None or order is not None or stable is not None:
+        np.empty(1, a.dtype).sort(kind=kind, order=order, stable=stable)  # raises for what is no kind
+    return np.ndarray.argsort(a, axis, kind="stable")
+
+
 # The functions ---------------------------------------------------------------------------------------
 
 _FINDING: dict[str, Any] = {  # and counting, and comparing
@@ -113,7 +123,7 @@ _MOVED = {
 _ORDERED = {
     "sort": Rule(np.sort, "any", most=MOST_ORDERED),
     "partition": Rule(np.partition, "any", most=MOST_ORDERED),
-    "argsort": Rule(np.ndarray.argsort, "any", most=MOST_ORDERED),
+    "argsort": Rule(argsort, "any", most=MOST_ORDERED),
     "argpartition": Rule(np.ndarray.argpartition, "any", most=MOST_ORDERED),
     "lexsort": Rule(np.lexsort, "any", most=MOST_ORDERED),
     "unique": Rule(np.unique, "any"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import clarray
+from clarray._engine.launch.first_calls import setting
 
 from ..conftest import FEW_DTYPES
 
@@ -180,3 +181,21 @@ def test_any_search(x: np.ndarray, needle: float) -> None:
     for side in ("left", "right"):
         ours = clarray.searchsorted(clarray.array(line), clarray.array(v), side).get()
         np.testing.assert_array_equal(ours, np.searchsorted(line, v, side))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float16", "complex64"])
+@pytest.mark.parametrize("size", [17, 300])
+def test_small_orders_are_stable(monkeypatch: pytest.MonkeyPatch, dtype: str, size: int) -> None:
+    """Of equal elements NumPy's own sort gives any first where there are more than sixteen."""
+    monkeypatch.setattr(setting, "on", True)
+    host = (np.arange(size) % 3).astype(dtype)
+    x = clarray.array(host)
+    expected = np.argsort(host, kind="stable")
+    for found in (clarray.argsort(x), x.argsort(), clarray.argsort(x, kind="quicksort"), x.argsort(stable=False)):
+        np.testing.assert_array_equal(found.get(), expected)
+    rows = np.stack([host, host[::-1]], axis=1)
+    np.testing.assert_array_equal(
+        clarray.argsort(clarray.array(rows), axis=0).get(), np.argsort(rows, axis=0, kind="stable")
+    )
+    with pytest.raises(ValueError, match="sort kind must be one of"):
+        clarray.argsort(x, kind="best")
