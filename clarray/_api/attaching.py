@@ -149,21 +149,7 @@ def put(self: DeviceArray, indices: Any, values: Any, mode: str = "raise") -> No
 
 
 def choose(self: DeviceArray, *choices: Any, out: Any = None, mode: str = "raise") -> DeviceArray:
-    """Take each element from the choice that the array names there; see `clarray.choose`.
-
-    Parameters
-    ----------
-    *choices : array_like
-        One after another, or all in one sequence.
-    out : DeviceArray, optional
-        Where to put the result.
-    mode : {'raise', 'wrap', 'clip'}
-        For numbers of no choice.
-
-    Returns
-    -------
-    DeviceArray
-    """
+    """What each element chooses of the choices, given one after another or as one sequence; see `clarray.choose`."""
     return selecting.choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 

@@ -22,14 +22,15 @@ from clarray._numpy.reduction import accumulations, reduce_calls
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``__array_ufunc__``: every method of a ufunc."""
-    for x in (*inputs, *_listed(kwargs.get("out"))):
+    outs = _listed(kwargs.get("out"))
+    for x in (*inputs, *outs):
         manner = manner_of(x.__class__)
         if manner in (Manner.ASKED, Manner.REFUSES):
             return NotImplemented
         if manner is Manner.KEPT:
             name = f"{_place_of(ufunc)} of {type(x).__name__}"
             return on_host(name, getattr(ufunc, method), inputs, kwargs)
-    if _is_ellipsis(kwargs.get("out")):  # an array in any case, as all results are here
+    if outs and all(out is Ellipsis for out in outs):  # an array in any case, as all results are here
         kwargs = {name: value for name, value in kwargs.items() if name != "out"}
     if ufunc in gufuncs.generalized and method == "__call__":
         return gufuncs.call(ufunc, inputs, **kwargs)
@@ -49,10 +50,6 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     if method == "reduce":
         return reduce_calls.ufunc_reduce(ufunc, *inputs, **kwargs)
     return getattr(accumulations, method)(ufunc, *inputs, **kwargs)
-
-
-def _is_ellipsis(out: Any) -> bool:
-    return out is Ellipsis or (isinstance(out, tuple) and len(out) > 0 and all(each is Ellipsis for each in out))
 
 
 def _place_of(ufunc: np.ufunc) -> str:

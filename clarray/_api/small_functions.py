@@ -16,6 +16,7 @@ import numpy as np
 from clarray._core.small_calls import Rule, small_call, small_write
 from clarray._core.small_operands import MOST_ORDERED
 from clarray._numpy.products.gufuncs import multiplied
+from clarray._numpy.sorting.sorting import check_kind
 
 __all__ = ["FUNCTIONS", "METHODS", "as_method", "serve", "served"]
 
@@ -75,8 +76,7 @@ def _all_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> np.ndarray:
     """NumPy's, stable whatever kind it is asked for, as the kernels are."""
-    if kind is not None or order is not None or stable is not None:
-        np.empty(1, a.dtype).sort(kind=kind, order=order, stable=stable)  # raises for what is no kind
+    check_kind(a.dtype, kind, order, stable)
     return np.ndarray.argsort(a, axis, kind="stable")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
 from clarray._core.moving import computed_copy, converted, in_order, moved, order_of_copy
-from clarray._core.operands import NO_MASKS, array_of_ours
+from clarray._core.operands import NO_MASKS, host_array
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import as_shape, check_order
 from clarray._engine.runtime import Device, current_device, different_devices, find_device
@@ -212,17 +212,10 @@ def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None,
         shared = no_number(wrap(adopt(a)))
         return _from_device_array(shared, dtype, order, device, copy)
     on = device_for(device)
-    try:
-        if copy is False and not isinstance(a, np.ndarray):
-            host = np.asarray(a, dtype, copy=False)
-        else:
-            # no dtype yet: NumPy decides whether the data can be converted, below in one pass
-            host = np.asarray(a) if isinstance(a, np.ndarray) else np.asarray(a, dtype)
-    except ValueError:
-        given = array_of_ours(a)
-        if given is None:
-            raise
-        return _from_device_array(given, dtype, order, device, copy)
+    # an array has no dtype yet: NumPy decides whether the data can be converted, below in one pass
+    host = np.asarray(a) if isinstance(a, np.ndarray) else host_array(a, dtype, False if copy is False else None)
+    if isinstance(host, DeviceArray):
+        return _from_device_array(host, dtype, order, device, copy)
     wanted = data_dtype(host.dtype, on) if dtype is None else device_dtype(dtype, on)
     if copy is not True and host.dtype == wanted and in_order(host_view(host), order):
         node = share(host, on)

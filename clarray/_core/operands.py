@@ -68,13 +68,9 @@ def array_node(value: Any, device: Device) -> Node:
     """
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(NO_MASKS)
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        given = array_of_ours(value)
-        if given is None:
-            raise
-        node: Node = given._node
+    array = host_array(value)
+    if isinstance(array, DeviceArray):
+        node: Node = array._node
         return node
     if array.dtype not in DTYPES and array.dtype.newbyteorder("=") not in DTYPES:
         raise NotNumbers(array.dtype)
@@ -85,10 +81,18 @@ def array_node(value: Any, device: Device) -> Node:
     return shared if shared is not None else upload(array, dtype, device)
 
 
-def array_of_ours(value: Any) -> DeviceArray | None:
-    """What ``__array__`` gives where it is one of clarray's, as of a class that makes all its arrays with clarray."""
-    given = value.__array__() if hasattr(value, "__array__") else None
-    return given if isinstance(given, DeviceArray) else None
+def host_array(value: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray | DeviceArray:
+    """What `numpy.asarray` makes of a value, or the array of clarray's that its ``__array__`` gives.
+
+    NumPy takes no other library's arrays there; a class that makes all its arrays with clarray gives them.
+    """
+    try:
+        return np.asarray(value, dtype, copy=copy)
+    except ValueError:
+        given = value.__array__() if hasattr(value, "__array__") else None
+        if isinstance(given, DeviceArray):
+            return given
+        raise
 
 
 class NotNumbers(TypeError):
@@ -147,7 +151,7 @@ __all__ = [
     "Manner",
     "NotNumbers",
     "array_node",
-    "array_of_ours",
+    "host_array",
     "manner_of",
     "scalar_node",
     "scalar_value",

@@ -72,6 +72,7 @@ def numpy_run(options: argparse.Namespace) -> Run:
         paths=[path for path in paths if asked or re.search(wanted, Path(path).as_posix())],
         plugins=["numpy_backend"],
         options=["--import-mode=importlib"],
+        module_of=lambda nodeid: nodeid.split("/")[1],
         # C code that takes any object for an array, a list of 16 GiB, and forks that run the other tests if they fail
         words="not elide and not huge_list and not xerbla",
     )

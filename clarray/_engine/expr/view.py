@@ -138,6 +138,12 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
     return tuple(result)
 
 
+def can_broadcast(have: Shape, shape: Shape) -> bool:
+    """Whether an array of one shape can be broadcast to another."""
+    fits = all(n in (1, m) for n, m in zip(reversed(have), reversed(shape), strict=False))
+    return fits and len(have) <= len(shape)
+
+
 def broadcast_to(view: View, shape: Shape) -> View:
     """Repeat axes of one element, and add axes in front, without a copy."""
     old = view.shape

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from typing import Any
@@ -39,7 +38,11 @@ class Archive(Mapping[str, Any]):
     def __init__(self, host: Any) -> None:
         self._host = host
         self.files: list[str] = host.files
-        self.f = _Attributes(self)
+
+    @property
+    def f(self) -> _Attributes:
+        """The arrays as attributes: ``archive.f.name``."""
+        return _Attributes(self)
 
     def __repr__(self) -> str:
         return repr(self._host)
@@ -65,20 +68,18 @@ class Archive(Mapping[str, Any]):
 
 
 class _Attributes:
-    """The arrays of an archive as attributes: ``archive.f.name``."""
+    """The arrays of an archive as attributes."""
 
     def __init__(self, archive: Archive) -> None:
-        self.__dict__["_archive"] = weakref.ref(archive)
+        self._archive = archive
 
     def __getattr__(self, name: str) -> Any:
-        archive = self._archive()
-        if archive is None or name not in archive.files:
+        if name == "_archive" or name not in self._archive.files:  # of a copy that has only begun it is not there
             raise AttributeError(name)
-        return archive[name]
+        return self._archive[name]
 
     def __dir__(self) -> list[str]:
-        archive = self._archive()
-        return [] if archive is None else list(archive.files)
+        return self._archive.files
 
 
 def load(file: Any, mmap_mode: Any = None, **kwargs: Any) -> Any:

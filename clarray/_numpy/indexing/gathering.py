@@ -18,7 +18,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import line_axis, normalize_axis
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.view import Shape, View, contiguous
+from clarray._engine.expr.view import Shape, View, can_broadcast, contiguous
 from clarray._engine.speedups import recorded, recorded_writes
 from clarray._numpy.indexing import index_arrays
 
@@ -96,9 +96,7 @@ def fitted(value: Node, shape: Shape) -> Node:
 def fits(have: Shape, shape: Shape) -> bool:
     """Whether values can be broadcast to a shape, surplus leading axes of one element aside."""
     extra = max(0, len(have) - len(shape))
-    return all(n == 1 for n in have[:extra]) and all(
-        n in (1, m) for n, m in zip(reversed(have[extra:]), reversed(shape), strict=False)
-    )
+    return all(n == 1 for n in have[:extra]) and can_broadcast(have[extra:], shape)
 
 
 def warn_of_lost_parts(value: Node, target: Node) -> None:

@@ -302,16 +302,12 @@ def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
 def _fitted(node: Node, shape: tuple[int, ...]) -> Node:
     """Check that a value can be broadcast; drop surplus leading axes of one element."""
     extra = len(node.shape) - len(shape)
-    have = node.shape[max(extra, 0) :]
-    fits = all(n == 1 for n in node.shape[: max(extra, 0)]) and all(
-        n in (1, m) for n, m in zip(reversed(have), reversed(shape), strict=False)
-    )
-    if not fits:
+    if not gathering.fits(node.shape, shape):
         texts = (str(s).replace(" ", "") for s in (node.shape, shape))
         raise ValueError("could not broadcast input array from shape {} into shape {}".format(*texts))
     if extra > 0:
         view = view_of(wrap(node))
-        return make_view(wrap(node), View(have, view.strides[extra:], view.offset))._node
+        return make_view(wrap(node), View(node.shape[extra:], view.strides[extra:], view.offset))._node
     return node
 
 

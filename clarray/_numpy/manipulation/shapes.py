@@ -332,7 +332,7 @@ _NUMBERS = (int, float, complex, np.generic)
 
 def real(val: Any) -> Any:
     """Take the real parts: a view of a complex array, any other array itself, of a number a number."""
-    if val.__class__ is not DeviceArray and isinstance(val, _NUMBERS):
+    if isinstance(val, _NUMBERS):
         return val.real
     array = asarray(val)
     if array.dtype.kind != "c":
@@ -342,7 +342,7 @@ def real(val: Any) -> Any:
 
 def imag(val: Any) -> Any:
     """Take the imaginary parts: a view of a complex array, read-only zeros for any other, of a number a number."""
-    if val.__class__ is not DeviceArray and isinstance(val, _NUMBERS):
+    if isinstance(val, _NUMBERS):
         return val.imag
     array = asarray(val)
     if array.dtype.kind != "c":

@@ -180,14 +180,12 @@ def _text(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 def _letters(labels: Sequence[Any]) -> str:
-    if isinstance(labels, DeviceArray):
-        labels = labels.tolist()
-    if not isinstance(labels, list | tuple | range | np.ndarray):
+    if not isinstance(labels, list | tuple | range | np.ndarray | DeviceArray):
         raise TypeError("subscripts for each operand must be a sequence of integers or Ellipsis")
     found = []
     for label in labels:
-        if isinstance(label, DeviceArray):
-            label = label.item() if not label.ndim else label
+        if isinstance(label, DeviceArray) and not label.ndim:
+            label = label.item()
         if label is Ellipsis:
             found.append("...")
         elif not isinstance(label, int | np.integer):

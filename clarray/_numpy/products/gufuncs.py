@@ -16,7 +16,7 @@ from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, broadcast, device_of_operands
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
-from clarray._engine.expr.view import View
+from clarray._engine.expr.view import View, can_broadcast
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
@@ -329,9 +329,7 @@ def _checked(out: DeviceArray, found: _Arranged, dtype: np.dtype, casting: Any, 
         return out if out.dtype == dtype else None
     core = sum(isinstance(label, str) for label in found.labels)
     loops, wanted = len(found.shape) - core, out.ndim - core
-    if wanted < loops or out.shape[wanted:] != found.shape[loops:]:
-        raise _Unfit
-    if any(n not in (1, m) for n, m in zip(found.shape[:loops][::-1], out.shape[:wanted][::-1], strict=False)):
+    if out.shape[wanted:] != found.shape[loops:] or not can_broadcast(found.shape[:loops], out.shape[:wanted]):
         raise _Unfit
     return None
 

@@ -62,7 +62,7 @@ def along(source: Node, places: Node, axis: int) -> Node:
     return launchers.gather.gather(source, (wrap(places) * step + others)._node)
 
 
-def _check_kind(dtype: np.dtype, kind: Any, order: Any, stable: Any) -> None:
+def check_kind(dtype: np.dtype, kind: Any, order: Any, stable: Any) -> None:
     """Let NumPy judge the options; every sort here is stable."""
     if kind is not None or order is not None or stable is not None:
         np.empty(1, dtype).sort(kind=kind, order=order, stable=stable)
@@ -133,7 +133,7 @@ def sort(
     array, at = _chosen(a, axis)
     if descending:
         return _transposed(sort(_transposed(array), at, kind, order, stable=stable))
-    _check_kind(array.dtype, kind, order, stable)
+    check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
         return copy(array, "K")
     return wrap(launchers.sort.sort_rows(array._node, at))
@@ -202,7 +202,7 @@ def argsort(
     array, at = _chosen(array, axis)
     if descending:
         return argsort(_transposed(array), at, kind, order, stable=stable)
-    _check_kind(array.dtype, kind, order, stable)
+    check_kind(array.dtype, kind, order, stable)
     if array.shape[at] < 2 or array.size < 2:
         return zeros(array.shape, _INT64, device=array.device)
     return wrap(launchers.sort.argsort_rows(array._node, at))

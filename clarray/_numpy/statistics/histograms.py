@@ -155,7 +155,7 @@ def _checked(a: Any, weights: Any) -> tuple[DeviceArray, DeviceArray | None]:
 
 def _counted(axes: Sequence[Any], heavy: DeviceArray | None, dtype: np.dtype, device: Device) -> DeviceArray:
     """The histogram of axes, flat."""
-    if heavy is None and all(axis.edges is not None and axis.steps is None for axis in axes):
+    if heavy is None and all(axis.steps is None for axis in axes):
         values, edges = tuple(wrap(axis.value) for axis in axes), tuple(wrap(axis.edges) for axis in axes)
         return _unweighted(values, edges, tuple((a.kind, a.dtype, a.bins, tuple(a.scalars)) for a in axes), dtype)
     if heavy is None:

@@ -19,7 +19,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
-from clarray._engine.expr.view import View, broadcast_shapes, ordered_strides
+from clarray._engine.expr.view import View, can_broadcast, ordered_strides
 from clarray._numpy.indexing import selecting
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.manipulation.joining import stack
@@ -315,14 +315,14 @@ def _quantiles(
         found = find(x, q, at, method, weak) if w is None else _weighted(x, q, at, w, skip)
         return _laid_out(found, q.ndim if by_line else 0)
 
-    if not isinstance(out, DeviceArray):
-        return _reduced(array, axis, out, keepdims, q.ndim, function, wanted)
+    found = _reduced(array, axis, None, keepdims, q.ndim, function, wanted)
+    if out is None:
+        return found
     check_out(out)
-    node = _reduced(array, axis, None, keepdims, q.ndim, function, wanted)._node
-    if out.ndim > len(node.shape) and broadcast_shapes((node.shape, out.shape)) == out.shape:
-        node = ufunc_calls.broadcast(
-            node, out.shape
-        )  # NumPy lets this output, unlike those of reductions, have more axes
+    node = found._node
+    if out.ndim > found.ndim and can_broadcast(found.shape, out.shape):
+        # NumPy lets this output have more axes, unlike those of reductions
+        node = ufunc_calls.broadcast(node, out.shape)
     return finished(node, out)
 
 

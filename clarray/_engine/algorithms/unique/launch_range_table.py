@@ -13,7 +13,7 @@ from clarray._engine.algorithms.unique.plan_range_table import (
     group_count,
     is_checked,
     slots_for,
-    table_bytes_of,
+    table_bytes,
 )
 from clarray._engine.algorithms.unique.source_range_table import range_table_source
 from clarray._engine.expr.node import Node, contiguous_leaf
@@ -81,12 +81,12 @@ def _launched(cache: KernelCache, line: FlatOperands, slots: int, counted: bool)
     kernel = cache.kernel_for(key, range_table_source, plan, value, line.operands.nodes, cache.capabilities)
     groups = group_count(value.size, plan, cache.units)
     tables = groups if plan.policy.chunked else 1
-    table_bytes = plan.table_bytes * tables
-    memory = cache.device.allocate(table_bytes + RANGE_BYTES * groups)
+    before = table_bytes(slots, counted, plan.policy.chunked) * tables
+    memory = cache.device.allocate(before + RANGE_BYTES * groups)
     if not plan.policy.chunked:
         cache.device.fill_zero(memory)
     args = line.operands.arguments(line.shifts)
-    args += [memory.buffer, memory.buffer, table_bytes // 8, value.size, *line.steps]
+    args += [memory.buffer, memory.buffer, before // 8, value.size, *line.steps]
     nbytes = line.operands.nbytes
     inline = nbytes <= plan.policy.inline_bytes
     Launch(kernel, (groups,), (plan.policy.work_group,), args, inline, nbytes).run()
@@ -124,7 +124,7 @@ def occurring(filled: Node, dtype: np.dtype, slots: int, counted: bool) -> Table
     host = np.empty(filled.size, np.uint8)
     device.read(memory, 0, host)
     chunked = kernel_cache_of(device).policies.reduce.chunked
-    each = table_bytes_of(slots, counted, chunked)
+    each = table_bytes(slots, counted, chunked)
     tables = filled.size // (each + RANGE_BYTES) if chunked else 1
     found, ranges = host[: tables * each], host[tables * each :]
     low, values = (0 if dtype.kind in "bu" else int(np.iinfo(dtype).min)), slots

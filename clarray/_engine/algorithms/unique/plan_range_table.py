@@ -21,10 +21,10 @@ import numpy as np
 from clarray._engine.tuning.policy import Policies, ReducePolicy
 from clarray._engine.values import dataclass
 
-RANGE_BYTES = 16  # of the least and the largest value of a work-group
-
 if TYPE_CHECKING:
     from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan
+
+RANGE_BYTES = 16  # of the least and the largest value of a work-group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +66,8 @@ class RangeTablePlan:
     block: int
     policy: ReducePolicy
 
-    @property
-    def table_bytes(self) -> int:
-        """Bytes of memory of a table."""
-        return table_bytes_of(self.slots, self.counted, self.policy.chunked)
 
-
-def table_bytes_of(slots: int, counted: bool, chunked: bool) -> int:
+def table_bytes(slots: int, counted: bool, chunked: bool) -> int:
     """Bytes of a table: per slot a count, a byte or, on a GPU, a bit."""
     return 4 * slots if counted else slots if chunked else slots // 8
 
