@@ -91,3 +91,14 @@ ${o.name}p[${at}]
       ${o.name}at${q} += step_${o.name};
 % endfor
 </%def>
+## A step's elements on their way to registers; the first one always, as it is multiplied whatever it holds.
+<%def name="waiting(start, always=False)">
+    if (${start} + ${t.depth} <= to) {
+${fetch(a)}
+${fetch(b)}
+    } else ${'' if always else f'if ({start} < to) '}{
+      const long left = to - (${start});
+${fetch_tail(a)}
+${fetch_tail(b)}
+    }
+</%def>

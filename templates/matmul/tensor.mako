@@ -2,7 +2,7 @@
 ## work-items multiply small matrices together, by one instruction:
 ##
 ##              columns n ->                    a step along k, D deep, is in local memory, and the ones after it are on
-##            +-----+--[N]--+                   their way: in registers, or past them (`cp.async`), for as many stages
+##            +-----+--[N]--+                   their way: in registers, or past them (`cp.async`), as many as stages hold
 ##          D |  b          |
 ##            +-----+-------+                   instruction m16n8k8, work-item 4 g + t of a warp:
 ##      D                                         a: rows g, g + 8        columns t, t + 4       of 16 x 8
@@ -18,6 +18,10 @@
 ##   loaded along the side     [d][i ^ 4 (d % 4)]                          as many columns as the side has
 ##   loaded along k            [i][d ^ 4 (i / (16 / D) % (D / 4))]         as many columns as the step is deep; D of 16 at most
 ##
+## What is multiplied next is taken from local memory to registers before what is multiplied now, also from one step to
+## the next: after the barrier, by which a step's last elements are in registers, its stage is free, and no warp waits for
+## local memory before it multiplies.
+##
 ## Every `depth` elements of k the sum is added to a second one, in registers or in c itself, as in the tiled product. An
 ## `update` subtracts the product from what is there, or is scaled as there; then the second sum is in registers.
 <%namespace name="operands" file="operands.mako" inheritable="True"/>
@@ -26,7 +30,7 @@
   high, deep = one.rows // 8, one.depth // 4
   down, right = t.warp_rows // one.rows, t.warp_columns // one.columns
   across = t.columns // t.warp_columns
-  stages = t.stages if asynchronous else 2
+  left, sets = high * deep, t.depth // one.depth  # of an instruction's elements, and how often it is done in a step
 %>
 % for o in (a, b):
 % if o.along:
@@ -46,13 +50,13 @@ ${emulated()}
 %>
 #define MULTIPLY(c_, a_, b_) asm volatile("mma.sync.aligned.${one.name}.row.col.f64.f64.f64.f64 ${text};" : ${', '.join(f'"=d"(c_[{k}])' for k in range(sums))} : ${given})
 % endif
-% if asynchronous:
+% if t.copied:
 ${copies()}
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
 void matmul(${', '.join(params)}) {
 % for o in (a, b):
-  __local ${W} ${o.name}l[${stages * t.depth * o.side}] __attribute__((aligned(16)));
+  __local ${W} ${o.name}l[${t.stages * t.depth * o.side}] __attribute__((aligned(16)));
 % endfor
 % if one.emulated:
   __local ${W} exchange[${items // 32 * one.depth * (one.rows + one.columns)}];
@@ -80,57 +84,65 @@ ${operands.place(b)}
 % endif
   bool first = true;
   long flush = from + depth;
-% if asynchronous:
-  long next = from;
-% for s in range(stages - 1):
-${issue(str(s), s == 0)}
+  /* what a step's part of the tiles gives to one instruction each, and to the next */
+% for n in range(2):
+  ${W} ae${n}[${down}][${left}], be${n}[${right}][${deep}];
 % endfor
-  int stage = 0, filled = ${stages - 1};
-  for (long at = from + ${t.depth}; ; at += ${t.depth}) {
-    const bool more = at < to;
-    COPIED(${stages - 2});
-    barrier(CLK_LOCAL_MEM_FENCE);
-${issue('filled', False)}
-${compute('stage')}
-${added()}
-    if (!more) break;
-    stage = stage == ${stages - 1} ? 0 : stage + 1;
-    filled = filled == ${stages - 1} ? 0 : filled + 1;
-  }
+% if t.copied:
+% for o in (a, b):
+% for q in range(o.loads):
+  __global const ${W} *${o.name}from${q} = ${o.name}p + ${o.name}at${q};
+% endfor
+% endfor
+  long next = from;
+% for s in range(t.stages):
+${issue(str(s))}
+% endfor
+  COPIED(${t.stages - 1});
 % else:
 % for o in (a, b):
   ${W}${o.lanes if o.lanes > 1 else ''} ${', '.join(f'{o.name}r{q}' for q in range(o.loads))};
 % endfor
-  if (to - from >= ${t.depth}) {
-${operands.fetch(a)}
-${operands.fetch(b)}
-  } else {
-    const long left = to - from;
-${operands.fetch_tail(a)}
-${operands.fetch_tail(b)}
-  }
+${operands.waiting('from', True)}
 ${keep(a, '0')}
 ${keep(b, '0')}
+${operands.waiting(f'from + {t.depth}')}
+% endif
   barrier(CLK_LOCAL_MEM_FENCE);
   int stage = 0;
+${take('stage', 0, 0)}
   for (long at = from + ${t.depth}; ; at += ${t.depth}) {
     const bool more = at < to;
-    if (at + ${t.depth} <= to) {
-${operands.fetch(a)}
-${operands.fetch(b)}
-    } else if (more) {
-      const long left = to - at;
-${operands.fetch_tail(a)}
-${operands.fetch_tail(b)}
-    }
-${compute('stage')}
-${added()}
-    if (!more) break;
-    stage ^= 1;
+% for s in range(sets - 1):
+${take('stage', s + 1, (s + 1) % 2)}
+${multiply(s % 2)}
+% endfor
+    const int read = stage;
+    stage = ${'stage ^ 1' if t.stages == 2 else f'stage == {t.stages - 1} ? 0 : stage + 1'};
+% if t.copied:
+    COPIED(${t.stages - 2});
+% else:
 ${keep(a, 'stage')}
 ${keep(b, 'stage')}
+% endif
     barrier(CLK_LOCAL_MEM_FENCE);
+${take('stage', 0, sets % 2)}
+% if not t.copied:
+${operands.waiting(f'at + {t.depth}')}
+% endif
+${multiply((sets - 1) % 2)}
+% if t.copied:
+${issue('read')}
+% endif
+% if sets == 1:
+    ${' '.join(f'ae0[{i}][{k}] = ae1[{i}][{k}];' for i in range(down) for k in range(left))}
+    ${' '.join(f'be0[{j}][{k}] = be1[{j}][{k}];' for j in range(right) for k in range(deep))}
+% endif
+${added()}
+    if (!more) break;
   }
+% if t.copied:
+  COPIED(0);
 % endif
 % if update and update.scaled:
 ${put_scaled()}
@@ -155,29 +167,23 @@ ${put('total')}
 % endif
 % endfor
 </%def>
-## Let the next step be copied into a stage; the first one always, as it is multiplied whatever it holds.
-<%def name="issue(stage, always)">
-    if (next + ${t.depth} <= to) {
+## Let the next step be copied into a stage, with zeros behind the end of k; without a branch, so that it is done between products.
+<%def name="issue(stage)">
+    {
+      const int left = (int)clamp(to - next, 0L, ${t.depth}L);
 % for o in (a, b):
 % for q in range(o.loads):
-      copy${o.lanes}(${o.name}l + ${stage} * ${t.depth * o.side} + ${o.name}to${q}, ${o.name}p + ${o.name}at${q});
-      ${o.name}at${q} += step_${o.name};
-% endfor
-% endfor
-    } else ${'' if always else 'if (next < to) '}{
-      const long left = to - next;
-% for o in (a, b):
-% for q in range(o.loads):
-<% count = f'{o.name}d{q} < left ? {o.lanes} : 0' if o.along else f'clamp(left - {o.name}d{q}, 0L, {o.lanes}L)' %>
-      copy_some${o.lanes}(${o.name}l + ${stage} * ${t.depth * o.side} + ${o.name}to${q}, ${o.name}p + ${o.name}at${q}, ${count});
-      ${o.name}at${q} += step_${o.name};
+<% count = f'{o.name}d{q} < left ? {o.lanes} : 0' if o.along else f'clamp(left - {o.name}d{q}, 0, {o.lanes})' %>
+      copy${o.lanes}(${o.name}l + ${stage} * ${t.depth * o.side} + ${o.name}to${q}, ${o.name}from${q}, ${count});
+      ${o.name}from${q} += step_${o.name};
 % endfor
 % endfor
     }
     COPIES();
     next += ${t.depth};
 </%def>
-<%def name="compute(stage)">
+## What a warp multiplies in part s of a step, from local memory to registers
+<%def name="take(stage, s, set)">
 <%
   one = t.instruction
   high, deep = one.rows // 8, one.depth // 4
@@ -189,23 +195,20 @@ ${put('total')}
 %>
     {
       __local const ${W} *ah = al + ${stage} * ${t.depth * a.side}, *bh = bl + ${stage} * ${t.depth * b.side};
-% for s in range(t.depth // one.depth):
-      {
-        ${W} av[${down}][${high * deep}], bv[${right}][${deep}];
 % for i in range(down):
-        ${' '.join(f'av[{i}][{k * high + h}] = {at(a, i * high + h, s * deep + k)};' for k in range(deep) for h in range(high))}
+      ${' '.join(f'ae{set}[{i}][{k * high + h}] = {at(a, i * high + h, s * deep + k)};' for k in range(deep) for h in range(high))}
 % endfor
 % for j in range(right):
-        ${' '.join(f'bv[{j}][{k}] = {at(b, j, s * deep + k)};' for k in range(deep))}
-% endfor
-% for i in range(down):
-% for j in range(right):
-        MULTIPLY(sum[${i}][${j}], av[${i}], bv[${j}]);
-% endfor
-% endfor
-      }
+      ${' '.join(f'be{set}[{j}][{k}] = {at(b, j, s * deep + k)};' for k in range(deep))}
 % endfor
     }
+</%def>
+<%def name="multiply(set)">
+% for i in range(t.warp_rows // t.instruction.rows):
+% for j in range(t.warp_columns // t.instruction.columns):
+    MULTIPLY(sum[${i}][${j}], ae${set}[${i}], be${set}[${j}]);
+% endfor
+% endfor
 </%def>
 <%def name="added()">
     if (at >= flush || !more) {
@@ -305,24 +308,19 @@ cp[${at}] = first ? ${v} : cp[${at}] + ${v};
 % if t.instruction.emulated:
 #define COPIES()
 #define COPIED(number)
-% for lanes in (1, 2):
-HELPER void copy_some${lanes}(__local ${W} *to, __global const ${W} *from, const long count) {
-  for (int l = 0; l < ${lanes}; ++l) to[l] = l < count ? from[l] : (${W})0;
-}
-HELPER void copy${lanes}(__local ${W} *to, __global const ${W} *from) { copy_some${lanes}(to, from, ${lanes}); }
-% endfor
 % else:
 #define COPIES() asm volatile("cp.async.commit_group;" : : : "memory")
 #define COPIED(number) asm volatile("cp.async.wait_group " #number ";" : : : "memory")
+% endif
 % for lanes, cached in ((1, 'ca'), (2, 'cg')):
-HELPER void copy${lanes}(__local ${W} *to, __global const ${W} *from) {
-  asm volatile("cp.async.${cached}.shared.global [%0], [%1], ${8 * lanes};" : : "r"((uint)(size_t)to), "l"(from) : "memory");
-}
-HELPER void copy_some${lanes}(__local ${W} *to, __global const ${W} *from, const long count) {
-  asm volatile("cp.async.${cached}.shared.global [%0], [%1], ${8 * lanes}, %2;" : : "r"((uint)(size_t)to), "l"(from), "r"(8 * (uint)count) : "memory");
+HELPER void copy${lanes}(__local ${W} *to, __global const ${W} *from, const int count) {
+% if t.instruction.emulated:
+  for (int l = 0; l < ${lanes}; ++l) to[l] = l < count ? from[l] : (${W})0;
+% else:
+  asm volatile("cp.async.${cached}.shared.global [%0], [%1], ${8 * lanes}, %2;" : : "r"((uint)(size_t)to), "l"(from), "r"(8 * count) : "memory");
+% endif
 }
 % endfor
-% endif
 </%def>
 ## The instruction in OpenCL C, as the PTX manual has it: which element of a matrix is which work-item's.
 <%def name="emulated()">

@@ -12,6 +12,9 @@
 ##    |   |   |     |       |     so that neighbours read neighbouring vectors of L elements of local memory
 ##    +---+   +-----+-------+
 ##
+## Rows of local memory lie L elements further apart than they are long; or where vectors were loaded along k, which are
+## stored down columns, each is turned (`PLACE`), by as much as the banks need.
+##
 ## Every `depth` elements of k the sum is added to a second one, in registers or in c itself: it bounds the error of long sums.
 ##
 ## An `update` subtracts the product from what is there, rows of `cs` elements apart; `lower`: only tiles that touch the
@@ -19,21 +22,33 @@
 ## c is Hermitian, and the tiles that touch its lower triangle store what lies above it, too.
 <%namespace name="operands" file="operands.mako" inheritable="True"/>
 <%
-  pad = 0 if L == 1 else L
   tx, ty = t.columns // t.item_columns, t.rows // t.item_rows
   bx, by = min(8, tx), min(4, ty)
   wv = f'{W}{L}' if L > 1 else W
+  def turn(o):
+      """How far rows of local memory are turned (by exclusive or), and in how many ways: then vectors that were loaded
+      along k, and are stored down columns, go to banks of their own."""
+      banks = min(128 // itemsize, o.side, (ty if o.name == 'a' else tx) * L)
+      far = max(L, banks // (t.depth // o.lanes))
+      return (far, banks // far) if L > 1 and o.lanes > 1 and not o.along and far < banks else None
+  def row(o):
+      """Elements from one row of local memory to the next."""
+      return o.side + (0 if L == 1 or turn(o) else L)
 %>
+% for o in (a, b):
+<% far, ways = turn(o) or (0, 0) %>
+#define PLACE_${o.name}(i, d) ((d) * ${row(o)} + ${f'((i) ^ (d) / {o.lanes} % {ways} * {far})' if far else '(i)'})
+% endfor
 <%def name="keep(o, half)">
 % for q in range(o.loads):
 % if o.lanes > 1 and o.along:
-      *(__local ${W}${o.lanes}*)(${o.name}l + (${half}) + ${o.name}d${q} * ${o.side + pad} + ${o.name}i${q}) = ${o.name}r${q};
+      *(__local ${W}${o.lanes}*)(${o.name}l + (${half}) + PLACE_${o.name}(${o.name}i${q}, ${o.name}d${q})) = ${o.name}r${q};
 % elif o.lanes > 1:
 % for l in range(o.lanes):
-      ${o.name}l[(${half}) + (${o.name}d${q} + ${l}) * ${o.side + pad} + ${o.name}i${q}] = ${o.name}r${q}.s${l};
+      ${o.name}l[(${half}) + PLACE_${o.name}(${o.name}i${q}, ${o.name}d${q}) + ${l * row(o)}] = ${o.name}r${q}.s${l};
 % endfor
 % else:
-      ${o.name}l[(${half}) + ${o.name}d${q} * ${o.side + pad} + ${o.name}i${q}] = ${o.name}r${q};
+      ${o.name}l[(${half}) + PLACE_${o.name}(${o.name}i${q}, ${o.name}d${q})] = ${o.name}r${q};
 % endif
 % endfor
 </%def>
@@ -48,7 +63,7 @@ ${mac}
 ATTR __kernel __attribute__((reqd_work_group_size(${items}, 1, 1)))
 void matmul(${', '.join(params)}) {
 % for o in (a, b):
-  __local ${W} ${o.name}l[${2 * t.depth * (o.side + pad)}] __attribute__((aligned(16)));
+  __local ${W} ${o.name}l[${2 * t.depth * row(o)}] __attribute__((aligned(16)));
 % endfor
   const int item = get_local_id(0);
   const int x = item / ${bx * by} % ${tx // bx} * ${bx} + item % ${bx};
@@ -66,14 +81,7 @@ ${operands.place(b)}
   ${wv} total[${t.item_rows}][${t.item_columns // L}];
   ${clear('total')}
 % endif
-  if (to - from >= ${t.depth}) {
-${operands.fetch(a)}
-${operands.fetch(b)}
-  } else {
-    const long left = to - from;
-${operands.fetch_tail(a)}
-${operands.fetch_tail(b)}
-  }
+${operands.waiting('from', True)}
 ${keep(a, '0')}
 ${keep(b, '0')}
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -82,23 +90,15 @@ ${keep(b, '0')}
   long flush = from + depth;
   for (long at = from + ${t.depth}; ; at += ${t.depth}) {
     const bool more = at < to;
-    if (at + ${t.depth} <= to) {
-${operands.fetch(a)}
-${operands.fetch(b)}
-    } else if (more) {
-      const long left = to - at;
-${operands.fetch_tail(a)}
-${operands.fetch_tail(b)}
-    }
-    __local const ${W} *ah = al + half_ * ${t.depth * (a.side + pad)} + y * ${L};
-    __local const ${W} *bh = bl + half_ * ${t.depth * (b.side + pad)} + x * ${L};
+${operands.waiting('at')}
+    __local const ${W} *ah = al + half_ * ${t.depth * row(a)}, *bh = bl + half_ * ${t.depth * row(b)};
     #pragma unroll
     for (int d = 0; d < ${t.depth}; ++d) {
       ${wv} av[${t.item_rows // L}], bv[${t.item_columns // L}];
       #pragma unroll
-      for (int i = 0; i < ${t.item_rows // L}; ++i) av[i] = ${get(f'ah + d * {a.side + pad} + i * {ty * L}')};
+      for (int i = 0; i < ${t.item_rows // L}; ++i) av[i] = ${get(f'ah + PLACE_a(y * {L}, d) + i * {ty * L}')};
       #pragma unroll
-      for (int j = 0; j < ${t.item_columns // L}; ++j) bv[j] = ${get(f'bh + d * {b.side + pad} + j * {tx * L}')};
+      for (int j = 0; j < ${t.item_columns // L}; ++j) bv[j] = ${get(f'bh + PLACE_b(x * {L}, d) + j * {tx * L}')};
       #pragma unroll
       for (int i = 0; i < ${t.item_rows // L}; ++i)
         #pragma unroll
@@ -124,8 +124,8 @@ ${put('sum')}
     }
     if (!more) break;
     half_ ^= 1;
-${keep(a, f'half_ * {t.depth * (a.side + pad)}')}
-${keep(b, f'half_ * {t.depth * (b.side + pad)}')}
+${keep(a, f'half_ * {t.depth * row(a)}')}
+${keep(b, f'half_ * {t.depth * row(b)}')}
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 % if update and update.scaled:

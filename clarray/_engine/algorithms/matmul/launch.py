@@ -99,7 +99,7 @@ def _tiled(
     b: Node,
     target: Node,
 ) -> None:
-    found = _parts(cache, problem, work)
+    found = _parts(cache, problem, work, converted=not a.dtype == b.dtype == work)
     depth = _depth(cache, found, work)
     out = _sums(cache, target, work, found.parts, not cache.policies.matmul.total and depth < found.part_depth)
     _tiled_launch(cache, problem, left, right, work, found, (a, b, out), depth).run()
@@ -186,13 +186,20 @@ def _prepare_scaled(cache: KernelCache, nodes: tuple[Node, ...], adjoint: bool, 
 
 
 def _parts(
-    cache: KernelCache, problem: Problem, work: np.dtype, split: bool = True, update: Update | None = None
+    cache: KernelCache,
+    problem: Problem,
+    work: np.dtype,
+    split: bool = True,
+    update: Update | None = None,
+    converted: bool = False,
 ) -> Parts:
     device = cache.capabilities
     while True:
         tensor = tensor_tiles(cache) if work == _FLOAT64 else ()
         if update is not None and update.scaled:  # is stored once
             tensor = tuple(tile for tile in tensor if tile.total)
+        if converted:
+            tensor = tuple(tile for tile in tensor if not tile.copied)
         found = choose_parts(
             problem,
             work.itemsize,

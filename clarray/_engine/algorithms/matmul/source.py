@@ -116,7 +116,7 @@ def tiled_source(plan: TiledPlan, capabilities: Capabilities) -> Source:
         *((f"__global const {out} *dp", "long d_o", "const long ds", "const long dm") if scaled else ()),
         *((f"const {real} alpha", f"const {real} beta") if scaled else ()),
     ]
-    name, own = _of_warps(plan, tile) if isinstance(tile, WarpTile) else _of_items(plan)
+    name, own = ("matmul/tensor", {}) if isinstance(tile, WarpTile) else _of_items(plan)
     body = render(
         name,
         W=work_type(plan.work),
@@ -156,15 +156,11 @@ def _of_items(plan: TiledPlan) -> tuple[str, dict[str, Any]]:
     )
     return "matmul/tiled", {
         "L": plan.lanes,
+        "itemsize": plan.work.itemsize,
         "c": c,
         "total": (plan.policy.total or (plan.update is not None and plan.update.scaled)) and plan.work.kind in "fc",
         "mac": multiply_add(plan.work, plan.out, plan.policy.multiply_add),
     }
-
-
-def _of_warps(plan: TiledPlan, tile: WarpTile) -> tuple[str, dict[str, Any]]:
-    """What only the template has whose warps multiply by instructions."""
-    return "matmul/tensor", {"asynchronous": tile.stages > 2 and plan.a.dtype == plan.b.dtype == plan.work}
 
 
 class Turns(NamedTuple):
