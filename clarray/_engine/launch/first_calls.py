@@ -26,7 +26,7 @@ from clarray._engine.expr.host_value import Undefined, host_array, host_value, i
 from clarray._engine.expr.node import Node
 from clarray._engine.launch.kernel_cache import Launch
 from clarray._engine.runtime import Capabilities, Compiling, Kernel, compile_beside, held_at_fork, profiling
-from clarray._engine.speedups import core
+from clarray._engine.speedups import core, known_to_core
 
 __all__ = ["Awaited", "OnHost", "Setting", "are_used", "kernels_only", "setting"]
 
@@ -48,6 +48,7 @@ class Setting:
 
 
 setting = Setting()
+known_to_core("first_calls", setting)
 
 
 @contextmanager

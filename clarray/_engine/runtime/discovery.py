@@ -18,7 +18,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import compiling, pocl, pocl_folder
+from clarray._engine.runtime import compiling, pocl, pocl_folder, workers
 from clarray._engine.runtime.capabilities import KINDS, kind
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
@@ -242,20 +242,22 @@ def _numbered(listed: list[Device]) -> str:
 
 
 def _discover() -> list[Device]:
-    with prepared_environment():
+    found: list[Device] = []
+    every: list[cl.Device] = []
+    with prepared_environment(), workers.spread(every):
         try:
             platforms = cl.get_platforms()
         except cl.Error:  # the loader's way to say that there are none
             return []
-        found = []
         for platform in platforms:
             try:
                 listed = platform.get_devices()
             except cl.Error:  # a driver without its hardware
                 continue
+            every.extend(listed)
             found.extend(_paired(listed))
             _surviving.extend(device for device in listed if _is_basic(device))
-        return found
+    return found
 
 
 def _paired(listed: list[cl.Device]) -> list[Device]:

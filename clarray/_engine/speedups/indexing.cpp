@@ -176,7 +176,8 @@ PyObject* get_item(PyObject* of, PyObject* key) {
     static Reference* const getitem = reference_of("recorded_getitem");
     if (PyObject_TypeCheck(of, array_type)) {
         Ref found;
-        const Outcome outcome = get_plainly(of, key, found);
+        Outcome outcome = get_plainly(of, key, found);
+        if (outcome == Outcome::RARE) outcome = gather(of, key, found);
         if (outcome == Outcome::DONE) return found.release();
         if (outcome == Outcome::FAILED) return nullptr;
     }

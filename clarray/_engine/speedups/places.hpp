@@ -78,6 +78,9 @@ bool has_other_readers(PyObject* memory, PyObject* value);
 Outcome host_window(PyObject* node, Ref& found);
 Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* device, Ref& found);
 
+// The elements that an array of indices names, where they are few; RARE also where one is out of bounds.
+Outcome gather(PyObject* of, PyObject* key, Ref& found);
+
 // A leaf of new memory; `given` as of `new_leaf` in clarray._core.host_data, the first three at least.
 Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& found);
 

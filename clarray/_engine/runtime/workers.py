@@ -1,0 +1,56 @@
+"""Where the threads of PoCL's pool run.
+
+One of a pool's threads is woken by another, while the thread that launched is still on a core of its own. On two cores
+it is then put beside the one that woke it, and stays there, for what ran a moment ago counts as warm and is not moved:
+whatever is waited for takes twice as long, launch after launch. So each thread of a small pool is given a core. None
+takes its core from a thread that runs there (SCHED_BATCH): that may be the one that launches, which is needed for the
+next launch. In a large pool few threads meet, and their cores are better shared with other processes' by the system.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+import pyopencl as cl
+
+from clarray._engine.runtime import pocl
+
+MOST = 4  # cores at most of a pool whose threads are given one each
+
+_LISTED = "/proc/self/task"
+
+
+@contextlib.contextmanager
+def spread(found: list[cl.Device]) -> Iterator[None]:
+    """Give each thread of PoCL's pool a core, where that is started here.
+
+    Parameters
+    ----------
+    found : list of pyopencl.Device
+        What has been discovered by the end of the block.
+    """
+    before = _threads()
+    yield
+    started = sorted(_threads() - before)
+    pools = [device for device in found if pocl.is_pocl(device) and device.name.startswith(("pthread", "cpu"))]
+    if not pools or not 1 < len(started) <= MOST or os.environ.get("POCL_AFFINITY", "0") != "0":
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    if len(started) == len(cores) == pools[0].max_compute_units:  # no other runtime's threads are among them
+        for thread, core in zip(started, cores, strict=True):
+            with contextlib.suppress(OSError):  # what a container may refuse
+                os.sched_setaffinity(thread, {core})
+                os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
+
+
+def _threads() -> set[int]:
+    """Give the process's threads, as the system numbers them; none where it does not tell."""
+    try:
+        return {int(name) for name in os.listdir(_LISTED)}
+    except OSError:  # not Linux
+        return set()
+
+
+__all__ = ["MOST", "spread"]

@@ -1,0 +1,120 @@
+// Reading few elements of host memory by an array of indices: the twin of `picked` in clarray._core.small_indexing.
+#include "operands.hpp"
+
+#include <cstring>
+
+namespace clarray {
+
+namespace {
+
+constexpr long long MOST = 1024;  // elements; more are for kernels, or recorded calls
+
+char* start_of(PyObject* leaf, long long itemsize, const Place& place) {
+    char* start = static_cast<char*>(PyLong_AsVoidPtr(block.start.of(memory.block.of(node.memory.of(leaf)))));
+    return start ? start + place.offset * itemsize : nullptr;
+}
+
+// What is read, by what, and to where: runs of elements that follow each other, one for each index.
+struct Gathering {
+    Place source, index, made;
+    char *from, *by;
+    long long itemsize, run, apart;  // bytes of an element and of a run, and from one run to the next
+    Dtype integer;
+};
+
+template <typename Integer>
+bool copy_runs(const Gathering& g, char* to) {
+    const long long extent = g.source.shape[0], size = g.index.size();
+    long long at[MOST_AXES] = {}, element = 0;
+    for (long long i = 0; i < size; ++i, to += g.run) {
+        Integer found;
+        std::memcpy(&found, g.by + element * (long long)sizeof found, sizeof found);
+        long long number = (long long)found;
+        if (number < 0) number += extent;
+        if (number < 0 || number >= extent) return false;  // also what is too large for a signed number
+        const char* run = g.from + number * g.apart;
+        if (g.run == 8) std::memcpy(to, run, 8);
+        else if (g.run == 4) std::memcpy(to, run, 4);
+        else std::memcpy(to, run, size_t(g.run));
+        for (Py_ssize_t axis = g.index.ndim; axis-- > 0;) {
+            element += g.index.strides[axis];
+            if (++at[axis] < g.index.shape[axis]) break;
+            element -= at[axis] * g.index.strides[axis];
+            at[axis] = 0;
+        }
+    }
+    return true;
+}
+
+bool copy(const Gathering& g, char* to) {
+    const bool is_signed = g.integer.kind == 'i';
+    switch (g.integer.itemsize) {
+        case 8: return is_signed ? copy_runs<int64_t>(g, to) : copy_runs<uint64_t>(g, to);
+        case 4: return is_signed ? copy_runs<int32_t>(g, to) : copy_runs<uint32_t>(g, to);
+        case 2: return is_signed ? copy_runs<int16_t>(g, to) : copy_runs<uint16_t>(g, to);
+        default: return is_signed ? copy_runs<int8_t>(g, to) : copy_runs<uint8_t>(g, to);
+    }
+}
+
+// Whether there is something to read, few of it, and an index names elements that follow each other.
+bool is_for_core(Gathering& g) {
+    if (!g.source.ndim || !g.index.ndim || g.index.ndim + g.source.ndim - 1 > MOST_AXES) return false;
+    g.made.ndim = g.index.ndim;
+    for (Py_ssize_t axis = 0; axis < g.index.ndim; ++axis) g.made.shape[axis] = g.index.shape[axis];
+    long long follow = 1;
+    for (Py_ssize_t axis = g.source.ndim; axis-- > 1;) {
+        if (g.source.shape[axis] != 1 && g.source.strides[axis] != follow) return false;
+        follow *= g.source.shape[axis];
+        if (follow > MOST) return false;
+    }
+    for (Py_ssize_t axis = 1; axis < g.source.ndim; ++axis) g.made.shape[g.made.ndim++] = g.source.shape[axis];
+    g.made.lay_in_c_order();
+    g.run = follow * g.itemsize;
+    g.apart = g.source.strides[0] * g.itemsize;
+    const long long named = g.index.size();
+    return named > 0 && follow > 0 && named <= MOST / follow;
+}
+
+// Whether anything is computed without kernels: see clarray._engine.launch.first_calls.
+bool are_first_calls_on() {
+    static Reference* const setting = reference_of("first_calls");
+    static PyObject* const on = PyUnicode_InternFromString("on");
+    return Ref::steal(PyObject_GetAttr(setting->function, on)).get() == Py_True;
+}
+
+// A leaf that has been computed, and whose memory is its device's.
+bool is_in_memory(PyObject* of) { return node.memory.of(of) != Py_None && !(as_long(node.flags.of(of)) & MASKED); }
+
+}  // namespace
+
+Outcome gather(PyObject* of, PyObject* key, Ref& found) {
+    static PyObject* const zero = PyLong_FromLong(0);
+    if (Py_TYPE(of) != array_type || Py_TYPE(key) != array_type || !has_node(of) || !has_node(key)) return Outcome::RARE;
+    Ref leaf = Ref::share(array.node.of(of)), index = Ref::share(array.node.of(key));
+    if (!is_in_memory(leaf.get()) || !is_in_memory(index.get())) return Outcome::RARE;
+    const Dtype *dtype = dtype_of(node.dtype.of(leaf.get())), *integer = dtype_of(node.dtype.of(index.get()));
+    if (!dtype || !integer) return Outcome::FAILED;
+    Ref on = Ref::share(memory.device.of(node.memory.of(leaf.get())));
+    if (!are_first_calls_on()) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    if (!is_integer(*integer) || memory.device.of(node.memory.of(index.get())) != on.get() || !can_launch(on.get())) return Outcome::RARE;
+    Gathering g;
+    g.source = place_of(leaf.get()), g.index = place_of(index.get());
+    g.itemsize = dtype->itemsize, g.integer = *integer;
+    if (!is_for_core(g)) return Outcome::RARE;
+    g.from = start_of(leaf.get(), g.itemsize, g.source), g.by = start_of(index.get(), integer->itemsize, g.index);
+    if (!g.from || !g.by) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    const Held held(device.lock.of(on.get()));
+    if (!held) return Outcome::FAILED;
+    if (device.pending.of(on.get()) != Py_False) return Outcome::RARE;
+    Ref in = allocate(on.get(), g.made.size() * g.itemsize);
+    if (!in) return Outcome::FAILED;
+    char* to = static_cast<char*>(PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get()))));
+    if (!to || !copy(g, to)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;  // Python says what is out of bounds
+    PyObject* of_dtype = node.dtype.of(leaf.get());
+    PyObject* signature = leaf_signature(of_dtype);
+    Ref made = signature ? placed_leaf(in.get(), g.made, {of_dtype, signature, zero}) : Ref();
+    found = made ? new_array(array_type, made.get()) : Ref();
+    return found ? Outcome::DONE : Outcome::FAILED;
+}
+
+}  // namespace clarray
