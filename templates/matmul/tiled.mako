@@ -13,7 +13,7 @@
 ##    +---+   +-----+-------+
 ##
 ## Rows of local memory lie L elements further apart than they are long; or where vectors were loaded along k, which are
-## stored down columns, each is turned (`PLACE`), by as much as the banks need.
+## stored down columns, each is turned (`TURNED`), by as much as the banks need.
 ##
 ## Every `depth` elements of k the sum is added to a second one, in registers or in c itself: it bounds the error of long sums.
 ##
@@ -37,20 +37,26 @@
 %>
 % for o in (a, b):
 <% far, ways = turn(o) or (0, 0) %>
-#define PLACE_${o.name}(i, d) ((d) * ${row(o)} + ${f'((i) ^ (d) / {o.lanes} % {ways} * {far})' if far else '(i)'})
+#define TURNED_${o.name}(i, d) ${f'((i) ^ (d) / {o.lanes} % {ways} * {far})' if far else '(i)'}
 % endfor
 <%def name="keep(o, half)">
+<% place = lambda q, lane=0: f'{o.name}l[({half}) + ({o.name}d{q} + {lane}) * {row(o)} + TURNED_{o.name}({o.name}i{q}, {o.name}d{q})]' %>
 % for q in range(o.loads):
 % if o.lanes > 1 and o.along:
-      *(__local ${W}${o.lanes}*)(${o.name}l + (${half}) + PLACE_${o.name}(${o.name}i${q}, ${o.name}d${q})) = ${o.name}r${q};
+      *(__local ${W}${o.lanes}*)&${place(q)} = ${o.name}r${q};
 % elif o.lanes > 1:
 % for l in range(o.lanes):
-      ${o.name}l[(${half}) + PLACE_${o.name}(${o.name}i${q}, ${o.name}d${q}) + ${l * row(o)}] = ${o.name}r${q}.s${l};
+      ${place(q, l)} = ${o.name}r${q}.s${l};
 % endfor
 % else:
-      ${o.name}l[(${half}) + PLACE_${o.name}(${o.name}i${q}, ${o.name}d${q})] = ${o.name}r${q};
+      ${place(q)} = ${o.name}r${q};
 % endif
 % endfor
+</%def>
+## A vector of what a work-item multiplies at depth d. NVIDIA's compiler makes the best of the sum in this order: with
+## pointers to where it begins the product takes 2 to 3 % longer.
+<%def name="taken(o, number, apart, place)" filter="trim">
+${get(f'{o.name}l + half_ * {t.depth * row(o)} + d * {row(o)} + {number} * {apart * L} + TURNED_{o.name}({place} * {L}, d)')}
 </%def>
 <%def name="get(text)" filter="trim">
 % if L > 1:
@@ -91,14 +97,13 @@ ${keep(b, '0')}
   for (long at = from + ${t.depth}; ; at += ${t.depth}) {
     const bool more = at < to;
 ${operands.waiting('at')}
-    __local const ${W} *ah = al + half_ * ${t.depth * row(a)}, *bh = bl + half_ * ${t.depth * row(b)};
     #pragma unroll
     for (int d = 0; d < ${t.depth}; ++d) {
       ${wv} av[${t.item_rows // L}], bv[${t.item_columns // L}];
       #pragma unroll
-      for (int i = 0; i < ${t.item_rows // L}; ++i) av[i] = ${get(f'ah + PLACE_a(y * {L}, d) + i * {ty * L}')};
+      for (int i = 0; i < ${t.item_rows // L}; ++i) av[i] = ${taken(a, 'i', ty, 'y')};
       #pragma unroll
-      for (int j = 0; j < ${t.item_columns // L}; ++j) bv[j] = ${get(f'bh + PLACE_b(x * {L}, d) + j * {tx * L}')};
+      for (int j = 0; j < ${t.item_columns // L}; ++j) bv[j] = ${taken(b, 'j', tx, 'x')};
       #pragma unroll
       for (int i = 0; i < ${t.item_rows // L}; ++i)
         #pragma unroll

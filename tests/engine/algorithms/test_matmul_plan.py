@@ -208,8 +208,9 @@ def test_what_work_items_store_down_columns_goes_to_banks_of_its_own(tile, dtype
     )
     text = tiled_source(plan, CAPABILITIES).text
     for name, extent in (("a", tile.rows), ("b", tile.columns)):
-        formula = re.search(rf"#define PLACE_{name}\(i, d\) (.+)", text)[1].replace("/", "//")
-        place = eval(f"lambda i, d: {formula}")
+        formula = re.search(rf"#define TURNED_{name}\(i, d\) (.+)", text)[1].replace("/", "//")
+        row = int(re.search(rf"__local \w+ {name}l\[(\d+)\]", text)[1]) // (2 * tile.depth)
+        place = eval(f"lambda i, d: d * {row} + {formula}")
         places = [place(i, d) for i in range(extent) for d in range(tile.depth)]
         assert len(set(places)) == len(places)
         assert max(places) < tile.local_bytes(work.itemsize) // 2 // work.itemsize
