@@ -59,8 +59,9 @@ def test_other_threads_stay_where_they_are(monkeypatch, started, cores, devices)
     assert placed(monkeypatch, started, cores, devices) == {}
 
 
-def test_who_asks_pocl_itself_is_left_to_it(monkeypatch):
-    monkeypatch.setenv("POCL_AFFINITY", "1")
+@pytest.mark.parametrize("asked", ["0", "1"])
+def test_who_asks_pocl_itself_is_left_to_it(monkeypatch, asked):
+    monkeypatch.setenv("POCL_AFFINITY", asked)
     assert placed(monkeypatch, 2, {4, 9}, [POOL]) == {}
 
 

@@ -24,7 +24,7 @@ _LISTED = "/proc/self/task"
 
 @contextlib.contextmanager
 def spread(found: list[cl.Device]) -> Iterator[None]:
-    """Give each thread of PoCL's pool a core, where that is started here.
+    """Give each thread of PoCL's pool a core, where that is started here; none where POCL_AFFINITY is set, to whatever.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def spread(found: list[cl.Device]) -> Iterator[None]:
     yield
     started = sorted(_threads() - before)
     pools = [device for device in found if pocl.is_pocl(device) and device.name.startswith(("pthread", "cpu"))]
-    if not pools or not 1 < len(started) <= MOST or os.environ.get("POCL_AFFINITY", "0") != "0":
+    if not pools or not 1 < len(started) <= MOST or "POCL_AFFINITY" in os.environ:
         return
     cores = sorted(os.sched_getaffinity(0))
     if len(started) == len(cores) == pools[0].max_compute_units:  # no other runtime's threads are among them
