@@ -232,7 +232,7 @@ SUMS = rows(
     xp.fft.fft({v})
     xp.add.reduceat({v}, {idx})
     xp.logaddexp.reduce({v})
-    xp.poly({v}[:3])
+    xp.poly({v}[:3])  ## {v}.size > 0
     !{tmat} @= {tmat}.T
     !xp.cumsum({t}, axis=0, out={t})
     xp.sum({a}, axis=0, out=xp.zeros({a}.shape[1:], {dt}))  ## sum_fits({a}, {dt})
