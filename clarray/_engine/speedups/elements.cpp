@@ -75,12 +75,6 @@ bool put_element(char* at, const Dtype& dtype, PyObject* value) {
     }
 }
 
-// Where an element is in host memory; null where the device has memory of its own.
-char* host_address(PyObject* in, long long offset, const Dtype& dtype) {
-    char* start = static_cast<char*>(PyLong_AsVoidPtr(block.start.of(memory.block.of(in))));
-    return start ? start + offset * dtype.itemsize : nullptr;
-}
-
 // Where an element is in what the host keeps of memory of the device's own, see clarray._engine.runtime.mirrors; null
 // where that does not hold it.
 const char* mirrored_address(PyObject* in, long long offset, const Dtype& dtype) {
@@ -120,6 +114,11 @@ bool is_computed_at_once(PyObject* root) {
 }
 
 }  // namespace
+
+char* host_address(PyObject* in, long long offset, const Dtype& dtype) {
+    char* start = static_cast<char*>(PyLong_AsVoidPtr(block.start.of(memory.block.of(in))));
+    return start ? start + offset * dtype.itemsize : nullptr;
+}
 
 Outcome known_element(PyObject* leaf, long long offset, Ref& found) {
     Ref value;

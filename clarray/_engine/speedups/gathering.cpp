@@ -7,19 +7,12 @@ namespace clarray {
 
 namespace {
 
-constexpr long long MOST = 1024;  // elements; more are for kernels, or recorded calls
-
-char* start_of(PyObject* leaf, long long itemsize, const Place& place) {
-    char* start = static_cast<char*>(PyLong_AsVoidPtr(block.start.of(memory.block.of(node.memory.of(leaf)))));
-    return start ? start + place.offset * itemsize : nullptr;
-}
-
 // What is read, by what, and to where: runs of elements that follow each other, one for each index.
 struct Gathering {
     Place source, index, made;
-    char *from, *by;
-    long long itemsize, run, apart;  // bytes of an element and of a run, and from one run to the next
-    Dtype integer;
+    const char *from, *by;
+    long long run, apart;  // bytes of a run, and from one to the next
+    const Dtype* integer;
 };
 
 template <typename Integer>
@@ -47,8 +40,8 @@ bool copy_runs(const Gathering& g, char* to) {
 }
 
 bool copy(const Gathering& g, char* to) {
-    const bool is_signed = g.integer.kind == 'i';
-    switch (g.integer.itemsize) {
+    const bool is_signed = g.integer->kind == 'i';
+    switch (g.integer->itemsize) {
         case 8: return is_signed ? copy_runs<int64_t>(g, to) : copy_runs<uint64_t>(g, to);
         case 4: return is_signed ? copy_runs<int32_t>(g, to) : copy_runs<uint32_t>(g, to);
         case 2: return is_signed ? copy_runs<int16_t>(g, to) : copy_runs<uint16_t>(g, to);
@@ -56,8 +49,9 @@ bool copy(const Gathering& g, char* to) {
     }
 }
 
-// Whether there is something to read, few of it, and an index names elements that follow each other.
-bool is_for_core(Gathering& g) {
+// Lay out what is read; false where that is nothing or more than a few, or an index names elements that lie apart.
+bool lay_out(Gathering& g, long long itemsize) {
+    static const long long MOST = as_wide(reference_of("MOST_OF_MANY")->function);
     if (!g.source.ndim || !g.index.ndim || g.index.ndim + g.source.ndim - 1 > MOST_AXES) return false;
     g.made.ndim = g.index.ndim;
     for (Py_ssize_t axis = 0; axis < g.index.ndim; ++axis) g.made.shape[axis] = g.index.shape[axis];
@@ -69,8 +63,8 @@ bool is_for_core(Gathering& g) {
     }
     for (Py_ssize_t axis = 1; axis < g.source.ndim; ++axis) g.made.shape[g.made.ndim++] = g.source.shape[axis];
     g.made.lay_in_c_order();
-    g.run = follow * g.itemsize;
-    g.apart = g.source.strides[0] * g.itemsize;
+    g.run = follow * itemsize;
+    g.apart = g.source.strides[0] * itemsize;
     const long long named = g.index.size();
     return named > 0 && follow > 0 && named <= MOST / follow;
 }
@@ -94,21 +88,22 @@ Outcome gather(PyObject* of, PyObject* key, Ref& found) {
     if (!is_in_memory(leaf.get()) || !is_in_memory(index.get())) return Outcome::RARE;
     const Dtype *dtype = dtype_of(node.dtype.of(leaf.get())), *integer = dtype_of(node.dtype.of(index.get()));
     if (!dtype || !integer) return Outcome::FAILED;
-    Ref on = Ref::share(memory.device.of(node.memory.of(leaf.get())));
+    if (!is_integer(*integer)) return Outcome::RARE;
     if (!are_first_calls_on()) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
-    if (!is_integer(*integer) || memory.device.of(node.memory.of(index.get())) != on.get() || !can_launch(on.get())) return Outcome::RARE;
+    PyObject *source_in = node.memory.of(leaf.get()), *index_in = node.memory.of(index.get());
+    Ref on = Ref::share(memory.device.of(source_in));
+    if (memory.device.of(index_in) != on.get() || !can_launch(on.get())) return Outcome::RARE;
     Gathering g;
-    g.source = place_of(leaf.get()), g.index = place_of(index.get());
-    g.itemsize = dtype->itemsize, g.integer = *integer;
-    if (!is_for_core(g)) return Outcome::RARE;
-    g.from = start_of(leaf.get(), g.itemsize, g.source), g.by = start_of(index.get(), integer->itemsize, g.index);
+    g.source = place_of(leaf.get()), g.index = place_of(index.get()), g.integer = integer;
+    if (!lay_out(g, dtype->itemsize)) return Outcome::RARE;
+    g.from = host_address(source_in, g.source.offset, *dtype), g.by = host_address(index_in, g.index.offset, *integer);
     if (!g.from || !g.by) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
     const Held held(device.lock.of(on.get()));
     if (!held) return Outcome::FAILED;
     if (device.pending.of(on.get()) != Py_False) return Outcome::RARE;
-    Ref in = allocate(on.get(), g.made.size() * g.itemsize);
+    Ref in = allocate(on.get(), g.made.size() * dtype->itemsize);
     if (!in) return Outcome::FAILED;
-    char* to = static_cast<char*>(PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get()))));
+    char* to = host_address(in.get(), 0, *dtype);
     if (!to || !copy(g, to)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;  // Python says what is out of bounds
     PyObject* of_dtype = node.dtype.of(leaf.get());
     PyObject* signature = leaf_signature(of_dtype);

@@ -50,6 +50,9 @@ Ref placed_leaf(PyObject* in, const Place& place, const LeafKind& kind);
 // A leaf that looks at a place in the memory of another.
 Ref view_leaf(PyObject* of, const Place& place);
 
+// Where an element is in host memory; null where the device has memory of its own.
+char* host_address(PyObject* in, long long offset, const Dtype& dtype);
+
 // An element of a leaf as a value of its own, and a Python number written as one; RARE where either cannot be done at once.
 Outcome known_element(PyObject* leaf, long long offset, Ref& found);
 Outcome put_number(PyObject* leaf, long long offset, PyObject* value);
