@@ -71,7 +71,7 @@ def computed_number(node: Node) -> Node:
     if device.pending or device.inline is None:
         return node
     nbytes = sum([n.size * n.dtype.itemsize for n in node.inputs])
-    if nbytes > kernel_cache_of(device).policies.reduce.inline_bytes:
+    if nbytes > kernel_cache_of(device).policies.reduce.at_once:
         return node
     return known_element(evaluate(node), 0) or node
 

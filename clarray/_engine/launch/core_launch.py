@@ -42,8 +42,8 @@ class CoreLaunch:
         innermost loop whose steps are 1.
     lengths : tuple of int
         Which of the sizes are the length of what is reduced: a launch for every length.
-    states, counters : tuple of int, and int or Memory
-        Bytes of the memory that a reduction's groups leave their parts in, and the handle of their counters; of a
+    states, counters : tuple of int, and 0 or Memory
+        Bytes of the memory that a reduction's groups leave their parts in, and their counters; of a
         selection the memory that it leaves the number of its elements in.
     """
 

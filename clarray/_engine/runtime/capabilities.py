@@ -9,7 +9,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl, pocl_binary
+from clarray._engine.runtime import machine_code, pocl, pocl_binary
 from clarray._engine.runtime.environment import cpu_flags
 from clarray._engine.runtime.limits import total_host_bytes
 from clarray._engine.runtime.programs import binary_of, compile_source
@@ -68,6 +68,8 @@ class Capabilities:
     hand_over : float
         Seconds that it takes to hand work to the device's threads and to hear that it is done, where the calling thread
         could do it as well; else 0.
+    calls_code : bool
+        The compiled core runs kernels by their machine code, and has threads of its own for it.
     """
 
     kind: str
@@ -92,6 +94,7 @@ class Capabilities:
     numbers_together: bool = False
     compute_capability: tuple[int, int] | None = None
     hand_over: float = 0.0
+    calls_code: bool = False
 
     def may_be_nvidias(self, suits: Callable[[tuple[int, int]], bool]) -> bool:
         """Whether this is a device of NVIDIA's whose architecture suits, or that does not tell which it has."""
@@ -109,6 +112,7 @@ class Compiled:
     # Which device a binary is for, one for each device; empty where they cannot be exchanged.
     binary_ids: tuple[str, ...] = ()
     hand_over: float = 0.0
+    calls_code: bool = False  # the core can call the machine code of kernels
 
     @staticmethod
     def from_json(found: dict[str, Any] | None) -> Compiled | None:
@@ -154,7 +158,16 @@ def probe(context: cl.Context, devices: list[cl.Device], known: Compiled | None)
         attribute,
         tuple(_binary_id(context, each) for each in devices) if len(devices) > 1 else (),
         _hand_over(context, device) if len(devices) > 1 else 0.0,
+        _calls_code(context, device),
     )
+
+
+def _calls_code(context: cl.Context, device: cl.Device) -> bool:
+    try:
+        program = compile_source(context, device, machine_code.PROBE)
+    except RuntimeError:
+        return False
+    return machine_code.is_callable(context, device, program)
 
 
 def _hand_over(context: cl.Context, device: cl.Device) -> float:
@@ -226,6 +239,7 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         numbers_together=kind(device) == "cpu",
         compute_capability=_compute_capability(device, extensions),
         hand_over=compiled.hand_over,
+        calls_code=compiled.calls_code and host and machine_code.is_wanted(),
     )
 
 

@@ -25,8 +25,8 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 import pyopencl as cl
 
+from clarray._engine.runtime import machine_code, pocl, profiling, transfer
 from clarray._engine.runtime import memory as memories
-from clarray._engine.runtime import pocl, profiling, transfer
 from clarray._engine.runtime.cache import cache_of, key_of
 from clarray._engine.runtime.capabilities import Capabilities, Compiled, describe, probe
 from clarray._engine.runtime.environment import compiler_settings, cpu_identity
@@ -79,7 +79,9 @@ class Device:
     lock : reentrant lock
         Held around planning and launching: kernels' arguments are shared state.
     pending : bool
-        The main queue may have unfinished work.
+        The main queue may have unfinished work, or the core's.
+    called : bool
+        What may be unfinished is the core's: never both have some.
     closed : bool
         It can no longer be used, and every use raises: it is lost, was reset, or was inherited through a fork.
     recent : deque
@@ -101,7 +103,7 @@ class Device:
     _sign: cl.Buffer  # written to see whether the device still works
 
     # What every launch looks at lies where the compiled core finds it.
-    __slots__ = ("lock", "pending", "closed", "__dict__", "__weakref__")
+    __slots__ = ("lock", "pending", "called", "closed", "_dropped", "__dict__", "__weakref__")
 
     alive: ClassVar[weakref.WeakSet[Device]] = weakref.WeakSet()
     several: ClassVar[bool] = False  # this process has opened more than one: whose memory a kernel gets is checked
@@ -114,7 +116,7 @@ class Device:
         context: cl.Context | None = None,
     ) -> None:
         self.lock: Any = reentrant_lock()
-        self.pending = False
+        self.pending = self.called = False
         self.begun = 0  # how many launches and first calls: what has been interrupted looks whether it had come so far
         self.inherited = self.lost = self.closed = False  # no call into OpenCL is made for the first two
         self.successor: Device | None = None
@@ -149,6 +151,8 @@ class Device:
         what = describe(self.cl_device, compiled)
         self.context = context
         self.compiled = compiled
+        if what.calls_code:
+            machine_code.share_among(what.compute_units)
         self.main = Queue("main", self.cl_device, cl.CommandQueue(context, self.cl_device))
         self.inline = None
         if self._cl_inline is not None:
@@ -171,7 +175,7 @@ class Device:
             raise DeviceLostError(beyond_reset_message(self, error)) from error
 
     def _probed(self, context: cl.Context, devices: list[cl.Device]) -> Compiled:
-        key = key_of("probe 5", self.identity, str(len(devices)))
+        key = key_of("probe 6", self.identity, str(len(devices)))
         cache = cache_of("devices")
         known = Compiled.from_json(cache.load_json(key))
         found = probe(context, devices, known)
@@ -380,7 +384,7 @@ class Device:
         """Wait for the main queue, uncounted by a profile. For the runtime: the lock is held."""
         if self.pending:
             self.drain()
-            self.pending = False
+            self.pending = self.called = False
 
     def drain(self) -> None:
         """Wait for what is queued, as `finish` does, and go on taking the queue for busy.
@@ -389,11 +393,14 @@ class Device:
         as pending, and is queued after this.
         """
         if self.pending:
-            try:
-                self.main.commands.finish()
-            except cl.Error as error:
-                self.check_alive(error)
-                raise
+            if self.called:
+                machine_code.wait()
+            else:
+                try:
+                    self.main.commands.finish()
+                except cl.Error as error:
+                    self.check_alive(error)
+                    raise
             while self._dropped:
                 self._foreign.discard(self._dropped.pop()[0])
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import compiling, pocl, pocl_folder, workers
+from clarray._engine.runtime import compiling, machine_code, pocl, pocl_folder, workers
 from clarray._engine.runtime.capabilities import KINDS, kind
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
@@ -327,9 +327,16 @@ def _rests(device: Device, deadline: float) -> bool:
     """Whether a device has done in time what was launched on it; only PoCL's is waited for, which works in threads."""
     if not (device.pending and device.is_pocl):
         return True
-    mark = cl.enqueue_marker(device.main.commands)
-    device.main.commands.flush()
-    while mark.command_execution_status > cl.command_execution_status.COMPLETE:
+    if device.called:
+        rests = machine_code.is_idle
+    else:
+        mark = cl.enqueue_marker(device.main.commands)
+        device.main.commands.flush()
+
+        def rests() -> bool:
+            return bool(mark.command_execution_status <= cl.command_execution_status.COMPLETE)
+
+    while not rests():
         if time.monotonic() > deadline:
             return False
         time.sleep(0.0002)

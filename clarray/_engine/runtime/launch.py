@@ -13,10 +13,11 @@ import pyopencl as cl
 
 from clarray._engine.runtime import pocl, pocl_folder
 from clarray._engine.runtime.errors import different_devices, is_out_of_memory
+from clarray._engine.runtime.machine_code import Code, loaded
 from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.taken import Taken
-from clarray._engine.speedups import laid_out, lend_opencl
+from clarray._engine.speedups import core, laid_out, lend_opencl
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device, Queue
@@ -96,15 +97,22 @@ class Bound:
         self.codes = taken.codes
         self.places = taken.places
 
+    @property
+    def local_bytes(self) -> int:
+        """Local memory that a work-group needs."""
+        return int(self.kernel.get_work_group_info(cl.kernel_work_group_info.LOCAL_MEM_SIZE, self.queue.device))
+
 
 @laid_out
 class Kernel:
     """One kernel of a program; made by `Program.kernel`."""
 
-    __slots__ = ("name", "_device", "_program", "_main", "_inline", "_note", "__weakref__")
+    __slots__ = ("name", "code", "_device", "_program", "_main", "_inline", "_note", "_made", "__weakref__")
 
     def __init__(self, device: Device, program: Program, name: str) -> None:
         self.name = name
+        self.code: dict[tuple[int, ...], Code] = {}  # by local size, where it may be called
+        self._made: dict[tuple[int, ...], Code] = {}  # what will be, when it has been launched often enough
         self._device = device
         self._program = program
         self._main: Bound | None = None
@@ -114,6 +122,7 @@ class Kernel:
     def unbind(self) -> None:
         """Have the next launch look whether there still is a device."""
         self._main = self._inline = None
+        self.code = {}
 
     @property
     def source(self) -> str:
@@ -160,16 +169,18 @@ class Kernel:
                 recording.launched(self, groups, local, args, inline, nbytes)
             self._note((self, groups, local, nbytes))
             try:
-                if inline and device.inline is not None:
-                    bound = self._inline
-                    if device.pending:
-                        device.finish()
-                else:
-                    bound = self._main
-                    device.pending = True
+                inline = inline and device.inline is not None
+                code = self.code.get(local)
+                if code is not None and self._call(code, groups, local, args, inline, nbytes):
+                    return
+                bound = self._inline if inline else self._main
                 if bound is None or local not in bound.seen or state.recorder is not None:
                     self._launch_observed(groups, local, args, inline, nbytes)
                     return
+                if inline or device.called:
+                    device.finish()
+                if not inline:
+                    device.pending = True
                 bound.set_args(*args)
                 try:
                     _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
@@ -180,6 +191,25 @@ class Kernel:
             except cl.Error as error:
                 device.check_alive(error)
                 raise
+
+    def _call(
+        self,
+        code: Code,
+        groups: tuple[int, ...],
+        local: tuple[int, ...],
+        args: Sequence[Any],
+        inline: bool,
+        nbytes: int,
+    ) -> bool:
+        """Have the core run the work-groups; False where it cannot, and under a profile."""
+        if state.recorder is not None:
+            return False
+        device = self._device
+        try:
+            done: bool = core.run(code, groups, local, args, device, inline, nbytes)
+        finally:
+            device.begun += 1  # nothing is called in between, so no interrupt comes before it
+        return done
 
     def _check_owner(self, args: Sequence[Any]) -> None:
         """See that all buffers are this device's: a runtime given another's computes anything, or crashes."""
@@ -198,9 +228,9 @@ class Kernel:
     ) -> None:
         """Launch for the first time, or under a profile."""
         device = self._device
-        bound = self._bind(inline and device.inline is not None)
+        bound = self._bind(inline)
         recorded = state.recorder is not None
-        if recorded:
+        if recorded or inline or device.called:
             device.finish()
         device.pending = True
         start = time.perf_counter()
@@ -229,22 +259,37 @@ class Kernel:
         if bound.queue is device.inline:
             device.pending = False
 
-    def _count(self, bound: Bound, local: tuple[int, ...], loaded: bool) -> None:
-        """See to it that what this launch compiled is kept on disk; not what it has `loaded` from there."""
+    def _count(self, bound: Bound, local: tuple[int, ...], was_there: bool) -> None:
+        """See to it that what this launch compiled is kept on disk; not what `was_there`."""
         launches = bound.launches[local] = bound.launches.get(local, 0) + 1
         if not self._device.is_pocl:
             bound.seen.add(local)
-        elif loaded:
-            bound.seen.add(local)
-            pocl.after_first_launch(self.name)
+        elif was_there:
+            self._keep_code(bound, local)
+            self._see(bound, local)
         elif launches == 1:
             bound.commands.finish()
-            pocl.after_first_launch(self.name)
+            self._keep_code(bound, local)
             self._program.save_after(self.name, bound.queue)
         elif launches == _LAUNCHES_BEFORE_SAVING:
-            bound.seen.add(local)
+            self._see(bound, local)
             bound.commands.finish()
             self._program.save(bound.queue)
+
+    def _keep_code(self, bound: Bound, local: tuple[int, ...]) -> None:
+        """Take care of the machine code that PoCL has made for a first launch."""
+        file = pocl.after_first_launch(self.name)
+        needed = self._device.capabilities.calls_code
+        if file is not None and needed and not bound.local_bytes:  # PoCL gives kernels their local memory
+            code = loaded(file, self.name, bound.codes, bound.places)
+            if code is not None:
+                self._made[local] = code
+
+    def _see(self, bound: Bound, local: tuple[int, ...]) -> None:
+        """Note that such launches need no more attention."""
+        bound.seen.add(local)
+        if local in self._made:
+            self.code.setdefault(local, self._made.pop(local))
 
     def _bind(self, inline: bool) -> Bound:
         """Give the kernel of one queue, compiled now if this is its first use."""
@@ -279,11 +324,11 @@ class Kernel:
             _enqueue_without_gil(commands, bound.kernel, groups, local)
             commands.finish()
         if device.is_pocl:
-            pocl.after_first_launch(self.name)
+            self._keep_code(bound, local)
             if not bound.stored:
                 self._program.save(queue)
         bound.launches[local] = _LAUNCHES_BEFORE_SAVING
-        bound.seen.add(local)
+        self._see(bound, local)
         return bound
 
     def is_stored(self, inline: bool) -> bool:

@@ -44,6 +44,7 @@ def size_class(nbytes: int) -> int:
 
 def own(device: Device, buffer: cl.Buffer) -> cl.Buffer:
     """Mark a buffer with its device: launches look at it, in a process that has opened several."""
+    buffer.start = 0  # of its bytes in host memory: its block says where
     buffer.device = device
     return buffer
 
@@ -60,7 +61,7 @@ class Block:
         self.size = size
         self.host = host
         self.home = home
-        self.start = 0 if host is None else host.ctypes.data  # of the host bytes
+        self.start = buffer.start = 0 if host is None else host.ctypes.data  # of the host bytes
         self.typed: dict[str, np.ndarray] = {}  # the host bytes as elements of a dtype, by its character
 
 

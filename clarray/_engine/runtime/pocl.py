@@ -129,12 +129,14 @@ _KERNEL = r"^([0-9a-f]+)-([0-9a-f]+) r--p .* (/.*/pocl/.*\.so)$"
 _known: set[str] = set()
 
 
-def after_first_launch(name: str) -> None:
-    """Take care of the machine code that PoCL has made for the first launch of a kernel."""
-    loaded = _touch_constants()
-    files = [file for file in loaded if file.stem == name and "uncached" in file.parts]
-    if len(files) == 1:  # nobody else has just made one of the same name
+def after_first_launch(name: str) -> Path | None:
+    """Take care of the machine code that PoCL has made for a kernel's first launch; give its file, if it is known."""
+    files = [file for file in _touch_constants() if file.stem == name]
+    if len(files) != 1:  # somebody else has just made one of the same name
+        return None
+    if "uncached" in files[0].parts:
         _spare_general_variant(files[0])
+    return files[0]
 
 
 def _touch_constants() -> set[Path]:

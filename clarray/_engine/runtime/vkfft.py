@@ -75,7 +75,7 @@ class Plan:
             queue = device.main.commands
             given = cl_array.Array(queue, *first, data=source.buffer)
             made = cl_array.Array(queue, *last, data=target.buffer)
-            if state.recorder is not None:
+            if state.recorder is not None or device.called:
                 device.finish()
             device.pending = True
             start = time.perf_counter()

@@ -87,13 +87,13 @@ const char* mirrored_address(PyObject* in, long long offset, const Dtype& dtype)
 
 // Read an element of a leaf; RARE where it cannot be read at once, or not as one of Python's numbers with all its bits.
 Outcome read_element(PyObject* leaf, long long offset, Ref& value) {
-    PyObject *in = node.memory.of(leaf), *on = memory.device.of(in);
+    Ref in = Ref::share(node.memory.of(leaf)), on = Ref::share(memory.device.of(in.get()));
     const Dtype* dtype = dtype_of(node.dtype.of(leaf));
     if (!dtype) return Outcome::FAILED;
-    const char* at = host_address(in, offset, *dtype);
-    if (at && device.pending.of(on) != Py_False) return Outcome::RARE;
-    if (!at) at = mirrored_address(in, offset, *dtype);
-    if (!at || !can_launch(on)) return Outcome::RARE;
+    const char* at = host_address(in.get(), offset, *dtype);
+    if (at && wait_for(on.get()) != Outcome::DONE) return Outcome::RARE;
+    if (!at) at = mirrored_address(in.get(), offset, *dtype);
+    if (!at || !can_launch(on.get())) return Outcome::RARE;
     value = element_at(at, *dtype);
     if (value) return Outcome::DONE;
     return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
@@ -110,7 +110,7 @@ bool is_copied_element(PyObject* pending) {
 // Whether the calling thread would compute a node now: see `computed_number`.
 bool is_computed_at_once(PyObject* root) {
     PyObject* on = device_of(root);
-    return on && device.pending.of(on) == Py_False && can_launch(on) && bytes_read(root) <= reduced_at_once(on);
+    return on && rests(on) && can_launch(on) && bytes_read(root) <= reduced_at_once(on);
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ Outcome put_number(PyObject* leaf, long long offset, PyObject* value) {
     if (!at || !can_launch(on.get())) return Outcome::RARE;
     const Held held(device.lock.of(on.get()));  // a launch of another thread's may read its neighbours, and write them back
     if (!held) return Outcome::FAILED;
-    if (device.pending.of(on.get()) != Py_False || has_other_readers(in.get(), nullptr)) return Outcome::RARE;
+    if (wait_for(on.get()) != Outcome::DONE || has_other_readers(in.get(), nullptr)) return Outcome::RARE;
     forget(in.get());
     return put_element(at, *dtype, value) ? Outcome::DONE : Outcome::RARE;
 }
@@ -149,7 +149,7 @@ Outcome place_number(PyObject* number) {
     const Held held(device.lock.of(on.get()));
     if (!held) return Outcome::FAILED;
     if (node.memory.of(number) != Py_None) return Outcome::DONE;
-    if (!can_launch(on.get()) || device.pending.of(on.get()) != Py_False) return Outcome::RARE;
+    if (!can_launch(on.get()) || wait_for(on.get()) != Outcome::DONE) return Outcome::RARE;
     Ref in = allocate(on.get(), dtype->itemsize);
     if (!in) return Outcome::FAILED;
     char* at = host_address(in.get(), 0, *dtype);

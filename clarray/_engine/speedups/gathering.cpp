@@ -100,7 +100,7 @@ Outcome gather(PyObject* of, PyObject* key, Ref& found) {
     if (!g.from || !g.by) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
     const Held held(device.lock.of(on.get()));
     if (!held) return Outcome::FAILED;
-    if (device.pending.of(on.get()) != Py_False) return Outcome::RARE;
+    if (wait_for(on.get()) != Outcome::DONE) return Outcome::RARE;
     Ref in = allocate(on.get(), g.made.size() * dtype->itemsize);
     if (!in) return Outcome::FAILED;
     char* to = host_address(in.get(), 0, *dtype);

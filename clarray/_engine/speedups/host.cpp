@@ -86,7 +86,7 @@ Outcome blank_leaf(PyObject* const* given, Py_ssize_t count, Ref& found) {
     Ref in = allocate(on, nbytes);
     if (!in) return Outcome::FAILED;
     if (count > 5 && given[5] == Py_True) {
-        void* start = device.pending.of(on) == Py_False ? PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get()))) : nullptr;
+        void* start = wait_for(on) == Outcome::DONE ? PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get()))) : nullptr;
         if (start) std::memset(start, 0, size_t(nbytes));
         else if (PyErr_Occurred() || !Ref::steal(PyObject_CallMethodOneArg(on, fill_zero, in.get()))) return Outcome::FAILED;
     }

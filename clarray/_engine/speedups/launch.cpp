@@ -1,5 +1,5 @@
 // The launch itself, through the OpenCL library's own functions, and memory from the pool.
-#include "launch.hpp"
+#include "code.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -25,53 +25,8 @@ Enqueue enqueue = nullptr;
 
 void* pointer_of(PyObject* handle) { return PyLong_AsVoidPtr(handle); }
 
-// An argument as a kernel takes it; no bytes where its type is for Python.
-struct Plain {
-    char bytes[sizeof(double)];
-    size_t size = 0;
-
-    template <typename Number>
-    void put(Number number) {
-        std::memcpy(bytes, &number, size = sizeof number);
-    }
-};
-
-Plain plain_number(char code, const Argument& argument) {
-    Plain plain;
-    if (argument.object && PyFloat_CheckExact(argument.object)) {
-        const double value = PyFloat_AS_DOUBLE(argument.object);
-        if (code == 'd') plain.put(value);
-        if (code == 'f') plain.put(float(value));
-        return plain;
-    }
-    long long value = argument.number;
-    if (argument.object) {
-        if (!PyLong_CheckExact(argument.object)) return plain;
-        if (code == 'Q') {
-            const unsigned long long wide = PyLong_AsUnsignedLongLong(argument.object);
-            if (PyErr_Occurred()) PyErr_Clear();
-            else plain.put(wide);
-            return plain;
-        }
-        int overflow = 0;
-        value = PyLong_AsLongLongAndOverflow(argument.object, &overflow);
-        if (overflow) return plain;
-    }
-    switch (code) {
-        case 'b': plain.put(int8_t(value)); break;
-        case 'B': plain.put(uint8_t(value)); break;
-        case 'h': plain.put(int16_t(value)); break;
-        case 'H': plain.put(uint16_t(value)); break;
-        case 'i': plain.put(int32_t(value)); break;
-        case 'I': plain.put(uint32_t(value)); break;
-        case 'q': plain.put(int64_t(value)); break;
-        case 'Q': plain.put(uint64_t(value)); break;
-    }
-    return plain;
-}
-
 bool set_buffer(void* to, size_t place, const Argument& argument) {
-    void* buffer = pointer_of(argument.object);
+    void* buffer = pointer_of(memory.handle.of(argument.object));
     return set_argument(to, uint32_t(place), sizeof buffer, &buffer) == 0;
 }
 
@@ -122,28 +77,88 @@ long long size_class(long long nbytes) {
 
 }  // namespace
 
+Plain plain_number(char code, const Argument& argument) {
+    Plain plain;
+    if (argument.object && PyFloat_CheckExact(argument.object)) {
+        const double value = PyFloat_AS_DOUBLE(argument.object);
+        if (code == 'd') plain.put(value);
+        if (code == 'f') plain.put(float(value));
+        return plain;
+    }
+    long long value = argument.number;
+    if (argument.object) {
+        if (!PyLong_CheckExact(argument.object)) return plain;
+        if (code == 'Q') {
+            const unsigned long long wide = PyLong_AsUnsignedLongLong(argument.object);
+            if (PyErr_Occurred()) PyErr_Clear();
+            else plain.put(wide);
+            return plain;
+        }
+        int overflow = 0;
+        value = PyLong_AsLongLongAndOverflow(argument.object, &overflow);
+        if (overflow) return plain;
+    }
+    switch (code) {
+        case 'b': plain.put(int8_t(value)); break;
+        case 'B': plain.put(uint8_t(value)); break;
+        case 'h': plain.put(int16_t(value)); break;
+        case 'H': plain.put(uint16_t(value)); break;
+        case 'i': plain.put(int32_t(value)); break;
+        case 'I': plain.put(uint32_t(value)); break;
+        case 'q': plain.put(int64_t(value)); break;
+        case 'Q': plain.put(uint64_t(value)); break;
+    }
+    return plain;
+}
+
 bool can_launch(PyObject* on) {
     return set_argument && device.closed.of(on) == Py_False && recorder.recorder.of(profiling_state) == Py_None &&
            recorder.recording.of(profiling_state) == Py_None;
 }
 
+bool rests(PyObject* on) {
+    if (device.pending.of(on) == Py_False) return true;
+    if (device.called.of(on) != Py_True || !queue::is_idle() || PyList_GET_SIZE(device.dropped.of(on))) return false;
+    device.pending.set(on, Py_False);
+    device.called.set(on, Py_False);
+    return true;
+}
+
+Outcome wait_for(PyObject* on) {
+    if (rests(on)) return Outcome::DONE;
+    if (device.called.of(on) != Py_True) return Outcome::RARE;
+    Py_BEGIN_ALLOW_THREADS
+    queue::wait();
+    Py_END_ALLOW_THREADS
+    return Outcome::DONE;
+}
+
+bool finish(PyObject* on) {
+    static PyObject* const name = PyUnicode_InternFromString("finish");
+    wait_for(on);
+    return rests(on) || Ref::steal(PyObject_CallMethodNoArgs(on, name));
+}
+
 Outcome enqueue_run(const Run& run, PyObject* on, const Argument* arguments, size_t count) {
+    // for the error that tells of a lost device
+    if (!Ref::steal(PyObject_CallOneArg(kernel.note.of(run.kernel), run.noted))) return Outcome::FAILED;
+    if (!run.seen->code) run.seen->code = Ref::share(PyDict_GetItemWithError(kernel.code.of(run.kernel), run.local));
+    if (PyErr_Occurred()) return Outcome::FAILED;
+    if (run.seen->code) {
+        const Outcome done = run_code(run, on, arguments, count);
+        if (done != Outcome::RARE) return done;
+    }
     PyObject* use = (run.in_line ? kernel.in_line : kernel.main).of(run.kernel);
     if (use == Py_None) return Outcome::RARE;
-    if (*run.seen != use) {
+    if (run.seen->bound != use) {
         const int known = PySet_Contains(bound.seen.of(use), run.local);
         if (known <= 0) return known ? Outcome::FAILED : Outcome::RARE;
-        *run.seen = use;
+        run.seen->bound = use;
     }
     Ref alive = Ref::share(use);
     PyObject* codes = bound.codes.of(use);
     if (size_t(PyBytes_GET_SIZE(codes)) != count) return Outcome::RARE;
-    if (run.in_line && device.pending.of(on) == Py_True) {
-        static PyObject* const finish = PyUnicode_InternFromString("finish");
-        if (!Ref::steal(PyObject_CallMethodNoArgs(on, finish))) return Outcome::FAILED;
-    }
-    // for the error that tells of a lost device
-    if (!Ref::steal(PyObject_CallOneArg(kernel.note.of(run.kernel), run.noted))) return Outcome::FAILED;
+    if ((run.in_line || device.called.of(on) == Py_True) && !finish(on)) return Outcome::FAILED;
     void* to = pointer_of(bound.handle.of(use));
     if (!set_arguments(to, PyBytes_AS_STRING(codes), bound.places.of(use), arguments, count)) return Outcome::RARE;
     if (!run.in_line) device.pending.set(on, Py_True);
@@ -165,8 +180,9 @@ Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t coun
     }
     const bool in_line = p.has_inline && nbytes <= p.inline_bytes;
     const size_t global = groups * items;
-    PyObject** const seen = in_line ? &p.seen_inline : &p.seen_main;
-    return enqueue_run({p.kernel.get(), p.local.get(), in_line, seen, p.noted.get(), 1, &global, &items}, on, arguments, count);
+    Seen* const seen = in_line ? &p.seen_inline : &p.seen_main;
+    const Run run{p.kernel.get(), p.local.get(), in_line, seen, p.noted.get(), nbytes, 1, &global, &items};
+    return enqueue_run(run, on, arguments, count);
 }
 
 bool read_pool(PyObject* of, Pool& pool) {

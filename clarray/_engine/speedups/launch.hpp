@@ -1,7 +1,9 @@
 // Kernels that Python has prepared, and what a launch of one needs.
 #pragma once
 #include "core.hpp"
+#include "queue.hpp"
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -16,13 +18,16 @@ struct BlockSlots {
     Slot buffer{"buffer"}, handle{"handle"}, size{"size"}, host{"host"}, home{"home"}, typed{"typed"}, start{"start"};
 };
 struct KernelSlots {
-    Slot main{"_main"}, in_line{"_inline"}, note{"_note"};
+    Slot main{"_main"}, in_line{"_inline"}, note{"_note"}, code{"code"};
 };
 struct BoundSlots {
     Slot handle{"handle"}, queue_handle{"queue_handle"}, codes{"codes"}, places{"places"}, seen{"seen"};
 };
+struct CodeSlots {
+    Slot address{"address"}, codes{"codes"}, places{"places"};
+};
 struct DeviceSlots {
-    Slot lock{"lock"}, pending{"pending"}, closed{"closed"};
+    Slot lock{"lock"}, pending{"pending"}, called{"called"}, closed{"closed"}, dropped{"_dropped"};
 };
 struct RecorderSlots {
     Slot recorder{"recorder"}, recording{"recording"};
@@ -31,6 +36,7 @@ extern MemorySlots memory;
 extern BlockSlots block;
 extern KernelSlots kernel;
 extern BoundSlots bound;
+extern CodeSlots code;
 extern DeviceSlots device;
 extern RecorderSlots recorder;
 extern PyTypeObject* memory_type;
@@ -51,6 +57,12 @@ inline Ref allocate(PyObject* device, long long nbytes) {
     Pool pool;
     return read_pool(device, pool) ? allocate(pool, device, nbytes) : Ref();
 }
+
+// What has been looked up of a kernel.
+struct Seen {
+    PyObject* bound = nullptr;  // that has been launched often enough; compared, not used
+    Ref code{};                 // its machine code, where that may be called
+};
 
 // A launch that has been prepared for a structure and a layout of its operands; Python computes all of it once.
 struct Prepared {
@@ -75,18 +87,29 @@ struct Prepared {
     Ref noted;  // the last launch, as `Device.recent` has it
     size_t noted_groups = 0;
     long long noted_bytes = 0;
-    PyObject* seen_main = nullptr;  // bound kernels that have been launched often enough; compared, not used
-    PyObject* seen_inline = nullptr;
+    Seen seen_main, seen_inline;
 };
 
 constexpr size_t MOST_ARGUMENTS = 256;
 
 // An argument: a buffer, or a number as Python has it.
 struct Argument {
-    PyObject* object;   // borrowed; null where `number` counts
-    long long number;
+    PyObject* object;  // borrowed, a buffer's memory; null where `number` counts
+    long long number;  // of a buffer: where it lies in host memory
     bool is_buffer;
 };
+
+// A number as a kernel takes it; no bytes where its type is for Python.
+struct Plain {
+    char bytes[sizeof(double)];
+    size_t size = 0;
+
+    template <typename Number>
+    void put(Number number) {
+        std::memcpy(bytes, &number, size = sizeof number);
+    }
+};
+Plain plain_number(char code, const Argument& argument);
 
 enum class Outcome { DONE, RARE, FAILED };  // RARE: for the Python function; FAILED: an error is set
 
@@ -115,11 +138,18 @@ constexpr uint32_t MOST_DIMENSIONS = 3;
 struct Run {
     PyObject *kernel, *local;
     bool in_line;
-    PyObject** seen;  // the bound kernel that has been launched often enough; compared, not used
+    Seen* seen;
     PyObject* noted;  // as `Device.recent` has it
+    long long nbytes;
     uint32_t dimensions;
     const size_t *global, *items;
 };
+
+// Whether nothing is queued on a device; that the core's own queue has done all since is noted.
+bool rests(PyObject* device);
+// Wait for the core's queue; RARE where the device's own has something, which is for Python.
+Outcome wait_for(PyObject* device);
+bool finish(PyObject* device);  // wait for either; false after an error
 Outcome enqueue_run(const Run& run, PyObject* device, const Argument* arguments, size_t count);
 
 // As `Memory.forget`: what is known of the values in a memory is not, once they are written; the device's lock is held.

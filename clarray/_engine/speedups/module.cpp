@@ -1,4 +1,5 @@
 // The module: what Python tells the core of its classes and functions, and the twins it gets for them.
+#include "code.hpp"
 #include "replays.hpp"
 
 #include <cstring>
@@ -22,7 +23,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 13;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 14;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -84,6 +85,8 @@ PyObject* lay_out(PyObject*, PyObject* const* args, Py_ssize_t count) {
         found = find_slots(kind, kernel);
     } else if (!std::strcmp(name, "Bound")) {
         found = find_slots(kind, bound);
+    } else if (!std::strcmp(name, "Code")) {
+        found = find_slots(kind, code);
     } else if (!std::strcmp(name, "Device")) {
         found = find_slots(kind, device);
     } else {
@@ -310,6 +313,9 @@ PyMethodDef functions[] = {
     {"lend", (PyCFunction)(void (*)())lend, METH_FASTCALL, "Lend the OpenCL library's functions."},
     {"lay_out", (PyCFunction)(void (*)())lay_out, METH_FASTCALL, "Learn where a class keeps its attributes."},
     {"adopt", (PyCFunction)(void (*)())adopt, METH_FASTCALL, "Learn what to call by a name."},
+    {"is_idle", is_idle_for_python, METH_NOARGS, "Whether all that has been run has been done."},
+    {"run", (PyCFunction)(void (*)())run_for_python, METH_FASTCALL, "Run a kernel by its machine code."},
+    {"wait", wait_for_python, METH_NOARGS, "Wait for all that has been run."},
     {"twin", twin, METH_O, "Give what stands for a Python function."},
     {nullptr, nullptr, 0, nullptr},
 };

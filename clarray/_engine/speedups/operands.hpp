@@ -24,7 +24,7 @@ struct Operands {
     long long rows = 1, extent[MOST_AXES];  // runs of the innermost loop; how long the loops are, the innermost first
 
     void add(long long number) { arguments[count++] = {nullptr, number, false}; }
-    void add_buffer(PyObject* of) { arguments[count++] = {memory.handle.of(of), 0, true}; }
+    void add_buffer(PyObject* of) { arguments[count++] = {of, 0, true}; }
 };
 
 // Look at what an expression reads; RARE where something else than memory and constants is among it.

@@ -20,6 +20,7 @@ bool read_launch(PyObject* told, PyObject* on, Step& step) {
     step.local = Ref::share(item(2));
     step.in_line_flag = Ref::share(item(5));
     step.nbytes = Ref::share(item(6));
+    step.bytes = as_wide(item(6));
     step.noted = Ref::steal(PyTuple_Pack(4, item(0), item(1), item(2), item(6)));
     Ref inline_queue = Ref::steal((*has_inline)(on));
     if (!step.noted || !inline_queue) return false;

@@ -20,7 +20,8 @@ struct Step {
     bool in_line = false;
     uint32_t dimensions = 0;
     size_t global[MOST_DIMENSIONS], items[MOST_DIMENSIONS];
-    PyObject* seen = nullptr;
+    Seen seen;
+    long long bytes = 0;
     Ref offset, dtype, value;            // of a read
     std::vector<size_t> takes, drops;    // temporaries first and last used here
 };

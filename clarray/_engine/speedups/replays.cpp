@@ -67,10 +67,10 @@ Outcome launch_step(Step& step, const Call& call, const Temporaries& taken) {
         const Source& from = step.args[i];
         if (from.kind == 'n') arguments[i] = {from.object.get(), 0, false};
         else if (from.kind == 'd') arguments[i] = {drawn.number.get(), 0, false};
-        else if (from.kind == 'm') arguments[i] = {memory.handle.of(drawn.memory.get()), 0, true};
-        else arguments[i] = {memory.handle.of(memory_of(from, call, taken)), 0, true};
+        else if (from.kind == 'm') arguments[i] = {drawn.memory.get(), 0, true};
+        else arguments[i] = {memory_of(from, call, taken), 0, true};
     }
-    const Run run{step.kernel.get(), step.local.get(), step.in_line, &step.seen, step.noted.get(), step.dimensions, step.global, step.items};
+    const Run run{step.kernel.get(), step.local.get(), step.in_line, &step.seen, step.noted.get(), step.bytes, step.dimensions, step.global, step.items};
     const Outcome done = enqueue_run(run, call.device, arguments, step.args.size());
     return done == Outcome::RARE ? launch_by_python(step, call, taken, drawn) : done;
 }
@@ -95,7 +95,7 @@ Outcome run_step(Step& step, const Call& call, const Temporaries& taken) {
         case Step::READ: return check(step, call, taken);
         default: break;
     }
-    if (device.pending.of(call.device) == Py_False) return Outcome::DONE;
+    if (wait_for(call.device) == Outcome::DONE) return Outcome::DONE;
     return Ref::steal(PyObject_CallMethodNoArgs(call.device, synchronize)) ? Outcome::DONE : Outcome::FAILED;
 }
 

@@ -64,6 +64,7 @@ Outcome select(PyObject* root, const Selected& of, Operands& found) {
     found.add_buffer(in.get());
     const Outcome done = launch(*p, found.device, found.arguments, found.count, 0, nbytes);
     if (done != Outcome::DONE) return done;
+    if (!finish(found.device)) return Outcome::FAILED;
     int64_t count;
     std::memcpy(&count, PyLong_AsVoidPtr(block.start.of(memory.block.of(counted))), sizeof count);
     if (!become_selected(root, in.get(), count)) return Outcome::FAILED;

@@ -86,7 +86,12 @@ class ReducePolicy:
         Vectors of neighbouring outputs that one work-item accumulates at once when the inner
         axis is kept (CPU: as many as stay in the first-level cache).
     min_split : int
-        Elements that a work-group must have before an axis is split between work-groups.
+        Elements that a work-group must have before an axis is split between work-groups, where there is one output.
+    number_bytes : int
+        A reduction of fewer bytes to one number is computed at once, rather than when it is used; 0: those of
+        `inline_bytes`.
+    least : int
+        Elements that a work-group must have where there are several outputs; 0: as many as for `min_split`.
     short : int
         Inner reduced axes shorter than this are looped over inside a work-item, with
         neighbouring outputs side by side.
@@ -118,11 +123,18 @@ class ReducePolicy:
     strip: int
     min_split: int
     short: int
+    number_bytes: int = 0
+    least: int = 0
     fence: str = ""
     widen: bool = False
     abreast: int = 1
     block_products: int = 0
     ahead_bytes: int = 0
+
+    @property
+    def at_once(self) -> int:
+        """Bytes up to which a reduction to one number is computed at once."""
+        return self.number_bytes or self.inline_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

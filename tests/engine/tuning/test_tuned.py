@@ -10,6 +10,7 @@ import pytest
 from clarray._engine.tuning import Tuned, select
 from clarray._engine.tuning.rows import CPU, NVIDIA, ROWS
 from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
+from clarray._engine.tuning.selection import SHARED_FROM
 
 DEVICE = "a device, driver 1"
 KEPT = Tuned(DEVICE, "cpu", "2026-11-21", "reduce 1.50 times as fast", {"reduce": {"loads": 8}})
@@ -20,6 +21,7 @@ class Cpu:
     vendor = "any"
     wide_registers = False
     hand_over = 0.0
+    calls_code = False
 
 
 def test_json_and_back() -> None:
@@ -101,9 +103,14 @@ def test_the_selector(monkeypatch: pytest.MonkeyPatch) -> None:
     assert select(device).elementwise == CPU.elementwise
     device.hand_over = 1.0
     assert select(device).compact.inline_bytes == 4 * CPU.compact.inline_bytes
-    found = replace(KEPT, changes={"reduce": {"inline_bytes": 1 << 16}})
-    assert select(device, found).reduce.inline_bytes == 1 << 16
+    found = replace(KEPT, changes={"reduce": {"inline_bytes": 1 << 17}})
+    assert select(device, found).reduce.inline_bytes == 1 << 17
     assert select(device, found).histogram.inline_bytes == 4 * CPU.histogram.inline_bytes
+    # threads of the core's own, which are there at once: it does little by itself, but for what tuning has found
+    device.calls_code = True
+    for name, most in SHARED_FROM.items():
+        assert getattr(select(device), name).inline_bytes == most <= getattr(CPU, name).inline_bytes
+    assert select(device, found).reduce.inline_bytes == 1 << 17
     monkeypatch.setenv("CLARRAY_POLICY", "tiny-cpu")
     forced = select(device, KEPT)
     assert forced.source == "forced by CLARRAY_POLICY"

@@ -31,7 +31,7 @@ def reduction_for_core(device: Device, root: Node, run: bool) -> CoreLaunch | No
     """
     cache = kernel_cache_of(device)
     policy = cache.policies.reduce
-    use_launches(cache).limit_reductions(run_limit(policy), policy.inline_bytes if device.inline is not None else 0)
+    use_launches(cache).limit_reductions(run_limit(policy), policy.at_once if device.inline is not None else 0)
     awaited = awaited_reduction(cache, root)
     if awaited is not None and not (awaited.ready or awaited.launched):
         return None
@@ -55,5 +55,5 @@ def reduction_for_core(device: Device, root: Node, run: bool) -> CoreLaunch | No
         sizes=found.sizes,
         lengths=(EXTENT,) if run else (),
         states=tuple([found.outputs * found.parts * d.itemsize for d in found.states]) if split else (),
-        counters=cache.counters.handle if split else 0,
+        counters=cache.counters if split else 0,
     )

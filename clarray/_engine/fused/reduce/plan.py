@@ -266,7 +266,8 @@ def split(
         blocks = (outputs // max(1, width)) * -(-width // (vector * strip * side))
     target = units * policy.groups_per_unit
     per_block = max(1, outputs * reduced // max(1, blocks))
-    parts = 1 if sequential else max(1, min(-(-target // blocks), per_block // policy.min_split))
+    least = policy.min_split if outputs == 1 else policy.least or policy.min_split
+    parts = 1 if sequential else max(1, min(-(-target // blocks), per_block // least))
     if not sequential:
         parts = max(parts, -(-reduced // most))
     rows = reduced if plan_form == COLUMNS else reduced // inner
@@ -286,7 +287,7 @@ def split(
     tasks = blocks * row_parts * inner_parts
     if policy.chunked:
         # a chunk of tasks per work-group: no more groups than have something worth a thread
-        useful = max(1, outputs * reduced // policy.min_split)
+        useful = max(1, outputs * reduced // least)
         groups = max(1, min(target, tasks, useful))
     else:
         groups = min(tasks, 2**31 // policy.work_group - 1)

@@ -1,0 +1,148 @@
+#include "code.hpp"
+
+#include <cstring>
+
+namespace clarray {
+
+CodeSlots code;
+
+namespace {
+
+// What it may have been compiled for is a grid of fewer work-items along each dimension.
+constexpr size_t SMALL_GRID = 0xFFFF;
+
+constexpr long long HELD_BELOW = 16384;    // bytes for which letting other threads run Python meanwhile is not worth it
+
+// Where a buffer lies; null where it is in no host memory.
+void* start_of(const Argument& buffer) {
+    if (!buffer.object) return reinterpret_cast<void*>(buffer.number);
+    return PyLong_AsVoidPtr(block.start.of(memory.block.of(buffer.object)));
+}
+
+// Write arguments as a work-group takes them; false where one is for Python, or memory is not the host's.
+bool write_arguments(const char* codes, PyObject* places, const Argument* arguments, size_t count, Groups& to) {
+    const bool together = PyBytes_GET_SIZE(places);
+    const auto place_of = [places](size_t k) {
+        uint16_t place;
+        std::memcpy(&place, PyBytes_AS_STRING(places) + k * sizeof place, sizeof place);
+        return size_t(place);
+    };
+    size_t last = 0;
+    for (size_t k = 0; k < count; ++k) {
+        const size_t place = together ? place_of(k) : k;
+        if (arguments[k].is_buffer != (codes[k] == '*')) return false;
+        if (arguments[k].is_buffer) {
+            to.starts[place] = start_of(arguments[k]);
+            to.pointers[place] = &to.starts[place];
+            if (!to.starts[place]) return false;
+            ++last;
+            continue;
+        }
+        const Plain plain = plain_number(codes[k], arguments[k]);
+        if (!plain.size) return false;
+        char* const at = to.numbers + (together ? place : k * NUMBER_BYTES);
+        std::memcpy(at, plain.bytes, plain.size);
+        if (!together) to.pointers[k] = at;
+    }
+    if (together) to.pointers[last] = to.numbers;
+    return true;
+}
+
+// Write all of a launch; false where it has to be enqueued.
+bool write(const Run& run, const Argument* arguments, size_t count, Groups& to) {
+    PyObject* const from = run.seen->code.get();
+    to.function = reinterpret_cast<Function>(PyLong_AsVoidPtr(code.address.of(from)));
+    to.context = Context();
+    to.context.dimensions = run.dimensions;
+    for (uint32_t axis = 0; axis < run.dimensions; ++axis) {
+        if (run.global[axis] >= SMALL_GRID) return false;
+        to.context.items[axis] = run.items[axis];
+        to.context.groups[axis] = run.global[axis] / run.items[axis];
+    }
+    return write_arguments(PyBytes_AS_STRING(code.codes.of(from)), code.places.of(from), arguments, count, to);
+}
+
+}  // namespace
+
+Outcome run_code(const Run& run, PyObject* on, const Argument* arguments, size_t count) {
+    static Reference* const own_threads = reference_of("own_threads");
+    if (count > MOST_GIVEN || size_t(PyBytes_GET_SIZE(code.codes.of(run.seen->code.get()))) != count) return Outcome::RARE;
+    // what is little is done at once, unless it would have to wait
+    const size_t threads = run.in_line && (rests(on) || device.called.of(on) != Py_True) ? 0 : PyLong_AsSize_t(own_threads->function);
+    if ((!threads || device.called.of(on) != Py_True) && !finish(on)) return Outcome::FAILED;
+    if (threads) {
+        Groups* to;
+        while (!(to = queue::begin(threads))) {
+            Py_BEGIN_ALLOW_THREADS
+            queue::wait_for_room();
+            Py_END_ALLOW_THREADS
+        }
+        if (!write(run, arguments, count, *to)) return Outcome::RARE;
+        queue::submit();
+        device.pending.set(on, Py_True);
+        device.called.set(on, Py_True);
+        return Outcome::DONE;
+    }
+    Groups groups;
+    if (!write(run, arguments, count, groups)) return Outcome::RARE;
+    PyThreadState* const others = run.nbytes < HELD_BELOW ? nullptr : PyEval_SaveThread();
+    groups.run(0, groups.count());
+    if (others) PyEval_RestoreThread(others);
+    return Outcome::DONE;
+}
+
+namespace {
+
+// Read an argument that Python gives a launch.
+bool read_argument(PyObject* given, char code, Argument& argument) {
+    static PyObject* const start = PyUnicode_InternFromString("start");
+    argument = {given, 0, code == '*'};
+    if (!argument.is_buffer) return true;
+    Ref found = Ref::steal(PyObject_GetAttr(given, start));
+    argument = {nullptr, found ? as_wide(found.get()) : 0, true};
+    return bool(found);
+}
+
+bool read_extents(PyObject* groups, PyObject* local, size_t* global, size_t* items, uint32_t& dimensions) {
+    dimensions = uint32_t(PyTuple_GET_SIZE(local));
+    if (!dimensions || dimensions > MOST_DIMENSIONS || PyTuple_GET_SIZE(groups) != Py_ssize_t(dimensions)) return false;
+    for (uint32_t axis = 0; axis < dimensions; ++axis) {
+        items[axis] = PyLong_AsSize_t(PyTuple_GET_ITEM(local, axis));
+        global[axis] = items[axis] * PyLong_AsSize_t(PyTuple_GET_ITEM(groups, axis));
+    }
+    return !PyErr_Occurred();
+}
+
+}  // namespace
+
+PyObject* run_for_python(PyObject*, PyObject* const* args, Py_ssize_t count) {
+    if (count != 7) return PyErr_Format(PyExc_TypeError, "run() takes 7 arguments");
+    Ref given = Ref::steal(PySequence_Fast(args[3], "a launch takes a sequence"));
+    if (!given) return nullptr;
+    const size_t given_count = size_t(PySequence_Fast_GET_SIZE(given.get()));
+    PyObject* const codes = code.codes.of(args[0]);
+    if (given_count > MOST_GIVEN || given_count != size_t(PyBytes_GET_SIZE(codes))) Py_RETURN_FALSE;
+    Argument arguments[MOST_GIVEN];
+    for (size_t k = 0; k < given_count; ++k) {
+        PyObject* const one = PySequence_Fast_GET_ITEM(given.get(), Py_ssize_t(k));
+        if (!read_argument(one, PyBytes_AS_STRING(codes)[k], arguments[k])) return nullptr;
+    }
+    size_t global[MOST_DIMENSIONS], items[MOST_DIMENSIONS];
+    uint32_t dimensions;
+    if (!read_extents(args[1], args[2], global, items, dimensions)) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_False);
+    Seen seen{nullptr, Ref::share(args[0])};
+    const Run run{nullptr, args[2], args[5] == Py_True, &seen, nullptr, as_wide(args[6]), dimensions, global, items};
+    const Outcome done = run_code(run, args[4], arguments, given_count);
+    return done == Outcome::FAILED ? nullptr : PyBool_FromLong(done == Outcome::DONE);
+}
+
+PyObject* wait_for_python(PyObject*, PyObject*) {
+    Py_BEGIN_ALLOW_THREADS
+    queue::wait();
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+PyObject* is_idle_for_python(PyObject*, PyObject*) { return PyBool_FromLong(queue::is_idle()); }
+
+}  // namespace clarray
