@@ -73,8 +73,9 @@ def lost(device: Device, code: int = -5) -> Iterator[None]:
 
 
 @pytest.fixture
-def device() -> Iterator[Device]:
-    """Another device of the same hardware, in use."""
+def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    """Another device of the same hardware, in use, whose driver launches everything."""
+    monkeypatch.setenv("CLARRAY_DIRECT", "0")
     chosen = current_device()
     mine = Device(chosen.cl_device, chosen._cl_inline)
     with use_device(mine):

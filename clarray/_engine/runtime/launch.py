@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
@@ -76,6 +77,7 @@ class Bound:
         "queue",
         "seen",
         "launches",
+        "loaded",
         "stored",
         "handle",
         "queue_handle",
@@ -90,6 +92,7 @@ class Bound:
         self.queue = queue
         self.seen: set[tuple[int, ...]] = set()
         self.launches: dict[tuple[int, ...], int] = {}
+        self.loaded: set[tuple[int, ...]] = set()  # for which there was machine code on disk
         self.stored = stored  # its program was made from what is kept on disk
         # for the compiled core, which sets arguments by their types
         self.handle = kernel.int_ptr
@@ -112,7 +115,7 @@ class Kernel:
     def __init__(self, device: Device, program: Program, name: str) -> None:
         self.name = name
         self.code: dict[tuple[int, ...], Code] = {}  # by local size, where it may be called
-        self._made: dict[tuple[int, ...], Code] = {}  # what will be, when it has been launched often enough
+        self._made: dict[tuple[int, ...], Path] = {}  # files of what will be, when it is launched again
         self._device = device
         self._program = program
         self._main: Bound | None = None
@@ -264,32 +267,37 @@ class Kernel:
         launches = bound.launches[local] = bound.launches.get(local, 0) + 1
         if not self._device.is_pocl:
             bound.seen.add(local)
-        elif was_there:
-            self._keep_code(bound, local)
-            self._see(bound, local)
         elif launches == 1:
             bound.commands.finish()
-            self._keep_code(bound, local)
-            self._program.save_after(self.name, bound.queue)
+            self._note_code(local)
+            if was_there:
+                bound.loaded.add(local)
+            else:
+                self._program.save_after(self.name, bound.queue)
+        elif local in bound.loaded:
+            self._see(bound, local)
         elif launches == _LAUNCHES_BEFORE_SAVING:
             self._see(bound, local)
             bound.commands.finish()
             self._program.save(bound.queue)
 
-    def _keep_code(self, bound: Bound, local: tuple[int, ...]) -> None:
+    def _note_code(self, local: tuple[int, ...]) -> None:
         """Take care of the machine code that PoCL has made for a first launch."""
         file = pocl.after_first_launch(self.name)
-        needed = self._device.capabilities.calls_code
-        if file is not None and needed and not bound.local_bytes:  # PoCL gives kernels their local memory
-            code = loaded(file, self.name, bound.codes, bound.places)
-            if code is not None:
-                self._made[local] = code
+        if file is not None and self._device.capabilities.calls_code:
+            self._made.setdefault(local, file)
 
     def _see(self, bound: Bound, local: tuple[int, ...]) -> None:
-        """Note that such launches need no more attention."""
+        """Note that such launches need no more attention: they are the core's, if it can call their machine code.
+
+        A kernel that is launched once is not loaded for that: PoCL closes what it has not launched for a while.
+        """
         bound.seen.add(local)
-        if local in self._made:
-            self.code.setdefault(local, self._made.pop(local))
+        file = self._made.pop(local, None)
+        if file is not None and local not in self.code and not bound.local_bytes:  # PoCL gives kernels local memory
+            found = loaded(file, self.name, bound.codes, bound.places)
+            if found is not None:
+                self.code[local] = found
 
     def _bind(self, inline: bool) -> Bound:
         """Give the kernel of one queue, compiled now if this is its first use."""
@@ -324,7 +332,7 @@ class Kernel:
             _enqueue_without_gil(commands, bound.kernel, groups, local)
             commands.finish()
         if device.is_pocl:
-            self._keep_code(bound, local)
+            self._note_code(local)
             if not bound.stored:
                 self._program.save(queue)
         bound.launches[local] = _LAUNCHES_BEFORE_SAVING

@@ -20,6 +20,7 @@ import numpy as np
 import pyopencl as cl
 
 from clarray._engine.runtime import pocl
+from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.speedups import core, known_to_core, laid_out
 
 _CLOSE = getattr(_ctypes, "dlclose", None)  # Windows has none, nor a wheel of PoCL
@@ -112,6 +113,7 @@ def is_callable(context: cl.Context, device: cl.Device, probe: cl.Program) -> bo
     probe : pyopencl.Program
         `PROBE`, compiled for it, whose kernel writes what it has been told.
     """
+    keep_in_memory()
     kernel = cl.Kernel(probe, "called")
     expected = np.zeros((*_GROUPS[::-1], 9), np.int64)
     buffer = cl.Buffer(context, cl.mem_flags.USE_HOST_PTR, hostbuf=expected)  # which a launch does not keep

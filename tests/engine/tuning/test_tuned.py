@@ -103,14 +103,14 @@ def test_the_selector(monkeypatch: pytest.MonkeyPatch) -> None:
     assert select(device).elementwise == CPU.elementwise
     device.hand_over = 1.0
     assert select(device).compact.inline_bytes == 4 * CPU.compact.inline_bytes
-    found = replace(KEPT, changes={"reduce": {"inline_bytes": 1 << 17}})
-    assert select(device, found).reduce.inline_bytes == 1 << 17
+    found = replace(KEPT, changes={"reduce": {"inline_bytes": 1 << 18}})
+    assert select(device, found).reduce.inline_bytes == 1 << 18
     assert select(device, found).histogram.inline_bytes == 4 * CPU.histogram.inline_bytes
     # threads of the core's own, which are there at once: it does little by itself, but for what tuning has found
     device.calls_code = True
     for name, most in SHARED_FROM.items():
         assert getattr(select(device), name).inline_bytes == most <= getattr(CPU, name).inline_bytes
-    assert select(device, found).reduce.inline_bytes == 1 << 17
+    assert select(device, found).reduce.inline_bytes == 1 << 18
     monkeypatch.setenv("CLARRAY_POLICY", "tiny-cpu")
     forced = select(device, KEPT)
     assert forced.source == "forced by CLARRAY_POLICY"
