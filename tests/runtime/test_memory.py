@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import weakref
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,30 @@ def test_other_peoples_buffers(device: Device) -> None:
     if device.capabilities.host_memory:
         assert memory.host is not None
         np.testing.assert_array_equal(memory.host.view(np.float32), x[::-1])
+
+
+@pytest.mark.parametrize(
+    ("given", "most"),
+    [
+        (("200000 100000",), 2),
+        (("150000 100000",), 2),
+        (("50000 100000",), 1),
+        (("max 100000",), 1 << 20),
+        (("300000", "100000"), 3),
+        (("-1", "100000"), 1 << 20),
+        (("",), 1 << 20),
+    ],
+)
+def test_a_containers_time_counts(
+    given: tuple[str, ...], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["cpu.max"] if len(given) == 1 else ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
+    for name, text in zip(names, given, strict=True):
+        (tmp_path / name).write_text(text + "\n")
+    monkeypatch.setattr(limits, "_CPU_TIME", ((tmp_path, "", names[0], names[-1]),))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(1 << 20), raising=False)
+    assert limits.processors(1 << 21) == most
+    assert limits.processors(1) == 1
 
 
 def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,10 @@ _CONTAINERS = (
 )
 _RUNTIMES = 64 << 20  # bytes below the process's own limits: a runtime that gets no memory at all ends the process
 _SHORT = 8  # memory is short where less than this part of it is left
+_CPU_TIME = (
+    (Path("/sys/fs/cgroup"), "", "cpu.max", "cpu.max"),
+    (Path("/sys/fs/cgroup/cpu"), "cpu", "cpu.cfs_quota_us", "cpu.cfs_period_us"),
+)
 _RECENT = 0.1  # seconds for which an answer will do where memory is dropped: it takes some 0.1 ms
 _ANSWERED = [0.0, 0]  # when, and the answer
 
@@ -56,6 +60,22 @@ def recently_available_host_bytes() -> int:
 def is_short(available: int, total: int) -> bool:
     """Whether so little of the host's memory is left that other processes need what this one only keeps."""
     return available < total // _SHORT
+
+
+def processors(most: int) -> int:
+    """Give how many processors this process may use, of so many: not all are its own, or have time for it."""
+    allowed = [most]
+    if hasattr(os, "sched_getaffinity"):
+        allowed.append(len(os.sched_getaffinity(0)))
+    for folder, quota, period in _groups(_CPU_TIME):
+        with contextlib.suppress(OSError, ValueError):  # "max" is no number: no limit
+            numbers = (folder / quota).read_text().split()
+            if period != quota:
+                numbers.append((folder / period).read_text())
+            time_given, time_passing = map(int, numbers)
+            if time_given > 0:
+                allowed.append(-(-time_given // time_passing))
+    return max(1, min(allowed))
 
 
 def _container() -> Iterator[tuple[int, int]]:

@@ -21,6 +21,7 @@ import pyopencl as cl
 
 from clarray._engine.runtime import pocl
 from clarray._engine.runtime.invoker import keep_in_memory
+from clarray._engine.runtime.limits import processors
 from clarray._engine.speedups import core, known_to_core, laid_out
 
 _CLOSE = getattr(_ctypes, "dlclose", None)  # Windows has none, nor a wheel of PoCL
@@ -157,8 +158,7 @@ def is_wanted() -> bool:
 
 def share_among(compute_units: int) -> None:
     """Have the core share work among as many threads as a device has, the calling one among them."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else compute_units
-    known_to_core("own_threads", max(0, min(cores, compute_units) - 1))
+    known_to_core("own_threads", processors(compute_units) - 1)
 
 
 __all__ = ["PROBE", "Code", "is_callable", "is_idle", "is_wanted", "loaded", "share_among", "wait"]

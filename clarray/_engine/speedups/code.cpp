@@ -9,9 +9,9 @@ CodeSlots code;
 namespace {
 
 // What it may have been compiled for is a grid of fewer work-items along each dimension.
-constexpr size_t SMALL_GRID = 0xFFFF;
+constexpr size_t SMALL_GRID = 0xFFFF, MOST_GROUPS = size_t(1) << 31;
 
-constexpr long long HELD_BELOW = 16384;    // bytes for which letting other threads run Python meanwhile is not worth it
+constexpr long long HELD_BELOW = 16384;  // bytes for which letting other threads run Python meanwhile is not worth it
 
 // Where a buffer lies; null where it is in no host memory.
 void* start_of(const Argument& buffer) {
@@ -59,6 +59,7 @@ bool write(const Run& run, const Argument* arguments, size_t count, Groups& to) 
         to.context.items[axis] = run.items[axis];
         to.context.groups[axis] = run.global[axis] / run.items[axis];
     }
+    if (to.count() >= MOST_GROUPS) return false;
     return write_arguments(PyBytes_AS_STRING(code.codes.of(from)), code.places.of(from), arguments, count, to);
 }
 
@@ -66,9 +67,11 @@ bool write(const Run& run, const Argument* arguments, size_t count, Groups& to) 
 
 Outcome run_code(const Run& run, PyObject* on, const Argument* arguments, size_t count) {
     static Reference* const own_threads = reference_of("own_threads");
-    if (count > MOST_GIVEN || size_t(PyBytes_GET_SIZE(code.codes.of(run.seen->code.get()))) != count) return Outcome::RARE;
+    PyObject* const codes = code.codes.of(run.seen->code.get());
+    if (count > MOST_GIVEN || size_t(PyBytes_GET_SIZE(codes)) != count) return Outcome::RARE;
     // what is little is done at once, unless it would have to wait
-    const size_t threads = run.in_line && (rests(on) || device.called.of(on) != Py_True) ? 0 : PyLong_AsSize_t(own_threads->function);
+    const bool alone = run.in_line && (rests(on) || device.called.of(on) != Py_True);
+    const size_t threads = alone ? 0 : PyLong_AsSize_t(own_threads->function);
     if ((!threads || device.called.of(on) != Py_True) && !finish(on)) return Outcome::FAILED;
     if (threads) {
         Groups* to;
@@ -129,11 +132,14 @@ PyObject* run_for_python(PyObject*, PyObject* const* args, Py_ssize_t count) {
     }
     size_t global[MOST_DIMENSIONS], items[MOST_DIMENSIONS];
     uint32_t dimensions;
-    if (!read_extents(args[1], args[2], global, items, dimensions)) return PyErr_Occurred() ? nullptr : Py_NewRef(Py_False);
+    if (!read_extents(args[1], args[2], global, items, dimensions))
+        return PyErr_Occurred() ? nullptr : Py_NewRef(Py_False);
     Seen seen{nullptr, Ref::share(args[0])};
     const Run run{nullptr, args[2], args[5] == Py_True, &seen, nullptr, as_wide(args[6]), dimensions, global, items};
-    const Outcome done = run_code(run, args[4], arguments, given_count);
-    return done == Outcome::FAILED ? nullptr : PyBool_FromLong(done == Outcome::DONE);
+    return guarded([&] {
+        const Outcome done = run_code(run, args[4], arguments, given_count);
+        return done == Outcome::FAILED ? nullptr : PyBool_FromLong(done == Outcome::DONE);
+    });
 }
 
 PyObject* wait_for_python(PyObject*, PyObject*) {

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -24,10 +23,10 @@ using Clock = std::chrono::steady_clock;
 
 // How long a thread looks for more to do before it sleeps: waking takes 20 to 50 us on a virtual machine.
 constexpr std::chrono::microseconds AWAKE{60};
-constexpr int LOOKS = 64;             // between two looks at the clock
+constexpr int LOOKS = 64;               // between two looks at the clock
 constexpr int MOST_LOOKS = 64 * LOOKS;  // for the end of others' work, before the processor is offered to them
-constexpr uint64_t ROOM = 32;         // launches
-constexpr size_t PARTS = 16;          // that a thread takes of a launch, where it has so many groups
+constexpr uint64_t ROOM = 32;           // launches
+constexpr size_t PARTS = 16;            // that a thread takes of a launch, where it has so many groups
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -56,7 +55,8 @@ class Helpers {
 public:
     explicit Helpers(size_t count) {
         for (size_t i = 0; i < count; ++i) helpers_.push_back(std::make_unique<Helper>());
-        for (size_t i = 0; i < count && start(i);) ++i;
+        for (size_t i = 0; i < count; ++i)
+            if (!start(i)) break;
     }
 
     bool is_full() const { return last_ - done_ >= ROOM; }

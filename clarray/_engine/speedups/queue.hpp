@@ -25,14 +25,14 @@ struct Groups {
     Function function;
     Context context;
     void* pointers[MOST_GIVEN + 1];
-    void* starts[MOST_GIVEN];                               // of buffers
+    void* starts[MOST_GIVEN];                             // of buffers
     alignas(64) char numbers[MOST_GIVEN * NUMBER_BYTES];  // the structure of all of them, or each at its place
 
     size_t count() const { return context.groups[0] * context.groups[1] * context.groups[2]; }
     void run(size_t first, size_t end);
 };
 
-// The queue of the process. One thread launches at a time: with the GIL, from the beginning of a launch to its submission.
+// The queue of the process. One thread launches at a time, with the GIL from the beginning of a launch to its submission.
 namespace queue {
 
 Groups* begin(size_t threads);  // where the next launch is to be written; null while the queue is full
