@@ -15,6 +15,11 @@ from .program import Statement
 # What guards may ask, beside NumPy and the variables -------------------------------------------------
 
 
+def is_near(index: Any) -> bool:
+    """Whether NumPy comes to an end with ``mode="wrap"``: it goes an array's length at a time."""
+    return bool(np.abs(np.asarray(index).astype(np.float64)).max(initial=0) < 1e6)
+
+
 def fits(value: Any, dtype: Any) -> bool:
     """Whether a conversion is defined: C leaves open what a float outside an integer type's range becomes."""
     value, dtype = np.asarray(value), np.dtype(dtype)
@@ -88,6 +93,7 @@ GUARDS: dict[str, Any] = {
     "nonnegative": nonnegative,
     "small_product": small_product,
     "are_bools": are_bools,
+    "is_near": is_near,
     "ascending": ascending,
     "sum_fits": sum_fits,
 }

@@ -300,6 +300,7 @@ UNDEFINED = {
     ),
     "numbers that rounding made unlike": ("float64", [0.3, 0.1 + 0.2, 1], "xp.unique(v0)", ""),
     "rows of float16 with NaN": ("float16", [1, np.nan], "xp.unique(v0[:, None], axis=0)", ""),
+    "an index that NumPy wraps for ever": ("int64", [1, 2**62], "v0.take(v0, mode='wrap')", "is_near(v0)"),
     "a byte that is no bool": ("uint8", [0, 1, 2], "v0.view('bool')", "are_bools(v0, 'bool')"),
 }
 
