@@ -97,12 +97,16 @@ def test_memory_that_goes_within_a_launch(device: Device, scale: Any, kind: str)
     def launch() -> None:
         scale.kernel.launch((4,), (1,), (source.buffer, 1000, target.buffer, 2.0))
 
+    scale.kernel.code.clear()  # which the core would run, without the device's queue
     for _ in range(4):  # often enough to need no more attention
         launch()
+    scale.kernel.code.clear()
     bound = scale.kernel._main
     held, set_args = [device.wrap(np.ones(1000, np.float32))], bound.set_args
+    dropped = []
 
     def dropping(*args: Any) -> None:
+        dropped.append(kind)
         if kind == "shared":
             held.clear()
         else:
@@ -115,6 +119,7 @@ def test_memory_that_goes_within_a_launch(device: Device, scale: Any, kind: str)
         launch()
     finally:
         bound.set_args = set_args
+    assert dropped
     assert device.pending
 
 
