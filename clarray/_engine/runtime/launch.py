@@ -173,9 +173,14 @@ class Kernel:
             self._note((self, groups, local, nbytes))
             try:
                 inline = inline and device.inline is not None
-                code = self.code.get(local)
-                if code is not None and self._call(code, groups, local, args, inline, nbytes):
-                    return
+                code = self.code.get(local) if state.recorder is None else None
+                if code is not None:
+                    try:
+                        called = core.run(code, groups, local, args, device, inline, nbytes)
+                    finally:
+                        device.begun += 1  # as below
+                    if called:
+                        return
                 bound = self._inline if inline else self._main
                 if bound is None or local not in bound.seen or state.recorder is not None:
                     self._launch_observed(groups, local, args, inline, nbytes)
@@ -194,25 +199,6 @@ class Kernel:
             except cl.Error as error:
                 device.check_alive(error)
                 raise
-
-    def _call(
-        self,
-        code: Code,
-        groups: tuple[int, ...],
-        local: tuple[int, ...],
-        args: Sequence[Any],
-        inline: bool,
-        nbytes: int,
-    ) -> bool:
-        """Have the core run the work-groups; False where it cannot, and under a profile."""
-        if state.recorder is not None:
-            return False
-        device = self._device
-        try:
-            done: bool = core.run(code, groups, local, args, device, inline, nbytes)
-        finally:
-            device.begun += 1  # nothing is called in between, so no interrupt comes before it
-        return done
 
     def _check_owner(self, args: Sequence[Any]) -> None:
         """See that all buffers are this device's: a runtime given another's computes anything, or crashes."""

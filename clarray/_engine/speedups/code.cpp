@@ -21,31 +21,18 @@ void* start_of(const Argument& buffer) {
 
 // Write arguments as a work-group takes them; false where one is for Python, or memory is not the host's.
 bool write_arguments(const char* codes, PyObject* places, const Argument* arguments, size_t count, Groups& to) {
-    const bool together = PyBytes_GET_SIZE(places);
-    const auto place_of = [places](size_t k) {
-        uint16_t place;
-        std::memcpy(&place, PyBytes_AS_STRING(places) + k * sizeof place, sizeof place);
-        return size_t(place);
+    const auto put = [&to](size_t place, const void* value, size_t nbytes) {
+        char* const at = value == to.numbers ? to.numbers : to.numbers + place * NUMBER_BYTES;  // the structure, or one
+        if (value != to.numbers) std::memcpy(at, value, nbytes);
+        to.pointers[place] = at;
+        return true;
     };
-    size_t last = 0;
-    for (size_t k = 0; k < count; ++k) {
-        const size_t place = together ? place_of(k) : k;
-        if (arguments[k].is_buffer != (codes[k] == '*')) return false;
-        if (arguments[k].is_buffer) {
-            to.starts[place] = start_of(arguments[k]);
-            to.pointers[place] = &to.starts[place];
-            if (!to.starts[place]) return false;
-            ++last;
-            continue;
-        }
-        const Plain plain = plain_number(codes[k], arguments[k]);
-        if (!plain.size) return false;
-        char* const at = to.numbers + (together ? place : k * NUMBER_BYTES);
-        std::memcpy(at, plain.bytes, plain.size);
-        if (!together) to.pointers[k] = at;
-    }
-    if (together) to.pointers[last] = to.numbers;
-    return true;
+    const auto put_buffer = [&to](size_t place, const Argument& argument) {
+        to.starts[place] = start_of(argument);
+        to.pointers[place] = &to.starts[place];
+        return to.starts[place] != nullptr;
+    };
+    return pass_arguments(codes, places, arguments, count, to.numbers, put_buffer, put);
 }
 
 // Write all of a launch; false where it has to be enqueued.
@@ -104,16 +91,6 @@ bool read_argument(PyObject* given, char code, Argument& argument) {
     Ref found = Ref::steal(PyObject_GetAttr(given, start));
     argument = {nullptr, found ? as_wide(found.get()) : 0, true};
     return bool(found);
-}
-
-bool read_extents(PyObject* groups, PyObject* local, size_t* global, size_t* items, uint32_t& dimensions) {
-    dimensions = uint32_t(PyTuple_GET_SIZE(local));
-    if (!dimensions || dimensions > MOST_DIMENSIONS || PyTuple_GET_SIZE(groups) != Py_ssize_t(dimensions)) return false;
-    for (uint32_t axis = 0; axis < dimensions; ++axis) {
-        items[axis] = PyLong_AsSize_t(PyTuple_GET_ITEM(local, axis));
-        global[axis] = items[axis] * PyLong_AsSize_t(PyTuple_GET_ITEM(groups, axis));
-    }
-    return !PyErr_Occurred();
 }
 
 }  // namespace

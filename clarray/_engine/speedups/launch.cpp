@@ -25,35 +25,25 @@ Enqueue enqueue = nullptr;
 
 void* pointer_of(PyObject* handle) { return PyLong_AsVoidPtr(handle); }
 
-bool set_buffer(void* to, size_t place, const Argument& argument) {
-    void* buffer = pointer_of(memory.handle.of(argument.object));
-    return set_argument(to, uint32_t(place), sizeof buffer, &buffer) == 0;
+// Set all arguments; false where a type is for Python, or the runtime refuses one.
+bool set_arguments(void* to, const char* codes, PyObject* places, const Argument* arguments, size_t count) {
+    char structure[MOST_ARGUMENTS * sizeof(Plain::bytes)];
+    const auto set = [to](size_t place, const void* value, size_t nbytes) {
+        return set_argument(to, uint32_t(place), nbytes, value) == 0;
+    };
+    const auto set_buffer = [&set](size_t place, const Argument& argument) {
+        void* const buffer = pointer_of(memory.handle.of(argument.object));
+        return set(place, &buffer, sizeof buffer);
+    };
+    return pass_arguments(codes, places, arguments, count, structure, set_buffer, set);
 }
 
-// Set all arguments, numbers in a structure where the kernel takes them so (`Taken` in clarray._engine.runtime.taken);
-// false where a type is for Python, or the runtime refuses one.
-bool set_arguments(void* to, const char* codes, PyObject* places, const Argument* arguments, size_t count) {
-    const bool together = PyBytes_GET_SIZE(places);
-    const auto place_of = [&](size_t k) {
-        uint16_t place;
-        std::memcpy(&place, PyBytes_AS_STRING(places) + k * sizeof place, sizeof place);
-        return size_t(place);
-    };
-    char structure[MOST_ARGUMENTS * sizeof(Plain::bytes)];
-    uint32_t last = 0;
-    for (size_t k = 0; k < count; ++k) {
-        if (arguments[k].is_buffer != (codes[k] == '*')) return false;
-        if (arguments[k].is_buffer) {
-            if (!set_buffer(to, together ? place_of(k) : k, arguments[k])) return false;
-            ++last;
-            continue;
-        }
-        const Plain plain = plain_number(codes[k], arguments[k]);
-        if (!plain.size) return false;
-        if (together) std::memcpy(structure + place_of(k), plain.bytes, plain.size);
-        else if (set_argument(to, uint32_t(k), plain.size, plain.bytes) != 0) return false;
-    }
-    return !together || set_argument(to, last, place_of(count), structure) == 0;
+// Look for a kernel's machine code, until there is some; false after an error.
+bool find_code(const Run& run) {
+    PyObject* const all = kernel.code.of(run.kernel);
+    if (run.seen->code || !PyDict_GET_SIZE(all)) return true;
+    run.seen->code = Ref::share(PyDict_GetItemWithError(all, run.local));
+    return run.seen->code || !PyErr_Occurred();
 }
 
 // As `groups` in clarray._engine.fused.elementwise.plan.
@@ -111,6 +101,16 @@ Plain plain_number(char code, const Argument& argument) {
     return plain;
 }
 
+bool read_extents(PyObject* groups, PyObject* local, size_t* global, size_t* items, uint32_t& dimensions) {
+    dimensions = uint32_t(PyTuple_GET_SIZE(groups));
+    if (!dimensions || dimensions > MOST_DIMENSIONS || PyTuple_GET_SIZE(local) != Py_ssize_t(dimensions)) return false;
+    for (uint32_t axis = 0; axis < dimensions; ++axis) {
+        items[axis] = PyLong_AsSize_t(PyTuple_GET_ITEM(local, axis));
+        global[axis] = items[axis] * PyLong_AsSize_t(PyTuple_GET_ITEM(groups, axis));
+    }
+    return !PyErr_Occurred();
+}
+
 bool can_launch(PyObject* on) {
     return set_argument && device.closed.of(on) == Py_False && recorder.recorder.of(profiling_state) == Py_None &&
            recorder.recording.of(profiling_state) == Py_None;
@@ -142,8 +142,7 @@ bool finish(PyObject* on) {
 Outcome enqueue_run(const Run& run, PyObject* on, const Argument* arguments, size_t count) {
     // for the error that tells of a lost device
     if (!Ref::steal(PyObject_CallOneArg(kernel.note.of(run.kernel), run.noted))) return Outcome::FAILED;
-    if (!run.seen->code) run.seen->code = Ref::share(PyDict_GetItemWithError(kernel.code.of(run.kernel), run.local));
-    if (PyErr_Occurred()) return Outcome::FAILED;
+    if (!find_code(run)) return Outcome::FAILED;
     if (run.seen->code) {
         const Outcome done = run_code(run, on, arguments, count);
         if (done != Outcome::RARE) return done;

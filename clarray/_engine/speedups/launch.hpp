@@ -111,6 +111,34 @@ struct Plain {
 };
 Plain plain_number(char code, const Argument& argument);
 
+// Go through arguments as a kernel takes them (`Taken` in clarray._engine.runtime.taken): each goes to its place by `buffer`,
+// or by `bytes`, numbers alone or all in the structure, which is the last. False where a type is for Python, or either says so.
+template <typename Buffer, typename Bytes>
+bool pass_arguments(const char* codes, PyObject* places, const Argument* arguments, size_t count, char* structure,
+                    const Buffer& buffer, const Bytes& bytes) {
+    const bool together = PyBytes_GET_SIZE(places);
+    const auto place_of = [&](size_t k) {
+        uint16_t place;
+        std::memcpy(&place, PyBytes_AS_STRING(places) + k * sizeof place, sizeof place);
+        return size_t(place);
+    };
+    size_t last = 0;
+    for (size_t k = 0; k < count; ++k) {
+        if (arguments[k].is_buffer != (codes[k] == '*')) return false;
+        const size_t place = together ? place_of(k) : k;
+        if (arguments[k].is_buffer) {
+            if (!buffer(place, arguments[k])) return false;
+            ++last;
+            continue;
+        }
+        const Plain plain = plain_number(codes[k], arguments[k]);
+        if (!plain.size) return false;
+        if (together) std::memcpy(structure + place, plain.bytes, plain.size);
+        else if (!bytes(place, plain.bytes, plain.size)) return false;
+    }
+    return !together || bytes(last, structure, place_of(count));
+}
+
 enum class Outcome { DONE, RARE, FAILED };  // RARE: for the Python function; FAILED: an error is set
 
 // Hold a lock, if the acquiring raises no error.
@@ -133,6 +161,9 @@ bool can_launch(PyObject* device);
 Outcome launch(Prepared& prepared, PyObject* device, const Argument* arguments, size_t count, long long units, long long nbytes);
 
 constexpr uint32_t MOST_DIMENSIONS = 3;
+
+// The extents of a launch from its groups and the items of one, tuples; false where they are none, perhaps with an error.
+bool read_extents(PyObject* groups, PyObject* local, size_t* global, size_t* items, uint32_t& dimensions);
 
 // One run of a kernel, but for its arguments.
 struct Run {

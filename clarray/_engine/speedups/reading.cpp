@@ -25,12 +25,7 @@ bool read_launch(PyObject* told, PyObject* on, Step& step) {
     Ref inline_queue = Ref::steal((*has_inline)(on));
     if (!step.noted || !inline_queue) return false;
     step.in_line = item(5) == Py_True && inline_queue.get() == Py_True;
-    step.dimensions = uint32_t(PyTuple_GET_SIZE(item(1)));
-    if (!step.dimensions || step.dimensions > MOST_DIMENSIONS || PyTuple_GET_SIZE(item(2)) != Py_ssize_t(step.dimensions)) return false;
-    for (uint32_t axis = 0; axis < step.dimensions; ++axis) {
-        step.items[axis] = PyLong_AsSize_t(PyTuple_GET_ITEM(item(2), axis));
-        step.global[axis] = step.items[axis] * PyLong_AsSize_t(PyTuple_GET_ITEM(item(1), axis));
-    }
+    if (!read_extents(item(1), item(2), step.global, step.items, step.dimensions)) return false;
     const char* kinds = PyUnicode_AsUTF8(item(3));
     const Py_ssize_t count = PyTuple_GET_SIZE(item(4));
     if (!kinds || size_t(count) > MOST_ARGUMENTS) return false;
