@@ -108,7 +108,7 @@ def in_reach(statement: Statement, side: Side) -> bool:
         return max(map(np.size, arrays), default=1) * int(np.prod(target.shape[1:])) <= LARGEST
     shapes = [a.shape for a in arrays if isinstance(a, np.ndarray)]
     if PRODUCTS.search(statement.text):
-        sizes = sorted(int(np.prod(shape)) for shape in shapes)
+        sizes = sorted(int(np.prod(np.maximum(shape, 1))) for shape in shapes)  # (9, 0) by (0, 9) makes 81
         return not sizes or sizes[-1] * sizes[-2 if len(sizes) > 1 else -1] <= LARGEST
     try:
         return int(np.prod(np.broadcast_shapes(*shapes))) <= LARGEST

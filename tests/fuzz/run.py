@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -28,7 +29,9 @@ from .sides import Side
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS_OF_A_SKELETON = 24
+ENTRY = ["-m", "tests.fuzz"]
 HANG = 150.0  # seconds that one program may take
+TRACEBACK = 10.0  # seconds that a process may take to write where it hangs
 SHRINKING = 60.0  # seconds for one finding
 MANY = 3  # findings of one kind of statement and difference that are shrunk
 
@@ -169,7 +172,7 @@ class Worker:
             "--shrinking": o.shrinking,
             "--policy": o.policy,
         }
-        command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz"]
+        command = [sys.executable, "-X", "faulthandler", *ENTRY]
         command += [str(part) for pair in numbers.items() for part in pair]
         command += [f"--ignore={pattern}" for pattern in o.ignore]
         environment = dict(os.environ)
@@ -193,8 +196,7 @@ class Worker:
         if status is None and not self.hangs():
             return True
         if status is None:
-            self.process.kill()
-            self.process.wait()
+            self.end()
         state = self.state()
         self.counts.update(state["counts"])
         if state["done"] and status == 0:
@@ -206,6 +208,15 @@ class Worker:
             return False
         self.process = self.begun()
         return True
+
+    def end(self) -> None:
+        """End a process that hangs; faulthandler writes where each of its threads is."""
+        self.process.send_signal(signal.SIGABRT)
+        try:
+            self.process.wait(TRACEBACK)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
     def hangs(self) -> bool:
         written = (self.out / f"running-{self.job}.py", self.out / f"job-{self.job}.json")

@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import sys
+import time
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -22,17 +24,18 @@ from clarray._engine.runtime import current_device
 from clarray._engine.tuning.rows import ROWS
 
 from ..device.conftest import policy_in_force
-from . import known
+from . import known, run
 from .cases import MEANT, OPEN
 from .compare import SPREADS, Difference, Undetermined, compare_hosts
-from .execute import Oracle, confirmed, well_defined
+from .execute import Oracle, confirmed, in_reach, well_defined
 from .grammar import skeleton, started
 from .operations import GROUPS, NOT_CALLED, NOT_CALLED_METHODS, SUMMING
 from .printing import printed
 from .program import Datum, Program, Statement
 from .row import Operation
-from .run import ROOT, plan_as, raising, run_one, write_finding
+from .run import ROOT, Worker, plan_as, raising, run_one, write_finding
 from .shrink import shrunk
+from .sides import Side
 from .slots import NoFit, Scope
 
 TEMPLATES = "\n".join(row.template for _, table in GROUPS.values() for row in table)
@@ -338,3 +341,24 @@ def test_a_datum_is_printed_as_it_is(value: list[Any]) -> None:
     exec(Datum("h0", 0, (len(value),), dtype, given=tuple(value)).text, names)
     np.testing.assert_array_equal(names["h0"], np.array(value))
     assert names["h0"].dtype == dtype
+
+
+def test_what_is_large_is_not_made_though_it_is_of_nothing() -> None:
+    side = Side(np, Program((), ()))
+    side.names["v0"], side.names["v1"] = np.zeros((100_000, 0)), np.zeros((100, 0))
+    assert not in_reach(Statement("v2 = v0 @ v0.T"), side)
+    assert in_reach(Statement("v2 = v1 @ v1.T"), side)
+
+
+def test_a_process_that_hangs_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = Namespace(
+        out=tmp_path, seed=1, jobs=1, until=0.0, programs=0, shrinking=1.0, policy="own", ignore=[], device=""
+    )
+    monkeypatch.setattr(run, "ENTRY", ["-c", "import time\nprint('begun', flush=True)\ntime.sleep(600)"])
+    worker = Worker(options, 0)
+    while "begun" not in worker.log.read_text():
+        time.sleep(0.05)
+    monkeypatch.setattr(worker, "hangs", lambda: True)
+    assert not worker.look()
+    (kept,) = tmp_path.glob("hang-*.py")
+    assert 'File "<string>", line 3 in <module>' in kept.read_text()
