@@ -104,7 +104,9 @@ def same_type(theirs: Any, ours: Any) -> None:
 
 
 def compare_arrays(theirs: Any, ours: Any, moved: Sequence[Any]) -> None:
-    if not isinstance(ours, clarray.DeviceArray):
+    if not isinstance(ours, clarray.DeviceArray) and not (
+        theirs.dtype == ours.dtype == object
+    ):  # NumPy's on both sides
         raise Found("type", type(theirs).__name__, type(ours).__name__)
     if ours.dtype != theirs.dtype:
         raise Found("dtype", theirs.dtype, ours.dtype)
@@ -178,6 +180,8 @@ def left_open(theirs: Any, ours: Any) -> bool:
         return isinstance(ours, tuple | list) and any(map(left_open, theirs, ours))
     shape = getattr(ours, "shape", None)
     if not isinstance(theirs, np.ndarray | np.generic) or theirs.dtype.kind not in "fc" or theirs.shape != shape:
+        return False
+    if theirs.dtype != ours.dtype:
         return False
     sides = [np.ascontiguousarray(side) for side in (theirs, clarray.asnumpy(ours))]
     one, other = (side.view(side.real.dtype) for side in sides)

@@ -15,9 +15,9 @@ from .program import Statement
 # What guards may ask, beside NumPy and the variables -------------------------------------------------
 
 
-def is_near(index: Any) -> bool:
-    """Whether NumPy comes to an end with ``mode="wrap"``: it goes an array's length at a time."""
-    return bool(np.abs(np.asarray(index).astype(np.float64)).max(initial=0) < 1e6)
+def is_near(index: Any, length: int = 1) -> bool:
+    """Whether NumPy comes to an end with ``mode="wrap"``: it goes an axis's length at a time, and that may be 0."""
+    return length > 0 and bool(np.abs(np.asarray(index).astype(np.float64)).max(initial=0) < 1e6)
 
 
 def fits(value: Any, dtype: Any) -> bool:

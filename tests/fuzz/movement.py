@@ -105,7 +105,7 @@ MOVES = rows(
     xp.take({a}, {idx}, axis=0)
     xp.take({a}, {fidx})
     {a}.take({fidx}, mode={mode})  ## is_near({fidx})
-    {a}.take({idx}, 0, mode={mode})  ## is_near({idx})
+    {a}.take({idx}, 0, mode={mode})  ## is_near({idx}, len({a}))
     xp.take_along_axis({a}, xp.argsort({a}, axis={axis}, kind='stable'), axis={axis2})
     xp.compress({bools}, {a}, axis=0)
     {a}.compress({bools})

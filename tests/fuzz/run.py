@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -29,9 +29,7 @@ from .sides import Side
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS_OF_A_SKELETON = 24
-ENTRY = ["-m", "tests.fuzz"]
 HANG = 150.0  # seconds that one program may take
-TRACEBACK = 10.0  # seconds that a process may take to write where it hangs
 SHRINKING = 60.0  # seconds for one finding
 MANY = 3  # findings of one kind of statement and difference that are shrunk
 
@@ -86,9 +84,15 @@ class Job:
                 break
             number += 1
             self.state.write_text(json.dumps({"next": number, "counts": self.counts, "done": False}))
+            self.watched()
             self.one(seed, end)
+        faulthandler.cancel_dump_traceback_later()
         self.state.write_text(json.dumps({"next": number, "counts": self.counts, "done": True}))
         self.running.unlink(missing_ok=True)
+
+    def watched(self) -> None:
+        """Write where the process is, should nothing new begin for long, for the parent to keep; LLVM takes signals."""
+        faulthandler.dump_traceback_later(HANG)
 
     def one(self, seed: int, end: float) -> None:
         """A skeleton and its variants."""
@@ -99,6 +103,7 @@ class Job:
             if time.time() > end:
                 return
             variant = replace(variant, note=f"seed {seed}, run {k}")
+            self.watched()
             self.running.write_text(printed(variant, None, frozenset(range(len(variant.statements)))))
             found = confirmed(variant)
             self.counts["programs"] += 1
@@ -172,7 +177,7 @@ class Worker:
             "--shrinking": o.shrinking,
             "--policy": o.policy,
         }
-        command = [sys.executable, "-X", "faulthandler", *ENTRY]
+        command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz"]
         command += [str(part) for pair in numbers.items() for part in pair]
         command += [f"--ignore={pattern}" for pattern in o.ignore]
         environment = dict(os.environ)
@@ -196,7 +201,8 @@ class Worker:
         if status is None and not self.hangs():
             return True
         if status is None:
-            self.end()
+            self.process.kill()
+            self.process.wait()
         state = self.state()
         self.counts.update(state["counts"])
         if state["done"] and status == 0:
@@ -208,15 +214,6 @@ class Worker:
             return False
         self.process = self.begun()
         return True
-
-    def end(self) -> None:
-        """End a process that hangs; faulthandler writes where each of its threads is."""
-        self.process.send_signal(signal.SIGABRT)
-        try:
-            self.process.wait(TRACEBACK)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
     def hangs(self) -> bool:
         written = (self.out / f"running-{self.job}.py", self.out / f"job-{self.job}.json")

@@ -8,8 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import time
-from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -24,16 +22,16 @@ from clarray._engine.runtime import current_device
 from clarray._engine.tuning.rows import ROWS
 
 from ..device.conftest import policy_in_force
-from . import known, run
+from . import known
 from .cases import MEANT, OPEN
-from .compare import SPREADS, Difference, Undetermined, compare_hosts
+from .compare import SPREADS, Difference, Found, Undetermined, compare, compare_hosts, left_open
 from .execute import Oracle, confirmed, in_reach, well_defined
 from .grammar import skeleton, started
 from .operations import GROUPS, NOT_CALLED, NOT_CALLED_METHODS, SUMMING
 from .printing import printed
 from .program import Datum, Program, Statement
 from .row import Operation
-from .run import ROOT, Worker, plan_as, raising, run_one, write_finding
+from .run import ROOT, plan_as, raising, run_one, write_finding
 from .shrink import shrunk
 from .sides import Side
 from .slots import NoFit, Scope
@@ -304,6 +302,12 @@ UNDEFINED = {
     "numbers that rounding made unlike": ("float64", [0.3, 0.1 + 0.2, 1], "xp.unique(v0)", ""),
     "rows of float16 with NaN": ("float16", [1, np.nan], "xp.unique(v0[:, None], axis=0)", ""),
     "an index that NumPy wraps for ever": ("int64", [1, 2**62], "v0.take(v0, mode='wrap')", "is_near(v0)"),
+    "an index that NumPy wraps into nothing": (
+        "int64",
+        [2, 1],
+        "xp.zeros((2 - v0[0], 0)).take([3], 0, mode='wrap')",
+        "is_near([3], int(2 - v0[0]))",
+    ),
     "a byte that is no bool": ("uint8", [0, 1, 2], "v0.view('bool')", "are_bools(v0, 'bool')"),
 }
 
@@ -343,6 +347,13 @@ def test_a_datum_is_printed_as_it_is(value: list[Any]) -> None:
     assert names["h0"].dtype == dtype
 
 
+def test_arrays_of_objects_are_numpys_on_both_sides() -> None:
+    objects = np.broadcast_to(np.array(2**64), 0)
+    compare([objects], [objects.copy()], [])
+    with pytest.raises(Found):
+        compare(np.zeros(2), np.zeros(2), [])
+
+
 def test_what_is_large_is_not_made_though_it_is_of_nothing() -> None:
     side = Side(np, Program((), ()))
     side.names["v0"], side.names["v1"] = np.zeros((100_000, 0)), np.zeros((100, 0))
@@ -350,15 +361,13 @@ def test_what_is_large_is_not_made_though_it_is_of_nothing() -> None:
     assert in_reach(Statement("v2 = v1 @ v1.T"), side)
 
 
-def test_a_process_that_hangs_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = Namespace(
-        out=tmp_path, seed=1, jobs=1, until=0.0, programs=0, shrinking=1.0, policy="own", ignore=[], device=""
-    )
-    monkeypatch.setattr(run, "ENTRY", ["-c", "import time\nprint('begun', flush=True)\ntime.sleep(600)"])
-    worker = Worker(options, 0)
-    while "begun" not in worker.log.read_text():
-        time.sleep(0.05)
-    monkeypatch.setattr(worker, "hangs", lambda: True)
-    assert not worker.look()
-    (kept,) = tmp_path.glob("hang-*.py")
-    assert 'File "<string>", line 3 in <module>' in kept.read_text()
+def test_a_process_that_hangs_says_where() -> None:
+    body = "from tests.fuzz import run\nimport time\nrun.HANG = 0.2\nrun.Job.watched(None)\ntime.sleep(1)"
+    done = subprocess.run([sys.executable, "-c", body], cwd=ROOT, capture_output=True, text=True)
+    assert 'File "<string>", line 5 in <module>' in done.stderr
+    assert not done.returncode
+
+
+def test_nothing_is_left_open_where_dtypes_differ() -> None:
+    assert not left_open(np.array([1j, np.nan]), clarray.array([1.0, np.nan]))
+    assert left_open(np.array([1.0, np.inf]), clarray.array([1.0, 2.0]))

@@ -109,9 +109,10 @@ public:
 private:
     bool start(size_t number) {
 #ifdef CLARRAY_HAS_SIGNALS
-        sigset_t all, before;  // signals are for the threads of Python
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
+        sigset_t others, before;  // signals are for the threads of Python, but for those of what a thread does itself
+        sigfillset(&others);
+        for (const int own : {SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT}) sigdelset(&others, own);
+        pthread_sigmask(SIG_SETMASK, &others, &before);
 #endif
         bool started = true;
         try {

@@ -200,6 +200,24 @@ def test_the_end_of_the_process_while_kernels_run() -> None:
     assert in_process("for _ in range(40): y = (y * 2 + x).evaluate()\nprint('end')") == "end"
 
 
+def test_a_division_by_zero() -> None:
+    """PoCL goes on after it, on whatever thread it is; blocked there, the signal would end the process."""
+    body = """
+from clarray._engine.runtime import current_device
+device = current_device()
+divided = '(by - (int)get_group_id(0) / 1000)'
+source = '__kernel void share(__global int *y, const int by) { y[get_global_id(0)] = 1000 / ' + divided + '; }'
+kernel = device.program(source, {"share": ("buffer", "int32")}).kernel("share")
+shares = clarray.zeros(1 << 15, np.int32).evaluate()
+for _ in range(50):
+    kernel.launch((1 << 15,), (1,), (shares._node.memory.buffer, 8), False, 1 << 30)
+    if not device.called:
+        device.synchronize()  # what PoCL's queue does goes on there
+print(device.called, int(shares[0]), int(shares[7999]), int(shares[-1]))
+"""
+    assert in_process(body, POCL_SIGFPE_HANDLER="1") == "True 125 1000 -41"
+
+
 def test_on_one_core() -> None:
     if not hasattr(os, "sched_setaffinity"):
         pytest.skip("the system gives threads no cores")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clarray
+from clarray._engine.launch.first_calls import kernels_only
 
 from ..conftest import check_same, policy_changed, policy_in_force
 
@@ -338,3 +340,29 @@ def test_random_keys() -> None:
         check_same(lambda xp: xp.array(HOST)[tuple(key)] if any(map(np.ndim, key)) else xp.array(HOST))
 
     run()
+
+
+PARTS = {
+    "list": np.array([0, -1]),
+    "column": np.array([[0], [1]]),
+    "none": NOTHING,
+    "all": ALL,
+    "last": slice(-1, None),
+}
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (4, 0), (0, 0), (0, 3, 2), (3, 0, 2)], ids=str)
+@pytest.mark.parametrize("policy", ["own", "gpu"])
+def test_axes_of_no_elements(shape: tuple[int, ...], policy: str) -> None:
+    """An index into nothing is refused: a kernel that is run all the same divides by the axis's length."""
+
+    def written(xp: Any, key: Any) -> Any:
+        a = xp.zeros(shape, np.float32)
+        a[key] = 1
+        return a
+
+    with policy_in_force(policy), kernels_only():
+        for names in product(PARTS, repeat=len(shape)):
+            key = tuple(PARTS[name] for name in names)
+            check_same(lambda xp, key=key: xp.zeros(shape, np.float32)[key] + 0)
+            check_same(lambda xp, key=key: written(xp, key))

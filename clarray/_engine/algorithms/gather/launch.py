@@ -84,6 +84,7 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
     numbers = named.numbers
     device = device_of((source, *(numbers.inputs or (numbers,))))
     shape = named.result_shape
+    _has_a_place(named)
     with device.lock:
         cache = kernel_cache_of(device)
         mode = _judged(cache, named)
@@ -124,6 +125,7 @@ def scatter_selection(array: Node, named: IndexSelection, value: Node, once: boo
     memory = array.memory
     assert memory is not None
     device = memory.device
+    _has_a_place(named)
     with device.lock:
         cache = kernel_cache_of(device)
         mode = _judged(cache, named)
@@ -143,6 +145,12 @@ def scatter_selection(array: Node, named: IndexSelection, value: Node, once: boo
             _scatter_by_claims(cache, array, named, value, mode)
         memory.forget()  # the numbers may be of this memory, and have been looked at before it was written
         _finish(cache, array, value, *(named.numbers.inputs or (named.numbers,)))
+
+
+def _has_a_place(named: IndexSelection) -> None:
+    """Refuse elements of axes that have none: a kernel would divide by the extent, and look where nothing is."""
+    if not named.bound and prod(named.result_shape) > 0:
+        raise OutOfBounds
 
 
 def _rises(cache: KernelCache, named: IndexSelection, mode: str) -> bool:
