@@ -5,14 +5,17 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #if defined(__unix__) || defined(__APPLE__)
 #define CLARRAY_HAS_SIGNALS
+#include <cerrno>
 #include <csignal>
 #include <pthread.h>
+#include <unistd.h>
 #endif
 
 namespace clarray {
@@ -200,12 +203,44 @@ Helpers& helpers(size_t threads) {
     return *of_process;
 }
 
+// What the work-groups of one thread print, until it is written where PoCL writes it.
+class Printed {
+public:
+    void place(Context& to) {
+        to.printed = text_.get();
+        to.printed_so_far = &length_;
+        to.printable = text_ ? ROOM : 0;
+    }
+    void write() {
+        if (!length_) return;
+#ifdef CLARRAY_HAS_SIGNALS
+        for (uint32_t from = 0; from < length_;) {
+            const ssize_t written = ::write(STDOUT_FILENO, text_.get() + from, length_ - from);
+            if (written < 0 && errno != EINTR) break;
+            if (written > 0) from += uint32_t(written);
+        }
+#endif
+        length_ = 0;
+    }
+
+private:
+    static constexpr uint32_t ROOM = 1 << 20;  // bytes for one work-group, which take no memory until it prints
+
+    std::unique_ptr<char[]> text_{new (std::nothrow) char[ROOM]};
+    uint32_t length_ = 0;
+};
+
 }  // namespace
 
 void Groups::run(size_t first, size_t end) {
-    const size_t *groups = context.groups;
-    for (size_t k = first; k < end; ++k)
-        function(pointers, &context, k % groups[0], k / groups[0] % groups[1], k / groups[0] / groups[1]);
+    thread_local Printed printed;
+    Context told = context;
+    printed.place(told);
+    const size_t *groups = told.groups;
+    for (size_t k = first; k < end; ++k) {
+        function(pointers, &told, k % groups[0], k / groups[0] % groups[1], k / groups[0] / groups[1]);
+        printed.write();
+    }
 }
 
 namespace queue {

@@ -13,7 +13,7 @@ constexpr size_t NUMBER_BYTES = 8;
 // What PoCL 3.0 tells a work-group of its launch, as its `pocl_context` has it.
 struct Context {
     size_t groups[3] = {1, 1, 1}, offset[3] = {}, items[3] = {1, 1, 1};
-    void *printed = nullptr, *printed_so_far = nullptr;
+    void *printed = nullptr, *printed_so_far = nullptr;  // each thread has its own
     uint32_t printable = 0, dimensions = 1;
 };
 
