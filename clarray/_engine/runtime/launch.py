@@ -79,13 +79,14 @@ class Bound:
         "launches",
         "loaded",
         "stored",
+        "folder",
         "handle",
         "queue_handle",
         "codes",
         "places",
     )
 
-    def __init__(self, kernel: cl.Kernel, queue: Queue, stored: bool, taken: Taken) -> None:
+    def __init__(self, kernel: cl.Kernel, queue: Queue, stored: bool, folder: str | None, taken: Taken) -> None:
         self.kernel = kernel
         self.set_args = taken.setter(kernel)
         self.commands = queue.commands
@@ -94,6 +95,7 @@ class Bound:
         self.launches: dict[tuple[int, ...], int] = {}
         self.loaded: set[tuple[int, ...]] = set()  # for which there was machine code on disk
         self.stored = stored  # its program was made from what is kept on disk
+        self.folder = folder  # of its program's files, where PoCL has been told
         # for the compiled core, which sets arguments by their types
         self.handle = kernel.int_ptr
         self.queue_handle = queue.commands.int_ptr
@@ -231,18 +233,22 @@ class Kernel:
         compiles = first and device.is_pocl and not bound.stored
         worked = time.process_time() if untried else 0.0
         around = self._program.on_trial(bound.queue) if untried else compiling(self.name) if compiles else nullcontext()
-        with around:
-            try:
-                _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
-            except cl.Error as error:
-                self._launch_again(bound, groups, local, error)
-            finally:
-                device.begun += 1
-            if untried and device.capabilities.host_memory:
-                bound.commands.finish()  # a crash of the process is this launch's
-        if recorded:
-            bound.commands.finish()
-            record("launch", self.name, nbytes, time.perf_counter() - start, compiles)
+        with pocl.FirstLaunch(self.name, local, bound.folder) if first and device.is_pocl else nullcontext() as made:
+            with around:
+                try:
+                    _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
+                except cl.Error as error:
+                    self._launch_again(bound, groups, local, error)
+                finally:
+                    device.begun += 1
+                if untried and device.capabilities.host_memory:
+                    bound.commands.finish()  # a crash of the process is this launch's
+            if recorded:
+                bound.commands.finish()
+                record("launch", self.name, nbytes, time.perf_counter() - start, compiles)
+            if made is not None:
+                bound.commands.finish()
+                self._note_code(local, made)
         if local not in bound.seen:
             self._count(bound, local, untried and time.process_time() - worked < _COMPILING)
         if bound.queue is device.inline:
@@ -254,8 +260,6 @@ class Kernel:
         if not self._device.is_pocl:
             bound.seen.add(local)
         elif launches == 1:
-            bound.commands.finish()
-            self._note_code(local)
             if was_there:
                 bound.loaded.add(local)
             else:
@@ -267,9 +271,9 @@ class Kernel:
             bound.commands.finish()
             self._program.save(bound.queue)
 
-    def _note_code(self, local: tuple[int, ...]) -> None:
+    def _note_code(self, local: tuple[int, ...], made: pocl.FirstLaunch) -> None:
         """Take care of the machine code that PoCL has made for a first launch."""
-        file = pocl.after_first_launch(self.name)
+        file = made.file()
         if file is not None and self._device.capabilities.calls_code:
             self._made.setdefault(local, file)
 
@@ -314,13 +318,14 @@ class Kernel:
         if device.is_pocl:
             pocl_folder.require()
         bound.set_args(*[nothing if arg is None else arg for arg in args])
-        with self._program.on_trial(queue) if bound.stored else nullcontext():
-            _enqueue_without_gil(commands, bound.kernel, groups, local)
-            commands.finish()
-        if device.is_pocl:
-            self._note_code(local)
-            if not bound.stored:
-                self._program.save(queue)
+        with pocl.FirstLaunch(self.name, local, bound.folder) if device.is_pocl else nullcontext() as made:
+            with self._program.on_trial(queue) if bound.stored else nullcontext():
+                _enqueue_without_gil(commands, bound.kernel, groups, local)
+                commands.finish()
+            if made is not None:
+                self._note_code(local, made)
+        if device.is_pocl and not bound.stored:
+            self._program.save(queue)
         bound.launches[local] = _LAUNCHES_BEFORE_SAVING
         self._see(bound, local)
         return bound

@@ -120,10 +120,12 @@ def is_callable(context: cl.Context, device: cl.Device, probe: cl.Program) -> bo
     buffer = cl.Buffer(context, cl.mem_flags.USE_HOST_PTR, hostbuf=expected)  # which a launch does not keep
     kernel.set_args(buffer, _NUMBERS)
     queue = cl.CommandQueue(context, device)
-    cl.enqueue_nd_range_kernel(queue, kernel, _GROUPS, (1, 1))
-    queue.finish()
+    with pocl.FirstLaunch("called", (1, 1)) as first:
+        cl.enqueue_nd_range_kernel(queue, kernel, _GROUPS, (1, 1))
+        queue.finish()
+        file = first.file()
     buffer.release()
-    code = loaded(pocl.after_first_launch("called"), "called")
+    code = loaded(file, "called")
     return code is not None and bool(expected.any()) and np.array_equal(_called(code), expected)
 
 

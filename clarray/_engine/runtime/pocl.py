@@ -25,10 +25,12 @@ import platform
 import re
 import struct
 import sys
+import threading
 from pathlib import Path
 
 import pyopencl as cl
 
+from clarray._engine.runtime import pocl_folder
 from clarray._engine.runtime.environment import cpu_flags
 
 _STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds the next one's
@@ -126,17 +128,82 @@ def _text(memory: int, pointer: int) -> bytes:
 
 
 _KERNEL = r"^([0-9a-f]+)-([0-9a-f]+) r--p .* (/.*/pocl/.*\.so)$"
-_known: set[str] = set()
+_known: set[str] = set()  # what has been looked at, lines of the system
+_under_way: set[FirstLaunch] = set()
+looking = threading.Lock()  # held for these two
 
 
-def after_first_launch(name: str) -> Path | None:
-    """Take care of the machine code that PoCL has made for a kernel's first launch; give its file, if it is known."""
-    files = [file for file in _touch_constants() if file.stem == name]
-    if len(files) != 1:  # somebody else has just made one of the same name
-        return None
-    if "uncached" in files[0].parts:
-        _spare_general_variant(files[0])
-    return files[0]
+class FirstLaunch:
+    """For the block in which a kernel is launched for the first time and ends: then PoCL has its machine code.
+
+    Parameters
+    ----------
+    name : str
+        The kernel's.
+    local : tuple of int
+        Work-items of a group along each dimension.
+    folder : str, optional
+        Where the program's files are, if PoCL has been told. Where not, what is new is taken for the kernel's, unless
+        another thread has launched one of the same name meanwhile: then it is left to PoCL.
+    """
+
+    def __init__(self, name: str, local: tuple[int, ...], folder: str | None = None) -> None:
+        self.alone = True  # no other thread has PoCL choose a folder, of its own, for what is called the same
+        self._name = name
+        self._variant = "-".join(map(str, (*local, 1, 1)[:3])) + "-"
+        self._folder = folder
+        self._process = os.getpid()
+
+    def __enter__(self) -> FirstLaunch:
+        with looking:
+            others = [each for each in _under_way if self._may_be(each)]
+            for each in (self, *others):
+                each.alone = not others
+            _under_way.add(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        with looking:
+            _under_way.discard(self)
+
+    def _may_be(self, other: FirstLaunch) -> bool:
+        """Whether the file of one may be taken for the other's."""
+        if self._folder is not None or other._folder is not None:
+            return False
+        return (self._name, self._variant, self._process) == (other._name, other._variant, other._process)
+
+    def file(self) -> Path | None:
+        """Take care of the machine code that PoCL has made; give its file, if that is known for certain."""
+        with looking:
+            new = _touch_constants()
+            files = {file for file in new if self._is_mine(file)} if self._folder is None else self._told()
+        if len(files) != 1 or not self.alone:
+            return None
+        (file,) = files
+        if "uncached" in file.parts:
+            _spare_general_variant(file)
+        return file
+
+    def _is_mine(self, file: Path) -> bool:
+        """Whether a file may be the kernel's: it lies in folders of the program, the kernel and the variant."""
+        _, folder, kernel, variant = file.parts[-5:-1]
+        if (file.stem, kernel) != (self._name, self._name) or not variant.startswith(self._variant):
+            return False
+        return folder == self._folder if self._folder is not None else not pocl_folder.is_told(folder)
+
+    def _told(self) -> set[Path]:
+        """The files in the program's own folder."""
+        mapped = (re.match(_KERNEL, line) for line in _mapped())
+        return {file for each in mapped if each is not None and self._is_mine(file := Path(each[3]))}
+
+
+def _mapped() -> list[str]:
+    """What the system says of the files of PoCL's that are in memory; nothing where it is not Linux."""
+    try:
+        with open("/proc/self/maps") as maps:
+            return [line.rstrip() for line in maps if "/pocl/" in line]
+    except OSError:
+        return []
 
 
 def _touch_constants() -> set[Path]:
@@ -146,13 +213,8 @@ def _touch_constants() -> set[Path]:
     load whose mask is all false does not bring in a page that is missing, but takes a slow path in the
     processor every time: 8 ns per element instead of 0.15, until something else reads the page.
     """
-    try:
-        with open("/proc/self/maps") as maps:
-            lines = [line.rstrip() for line in maps if "/pocl/" in line]
-    except OSError:  # not Linux
-        return set()
     files = set()
-    for line in lines:
+    for line in _mapped():
         found = re.match(_KERNEL, line)
         if found and line not in _known:
             _known.add(line)

@@ -39,28 +39,27 @@ def for_device(binary: bytes, wanted: str) -> bytes:
     return binary[: _ID.start] + bytes.fromhex(wanted) + binary[_ID.stop :]
 
 
+def is_named(binary: bytes) -> bool:
+    """Whether a binary's layout is known, which names the folder that PoCL unpacks its files in."""
+    if not binary.startswith(_MAGIC) or len(binary) < _HEADER.size:
+        return False
+    return bool(_HEADER.unpack_from(binary)[2] == _VERSION)
+
+
 def renamed(binary: bytes, folder: str) -> bytes:
-    """Give a binary whose files PoCL unpacks in a folder of this name, if its layout is known."""
-    if not _is_known(binary):
-        return binary
+    """Give such a binary whose files PoCL unpacks in a folder of this name."""
     fields = _HEADER.unpack_from(binary)
     return _HEADER.pack(*fields[:-1], folder.encode()) + binary[_HEADER.size :]
 
 
 def is_complete(binary: bytes) -> bool:
     """Whether a binary holds a program and machine code for each of its kernels; True for what is not PoCL's 3.0."""
-    if not _is_known(binary):
+    if not is_named(binary):
         return bool(binary)
     try:
         return _is_complete(binary)
     except (struct.error, ValueError):  # it ends where something should be
         return False
-
-
-def _is_known(binary: bytes) -> bool:
-    if not binary.startswith(_MAGIC) or len(binary) < _HEADER.size:
-        return False
-    return bool(_HEADER.unpack_from(binary)[2] == _VERSION)
 
 
 def _is_complete(binary: bytes) -> bool:

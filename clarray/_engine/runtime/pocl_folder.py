@@ -35,6 +35,7 @@ except ImportError:  # Windows, for which there is no wheel of PoCL
     fcntl = None  # type: ignore[assignment]
 
 _PREFIX = "clarray-pocl-"
+_NAMED = "program-"
 _INSIDE = "pocl/uncached"  # as PoCL itself calls it
 _IN_MEMORY = Path("/dev/shm")
 _ROOM = 1 << 30  # a place with less is taken where there is none with more
@@ -95,7 +96,12 @@ def usable(place: Path) -> bool:
 
 def new_name() -> str | None:
     """Give a name that no program in the folder has; None where PoCL works in a folder of its own choice."""
-    return None if _held is None else f"program-{os.getpid()}-{next(_numbers)}"
+    return None if _held is None else f"{_NAMED}{os.getpid()}-{next(_numbers)}"
+
+
+def is_told(name: str) -> bool:
+    """Whether a program's folder has a name of `new_name`, and not one of PoCL's choice."""
+    return name.startswith(_NAMED)
 
 
 def require() -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import uuid
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 import clarray
 from clarray._engine.launch.first_calls import kernels_only
-from clarray._engine.runtime import Device, current_device, machine_code
+from clarray._engine.runtime import Device, Kernel, current_device, machine_code
 from clarray._engine.runtime.capabilities import _calls_code
 
 from ..conftest import assert_same
@@ -198,6 +199,49 @@ print(os.waitpid(child, 0)[1], float((y + y)[5]))
 
 def test_the_end_of_the_process_while_kernels_run() -> None:
     assert in_process("for _ in range(40): y = (y * 2 + x).evaluate()\nprint('end')") == "end"
+
+
+TWIN = "__kernel void twin(__global int *y) {{ y[get_global_id(0)] = {}; }}  // {}"
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_first_launches_at_the_same_time(monkeypatch: pytest.MonkeyPatch, device: Device, stored: bool) -> None:
+    """What another thread's launch has made, and has not been looked for yet, is not taken for one's own."""
+    sources = [TWIN.format(k, uuid.uuid4()) for k in range(3)]
+
+    def twins() -> list[Any]:
+        return [device.program(source, {"twin": ("buffer",)}).kernel("twin") for source in sources]
+
+    results = [clarray.full(32, -1, np.int32).evaluate() for _ in sources]
+
+    def launch(kernels: list[Any], k: int) -> None:
+        kernels[k].launch((8,), (4,), (results[k]._node.memory.buffer,), True)
+
+    if stored:
+        for k in [0, 1, 2] * 3:
+            launch(twins(), k)
+        device.release_programs()
+    kernels = twins()
+    noted, waits, goes_on = Kernel._note_code, threading.Event(), threading.Event()
+
+    def note(kernel: Any, *more: Any) -> None:
+        if kernel is kernels[1]:
+            waits.set()
+            assert goes_on.wait(20)
+        elif kernel is kernels[2]:
+            goes_on.set()
+            beside.join()
+        noted(kernel, *more)
+
+    monkeypatch.setattr(Kernel, "_note_code", note)
+    beside = threading.Thread(target=kernels[1].compile_apart, args=((8,), (4,), [None], True))
+    beside.start()
+    assert waits.wait(20)
+    for k in (0, 2, *[0, 1, 2] * 4):
+        launch(kernels, k)
+    device.synchronize()
+    assert [set(result.tolist()) for result in results] == [{0}, {1}, {2}]
+    assert not stored or all(kernel.code for kernel in kernels)
 
 
 def test_a_division_by_zero() -> None:
