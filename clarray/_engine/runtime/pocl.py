@@ -130,7 +130,7 @@ def _text(memory: int, pointer: int) -> bytes:
 _KERNEL = r"^([0-9a-f]+)-([0-9a-f]+) r--p .* (/.*/pocl/.*\.so)$"
 _known: set[str] = set()  # what has been looked at, lines of the system
 _under_way: set[FirstLaunch] = set()
-looking = threading.Lock()  # held for these two
+looking = threading.RLock()  # held for these two; what the garbage collector runs meanwhile may launch as well
 
 
 class FirstLaunch:
@@ -156,7 +156,7 @@ class FirstLaunch:
 
     def __enter__(self) -> FirstLaunch:
         with looking:
-            others = [each for each in _under_way if self._may_be(each)]
+            others = [each for each in tuple(_under_way) if self._may_be(each)]
             for each in (self, *others):
                 each.alone = not others
             _under_way.add(self)
