@@ -186,7 +186,7 @@ class FirstLaunch:
 
     def _is_mine(self, file: Path) -> bool:
         """Whether a file may be the kernel's: it lies in folders of the program, the kernel and the variant."""
-        _, folder, kernel, variant = file.parts[-5:-1]
+        variant, kernel, folder = (parent.name for parent in file.parents[:3])
         if (file.stem, kernel) != (self._name, self._name) or not variant.startswith(self._variant):
             return False
         return folder == self._folder if self._folder is not None else not pocl_folder.is_told(folder)
