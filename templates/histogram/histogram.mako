@@ -218,7 +218,7 @@ void histogram(${', '.join(params)}) {
   const ${I} segments = (n_0 + ${segment - 1}) / ${segment};
 % endif
 % if private:
-  const long row = (long)bins + 1;
+  const long row = stride_;  /* a bin for what is outside, and no line of a cache that is another's too */
   __global ${sum_type} *table = tables + get_group_id(0) * ${copies} * row;
   for (long b = 0; b < ${copies} * row; ++b) table[b] = 0;
 % if direct and explicit:

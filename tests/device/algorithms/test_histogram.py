@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clarray
+from clarray._engine.algorithms.histogram import launch
 from clarray._engine.algorithms.histogram.plan import equal_bins
 from clarray._engine.runtime import current_device
 
@@ -333,3 +334,22 @@ def test_threads() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_tables_of_neighbouring_groups_share_no_line_of_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that take groups by turns would wait for each other at every element."""
+    held, of_a_launch = [], launch._held
+
+    def noted(*given: Any) -> Any:
+        held.append(of_a_launch(*given))
+        return held[-1]
+
+    monkeypatch.setattr(launch, "_held", noted)
+    x = clarray.arange(1 << 18, dtype=np.float32)
+    with policy_in_force("cpu"):
+        for bins in (3, 16, 31, 32, 256):
+            for weights in (None, clarray.ones(1 << 18, np.float32)):
+                assert int(clarray.histogram(x, bins, weights=weights)[0].sum()) == 1 << 18
+    several = [each for each in held if each.rows > 1]
+    assert several
+    assert not any(each.memory.nbytes // each.rows % 128 for each in several)

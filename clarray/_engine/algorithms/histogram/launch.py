@@ -49,6 +49,7 @@ from clarray._engine.values import dataclass
 _INT64 = np.dtype(np.int64)
 _FLOAT64 = np.dtype(np.float64)
 _KEPT_BINS = 1 << 16  # counters that are kept, zero, from one histogram to the next
+_LINES = 128  # bytes: two lines of a cache, which come together; threads that count in the same wait for each other
 
 
 class Axis(NamedTuple):
@@ -331,7 +332,8 @@ def _held(job: Job, prepared: Prepared, units: int) -> _Held:
     width = _sum_bytes(job.summed)
     if plan.space == PRIVATE:
         count = private_groups(units, job.operands.nbytes, (job.bins + 1) * width, job.cache.units, policy)
-        rows, stride = count * prepared.tables.copies, job.bins + 1
+        rows = count * prepared.tables.copies
+        stride = -(-(job.bins + 1) * width // _LINES) * _LINES // width
         return _Held(count, rows, stride, device.allocate(rows * stride * width))
     if job.summed:
         count = _sum_groups(job, plan, width, units)
