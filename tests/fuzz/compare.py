@@ -181,7 +181,7 @@ def left_open(theirs: Any, ours: Any) -> bool:
     shape = getattr(ours, "shape", None)
     if not isinstance(theirs, np.ndarray | np.generic) or theirs.dtype.kind not in "fc" or theirs.shape != shape:
         return False
-    if theirs.dtype != ours.dtype:
+    if ours.dtype != theirs.dtype:  # a difference of its own
         return False
     sides = [np.ascontiguousarray(side) for side in (theirs, clarray.asnumpy(ours))]
     one, other = (side.view(side.real.dtype) for side in sides)

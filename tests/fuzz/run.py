@@ -58,6 +58,11 @@ def plan_as(name: str) -> None:
         kernel_cache_of(current_device()).policies = ROWS[name]
 
 
+def watched() -> None:
+    """Write where the process is, should nothing new begin for long, for the parent to keep; LLVM takes signals."""
+    faulthandler.dump_traceback_later(HANG)
+
+
 # One process ---------------------------------------------------------------------------------------------
 
 
@@ -84,15 +89,11 @@ class Job:
                 break
             number += 1
             self.state.write_text(json.dumps({"next": number, "counts": self.counts, "done": False}))
-            self.watched()
+            watched()
             self.one(seed, end)
         faulthandler.cancel_dump_traceback_later()
         self.state.write_text(json.dumps({"next": number, "counts": self.counts, "done": True}))
         self.running.unlink(missing_ok=True)
-
-    def watched(self) -> None:
-        """Write where the process is, should nothing new begin for long, for the parent to keep; LLVM takes signals."""
-        faulthandler.dump_traceback_later(HANG)
 
     def one(self, seed: int, end: float) -> None:
         """A skeleton and its variants."""
@@ -103,7 +104,7 @@ class Job:
             if time.time() > end:
                 return
             variant = replace(variant, note=f"seed {seed}, run {k}")
-            self.watched()
+            watched()
             self.running.write_text(printed(variant, None, frozenset(range(len(variant.statements)))))
             found = confirmed(variant)
             self.counts["programs"] += 1

@@ -362,7 +362,7 @@ def test_what_is_large_is_not_made_though_it_is_of_nothing() -> None:
 
 
 def test_a_process_that_hangs_says_where() -> None:
-    body = "from tests.fuzz import run\nimport time\nrun.HANG = 0.2\nrun.Job.watched(None)\ntime.sleep(1)"
+    body = "from tests.fuzz import run\nimport time\nrun.HANG = 0.2\nrun.watched()\ntime.sleep(1)"
     done = subprocess.run([sys.executable, "-c", body], cwd=ROOT, capture_output=True, text=True)
     assert 'File "<string>", line 5 in <module>' in done.stderr
     assert not done.returncode

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -233,7 +233,8 @@ class Kernel:
         compiles = first and device.is_pocl and not bound.stored
         worked = time.process_time() if untried else 0.0
         around = self._program.on_trial(bound.queue) if untried else compiling(self.name) if compiles else nullcontext()
-        with pocl.FirstLaunch(self.name, local, bound.folder) if first and device.is_pocl else nullcontext() as made:
+        noting = self._noting(bound, local, bound.commands) if first and device.is_pocl else nullcontext()
+        with noting:
             with around:
                 try:
                     _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
@@ -246,9 +247,6 @@ class Kernel:
             if recorded:
                 bound.commands.finish()
                 record("launch", self.name, nbytes, time.perf_counter() - start, compiles)
-            if made is not None:
-                bound.commands.finish()
-                self._note_code(local, made)
         if local not in bound.seen:
             self._count(bound, local, untried and time.process_time() - worked < _COMPILING)
         if bound.queue is device.inline:
@@ -270,6 +268,14 @@ class Kernel:
             self._see(bound, local)
             bound.commands.finish()
             self._program.save(bound.queue)
+
+    @contextmanager
+    def _noting(self, bound: Bound, local: tuple[int, ...], commands: cl.CommandQueue) -> Iterator[None]:
+        """For a first launch by PoCL: when it has ended, take care of the machine code."""
+        with pocl.FirstLaunch(self.name, local, bound.folder) as made:
+            yield
+            commands.finish()
+            self._note_code(local, made)
 
     def _note_code(self, local: tuple[int, ...], made: pocl.FirstLaunch) -> None:
         """Take care of the machine code that PoCL has made for a first launch."""
@@ -318,12 +324,10 @@ class Kernel:
         if device.is_pocl:
             pocl_folder.require()
         bound.set_args(*[nothing if arg is None else arg for arg in args])
-        with pocl.FirstLaunch(self.name, local, bound.folder) if device.is_pocl else nullcontext() as made:
-            with self._program.on_trial(queue) if bound.stored else nullcontext():
-                _enqueue_without_gil(commands, bound.kernel, groups, local)
-                commands.finish()
-            if made is not None:
-                self._note_code(local, made)
+        noting = self._noting(bound, local, commands) if device.is_pocl else nullcontext()
+        with noting, self._program.on_trial(queue) if bound.stored else nullcontext():
+            _enqueue_without_gil(commands, bound.kernel, groups, local)
+            commands.finish()
         if device.is_pocl and not bound.stored:
             self._program.save(queue)
         bound.launches[local] = _LAUNCHES_BEFORE_SAVING

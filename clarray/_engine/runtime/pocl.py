@@ -175,8 +175,8 @@ class FirstLaunch:
     def file(self) -> Path | None:
         """Take care of the machine code that PoCL has made; give its file, if that is known for certain."""
         with looking:
-            new = _touch_constants()
-            files = {file for file in new if self._is_mine(file)} if self._folder is None else self._told()
+            mapped, new = _touch_constants()
+        files = {file for file in (new if self._folder is None else mapped) if self._is_mine(file)}
         if len(files) != 1 or not self.alone:
             return None
         (file,) = files
@@ -191,37 +191,37 @@ class FirstLaunch:
             return False
         return folder == self._folder if self._folder is not None else not pocl_folder.is_told(folder)
 
-    def _told(self) -> set[Path]:
-        """The files in the program's own folder."""
-        mapped = (re.match(_KERNEL, line) for line in _mapped())
-        return {file for each in mapped if each is not None and self._is_mine(file := Path(each[3]))}
 
-
-def _mapped() -> list[str]:
-    """What the system says of the files of PoCL's that are in memory; nothing where it is not Linux."""
-    try:
-        with open("/proc/self/maps") as maps:
-            return [line.rstrip() for line in maps if "/pocl/" in line]
-    except OSError:
-        return []
-
-
-def _touch_constants() -> set[Path]:
-    """Read the constants of the kernels loaded since the last call, so that their pages are there; give the files.
+def _touch_constants() -> tuple[set[Path], set[Path]]:
+    """Read the constants of the kernels loaded since the last call, so that their pages are there.
 
     With AVX-512 LLVM 14 turns ``mask ? constant : 0`` into a masked load from the kernel's constants. A
     load whose mask is all false does not bring in a page that is missing, but takes a slow path in the
     processor every time: 8 ns per element instead of 0.15, until something else reads the page.
+
+    Returns
+    -------
+    files, new : set of Path
+        Of all kernels in memory, and of those; none where the system is not Linux.
     """
-    files = set()
-    for line in _mapped():
+    files: set[Path] = set()
+    new: set[Path] = set()
+    try:
+        with open("/proc/self/maps") as maps:
+            lines = [line.rstrip() for line in maps if "/pocl/" in line]
+    except OSError:
+        return files, new
+    for line in lines:
         found = re.match(_KERNEL, line)
-        if found and line not in _known:
+        if found is None:
+            continue
+        files.add(Path(found[3]))
+        if line not in _known:
             _known.add(line)
             first, last = (int(part, 16) for part in found.groups()[:2])
             _touch(range(first, last, mmap.PAGESIZE))
-            files.add(Path(found[3]))
-    return files
+            new.add(Path(found[3]))
+    return files, new
 
 
 def _touch(pages: range) -> None:

@@ -39,7 +39,7 @@ def for_device(binary: bytes, wanted: str) -> bytes:
     return binary[: _ID.start] + bytes.fromhex(wanted) + binary[_ID.stop :]
 
 
-def is_named(binary: bytes) -> bool:
+def is_known(binary: bytes) -> bool:
     """Whether a binary's layout is known, which names the folder that PoCL unpacks its files in."""
     if not binary.startswith(_MAGIC) or len(binary) < _HEADER.size:
         return False
@@ -54,7 +54,7 @@ def renamed(binary: bytes, folder: str) -> bytes:
 
 def is_complete(binary: bytes) -> bool:
     """Whether a binary holds a program and machine code for each of its kernels; True for what is not PoCL's 3.0."""
-    if not is_named(binary):
+    if not is_known(binary):
         return bool(binary)
     try:
         return _is_complete(binary)

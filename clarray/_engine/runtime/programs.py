@@ -240,7 +240,7 @@ class Program:
         if device.is_pocl:
             pocl_folder.require()
             self._folder = self._folder or pocl_folder.new_name()  # one for both queues, which have the same files
-            if self._folder and pocl_binary.is_named(binary):
+            if self._folder and pocl_binary.is_known(binary):
                 binary = pocl_binary.renamed(binary, self._folder)
                 self._told.add(queue.name)
         try:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine.runtime import current_device
 
 TIMES = 6  # PoCL launches the first few
 SIZES = [64, 1 << 14]
@@ -76,7 +77,7 @@ WORDS = [("char", -3), ("ushort", 60000), ("int", -70000), ("ulong", 2**64 - 1),
 @pytest.mark.parametrize("size", SIZES)
 def test_numbers_of_every_size(size: int) -> None:
     words = WORDS
-    if current_fp64():
+    if current_device().capabilities.fp64:
         words = [*WORDS, ("double", 0.1), ("double2", 1e300 - 2j), ("char", 5)]
     dtypes = {"float2": np.complex64, "double2": np.complex128, "ulong": np.uint64, "ushort": np.uint16}
     dtypes |= {"char": np.int8, "int": np.int32, "float": np.float32, "double": np.float64}
@@ -88,10 +89,6 @@ def test_numbers_of_every_size(size: int) -> None:
         kernel((size,), (1,), tuple(each for pair in zip([v for _, v in words], outs, strict=True) for each in pair))
         for out, (word, value) in zip(outs, words, strict=True):
             np.testing.assert_array_equal(clarray.asnumpy(out), np.full(size, value, dtypes[word]))
-
-
-def current_fp64() -> bool:
-    return bool(clarray.zeros(1, np.float32).device.capabilities.fp64)
 
 
 @pytest.mark.parametrize("size", SIZES)

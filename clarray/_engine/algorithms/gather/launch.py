@@ -84,7 +84,6 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
     numbers = named.numbers
     device = device_of((source, *(numbers.inputs or (numbers,))))
     shape = named.result_shape
-    _has_a_place(named)
     with device.lock:
         cache = kernel_cache_of(device)
         mode = _judged(cache, named)
@@ -125,7 +124,6 @@ def scatter_selection(array: Node, named: IndexSelection, value: Node, once: boo
     memory = array.memory
     assert memory is not None
     device = memory.device
-    _has_a_place(named)
     with device.lock:
         cache = kernel_cache_of(device)
         mode = _judged(cache, named)
@@ -147,12 +145,6 @@ def scatter_selection(array: Node, named: IndexSelection, value: Node, once: boo
         _finish(cache, array, value, *(named.numbers.inputs or (named.numbers,)))
 
 
-def _has_a_place(named: IndexSelection) -> None:
-    """Refuse elements of axes that have none: a kernel would divide by the extent, and look where nothing is."""
-    if not named.bound and prod(named.result_shape) > 0:
-        raise OutOfBounds
-
-
 def _rises(cache: KernelCache, named: IndexSelection, mode: str) -> bool:
     """Whether each number is larger than the one before, as those of masks are: then none repeats.
 
@@ -172,7 +164,15 @@ def _rises(cache: KernelCache, named: IndexSelection, mode: str) -> bool:
 
 
 def _judged(cache: KernelCache, named: IndexSelection) -> str:
-    """The mode for numbers that may be computed while they are read: ``'seen'`` for those known to be in bounds."""
+    """The mode for numbers that may be computed while they are read: ``'seen'`` for those known to be in bounds.
+
+    Raises
+    ------
+    OutOfBounds
+        There are elements to be moved, and axes that have none.
+    """
+    if not named.bound and prod(named.result_shape) > 0:
+        raise OutOfBounds  # a kernel would divide by the extent, and look where nothing is
     numbers, mode = named.numbers, named.mode
     if mode == "raise":
         for one, extent in _looked_at(named):
