@@ -195,6 +195,10 @@ Outcome give_back(PyObject* memory);
 // Have objects of a class that has been laid out be dropped by the core, where it knows all that they hold.
 void drop_quickly(PyTypeObject* kind);
 
+// run_listed(device, steps, done, memories, offsets): launch the steps of a list from the one numbered `done` on, each buffer
+// one of the memories, and so much further on; the number of the first that is for Python. The device's lock is held.
+PyObject* run_listed(PyObject* module, PyObject* const* args, Py_ssize_t count);
+
 void lend_opencl(unsigned long long set_argument, unsigned long long enqueue);
 
 }  // namespace clarray

@@ -314,6 +314,7 @@ PyMethodDef functions[] = {
     {"lay_out", (PyCFunction)(void (*)())lay_out, METH_FASTCALL, "Learn where a class keeps its attributes."},
     {"adopt", (PyCFunction)(void (*)())adopt, METH_FASTCALL, "Learn what to call by a name."},
     {"is_idle", is_idle_for_python, METH_NOARGS, "Whether all that has been run has been done."},
+    {"run_listed", (PyCFunction)(void (*)())run_listed, METH_FASTCALL, "Launch what a list has."},
     {"run", (PyCFunction)(void (*)())run_for_python, METH_FASTCALL, "Run a kernel by its machine code."},
     {"wait", wait_for_python, METH_NOARGS, "Wait for all that has been run."},
     {"twin", twin, METH_O, "Give what stands for a Python function."},

@@ -12,12 +12,24 @@ struct Recorded {
 
 constexpr long long MOST_SETTLED = 1 << 20;  // elements that are computed before, rather than while they are read
 
-// Compute what is pending of the operands, unless that is much; false after an error.
+// Whether something pending takes no pass of its own to compute: the last one of a transform in it stores it.
+bool is_stored_by_transform(PyObject* pending) {
+    static Reference* const find_finish = reference_of("find_finish");
+    if (!(as_long(node.flags.of(pending)) & REDUCES)) return false;
+    Ref found = Ref::steal((*find_finish)(pending));
+    return found && found.get() != Py_None;
+}
+
+// Compute what is pending of the operands, unless that is much and reading it computes it as well; false after an error.
 bool compute_operands(const Call& call) {
     static Reference* const evaluate_judged = reference_of("evaluate_judged");
     for (PyObject* each : call.arrays) {
         Ref of = Ref::share(array.node.of(each));
-        if (PyTuple_GET_SIZE(node.args.of(of.get())) == 0 || as_wide(node.size.of(of.get())) > MOST_SETTLED) continue;
+        if (PyTuple_GET_SIZE(node.args.of(of.get())) == 0) continue;
+        if (as_wide(node.size.of(of.get())) > MOST_SETTLED && !is_stored_by_transform(of.get())) {
+            if (PyErr_Occurred()) return false;
+            continue;
+        }
         const Dtype* dtype = dtype_of(node.dtype.of(of.get()));
         if (!dtype) return false;
         // what integers are computed from tells between which numbers they lie

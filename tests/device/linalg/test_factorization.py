@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import clarray
 from clarray._core.device_array import wrap
+from clarray._engine import speedups
 from clarray._engine.algorithms.factorization import launch_trial as trial
 from clarray._engine.algorithms.factorization.launch import block_plan
 from clarray._engine.algorithms.factorization.source import panel_source
@@ -33,6 +34,7 @@ FP64 = CAPABILITIES.fp64
 DTYPES = ["float32", "complex64", *(["float64", "complex128"] if FP64 else [])]
 # Blocks of 4, of two panels of 2 columns where there are many rows, tiles of 8, see the tiny policy: one, whole ones,
 # and what is left over.
+FEW = 12
 SIZES = [(dtype, n) for dtype in DTYPES for n in (1, 4, 7, 8, 22)]
 
 
@@ -383,6 +385,24 @@ def test_what_follows_from_inverses(blocks: None) -> None:
         np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-4, atol=1e-4)
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         clarray.linalg.tensorinv(clarray.zeros((2, 3, 6)))
+
+
+@pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
+@pytest.mark.parametrize("name", ["det", "inv", "cholesky", "qr"])
+def test_a_list_of_launches_is_the_cores_and_each_matrix_has_its_own_result(blocks: None, name: str) -> None:
+    """Python launches a kernel a few times, and then what stands before and after the lists, dozens, of launches."""
+    stacked = stack("float32", (3, 26, 26))
+    a = np.stack([x @ x.T for x in stacked]) + 5 * np.eye(26, dtype=np.float32)
+    d, device = clarray.asarray(a), current_device()
+    function, expected = getattr(clarray.linalg, name), getattr(np.linalg, name)(a)
+    launches = []
+    for _ in range(6):
+        before = device.begun
+        found = function(d)
+        launches.append(device.begun - before)
+        for ours, theirs in zip(found, expected, strict=True) if name == "qr" else [(found, expected)]:
+            np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-3, atol=1e-3 * abs(np.asarray(theirs)).max())
+    assert launches[-1] <= FEW, launches
 
 
 def test_threads(blocks: None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -35,25 +35,12 @@ from clarray._engine.algorithms.matmul.launch import update_launch
 from clarray._engine.algorithms.small_matrices.plan import FAILURES
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, transposed_leaf, view_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
-from clarray._engine.runtime import Device, Kernel, Memory
+from clarray._engine.launch.listed import Step, listed, run_steps
+from clarray._engine.runtime import Device, Memory
 from clarray._engine.writing import write
 
 _INT32 = np.dtype(np.int32)
 _ALIGNED = 16  # bytes: rows begin at multiples
-
-
-class Step(NamedTuple):
-    """A launch of a list, whose buffers are put in place at every run; after each comes its offset.
-
-    `buffers` has where each stands in `args`, and which it is.
-    """
-
-    kernel: Kernel
-    groups: tuple[int, ...]
-    local: tuple[int, ...]
-    args: tuple[Any, ...]
-    buffers: tuple[tuple[int, int], ...]
-    nbytes: int
 
 
 def takes_matrix(device: Device) -> bool:
@@ -101,13 +88,13 @@ def cholesky(a: Node, upper: bool) -> Node:
         work, ints = device.allocate(n * pitch * dtype.itemsize), device.allocate(INTS * _INT32.itemsize)
         device.fill_zero(ints)
         found = _empty(device, a.shape, dtype)
-        memories = (work, ints, found.memory)
+        memories = (work, ints, memory_of(found))
         key = ("cholesky", n, dtype, upper, cache.policies.factorization, cache.policies.matmul)
         steps = cache.value_for(key, _cholesky_steps, cache, n, dtype, upper, memories)
         for number, matrix in enumerate(_matrices(a)):
             # the other triangle is this one's of the transposed matrix
             write(leaf(work, (n, n), (pitch, 1), 0, dtype), transposed_leaf(matrix) if upper else matrix)
-            _run(steps, memories, (0, 0, number * n * n))
+            run_steps(device, steps, memories, (0, 0, number * n * n))
         if device.read_scalar(ints, 0, _INT32):
             raise LinAlgError(FAILURES["cholesky"])
         _wait_for_host(device, a)
@@ -182,7 +169,7 @@ def _eliminate(
     noted = _noted(block_plan(cache, dtype), cache.policies.factorization)
     ints = device.allocate((INTS + 4 * noted + n) * _INT32.itemsize)
     device.fill_zero(ints)
-    memories = (work, ints, *(node.memory for node in found))
+    memories: tuple[Memory, ...] = (work, ints, *map(memory_of, found))
     key = (operation, n, columns, dtype, cache.policies.factorization, cache.policies.matmul)
     steps = cache.value_for(key, _lu_steps, cache, operation, n, columns, dtype, memories)
     rights = _matrices(b) if b is not None and columns else None
@@ -190,13 +177,18 @@ def _eliminate(
         write(leaf(work, (n, n), (pitch, 1), 0, dtype), transposed_leaf(matrix))
         if rights is not None:
             write(leaf(work, (columns, n), (pitch, 1), n * pitch, dtype), transposed_leaf(next(rights)))
-        _run(steps, memories, (0, 0, *(number * size for _ in found)))
+        run_steps(device, steps, memories, (0, 0, *(number * size for _ in found)))
     return ints
 
 
 def _empty(device: Device, shape: tuple[int, ...], dtype: np.dtype) -> Node:
     """A leaf whose elements the memory happens to hold."""
     return contiguous_leaf(device.allocate(prod(shape) * dtype.itemsize), shape, dtype)
+
+
+def memory_of(leaf: Node) -> Memory:
+    assert leaf.memory is not None
+    return leaf.memory
 
 
 def _matrices(stack: Node) -> Iterator[Node]:
@@ -226,32 +218,10 @@ def block_plan(cache: KernelCache, dtype: np.dtype) -> FactorizationPlan:
 # Lists of launches ----------------------------------------------------------------------------
 
 
-def _run(steps: Sequence[Step], memories: Sequence[Any], offsets: Sequence[int]) -> None:
-    """Launch all, with these memories, and so much further on in them."""
-    buffers = [memory.buffer for memory in memories]
-    for kernel, groups, local, args, places, nbytes in steps:
-        given = list(args)
-        for at, number in places:
-            given[at] = buffers[number]
-            given[at + 1] += offsets[number]
-        kernel.launch(groups, local, given, False, nbytes)
-
-
-def _listed(launches: Iterator[Launch], memories: Sequence[Any]) -> tuple[Step, ...]:
-    """Launches for any memories, of those for some."""
-    numbers = {id(memory.buffer): number for number, memory in enumerate(memories)}
-    steps = []
-    for kernel, groups, local, args, _, nbytes, _ in launches:
-        places = tuple((at, numbers[id(arg)]) for at, arg in enumerate(args) if id(arg) in numbers)
-        kept = [None if id(arg) in numbers else arg for arg in args]
-        steps.append(Step(kernel, groups, local, tuple(kept), places, nbytes))
-    return tuple(steps)
-
-
 def _cholesky_steps(
-    cache: KernelCache, n: int, dtype: np.dtype, upper: bool, memories: Sequence[Any]
+    cache: KernelCache, n: int, dtype: np.dtype, upper: bool, memories: Sequence[Memory]
 ) -> tuple[Step, ...]:
-    return _listed(_cholesky_launches(cache, n, dtype, upper, *memories), memories)
+    return listed(_cholesky_launches(cache, n, dtype, upper, *memories), memories)
 
 
 def _cholesky_launches(
@@ -280,9 +250,9 @@ def _cholesky_launches(
 
 
 def _lu_steps(
-    cache: KernelCache, operation: str, n: int, columns: int, dtype: np.dtype, memories: Sequence[Any]
+    cache: KernelCache, operation: str, n: int, columns: int, dtype: np.dtype, memories: Sequence[Memory]
 ) -> tuple[Step, ...]:
-    return _listed(_lu_launches(cache, operation, n, columns, dtype, *memories), memories)
+    return listed(_lu_launches(cache, operation, n, columns, dtype, *memories), memories)
 
 
 def _lu_launches(

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from clarray._engine.algorithms.factorization.launch import block_plan, substitution
+from clarray._engine.algorithms.factorization.launch import block_plan, memory_of, substitution
 from clarray._engine.algorithms.factorization.plan import SubstitutionPlan
 from clarray._engine.algorithms.factorization.source import signed_block_source
 from clarray._engine.algorithms.matmul.launch import update_launch
 from clarray._engine.expr.node import Node, contiguous_leaf, leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
+from clarray._engine.launch.listed import Step, listed, run_steps
 from clarray._engine.runtime import Memory
 
 
@@ -28,8 +29,14 @@ def divide(x: Node, r: Node) -> None:
     """
     device = device_of((x, r))
     with device.lock:
-        for launch in _divide_launches(kernel_cache_of(device), x, r):
-            launch.run()
+        cache, memories = kernel_cache_of(device), (memory_of(x), memory_of(r))
+        places = (x.shape, x.offset, r.offset, x.dtype)
+        key = ("divide", *places, cache.policies.factorization, cache.policies.matmul)
+        run_steps(device, cache.value_for(key, _divide_steps, cache, x, r), memories, (0, 0))
+
+
+def _divide_steps(cache: KernelCache, x: Node, r: Node) -> tuple[Step, ...]:
+    return listed(_divide_launches(cache, x, r), (memory_of(x), memory_of(r)))
 
 
 def _divide_launches(cache: KernelCache, x: Node, r: Node) -> Iterator[Launch]:
@@ -37,13 +44,13 @@ def _divide_launches(cache: KernelCache, x: Node, r: Node) -> Iterator[Launch]:
     how = SubstitutionPlan(block=plan.block)
     for k in range(0, n, plan.block):
         size, end = min(plan.block, n - k), min(k + plan.block, n)
-        lines = [_memory(x).buffer, x.offset + k * m]
-        places = [_memory(r).buffer, r.offset + k * (n + 1), *lines, *lines]
+        lines = [memory_of(x).buffer, x.offset + k * m]
+        places = [memory_of(r).buffer, r.offset + k * (n + 1), *lines, *lines]
         yield substitution(cache, plan, how, places, (1, n, 1, m, 1, m), m, size)
         if end < n:
-            right = leaf(_memory(r), (n - end, size), (1, n), r.offset + k * n + end, dtype)
-            found = leaf(_memory(x), (size, m), (m, 1), x.offset + k * m, dtype)
-            left = leaf(_memory(x), (n - end, m), (m, 1), x.offset + end * m, dtype)
+            right = leaf(memory_of(r), (n - end, size), (1, n), r.offset + k * n + end, dtype)
+            found = leaf(memory_of(x), (size, m), (m, 1), x.offset + k * m, dtype)
+            left = leaf(memory_of(x), (n - end, m), (m, 1), x.offset + end * m, dtype)
             yield update_launch(cache, right, found, left)
 
 
@@ -74,13 +81,18 @@ def reflected_signs(q: Node, rounding: float) -> Node:
     with device.lock:
         dtype = np.dtype(q.dtype.char.lower())
         signs = contiguous_leaf(device.allocate(q.shape[0] * dtype.itemsize), q.shape[:1], dtype)
-        for launch in _sign_launches(kernel_cache_of(device), q, _memory(signs), rounding):
-            launch.run()
+        cache, memories = kernel_cache_of(device), (memory_of(q), memory_of(signs))
+        key = ("signs", q.shape, q.offset, q.dtype, rounding, cache.policies.factorization, cache.policies.matmul)
+        run_steps(device, cache.value_for(key, _sign_steps, cache, q, memories[1], rounding), memories, (0, 0))
     return signs
 
 
+def _sign_steps(cache: KernelCache, q: Node, signs: Memory, rounding: float) -> tuple[Step, ...]:
+    return listed(_sign_launches(cache, q, signs, rounding), (memory_of(q), signs))
+
+
 def _sign_launches(cache: KernelCache, q: Node, signs: Memory, rounding: float) -> Iterator[Launch]:
-    n, dtype, plan, work = q.shape[0], q.dtype, block_plan(cache, q.dtype), _memory(q)
+    n, dtype, plan, work = q.shape[0], q.dtype, block_plan(cache, q.dtype), memory_of(q)
     eliminate = cache.kernel_for(
         ("signed block", plan, rounding), signed_block_source, plan, rounding, cache.capabilities
     )
@@ -101,8 +113,3 @@ def _sign_launches(cache: KernelCache, q: Node, signs: Memory, rounding: float) 
         left = leaf(work, (rest, size), (n, 1), below, dtype)
         right = leaf(work, (size, rest), (n, 1), beside, dtype)
         yield update_launch(cache, left, right, leaf(work, (rest, rest), (n, 1), below + size, dtype))
-
-
-def _memory(node: Node) -> Memory:
-    assert node.memory is not None
-    return node.memory
