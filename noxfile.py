@@ -72,6 +72,7 @@ CORE_TESTS = [
     ),
     "tests/device/fft/test_fft_fused.py",
     "tests/device/indexing/test_few_indices.py",
+    "tests/device/linalg/test_factorization.py",
     "tests/device/whole/test_statements_machine.py",
     "tests/device/whole/test_statements_in_threads.py",
 ]
