@@ -125,7 +125,11 @@ def __deepcopy__(self: DeviceArray, memo: Any) -> DeviceArray:
 
 
 def fill(self: DeviceArray, value: Any) -> None:
-    """Set every element."""
+    """Set every element to one number."""
+    if np.ndim(value):  # NumPy says which error that is, or whether it is none
+        cell = np.empty((), self.dtype)
+        cell.fill(np.empty(value.shape) if isinstance(value, DeviceArray) else value)
+        value = cell
     subscripts.setitem(self, ..., value)
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.exceptions import AxisError
 
 from clarray._api.protocols import array_ufunc
 from clarray._core import ufunc_calls
@@ -401,12 +402,23 @@ def matmul(self: DeviceArray, other: Any) -> Any:
     return _operate(np.matmul, (self, other), other)
 
 
+_NO_MATRIX = (
+    "inplace matrix multiplication requires the first operand to have at least one and "
+    "the second at least two dimensions."
+)
+
+
 def matmul_in_place(self: DeviceArray, other: Any) -> Any:
-    """``x @= y``: into the memory of x, whose shape the product must have."""
+    """``x @= y``: into the memory of x, whose shape the product must have; y is a matrix, and x may be a vector."""
+    own = (-1,) if self.ndim == 1 else (-2, -1)
+    axes = [own, (-2, -1), own]
     manner = manner_of(other.__class__)
     if manner is not Manner.PLAIN:
-        return _theirs_in_place(manner, np.matmul, self, other, axes=[(-2, -1)] * 3)
-    return gufuncs.call(np.matmul, (self, other), out=self, axes=[(-2, -1)] * 3)
+        return _theirs_in_place(manner, np.matmul, self, other, axes=axes)
+    try:
+        return gufuncs.call(np.matmul, (self, other), out=self, axes=axes)
+    except AxisError:
+        raise ValueError(_NO_MATRIX) from None
 
 
 # What calls of ufuncs without keywords go to: one function, or those for an array first and second.

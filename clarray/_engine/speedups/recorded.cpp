@@ -87,6 +87,7 @@ bool Recordable::describe(Call& call) const {
     call.grows = grows;
     call.add_pointer(twin);
     const Py_ssize_t count = PyVectorcall_NARGS(flags), more = names ? PyTuple_GET_SIZE(names) : 0;
+    call.key.push_back(char(count));  // a name may be a string that was given without one
     for (Py_ssize_t i = 0; i < count; ++i)
         if (!call.add(args[i])) return false;
     for (Py_ssize_t i = 0; i < more; ++i)

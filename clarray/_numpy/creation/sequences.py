@@ -79,6 +79,8 @@ def arange(
     [2, 5, 8]
     """
     on = device_for(device)
+    # NumPy would ask an array for a float, which a complex number is not
+    start, stop, step = (x.get() if isinstance(x, DeviceArray) else x for x in (start, stop, step))
     if dtype is not None:
         device_dtype(dtype, on)
     if start is None and stop is None:

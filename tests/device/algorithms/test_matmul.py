@@ -226,6 +226,26 @@ def test_out(same: Same, policy: str) -> None:
     same(body)
 
 
+SHAPES = [(), (3,), (3, 3), (2, 3), (4, 2, 3), (4, 3, 3), (3, 2), (2, 0), (0, 0)]
+
+
+@pytest.mark.parametrize("left", SHAPES, ids=str)
+def test_in_place(same: Same, left: tuple[int, ...]) -> None:
+    """A vector by a matrix, too; what NumPy refuses is refused in its words."""
+
+    def multiplied(xp: ModuleType, right: Any) -> Any:
+        x = xp.asarray(whole(left)).copy()
+        x @= right
+        return x
+
+    for right in SHAPES:
+        other = whole(right, seed=1)
+        same(lambda xp, other=other: multiplied(xp, xp.asarray(other)))
+        same(lambda xp, other=other: multiplied(xp, other))
+    same(lambda xp: multiplied(xp, 2))
+    same(lambda xp: multiplied(xp, [[1.0, 0, 0], [0, 1, 0], [2, 0, 1]]))
+
+
 @has_matvec
 def test_generalized_ufuncs(same: Same) -> None:
     a, v, w = whole((3, 6, 7), "complex64"), whole((7,), "complex64", 1), whole((3, 6), "complex64", 2)

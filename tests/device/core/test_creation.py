@@ -72,6 +72,14 @@ def test_arange(same: Any, args: Any, dtype: str) -> None:
     same(lambda xp: xp.arange(*map(np.float32, args)) + 0)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "complex64"])
+def test_arange_of_elements(same: Any, dtype: str) -> None:
+    x = np.array([1, 5], dtype)
+    for numbers in (lambda x: (x[1],), lambda x: (x[0], x[1]), lambda x: (0, x[1].reshape(()), x[0])):
+        same(lambda xp, numbers=numbers: xp.arange(*numbers(xp.asarray(x))))
+    same(lambda xp: xp.arange(xp.asarray(x)), message=False)
+
+
 def test_arange_keywords_and_errors(same: Any) -> None:
     same(lambda xp: xp.arange(start=2, stop=7))
     same(lambda xp: xp.arange(3, step=2))

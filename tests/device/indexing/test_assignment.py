@@ -228,6 +228,22 @@ def test_writes_come_after_earlier_reads(same: Any) -> None:
     same(body)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex64", "bool"])
+def test_fill_takes_one_number(same: Any, dtype: str) -> None:
+    """Neither as many as there are elements, nor one in a list."""
+
+    def filled(xp: Any, value: Any) -> Any:
+        a = xp.ones(3, dtype)
+        a.fill(value)
+        return a
+
+    for value in (2, True, np.float32(1.5), np.array(3), np.arange(3), np.arange(1.0), [1, 2, 3], [1], [[1]], (), "x"):
+        same(lambda xp, value=value: filled(xp, value), message=False)
+    same(lambda xp: filled(xp, xp.arange(4)[2]))
+    same(lambda xp: filled(xp, xp.arange(3)), message=False)
+    same(lambda xp: filled(xp, xp.ones((1, 1))), message=False)
+
+
 @pytest.mark.parametrize("first", range(4))
 def test_parts_of_a_pending_expression_are_evaluated(same: Any, first: int) -> None:
     """Whichever part is computed first, and written to, the others keep their values."""
