@@ -16,6 +16,7 @@ from clarray._engine.expr.node import CONST, EAGER, REDUCES, Node, contiguous_le
 from clarray._engine.expr.overlap import extent, may_overlap, same_elements
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.expr.view import steps_fall
+from clarray._engine.fused.reduce.launch import find_epilogue
 from clarray._engine.launch.kernel_cache import device_of, kernel_cache_of
 from clarray._engine.runtime import Device, Memory
 from clarray._engine.speedups import accelerated
@@ -87,13 +88,18 @@ def _overwrite_and_copy(target: Node, value: Node) -> None:
 def _read_by(value: Node, target: Node) -> bool:
     """Whether an operand of a pending value overlaps the target other than element for element.
 
-    Below a transform it is any that overlaps it: an element is read when others have been written.
+    Below a transform, and below the reduction whose pass stores the value, it is any that overlaps it: an element is
+    read when others have been written.
     """
     memory = target.memory
     assert memory is not None
     shared = memory.shared
-    if any(overlaps(node, target, even_alike=True) for node in transformed_inputs(value)):
-        return True
+    if value.flags & REDUCES:
+        below = transformed_inputs(value)
+        if (epilogue := find_epilogue(value)) is not None:
+            below += epilogue.reduced.inputs
+        if any(overlaps(node, target, even_alike=True) for node in below):
+            return True
     for node in value.inputs:
         other = node.memory
         if other is not None and (other is memory or shared) and overlaps(node, target):

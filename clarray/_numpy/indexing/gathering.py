@@ -211,7 +211,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
         raise IndexError("cannot do a non-empty take from an empty axes.")
     check_out(out, named.result_shape, array.dtype)
     target = None
-    if out is not None and mode != "raise" and _is_apart(out, (array._node, numbers)):
+    if out is not None and mode != "raise" and out.dtype == array.dtype and _is_apart(out, (array._node, numbers)):
         target = out._node
     try:
         found = wrap(launchers.gather.gather_selection(array._node, named, target))

@@ -157,3 +157,14 @@ def test_no_extents_are_new(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         if k == 12:  # rows have begun at all places that a kernel minds
             prepared.clear()
     assert not prepared
+
+
+def test_names_are_told_from_strings() -> None:
+    """A call with an argument too many is none with a name, however often that was made."""
+    x = clarray.arange(30)
+    for _ in range(4):
+        clarray.roll(x, 1, axis=0).evaluate()
+        clarray.cumsum(x, axis=0).evaluate()
+    for call in (lambda: clarray.roll(x, 1, "axis", 0), lambda: clarray.cumsum(x, "axis", 0)):
+        with pytest.raises(TypeError):
+            call()

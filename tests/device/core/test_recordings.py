@@ -375,17 +375,6 @@ def test_errors_are_raised_each_time() -> None:
         assert clarray.concatenate((x, x)).shape == (6,)
 
 
-def test_names_are_told_from_strings() -> None:
-    """A call with an argument too many is none with a name, however often that was made."""
-    x = clarray.arange(30)
-    for _ in range(TIMES):
-        clarray.roll(x, 1, axis=0).evaluate()
-        clarray.cumsum(x, axis=0).evaluate()
-    for call in (lambda: clarray.roll(x, 1, "axis", 0), lambda: clarray.cumsum(x, "axis", 0)):
-        with pytest.raises(TypeError):
-            call()
-
-
 def test_views_of_one_memory_are_told_from_others() -> None:
     """What overlaps and what does not have one structure, but for where they lie."""
     for k in range(2 * TIMES):

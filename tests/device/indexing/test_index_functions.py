@@ -205,3 +205,17 @@ def test_methods(same: Any) -> None:
         return a, a.take([1, 0], 1), a.item(2, 1), a.item(-1), hasattr(a, "itemset")
 
     same(body)
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32", "float64", "complex64"])
+def test_take_into_another_dtype(same: Any, mode: str, dtype: str) -> None:
+    """Of what is converted, or refused, nothing is written as it lies."""
+    x, i = np.arange(40, dtype=np.float32).reshape(8, 5) - 7, np.array([7, 0, 3, 3])
+
+    def body(xp: Any) -> Any:
+        frame = xp.full((6, 5), 99, dtype)
+        xp.take(xp.asarray(x), xp.asarray(i), axis=0, out=frame[1:5], mode=mode)
+        return frame
+
+    same(body, message=False)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import clarray
+
 from ..conftest import FEW_DTYPES
 
 ROWS, COLUMNS = 6, 9
@@ -126,3 +128,55 @@ def test_rows_that_are_gone_along_together(same: Same, policy: str, rows: int) -
         return found
 
     same(body)
+
+
+INTO_OPERANDS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "dot": lambda xp, a, b, v: xp.dot(a, v, out=v),
+    "its method": lambda xp, a, b, v: a.dot(v, v),
+    "dot into a row": lambda xp, a, b, v: xp.dot(a, b[0], out=b[0]),
+    "dot of matrices": lambda xp, a, b, v: xp.dot(a, b, out=b),
+    "matmul": lambda xp, a, b, v: xp.matmul(a, v, out=v),
+    "einsum": lambda xp, a, b, v: xp.einsum("ij,j->i", a, v, out=v),
+    "einsum of matrices": lambda xp, a, b, v: xp.einsum("ij,jk->ik", a, b, out=b),
+    "einsum, turned": lambda xp, a, b, v: xp.einsum("ij,jk->ki", a, b, out=a),
+    "a sum": lambda xp, a, b, v: (a * v).sum(1, out=v),
+    "a largest": lambda xp, a, b, v: (a + v).max(1, out=v),
+    "a slice": lambda xp, a, b, v: v.__setitem__(slice(None), (a * v).sum(1) * 2 + 1),
+    "a slice, turned": lambda xp, a, b, v: v.__setitem__(slice(None, None, -1), (a * v).sum(1)),
+    "a column": lambda xp, a, b, v: b.__setitem__((slice(None), 0), (b * v).sum(1)),
+    "in place": lambda xp, a, b, v: v.__imul__((a * v).sum(1)),
+    "in place, less what is the same in all rows": lambda xp, a, b, v: b.__isub__(b.mean(0)),
+    "copyto": lambda xp, a, b, v: xp.copyto(v, xp.dot(a, v)),
+}
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 33, 300])
+@pytest.mark.parametrize("name", INTO_OPERANDS)
+def test_into_an_operand(name: str, n: int) -> None:
+    """Each element is of all of the operand, so that it is read before any is written."""
+    random = np.random.default_rng(n)
+    for _ in range(4):
+        given = [random.integers(0, 3, shape).astype(np.float32) for shape in ((n, n), (n, n), n)]
+        apart = [x.copy() for x in given]
+        ours = [clarray.array(x) for x in given]
+        INTO_OPERANDS[name](clarray, *ours)
+        INTO_OPERANDS[name](np, *apart)
+        for found, expected in zip(ours, apart, strict=True):
+            np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("out", ["int64", "int16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("text", ["ij->i", "ij,jk->ik", "ij,ij->ij", "ij,j->i", "ii->i", "ij,jk,k->i"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bool", "float32"])
+def test_einsum_sums_in_the_dtype_of_out(dtype: str, text: str, out: str) -> None:
+    a, b = ((np.arange(9).reshape(3, 3) * 30 % 100).astype(dtype) for _ in range(2))
+    terms = [(a, b)[k % 2] if len(labels) == 2 else a[0] for k, labels in enumerate(text.split("->")[0].split(","))]
+    shape = np.einsum(text, *terms).shape
+    if not np.can_cast(np.result_type(dtype, out), out, "safe"):
+        with pytest.raises(TypeError):
+            clarray.einsum(text, *map(clarray.asarray, terms), out=clarray.zeros(shape, out))
+        return
+    found, expected = clarray.zeros(shape, out), np.zeros(shape, out)
+    clarray.einsum(text, *map(clarray.asarray, terms), out=found)
+    np.einsum(text, *terms, out=expected)
+    np.testing.assert_array_equal(np.asarray(found), expected)

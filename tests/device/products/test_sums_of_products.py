@@ -263,3 +263,31 @@ def test_which_length_comes_first_changes_nothing(policy: str, kind: str) -> Non
         for n in lengths:
             found.setdefault(n, []).append(clarray.asnumpy(x[:n] @ y[:n]).tobytes())
     assert all(len(set(each)) == 1 for each in found.values())
+
+
+NUMBER_FIRST: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "2a @ v": lambda a, v, w: (2 * a) @ v,
+    "(1 - a) @ v": lambda a, v, w: (1 - a) @ v,
+    "(1 / a) @ v": lambda a, v, w: (1 / (a + 1)) @ v,
+    "exp(-a**2 / 2) @ v": lambda a, v, w: np.exp(-0.5 * a**2) @ v,
+    "v @ 2a.T": lambda a, v, w: v @ (2 * a.T),
+    "max": lambda a, v, w: (2 * a - v).max(1),
+    "mean": lambda a, v, w: (2 * a - v).mean(1),
+    "sum of squares": lambda a, v, w: ((3 * v - 2 * a) ** 2).sum(1),
+    "any": lambda a, v, w: (2 * a < v / 50).any(1),
+    "min of three": lambda a, v, w: (2 * v - 3 * a + 4 * w).min(1),
+    "argmax": lambda a, v, w: (2 * a - v).argmax(1),
+    "columns": lambda a, v, w: (2 * a.T - v[:, None]).sum(0),
+}
+
+
+@pytest.mark.parametrize("rows", [3, 4, 37])
+@pytest.mark.parametrize("length", [5, 31, 32, 33, 150])
+@pytest.mark.parametrize("name", NUMBER_FIRST)
+def test_numbers_before_what_differs_from_row_to_row(name: str, length: int, rows: int) -> None:
+    """Numbers have names as arrays have, but no strides: what is the same in all rows is found by these."""
+    random = np.random.default_rng(length)
+    a, v, w = (random.integers(0, 50, shape).astype(np.float32) for shape in ((rows, length), length, length))
+    given = [clarray.asarray(each) for each in (a, v, w)]
+    found, expected = np.asarray(NUMBER_FIRST[name](*given)), NUMBER_FIRST[name](a, v, w)
+    np.testing.assert_allclose(found, expected, rtol=1e-4)

@@ -81,7 +81,7 @@ class ReducePlan:
     abreast : int
         Rows that one work-item goes along at once.
     common : tuple of int
-        Numbers of the inputs that are the same in all of those.
+        Which of the inputs in memory are the same in all of those.
     products : int
         Vectors of products that are summed in their own dtype before the sum enters a state; 0 where each value enters.
     """

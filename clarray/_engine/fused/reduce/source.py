@@ -347,7 +347,7 @@ def reduce_source(
         last=plan.last,
         abreast=plan.abreast,
         products=plan.products,
-        common={f"x{number}" for number in plan.common},
+        common={operands[number].name for number in plan.common},
         out=result.out,
         operands=operands,
         everyone=everyone,
