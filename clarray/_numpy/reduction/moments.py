@@ -48,6 +48,14 @@ def _float_dtypes(dtype: np.dtype, wanted: Any) -> tuple[np.dtype, np.dtype]:
     return wide_dtype(dtype), dtype
 
 
+def averaged_in(a: Any, dtype: Any, out: Any) -> Any:
+    """`dtype`, or where it is None that of a wider output: NumPy sums in the dtype of where it sums to."""
+    if dtype is not None or not isinstance(out, DeviceArray):
+        return dtype
+    _, result = _float_dtypes(operand(a).dtype, None)
+    return out.dtype if out.dtype.kind == result.kind and np.can_cast(result, out.dtype) else None
+
+
 @recorded_growth
 def mean(
     a: Any,
@@ -70,7 +78,7 @@ def mean(
     [1.5, 4.5]
     """
     node = operand(a)
-    work, result = _float_dtypes(node.dtype, dtype)
+    work, result = _float_dtypes(node.dtype, averaged_in(a, dtype, out))
     device_dtype(work, wrap(node).device)
     given_node = node
     node, mask, axis = split_mask(node, axis, where, keepdims)
@@ -289,7 +297,7 @@ def var(
     >>> float(clarray.var([1.0, 3.0, 5.0, 7.0]))
     5.0
     """
-    node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    node, result = variance(a, axis, averaged_in(a, dtype, out), ddof, keepdims, where, mean, correction)
     return finished(ufunc_calls.cast(node, result), out)
 
 
@@ -307,7 +315,7 @@ def std(
     correction: Any = _NO,
 ) -> DeviceArray:
     """Standard deviation over axes: the square root of `var`, in the same pass; parameters as in `var`."""
-    node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    node, result = variance(a, axis, averaged_in(a, dtype, out), ddof, keepdims, where, mean, correction)
     return finished(deviation(node, result, out), out)
 
 

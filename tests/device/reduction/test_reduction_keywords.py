@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._engine.runtime import current_device
 
 from .test_reductions import BYTES, CHOSEN, HOST, Body, small
 
@@ -139,3 +140,15 @@ def test_lists_and_ndarrays_go_to_the_device() -> None:
     assert isinstance(clarray.max(np.arange(3)), clarray.DeviceArray)
     assert isinstance(np.sum(clarray.arange(3)), clarray.DeviceArray)
     assert isinstance(np.add.reduce(clarray.arange(3)), clarray.DeviceArray)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std", "nanmean", "nanvar", "nanstd"])
+@pytest.mark.parametrize(("dtype", "out"), [("float16", "float32"), ("float32", "float64"), ("float16", "float64")])
+def test_a_wider_output_is_summed_in(name: str, dtype: str, out: str) -> None:
+    if out == "float64" and not current_device().capabilities.fp64:
+        pytest.skip("the device has no float64")
+    x = (np.random.default_rng(0).random((5, 7)) * 100).astype(dtype)
+    found = clarray.zeros(7, out)
+    assert getattr(clarray, name)(clarray.asarray(x), 0, out=found) is found
+    expected = getattr(np, name)(x.astype(np.longdouble), 0)
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=8 * np.finfo(out).eps)
