@@ -234,6 +234,11 @@ SUMS = rows(
     xp.logaddexp.reduce({v})
     xp.poly({v}[:3])  ## {v}.size > 0
     !{tmat} @= {tmat}.T
+    2| (3 - {mat}) @ {mat}[..., 0, :]
+    2| (2 * {mat} - {mat}[..., :1, :]).max(axis=-1)
+    xp.linalg.norm(2 * {mat} - {mat}[..., :1, :], axis=-1)
+    !xp.dot({tmat}, {tmat}[0], out={tmat}[0])
+    !xp.einsum("ij,j->i", {tmat}, {tmat}[0], out={tmat}[0])
     !xp.cumsum({t}, axis=0, out={t})
     xp.sum({a}, axis=0, out=xp.zeros({a}.shape[1:], {dt}))  ## sum_fits({a}, {dt})
     """,
