@@ -244,6 +244,12 @@ def leaf(memory: Memory, shape: Shape, strides: Shape, offset: int, dtype: np.dt
     return node
 
 
+def memory_of(leaf: Node) -> Memory:
+    """The memory of a leaf, which has one."""
+    assert leaf.memory is not None
+    return leaf.memory
+
+
 def view_leaf(of: Node, shape: Shape, strides: Shape, offset: int) -> Node:
     """Another strided view of a leaf's memory, of its dtype, written through no more freely than the leaf."""
     made = Blank()

@@ -80,9 +80,8 @@ def einsum(
     device = device_of_operands((*given, out))
     arrays = [as_array(x, device) for x in given]
     inputs, result = _parse(text, [x.ndim for x in arrays])
-    types = [
-        x.dtype for x in (*arrays, out) if isinstance(x, DeviceArray)
-    ]  # as NumPy's iterator, which has all of them
+    # NumPy's iterator has the output among its operands
+    types = [x.dtype for x in (*arrays, out) if isinstance(x, DeviceArray)]
     wanted = np.result_type(*types) if dtype is None else np.dtype(dtype)
     work = device_dtype(wanted, device)
     only_view = len(arrays) == 1 and set(inputs[0]) == set(result)  # a view: NumPy converts nothing

@@ -39,21 +39,16 @@ _FLOAT64 = np.dtype(np.float64)
 __all__ = ["mean", "std", "var"]
 
 
-def _float_dtypes(dtype: np.dtype, wanted: Any) -> tuple[np.dtype, np.dtype]:
-    """Dtype of the computation and of the result of a mean of `dtype`."""
+def _float_dtypes(dtype: np.dtype, wanted: Any, out: Any = None) -> tuple[np.dtype, np.dtype]:
+    """Dtype of the computation and of the result of a mean of `dtype`: of a wider output its own, as NumPy's."""
+    if wanted is None and isinstance(out, DeviceArray):
+        _, result = _float_dtypes(dtype, None)
+        wanted = out.dtype if out.dtype.kind == result.kind and np.can_cast(result, out.dtype) else None
     if wanted is not None:
         return np.dtype(wanted), np.dtype(wanted)
     if dtype.kind in "biu":
         return np.dtype(np.float64), np.dtype(np.float64)
     return wide_dtype(dtype), dtype
-
-
-def averaged_in(a: Any, dtype: Any, out: Any) -> Any:
-    """`dtype`, or where it is None that of a wider output: NumPy sums in the dtype of where it sums to."""
-    if dtype is not None or not isinstance(out, DeviceArray):
-        return dtype
-    _, result = _float_dtypes(operand(a).dtype, None)
-    return out.dtype if out.dtype.kind == result.kind and np.can_cast(result, out.dtype) else None
 
 
 @recorded_growth
@@ -78,7 +73,7 @@ def mean(
     [1.5, 4.5]
     """
     node = operand(a)
-    work, result = _float_dtypes(node.dtype, averaged_in(a, dtype, out))
+    work, result = _float_dtypes(node.dtype, dtype, out)
     device_dtype(work, wrap(node).device)
     given_node = node
     node, mask, axis = split_mask(node, axis, where, keepdims)
@@ -143,14 +138,14 @@ def _counting(mask: Node, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
 
 
 def _squares(
-    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, given_mean: Any
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, given_mean: Any, out: Any
 ) -> tuple[Node, int | Callable[[], Node], np.dtype, bool]:
     """Sum of squared deviations, how many there are, the dtype of the variance, whether the sum has been divided.
 
     The number is grown by a call where a mask decides it.
     """
     node = operand(a)
-    work, result = _float_dtypes(node.dtype, dtype)
+    work, result = _float_dtypes(node.dtype, dtype, out)
     work = wide_dtype(work)
     device_dtype(work, wrap(node).device)
     if given_mean is _NO:
@@ -205,6 +200,7 @@ def variance(
     given_mean: Any,
     correction: Any,
     *,
+    out: Any,
     undefined: bool = False,
 ) -> tuple[Node, np.dtype]:
     """The variance before its last cast, and the dtype to cast it to.
@@ -215,7 +211,7 @@ def variance(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    total, number, result, divided = _squares(a, axis, dtype, ddof, keepdims, where, given_mean)
+    total, number, result, divided = _squares(a, axis, dtype, ddof, keepdims, where, given_mean, out)
     exact = total.dtype if total.dtype.kind == "f" else _FLOAT64
     total = ufunc_calls.cast(total, exact)
     if isinstance(number, int):
@@ -297,7 +293,7 @@ def var(
     >>> float(clarray.var([1.0, 3.0, 5.0, 7.0]))
     5.0
     """
-    node, result = variance(a, axis, averaged_in(a, dtype, out), ddof, keepdims, where, mean, correction)
+    node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction, out=out)
     return finished(ufunc_calls.cast(node, result), out)
 
 
@@ -315,7 +311,7 @@ def std(
     correction: Any = _NO,
 ) -> DeviceArray:
     """Standard deviation over axes: the square root of `var`, in the same pass; parameters as in `var`."""
-    node, result = variance(a, axis, averaged_in(a, dtype, out), ddof, keepdims, where, mean, correction)
+    node, result = variance(a, axis, dtype, ddof, keepdims, where, mean, correction, out=out)
     return finished(deviation(node, result, out), out)
 
 

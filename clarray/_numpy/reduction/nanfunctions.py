@@ -160,8 +160,8 @@ def _check_inexact(a: Any, dtype: Any, out: Any) -> None:
 
 def _variance(a: Any, axis: Any, dtype: Any, *args: Any, out: Any) -> tuple[Node, np.dtype]:
     _check_inexact(a, dtype, out)
-    dtype = moments.averaged_in(a, dtype, out)
-    return moments.variance(a, _summed_axis(a, axis), dtype, *args, undefined=_has_nan(as_array(a)._node))
+    undefined = _has_nan(as_array(a)._node)
+    return moments.variance(a, _summed_axis(a, axis), dtype, *args, out=out, undefined=undefined)
 
 
 def nanvar(

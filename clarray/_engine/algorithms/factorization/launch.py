@@ -33,7 +33,7 @@ from clarray._engine.algorithms.factorization.source import (
 )
 from clarray._engine.algorithms.matmul.launch import update_launch
 from clarray._engine.algorithms.small_matrices.plan import FAILURES
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, transposed_leaf, view_leaf
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, memory_of, transposed_leaf, view_leaf
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.listed import Step, listed, run_steps
 from clarray._engine.runtime import Device, Memory
@@ -184,11 +184,6 @@ def _eliminate(
 def _empty(device: Device, shape: tuple[int, ...], dtype: np.dtype) -> Node:
     """A leaf whose elements the memory happens to hold."""
     return contiguous_leaf(device.allocate(prod(shape) * dtype.itemsize), shape, dtype)
-
-
-def memory_of(leaf: Node) -> Memory:
-    assert leaf.memory is not None
-    return leaf.memory
 
 
 def _matrices(stack: Node) -> Iterator[Node]:

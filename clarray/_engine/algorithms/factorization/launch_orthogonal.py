@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from clarray._engine.algorithms.factorization.launch import block_plan, memory_of, substitution
+from clarray._engine.algorithms.factorization.launch import block_plan, substitution
 from clarray._engine.algorithms.factorization.plan import SubstitutionPlan
 from clarray._engine.algorithms.factorization.source import signed_block_source
 from clarray._engine.algorithms.matmul.launch import update_launch
-from clarray._engine.expr.node import Node, contiguous_leaf, leaf
+from clarray._engine.expr.node import Node, contiguous_leaf, leaf, memory_of
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.listed import Step, listed, run_steps
 from clarray._engine.runtime import Memory

@@ -9,8 +9,8 @@ import numpy as np
 
 from clarray._engine.algorithms.snippet.source_raw import Parameter, RawKernelSource, macros, read_kernel
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.node import EAGER, Node
-from clarray._engine.runtime import Device, Memory
+from clarray._engine.expr.node import EAGER, Node, memory_of
+from clarray._engine.runtime import Device
 from clarray._engine.writing import flush_readers
 
 __all__ = ["Parameter", "macros", "read_kernel", "run_raw"]
@@ -39,23 +39,18 @@ def run_raw(
         leaves = [evaluate(a) for a in arguments if isinstance(a, Node)]
         for p, argument in zip(told, arguments, strict=True):
             if isinstance(argument, Node) and not p.const:
-                flush_readers(_memory(argument))
+                flush_readers(memory_of(argument))
         types: list[str] = []
         given: list[Any] = []
         for argument in arguments:
             if isinstance(argument, Node):
                 types += ["buffer", "int64"]
-                given += [_memory(argument).buffer, argument.offset * argument.dtype.itemsize]
+                given += [memory_of(argument).buffer, argument.offset * argument.dtype.itemsize]
             else:
                 types.append(argument.dtype.name)
                 given.append(argument.item() if argument.dtype.char in "bBhHiIlLqQfd" else argument)
         program = device.program(source.text(types, local_bytes), {source.name: types})
         nbytes = sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
         program.kernel(source.name).launch(groups, local, given, nbytes=nbytes)
-        if any(leaf.flags & EAGER or _memory(leaf).shared for leaf in leaves):
+        if any(leaf.flags & EAGER or memory_of(leaf).shared for leaf in leaves):
             device.synchronize()
-
-
-def _memory(leaf: Node) -> Memory:
-    assert leaf.memory is not None
-    return leaf.memory
