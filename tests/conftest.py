@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,6 +34,20 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def numpys_error_state() -> Iterator[None]:
     """What a test sets with `numpy.seterr`, as the fuzzer does, is its own: what warns does not depend on order."""
     with np.errstate():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def a_file_of_its_own_for_who_needs_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tests in another process ask for takes no free block from under a test that looks for it."""
+    from clarray._engine.runtime import keeping
+
+    def sign(of_host: bool) -> Path:
+        return folder / f"wanted-{of_host}"
+
+    folder = tmp_path_factory.mktemp("memory")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keeping, "_sign", sign)
         yield
 
 
