@@ -287,9 +287,16 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
     -------
     DeviceArray
         Of the dtype of `a`, but float16 where bools are rounded to no decimals.
+
+    Raises
+    ------
+    ValueError
+        `out` has another size.
     """
     array = asarray(a)
     decimals = operator.index(decimals)
+    if isinstance(out, DeviceArray) and out.size != array.size:
+        raise ValueError("invalid output shape")
     kwargs: dict[str, Any] = {} if out is None else {"out": out}
     kind = array.dtype.kind
     if kind == "b" and decimals == 0 and out is None:

@@ -271,6 +271,8 @@ def _check_element(value: Any, dtype: np.dtype) -> None:
 def _store(target: DeviceArray, value: Any) -> None:
     leaf = target._node
     node = _value_node(value, leaf.dtype, target)
+    if value.__class__ in (list, tuple) and len(node.shape) > len(leaf.shape):
+        np.zeros(leaf.shape, leaf.dtype)[...] = value  # NumPy refuses it, unlike an array of these axes
     if is_itself(node, leaf):
         return  # what `a[key] += b` ends with, as it does in `_put`
     node = _fitted(node, leaf.shape)

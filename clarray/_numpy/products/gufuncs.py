@@ -32,6 +32,7 @@ _CORES: dict[str, tuple[str, str, str]] = {
     "vecmat": ("k", "kn", "n"),
 }
 _CONJUGATE = ("vecdot", "vecmat")  # the first operand
+_LONE = (int, float, complex, str, bytes, np.generic)  # what has no axes, which each operand needs
 _NOTHING_GIVEN = {"out": None, "axes": None, "axis": None, "keepdims": False}
 
 generalized: dict[np.ufunc, tuple[str, str, str]] = {
@@ -76,6 +77,8 @@ def call(
         if axis is None and casting == "same_kind" and inputs[0].__class__ is inputs[1].__class__ is DeviceArray:
             return product(*inputs)
     out = _output(ufunc, inputs, out)
+    if any(x is None or isinstance(x, _LONE) for x in inputs[:2]):
+        _let_numpy_say(ufunc, inputs[0], inputs[1], {"out": out, "dtype": dtype, "casting": casting})
     device = device_of_operands((*inputs, out))
     a, b = as_array(inputs[0], device), as_array(inputs[1], device)
     given = {"out": out, "axes": axes, "axis": axis, "keepdims": keepdims}
@@ -164,6 +167,8 @@ def _call(
         made = made.reshape(found.shape)
     if out is None or made is out:
         return made
+    if made.ndim > out.ndim:
+        made = made.reshape(made.shape[made.ndim - out.ndim :])
     assign(out, broadcast(made._node, out.shape))
     return cast(DeviceArray, out)
 
@@ -319,7 +324,8 @@ def _labels(ndim: int, core: str, places: tuple[int, ...]) -> list[Any]:
 def _checked(out: DeviceArray, found: _Arranged, dtype: np.dtype, casting: Any, ufunc: np.ufunc) -> DeviceArray | None:
     """`out` if the result can be computed in it, None if it has to be written there afterwards.
 
-    The axes of the loop are broadcast to those of `out`; core axes, which come last, must be as long.
+    The axes of the loop are broadcast to those of `out`, which may lack leading ones of one element; core axes, which
+    come last, must be as long.
     """
     if not np.can_cast(dtype, out.dtype, casting):
         raise TypeError(
@@ -329,17 +335,26 @@ def _checked(out: DeviceArray, found: _Arranged, dtype: np.dtype, casting: Any, 
         return out if out.dtype == dtype else None
     core = sum(isinstance(label, str) for label in found.labels)
     loops, wanted = len(found.shape) - core, out.ndim - core
-    if out.shape[wanted:] != found.shape[loops:] or not can_broadcast(found.shape[:loops], out.shape[:wanted]):
+    lacking = max(loops - wanted, 0)
+    if (
+        wanted < 0
+        or out.shape[wanted:] != found.shape[loops:]
+        or found.shape[:lacking] != (1,) * lacking
+        or not can_broadcast(found.shape[lacking:loops], out.shape[:wanted])
+    ):
         raise _Unfit
     return None
 
 
-def _let_numpy_say(ufunc: np.ufunc, a: DeviceArray, b: DeviceArray, given: dict[str, Any]) -> None:
+def _let_numpy_say(ufunc: np.ufunc, a: Any, b: Any, given: dict[str, Any]) -> None:
     """Call NumPy's function on arrays of these shapes, as it has the words for what is wrong."""
     kwargs = {k: v for k, v in given.items() if v is not None and v is not False}
     if "out" in kwargs:
         kwargs["out"] = np.empty(kwargs["out"].shape, kwargs["out"].dtype)
-    ufunc(*(np.broadcast_to(np.zeros((), x.dtype), x.shape) for x in (a, b)), **kwargs)
+    ufunc(
+        *(np.broadcast_to(np.zeros((), x.dtype), x.shape) if isinstance(x, DeviceArray) else x for x in (a, b)),
+        **kwargs,
+    )
 
 
 __all__ = ["call", "generalized", "multiplied"]

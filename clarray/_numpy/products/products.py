@@ -53,7 +53,7 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype, name: str) -> 
         return
     if not isinstance(out, DeviceArray):
         raise TypeError(f"{name}: 'out' must be a DeviceArray, not {type(out).__name__}")
-    if out.shape != shape or out.dtype != dtype:
+    if out.shape != shape or out.dtype != dtype or not out.flags.c_contiguous:
         raise ValueError(
             "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
         )
@@ -71,7 +71,7 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     a, b : array_like
         Scalars multiply.
     out : DeviceArray, optional
-        Of exactly the shape and dtype of the result.
+        Of exactly the shape and dtype of the result, contiguous in C order.
 
     Returns
     -------
@@ -231,6 +231,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
 
     Raises
     ------
+    IndexError
+        An operand has no such axis.
     ValueError
         The extents of axes that belong together differ.
     """
@@ -241,22 +243,26 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
         first, second = list(range(-axes, 0)), list(range(axes))
     first = [first] if not isinstance(first, list | tuple) else list(first)
     second = [second] if not isinstance(second, list | tuple) else list(second)
-    if len(first) != len(second) or any(
-        not (-x.ndim <= at < x.ndim) for x, each in ((left, first), (right, second)) for at in each
-    ):
+    if len(first) != len(second):
         raise ValueError("shape-mismatch for sum")
+    _refuse_duplicates(first, second)
+    for i, j in zip(first, second, strict=True):  # an axis that is not there is an IndexError
+        if left.shape[i] != right.shape[j]:
+            raise ValueError("shape-mismatch for sum")
     first = [normalize_axis(at, left.ndim) for at in first]
     second = [normalize_axis(at, right.ndim) for at in second]
-    if any(left.shape[i] != right.shape[j] for i, j in zip(first, second, strict=True)):
-        raise ValueError("shape-mismatch for sum")
-    if len(set(first)) != len(first) or len(set(second)) != len(second):
-        raise ValueError("axes must not repeat")
+    _refuse_duplicates(first, second)  # by two names
     number = count()
     a_labels = [-1 - first.index(i) if i in first else next(number) for i in range(left.ndim)]
     b_labels = [-1 - second.index(i) if i in second else next(number) for i in range(right.ndim)]
     labels = [label for label in (*a_labels, *b_labels) if label >= 0]
     shape = (*_without(left.shape, first), *_without(right.shape, second))
     return contract(left, a_labels, right, b_labels, labels, dtype, like=View(shape, contiguous(shape)))
+
+
+def _refuse_duplicates(*axes: list[Any]) -> None:
+    if any(len(set(each)) != len(each) for each in axes):
+        raise ValueError("duplicate axes are not allowed in tensordot")
 
 
 def multiply(a: DeviceArray, b: DeviceArray) -> DeviceArray:

@@ -22,6 +22,7 @@ from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction.reduce_calls import (
     averaged_axes,
     check_out,
+    check_shape,
     finished,
     full_node,
     kept_shape,
@@ -318,6 +319,8 @@ def std(
 def deviation(node: Node, dtype: np.dtype, out: Any) -> Node:
     """The root of a variance, in the dtype of the variance; NumPy has none where that is one of integers."""
     check_out(out)
+    if out is not None:
+        check_shape(out, node.shape)
     held = getattr(out, "dtype", dtype)
     if held.kind in "biu" and (node.shape or out is not None):
         empty = np.empty(0, held)

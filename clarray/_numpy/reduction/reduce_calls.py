@@ -101,15 +101,20 @@ def check_out(out: Any) -> None:
     out.check_writeable("output array is read-only")
 
 
+def check_shape(out: DeviceArray, shape: tuple[int, ...]) -> None:
+    """Raise for an output of another shape: those of reductions are not broadcast to."""
+    if out.shape != shape:
+        raise ValueError(
+            f"output parameter for reduction operation has the wrong shape: {out.shape} where {shape} is needed"
+        )
+
+
 def finished(node: Node, out: Any, casting: Any = "unsafe") -> DeviceArray:
     """The result as a new array, or in `out`, to which NumPy casts what is summed as it likes."""
     if out is None:
         return ufunc_calls.evaluate_if_eager(node)
     check_out(out)
-    if out.shape != node.shape:
-        raise ValueError(
-            f"output parameter for reduction operation has the wrong shape: {out.shape} where {node.shape} is needed"
-        )
+    check_shape(out, node.shape)
     if not np.can_cast(node.dtype, out.dtype, casting):
         raise TypeError(f"Cannot cast the result from {node.dtype!r} to {out.dtype!r} with casting rule {casting!r}")
     ufunc_calls.assign(out, node)

@@ -15,6 +15,7 @@ from clarray._numpy.reduction.reduce_calls import (
     as_of_copy,
     axes_of,
     check_out,
+    check_shape,
     finished,
     full_node,
     kept_shape,
@@ -183,7 +184,11 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Dev
     check_out(out)
     high = ufunc_reduce(np.maximum, a, axis, None, None, keepdims)
     low = ufunc_reduce(np.minimum, a, axis, None, None, keepdims)
-    return finished(ufunc_calls.call(np.subtract, (high, low))._node, out)
+    if out is not None:  # where NumPy has the largest before it subtracts
+        check_shape(out, high.shape)
+        high = wrap(ufunc_calls.cast(high._node, out.dtype))
+    found: DeviceArray = ufunc_calls.call(np.subtract, (high, low), out=out)
+    return found
 
 
 def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:

@@ -25,7 +25,7 @@ from clarray._numpy.manipulation import shapes
 from clarray._numpy.manipulation.joining import stack
 from clarray._numpy.reduction import moments, nanfunctions, reductions
 from clarray._numpy.reduction.accumulations import accumulate
-from clarray._numpy.reduction.reduce_calls import check_out, finished
+from clarray._numpy.reduction.reduce_calls import check_out, check_shape, finished
 from clarray._numpy.sorting.sorting import along, ascontiguous, flat
 from clarray._numpy.statistics.quantile_methods import METHODS, bounds, gamma_of
 from clarray._numpy.statistics.quantile_places import elements_of_lines, from_start, ordered_at, rows_at, sorted_lines
@@ -153,7 +153,11 @@ def nanmedian(
     if not array.size:
         return nanfunctions.nanmean(array, axis, out=out, keepdims=keepdims)
     function = _median if array.dtype.kind not in "fc" else _nanmedian
-    return _reduced(array, axis, out, keepdims, 0, function)
+    found = _reduced(array, axis, None, keepdims, 0, function)
+    if out is None:
+        return found
+    check_out(out)
+    return _into(found, out)
 
 
 def _valid(a: DeviceArray, axis: int) -> np.ndarray:
@@ -308,22 +312,44 @@ def _quantiles(
     if method not in METHODS:
         raise ValueError(f"{method!r} is not a valid method. Use one of: {METHODS.keys()}")
     by_line = skip and axis is not None
-    skip = skip and array.dtype.kind == "f"
-    find = _skipping if skip else _plain
+    skips = skip and array.dtype.kind == "f"
+    find = _skipping if skips else _plain
 
     def function(x: DeviceArray, at: int, w: Any) -> DeviceArray:
-        found = find(x, q, at, method, weak) if w is None else _weighted(x, q, at, w, skip)
+        found = find(x, q, at, method, weak) if w is None else _weighted(x, q, at, w, skips)
         return _laid_out(found, q.ndim if by_line else 0)
 
     found = _reduced(array, axis, None, keepdims, q.ndim, function, wanted)
     if out is None:
         return found
     check_out(out)
-    node = found._node
-    if out.ndim > found.ndim and can_broadcast(found.shape, out.shape):
-        # NumPy lets this output have more axes, unlike those of reductions
-        node = ufunc_calls.broadcast(node, out.shape)
-    return finished(node, out)
+    if skip:
+        return _into(found, out)
+    if wanted is not None:
+        return finished(found._node, out)
+    taken = _takes(method, q)
+    if taken:
+        check_shape(out, found.shape)
+    _check_cast(found.dtype, out.dtype, taken)
+    return _into(found, out)
+
+
+def _into(found: DeviceArray, out: DeviceArray) -> DeviceArray:
+    """Put a result in an output that NumPy lets have more axes, unlike those of reductions."""
+    fits = can_broadcast(found.shape, out.shape)
+    return finished(ufunc_calls.broadcast(found._node, out.shape) if fits else found._node, out)
+
+
+def _takes(method: str, q: np.ndarray) -> bool:
+    """Whether quantiles are elements as they are, not what lies between two."""
+    return METHODS[method].gamma is None or (method == "linear" and q.dtype.kind in "biu")
+
+
+def _check_cast(found: np.dtype, wanted: np.dtype, taken: bool) -> None:
+    """Raise for an output that NumPy refuses: it asks as `take` does, which asks the other way round, or as `add`."""
+    if not np.can_cast(wanted, found, "safe") if taken else not np.can_cast(found, wanted, "same_kind"):
+        first, second, rule = (wanted, found, "safe") if taken else (found, wanted, "same_kind")
+        raise TypeError(f"Cannot cast array data from {first!r} to {second!r} according to the rule {rule!r}")
 
 
 def _laid_out(found: DeviceArray, inner: int) -> DeviceArray:
@@ -340,8 +366,7 @@ def _plain(a: DeviceArray, q: np.ndarray, axis: int, method: str, weak: bool) ->
     if not count:
         empty: Any = np.empty(0, a.dtype)
         np.quantile(empty, q, method=method)  # type: ignore[call-overload]  # NumPy's IndexError
-    whole = method == "linear" and virtual.dtype.kind in "iu"
-    if METHODS[method].gamma is None or whole:
+    if _takes(method, q):
         ordered, places, last = ordered_at(a, axis, from_start(virtual, count))
         return _with_nan(rows_at(ordered, places[0], axis), last)
     low, high = bounds(virtual, count, a.dtype.kind == "f")

@@ -383,6 +383,25 @@ xp.median(MATRIX, axis=(0, 0))
 xp.median(xp.array([1j, complex(np.nan, 0), 2, 3], 'c8'))
 xp.percentile(xp.arange(5.), 50, overwrite_input=True)
 xp.percentile(xp.arange(5.), 50, method='bad')
+# products with numbers, which have no axes
+xp.arange(4, dtype='i1').reshape(2, 2).__imatmul__(300)
+xp.arange(4, dtype='u1').reshape(2, 2).__imatmul__(1)
+xp.arange(4, dtype='u1').reshape(2, 2).__imatmul__(1.5)
+MATRIX @ 10**30
+10**30 @ MATRIX
+MATRIX @ np.float64(2)
+MATRIX @ None
+xp.vecdot(MATRIX, 3)
+# axes of tensordot
+xp.tensordot(MATRIX, MATRIX, ([0], [5]))
+xp.tensordot(MATRIX, MATRIX, ([5, 0], [0, 0]))
+xp.tensordot(MATRIX, MATRIX, ([0, 1], [1, 5]))
+xp.tensordot(MATRIX, MATRIX, ([0, 1], [0, 5]))
+xp.tensordot(MATRIX, MATRIX, ([0, 0], [0, 0]))
+xp.tensordot(MATRIX, MATRIX, ([0, 1], [0]))
+xp.tensordot(MATRIX, xp.array(3), 1)
+xp.tensordot(MATRIX, MATRIX, 3)
+xp.tensordot(MATRIX, MATRIX, -1)
 """
 SYSTEMATIC = {
     "averages of nothing": [
@@ -419,6 +438,12 @@ SYSTEMATIC = {
         f"xp.digitize(xp.array([1., 2, np.nan]), np.array({edges}), right={right})"
         for edges in ("[0, 1, np.nan]", "[np.nan, 1, 0]", "[np.nan]", "[np.nan, np.nan]", "[1, 1, 0.]", "[1., 1]")
         for right in (True, False)
+    ],
+    "lists that have more axes than what is set": [
+        f"xp.zeros({shape}).__setitem__({key}, {value})"
+        for shape in ("4", "(4, 3)", "()")
+        for key in ("...", "slice(2)", "0", "[0, 1]", "True", "(..., 0)")
+        for value in ("[[1]]", "[[1, 2]]", "((1, 2, 3),)", "[[[1, 2, 3]]]", "[xp.ones(3)]", "xp.ones((1, 1, 3))", "[]")
     ],
 }
 
