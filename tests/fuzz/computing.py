@@ -234,12 +234,20 @@ SUMS = rows(
     xp.logaddexp.reduce({v})
     xp.poly({v}[:3])  ## {v}.size > 0
     !{tmat} @= {tmat}.T
-    2| (3 - {mat}) @ {mat}[..., 0, :]
-    2| (2 * {mat} - {mat}[..., :1, :]).max(axis=-1)
+    8| (3 - {mat}) @ {mat}[..., 0, :]
+    8| (2 * {mat} - {mat}[..., :1, :]).max(axis=-1)
     xp.linalg.norm(2 * {mat} - {mat}[..., :1, :], axis=-1)
     !xp.dot({tmat}, {tmat}[0], out={tmat}[0])
-    !xp.einsum("ij,j->i", {tmat}, {tmat}[0], out={tmat}[0])
+    !xp.einsum("ij,j->i", {tmat}, {tmat}[0], out={tmat}[0])  ## {tmat}.ndim == 2
     !xp.cumsum({t}, axis=0, out={t})
+    !xp.sum({tmat}, axis=0, out={tmat}[0])  ## sum_fits({tmat}, {tmat}.dtype)
+    !xp.max({tmat}, axis=0, out={tmat}[-1])
+    !xp.mean({tmat}, axis=1, out={tmat}[:, 0])  ## sum_fits({tmat}.T, {tmat}.dtype)
+    !xp.median({tmat}, axis=0, out={tmat}[0])
+    !xp.cumsum({tmat}, axis=1, out={tmat}[::-1])
+    !xp.round({t}, 1, out={t}[::-1])
+    !xp.take({t}, {idx}, out={t}[: len({idx})])
+    !xp.clip({t}[::-1], {s}, {s2}, out={t})
     xp.sum({a}, axis=0, out=xp.zeros({a}.shape[1:], {dt}))  ## sum_fits({a}, {dt})
     """,
     rounds="operands",

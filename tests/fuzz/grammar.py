@@ -163,6 +163,9 @@ def varied(rng: Random, program: Program) -> tuple[Datum, ...]:
                 other[extent] = rng.choice((extent, extent + 1, 2 * extent, 17, 33, 64 if rank < 3 else 40))
         if larger and sizes and rank < 3:
             other[max(sizes)] = rng.choice((300, 150) if rank == 2 else (1000, 30_000, 100_000))
+        elif rank == 2 and rng.random() < 0.4:  # kernels of their own take several long rows at a time
+            wide = (rng.choice((32, 40, 65, 150)), rng.choice((4, 5, 9, 37)))
+            other |= zip([extent for extent in sizes[::-1] if extent > 1], wide, strict=False)
         if rng.random() < 0.03:
             other[rng.choice(sizes) if sizes else 0] = 0
     return tuple(
