@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Node, leaf
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
-from clarray._engine.expr.view import View, broadcast_shapes, ordered_strides
+from clarray._engine.expr.view import View, broadcast_shapes, check_order, ordered_strides
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, find_loop
@@ -90,6 +92,7 @@ def call(
     -------
     DeviceArray, tuple of DeviceArray, or NotImplemented
     """
+    order = "K" if order is None else check_order(order)
     inputs, out = _positional(ufunc, inputs, out)
     device = device_of_operands((*inputs, *(out if isinstance(out, tuple) else (out,))))
     targets = _targets(ufunc, out)
@@ -117,7 +120,7 @@ def call(
         loops_of_one[ufunc, first.dtype] = find_loop(ufunc, in_dtypes, out_dtypes)
     if not _write:
         return _replace(targets[0], results[0])
-    made = [_deliver(n, t, where, device) for n, t in zip(results, targets, strict=True)]
+    made = [_deliver(n, t, where, device, order, nodes) for n, t in zip(results, targets, strict=True)]
     return made[0] if ufunc.nout == 1 else tuple(made)
 
 
@@ -316,20 +319,40 @@ def own_value(node: Node) -> Node:
     return build.nary(cast_loop(node.dtype), (node,))
 
 
-def _deliver(node: Node, target: Any, where: Any, device: Device) -> Any:
-    """Give the result as a new array, or write it to `target`, where `where` is set."""
+def _deliver(node: Node, target: Any, where: Any, device: Device, order: str, operands: Sequence[Node | None]) -> Any:
+    """Give the result as a new array in the `order` of the operands, or write it to `target`, where `where` is set."""
     if where is True and target is None:
-        return evaluate_if_eager(node)
+        return evaluate_if_eager(node) if order == "K" else laid_out(node, order, operands)
     mask = None
     if where is not True:
         mask = mask_node(where, device)
         if target is None:
-            target = arrays.empty(broadcast_shapes((node.shape, mask.shape)), node.dtype, device)
+            shape = broadcast_shapes((node.shape, mask.shape))
+            target = _empty(shape, _strides(shape, order, (*operands, mask)), node.dtype, device)
             device.fill_zero(target._node.memory)
     shape = node.shape if mask is None else broadcast_shapes((node.shape, mask.shape))
     _check_fits(shape, target.shape)
     assign(target, node, mask)
     return target
+
+
+def laid_out(node: Node, order: str, operands: Sequence[Node | None]) -> Any:
+    """A new array of a node in the order that a ufunc's call asks for."""
+    return in_order(node, "K", View(node.shape, _strides(node.shape, order, operands)))
+
+
+def _strides(shape: tuple[int, ...], order: str, operands: Sequence[Node | None]) -> tuple[int, ...]:
+    """How a ufunc's new array lies in memory; 'A' is 'F' where all operands are, else 'C'."""
+    views = [layout_of(each) for each in operands if each is not None]
+    if order == "K":
+        return k_order_strides(views, shape)
+    columns = order == "F" or (order == "A" and all(view.f_contiguous for view in views))
+    return ordered_strides(shape, range(len(shape))[:: -1 if columns else 1])
+
+
+def _empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, device: Device) -> Any:
+    """A new array that lies as its strides say."""
+    return arrays.wrap(leaf(device.allocate(math.prod(shape) * dtype.itemsize), shape, strides, 0, dtype))
 
 
 def mask_node(where: Any, device: Device) -> Node:
@@ -364,8 +387,7 @@ def in_order(node: Node, order: str, like: View | None = None) -> Any:
     strides = ordered_strides(node.shape, axis_order(like or have, order))
     if all(n < 2 or s == t for n, s, t in zip(node.shape, have.strides, strides, strict=True)):
         return evaluate_if_eager(node)
-    device = device_of(node.inputs or (node,))
-    made = arrays.wrap(leaf(device.allocate(node.size * node.dtype.itemsize), node.shape, strides, 0, node.dtype))
+    made = _empty(node.shape, strides, node.dtype, device_of(node.inputs or (node,)))
     assign(made, node)
     return made
 

@@ -13,10 +13,10 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.small_calls import Rule, small_call
-from clarray._core.ufunc_calls import assign, broadcast, device_of_operands
+from clarray._core.ufunc_calls import assign, broadcast, device_of_operands, laid_out
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
-from clarray._engine.expr.view import View, can_broadcast
+from clarray._engine.expr.view import View, can_broadcast, check_order
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
@@ -33,7 +33,7 @@ _CORES: dict[str, tuple[str, str, str]] = {
 }
 _CONJUGATE = ("vecdot", "vecmat")  # the first operand
 _LONE = (int, float, complex, str, bytes, np.generic)  # what has no axes, which each operand needs
-_NOTHING_GIVEN = {"out": None, "axes": None, "axis": None, "keepdims": False}
+_NOTHING_GIVEN = {"out": None, "axes": None, "axis": None, "keepdims": False, "order": "K"}
 
 generalized: dict[np.ufunc, tuple[str, str, str]] = {
     getattr(np, name): cores for name, cores in _CORES.items() if hasattr(np, name)
@@ -74,14 +74,20 @@ def call(
         short = vector_product(*inputs)
         if short is not None:
             return short
-        if axis is None and casting == "same_kind" and inputs[0].__class__ is inputs[1].__class__ is DeviceArray:
+        if (
+            axis is None
+            and casting == "same_kind"
+            and order == "K"
+            and inputs[0].__class__ is inputs[1].__class__ is DeviceArray
+        ):
             return product(*inputs)
     out = _output(ufunc, inputs, out)
     if any(x is None or isinstance(x, _LONE) for x in inputs[:2]):
         _let_numpy_say(ufunc, inputs[0], inputs[1], {"out": out, "dtype": dtype, "casting": casting})
     device = device_of_operands((*inputs, out))
     a, b = as_array(inputs[0], device), as_array(inputs[1], device)
-    given = {"out": out, "axes": axes, "axis": axis, "keepdims": keepdims}
+    order = "K" if order is None else check_order(order)
+    given = {"out": out, "axes": axes, "axis": axis, "keepdims": keepdims, "order": order}
     return _resolved_call(ufunc, a, b, device, dtype, signature if signature is not None else sig, casting, given)
 
 
@@ -151,7 +157,9 @@ def _call(
     axes: Any,
     axis: Any,
     keepdims: bool,
+    order: str,
 ) -> DeviceArray:
+    operands = (a._node, b._node)
     places = None if axes is None else tuple(map(_as_axes, _listed(axes)))
     found = _arranged(ufunc, a.shape, b.shape, places, axis, bool(keepdims))
     fits = None if out is None else _checked(out, found, dtype, casting, ufunc)
@@ -165,6 +173,8 @@ def _call(
     made = contract(a, found.a_labels, b, found.b_labels, found.labels, dtype, None if keepdims else fits, like)
     if keepdims:
         made = made.reshape(found.shape)
+    if out is None and order != "K":
+        return cast(DeviceArray, laid_out(made._node, order, operands))
     if out is None or made is out:
         return made
     if made.ndim > out.ndim:

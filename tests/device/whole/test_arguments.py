@@ -392,6 +392,13 @@ MATRIX @ 10**30
 MATRIX @ np.float64(2)
 MATRIX @ None
 xp.vecdot(MATRIX, 3)
+# orders of ufuncs
+xp.add(MATRIX, 1, order='Q')
+xp.add(MATRIX, 1, order=3)
+xp.add(MATRIX, 1, order=None)
+xp.sqrt(FORTRAN, order='f')
+xp.matmul(MATRIX, MATRIX.T, order='')
+xp.matmul(MATRIX, FORTRAN.T, order='F')
 # axes of tensordot
 xp.tensordot(MATRIX, MATRIX, ([0], [5]))
 xp.tensordot(MATRIX, MATRIX, ([5, 0], [0, 0]))
