@@ -19,9 +19,13 @@ from clarray._engine.runtime import current_device, use_device
 from clarray._numpy.products import gufuncs
 from clarray._numpy.reduction import accumulations, reduce_calls
 
+_OWN = {DeviceArray, int, float, bool, complex}
+
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``__array_ufunc__``: every method of a ufunc."""
+    if kwargs and method == "__call__" and (target := _only_output(ufunc, inputs, kwargs)) is not None:
+        return ufunc_calls.writing(ufunc)(target, kwargs.get("where", True), *inputs)
     outs = _listed(kwargs.get("out"))
     for x in (*inputs, *outs):
         manner = manner_of(x.__class__)
@@ -35,11 +39,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     if ufunc in gufuncs.generalized and method == "__call__":
         return gufuncs.call(ufunc, inputs, **kwargs)
     if ufunc not in supported_ufuncs:
-        scipys = special.of_ufunc(ufunc)
-        if scipys is not None and method == "__call__" and not kwargs:
-            return scipys(*inputs)
-        tail = "" if method == "__call__" else f".{method}"
-        return on_host(f"{_place_of(ufunc)}{tail}", getattr(ufunc, method), inputs, kwargs)
+        return _unsupported(ufunc, method, inputs, kwargs)
     if method == "__call__":
         return ufunc_calls.call(ufunc, inputs, **kwargs)
     if method == "outer":
@@ -50,6 +50,26 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     if method == "reduce":
         return reduce_calls.ufunc_reduce(ufunc, *inputs, **kwargs)
     return getattr(accumulations, method)(ufunc, *inputs, **kwargs)
+
+
+def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ufunc of SciPy's that is one of ours, or the host's if allowed."""
+    scipys = special.of_ufunc(ufunc)
+    if scipys is not None and method == "__call__" and not kwargs:
+        return scipys(*inputs)
+    tail = "" if method == "__call__" else f".{method}"
+    return on_host(f"{_place_of(ufunc)}{tail}", getattr(ufunc, method), inputs, kwargs)
+
+
+def _only_output(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> DeviceArray | None:
+    """Where a call of ours writes that says nothing else, but for ``where=``; None of any other call."""
+    out = kwargs.get("out")
+    if out.__class__ is tuple and len(out) == 1:
+        out = out[0]
+    if out.__class__ is not DeviceArray or len(kwargs) > 1 + ("where" in kwargs) or len(inputs) != ufunc.nin:
+        return None
+    ours = ufunc in supported_ufuncs and ufunc.nout == 1 and _OWN.issuperset([x.__class__ for x in inputs])
+    return out if ours else None
 
 
 def _place_of(ufunc: np.ufunc) -> str:

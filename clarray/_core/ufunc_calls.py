@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.special import cast_loop, select_loop
 from clarray._engine.ops.ufuncs import Loop, find_loop
 from clarray._engine.runtime import Device, current_device, different_devices
-from clarray._engine.speedups import accelerated
+from clarray._engine.speedups import accelerated, recorded
 from clarray._engine.writing import write as write_leaf
 
 _BOOL = np.dtype(bool)
@@ -122,6 +123,16 @@ def call(
         return _replace(targets[0], results[0])
     made = [_deliver(n, t, where, device, order, nodes) for n, t in zip(results, targets, strict=True)]
     return made[0] if ufunc.nout == 1 else tuple(made)
+
+
+@cache
+def writing(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Give what writes a ufunc's one result: it takes the output, ``where=`` and the inputs, none of another type."""
+
+    def write(out: Any, where: Any, *inputs: Any) -> Any:
+        return call(ufunc, inputs, out=out, where=where)
+
+    return recorded(write)
 
 
 def _results(

@@ -99,6 +99,8 @@ CALLS: dict[str, Call] = {
     "clip": lambda xp, v: xp.clip(v["x"], -2, 5),
     "clip by arrays": lambda xp, v: xp.clip(v["x"], v["y"], v["y"] + 3),
     "round": lambda xp, v: xp.round(v["x"], 1),
+    "ufunc into": lambda xp, v: xp.add(v["x"], v["y"], out=v["y"]),
+    "ufunc into, where": lambda xp, v: np.add(v["x"], 1, out=v["y"], where=v["m"]),
     "tril": lambda xp, v: xp.tril(v["a"], 1),
     "trace": lambda xp, v: xp.trace(v["a"]),
     "diff": lambda xp, v: xp.diff(v["x"]),
@@ -191,6 +193,8 @@ AGAIN += [
     "tril",
     "diff",
     "gradient",
+    "ufunc into",
+    "ufunc into, where",
 ]
 
 
@@ -224,87 +228,6 @@ def test_what_a_transform_stores_is_computed_before_however_much_it_is() -> None
                 each()
         first, second, both = (min(python_calls(each) for _ in range(3)) for each in calls)
         assert both <= first + second + 4 * FEW  # which is to see that it is stored so
-
-
-# Writes -------------------------------------------------------------------------------------------
-
-
-def by_indices(xp: ModuleType, v: Operands) -> None:
-    v["x"][v["i"]] = 3.0
-
-
-def by_indices_of_an_array(xp: ModuleType, v: Operands) -> None:
-    v["x"][xp.unique(v["i"] % 30)[:2]] = v["y"][:2]
-
-
-def by_a_mask(xp: ModuleType, v: Operands) -> None:
-    v["x"][v["m"]] = -1.0
-
-
-def by_a_mask_in_place(xp: ModuleType, v: Operands) -> None:
-    v["x"][v["m"]] += v["y"][v["m"]]
-
-
-def sorted_in_place(xp: ModuleType, v: Operands) -> None:
-    v["a"].sort(axis=0)
-
-
-def a_view_sorted(xp: ModuleType, v: Operands) -> None:
-    v["x"][::-2].sort()
-
-
-def put(xp: ModuleType, v: Operands) -> None:
-    xp.put(v["x"], v["i"], v["y"], mode="wrap")
-
-
-def added_at(xp: ModuleType, v: Operands) -> None:
-    np.add.at(v["n"], v["i"], 2)
-
-
-def taken_out(xp: ModuleType, v: Operands) -> None:
-    xp.take(v["y"], v["i"], out=v["x"][:12], mode="wrap")
-
-
-def summed_out(xp: ModuleType, v: Operands) -> None:
-    np.add.accumulate(v["x"], out=v["y"])
-
-
-def over_itself(xp: ModuleType, v: Operands) -> None:
-    v["x"][1:] = xp.concatenate((v["x"][:10], v["x"][11:]))
-
-
-def copied_where(xp: ModuleType, v: Operands) -> None:
-    xp.copyto(v["x"], v["y"], where=v["m"])
-
-
-WRITES = [by_indices, by_indices_of_an_array, by_a_mask, by_a_mask_in_place, sorted_in_place, a_view_sorted, put]
-WRITES += [added_at, taken_out, summed_out, over_itself, copied_where]
-
-
-@pytest.mark.parametrize("write", WRITES)
-def test_writes(write: Callable[[ModuleType, Operands], None]) -> None:
-    """Also to arrays that something pending reads, which is computed before."""
-    for seed in range(2 * TIMES):
-        ours, theirs = operands(clarray, seed), operands(np, seed)
-        pending = [v["x"] * 2 + v["y"] for v in (ours, theirs)] if seed % 3 == 1 else []
-        also = [v["n"] - v["a"].sum() for v in (ours, theirs)] if seed % 3 == 2 else []
-        for xp, v in ((clarray, ours), (np, theirs)):
-            write(xp, v)
-        for name, value in theirs.items():
-            check(ours[name], value)
-        for pair in (pending, also):
-            if pair:
-                check(*pair)
-
-
-@pytest.mark.parametrize("write", WRITES)
-def test_writes_to_one_array(write: Callable[[ModuleType, Operands], None]) -> None:
-    ours, theirs = operands(clarray, 1), operands(np, 1)
-    for _ in range(TIMES):
-        write(clarray, ours)
-        write(np, theirs)
-    for name, value in theirs.items():
-        check(ours[name], value)
 
 
 def test_an_index_out_of_bounds_after_others_in_bounds() -> None:
