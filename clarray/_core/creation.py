@@ -10,6 +10,7 @@ from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
 from clarray._core.moving import computed_copy, converted, in_order, moved, order_of_copy
 from clarray._core.operands import NO_MASKS, host_array
+from clarray._core.sequences import holds_arrays, put_together
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import as_shape, check_order
 from clarray._engine.runtime import Device, current_device, different_devices, find_device
@@ -212,6 +213,10 @@ def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None,
         shared = no_number(wrap(adopt(a)))
         return _from_device_array(shared, dtype, order, device, copy)
     on = device_for(device)
+    if copy is not False and holds_arrays(a):
+        joined = put_together(a, dtype, on)
+        if joined is not None:
+            return joined if order != "F" else _from_device_array(joined, None, order, on, None)
     # an array has no dtype yet: NumPy decides whether the data can be converted, below in one pass
     host = np.asarray(a) if isinstance(a, np.ndarray) else host_array(a, dtype, False if copy is False else None)
     if isinstance(host, DeviceArray):

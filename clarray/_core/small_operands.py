@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, no_number, wrap
-from clarray._core.host_data import host_view, new_leaf
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_data import host_copy, host_view, new_leaf
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.host_value import host_array
-from clarray._engine.expr.node import MASKED, Node, contiguous_leaf, known
+from clarray._engine.expr.node import MASKED, Node, known
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.host_functions import is_cast_alike
 from clarray._engine.runtime import Device, profiling
@@ -221,13 +221,3 @@ def _array(value: np.ndarray, device: Device) -> DeviceArray:
     node = new_leaf(device, value.shape, dtype, "K", host_view(value))
     np.copyto(host_array(node), value)  # type: ignore[arg-type]
     return wrap(node)
-
-
-@accelerated
-def host_copy(value: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray:
-    """A new array of the elements of a C-contiguous ndarray, whose dtype this is; the device has been waited for."""
-    memory = device.pool.allocate(value.nbytes)
-    elements = memory.elements(dtype)
-    assert elements is not None
-    elements[: value.size] = value.reshape(-1)
-    return no_number(wrap(contiguous_leaf(memory, value.shape, dtype)))

@@ -1,5 +1,5 @@
-// What NumPy reads and makes where arrays lie, and new arrays: the twins of functions of clarray._core.small_operands and
-// of `new_leaf` in clarray._core.host_data.
+// What NumPy reads and makes where arrays lie, and new arrays: the twins of functions of clarray._core.small_operands,
+// and of `new_leaf` and `host_copy` in clarray._core.host_data.
 #include "operands.hpp"
 
 #include <cstring>
