@@ -53,6 +53,12 @@ def _padded(array: Any, pad_width: Any, mode: Any = "constant", **others: Any) -
     return prod(extent + around for extent in np.shape(array))
 
 
+def _unpacked(a: Any, /, *_: Any, **__: Any) -> int:
+    if not np.size(a):
+        raise ValueError("NumPy 2.4 leaves bits unset, where `count` asks for some")
+    return 8 * np.size(a)
+
+
 def _resized(a: Any, new_shape: Any) -> int:
     return prod(new_shape) if type(new_shape) is tuple else _most(new_shape)
 
@@ -118,6 +124,8 @@ _MOVED = {
     "column_stack": Rule(np.column_stack, "joined", first=True),
     "append": Rule(np.append, "joined", joined=2, first=True),
     "block": Rule(np.block, "joined", first=True),
+    "packbits": Rule(np.packbits, "integers"),
+    "unpackbits": Rule(np.unpackbits, "integers", _unpacked),
 }
 
 _ORDERED = {

@@ -7,9 +7,19 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, no_number, wrap
-from clarray._core.host_data import adopt, data_dtype, device_dtype, host_view, is_cl_array, new_leaf, share, upload
+from clarray._core.host_data import (
+    SMALL,
+    adopt,
+    data_dtype,
+    device_dtype,
+    host_view,
+    is_cl_array,
+    new_leaf,
+    share,
+    upload,
+)
 from clarray._core.moving import computed_copy, converted, in_order, moved, order_of_copy
-from clarray._core.operands import NO_MASKS, host_array
+from clarray._core.operands import NO_MASKS, PYTHON_SCALARS, host_array
 from clarray._core.sequences import holds_arrays, put_together
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import as_shape, check_order
@@ -32,6 +42,9 @@ __all__ = [
     "full",
     "full_like",
 ]
+
+
+_NO_MEMORY = PYTHON_SCALARS | {list, tuple}  # kinds of what has no memory that could be shared
 
 
 def device_for(device: Any) -> Device:
@@ -222,7 +235,9 @@ def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None,
     if isinstance(host, DeviceArray):
         return _from_device_array(host, dtype, order, device, copy)
     wanted = data_dtype(host.dtype, on) if dtype is None else device_dtype(dtype, on)
-    if copy is not True and host.dtype == wanted and in_order(host_view(host), order):
+    # what NumPy has made of a list may be shared, which takes longer than to copy it where it is small
+    new = a.__class__ in _NO_MEMORY and host.nbytes <= SMALL
+    if copy is not True and not new and host.dtype == wanted and in_order(host_view(host), order):
         node = share(host, on)
         if node is not None:
             return no_number(wrap(node))

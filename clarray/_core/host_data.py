@@ -23,7 +23,7 @@ from clarray._engine.runtime.mirrors import UPLOADED
 from clarray._engine.runtime.recording import spoil
 from clarray._engine.speedups import accelerated
 
-_SMALL = 1 << 16  # bytes that one thread copies at once
+SMALL = 1 << 16  # bytes that one thread copies at once
 
 
 def device_dtype(dtype: Any, device: Device) -> np.dtype:
@@ -123,7 +123,7 @@ def host_copy(value: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray
 
 def upload(array: np.ndarray, dtype: np.dtype, device: Device, order: str | None = "K") -> Node:
     """Copy an ndarray of any strides and byte order to a new leaf in the layout of `order`."""
-    if array.nbytes <= _SMALL and order in ("K", "C") and _is_plain(array, dtype, device):
+    if array.nbytes <= SMALL and order in ("K", "C") and _is_plain(array, dtype, device):
         spoil()
         with device.lock:
             if device.pending:

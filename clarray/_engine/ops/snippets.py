@@ -11,7 +11,7 @@ import hashlib
 import keyword
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -175,6 +175,7 @@ def check_kernel_name(name: str) -> str:
     return name
 
 
+@lru_cache(maxsize=1024)  # asked at each call of a kernel
 def mentions(text: str, name: str) -> bool:
     """Whether a name occurs in C text."""
     return re.search(rf"\b{re.escape(name)}\b", text) is not None

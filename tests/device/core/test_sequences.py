@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.runtime import profiling
+from clarray._engine.runtime import current_device, profiling
 
 from ..outcomes import difference
 
@@ -82,3 +82,16 @@ def test_arrays_do_not_go_by_way_of_the_host() -> None:
     assert "to host" not in str(seen)
     assert made.shape == (3, 100_000)
     assert made[:, -1].tolist() == [99_999, 199_998, 299_997]
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_small_lists_are_copied_and_arrays_shared(kind: Any) -> None:
+    if not current_device().capabilities.host_memory:
+        pytest.skip("nothing is shared with memory of a device's own")
+    host = np.arange(3.0)
+    shared, own = clarray.asarray(host), clarray.asarray(kind([0.0, 1.0, 2.0]))
+    host += 1
+    assert shared.tolist() == [1, 2, 3]
+    assert own.tolist() == [0, 1, 2]
+    assert shared._node.memory.shared
+    assert not own._node.memory.shared

@@ -34,6 +34,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 # Where results are only said to be equal: of equal elements, NumPy's sort gives any first, and of two zeros either.
 EQUAL = ("sort", "partition", "unique", "union1d", "intersect1d", "setdiff1d", "setxor1d", "argpartition", "argsort")
 
+PADDED = ["xp.pad(v, 2)", "xp.pad(v, 2, constant_values=3)"]
 # Calls with a matrix x, a vector v, a mask m of x's shape and positions i.
 CALLS: dict[str, list[str]] = {
     "argmax": ["xp.argmax(x)", "xp.argmax(x, 1)", "x.argmax(axis=0, keepdims=True)"],
@@ -64,12 +65,7 @@ CALLS: dict[str, list[str]] = {
     "tile": ["xp.tile(x, 2)", "xp.tile(v, (2, 3))"],
     "roll": ["xp.roll(x, 1)", "xp.roll(x, (1, -2), (0, 1))"],
     "resize": ["xp.resize(x, (3, 5))", "xp.resize(v, 20)"],
-    "pad": [
-        "xp.pad(v, 2)",
-        "xp.pad(x, ((1, 0), (2, 1)), 'edge')",
-        "xp.pad(v, 1, 'reflect')",
-        "xp.pad(v, 2, constant_values=3)",
-    ],
+    "pad": ["xp.pad(x, ((1, 0), (2, 1)), 'edge')", "xp.pad(v, 1, 'reflect')", *PADDED],
     "diag": ["xp.diag(v)", "xp.diag(v, -1)", "xp.diag(x)"],
     "diagflat": ["xp.diagflat(v, 1)"],
     "insert": ["xp.insert(v, 1, v[0])", "xp.insert(x, 0, 1, axis=1)"],
@@ -81,6 +77,8 @@ CALLS: dict[str, list[str]] = {
     "column_stack": ["xp.column_stack([v, v])"],
     "append": ["xp.append(x, v)", "xp.append(v, 1)"],
     "block": ["xp.block([[x, x], [x, x]])"],
+    "packbits": ["xp.packbits(m)", "xp.packbits(i.astype('u1'), axis=-1, bitorder='little')"],
+    "unpackbits": ["xp.unpackbits(m.view('u1'))", "xp.unpackbits(m.view('u1'), axis=1, count=11)"],
     "bincount": ["xp.bincount(i)", "xp.bincount(i, minlength=9)"],
     "cumsum": ["xp.cumsum(x)", "x.cumsum(axis=0)"],
     "cumprod": ["xp.cumprod(v)", "x.cumprod(1)"],
