@@ -67,9 +67,10 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: Any = "big") -> Devic
 
 def _lines(array: DeviceArray, axis: int | None) -> tuple[DeviceArray, int]:
     """The array with an axis last, or flattened."""
+    if axis is not None:
+        axis = strict_axis(axis, max(array.ndim, 1))
     if axis is None or not array.ndim:
         return ravel(array), 0
-    axis = strict_axis(axis, array.ndim)
     return moveaxis(array, axis, -1), axis
 
 

@@ -392,6 +392,10 @@ MATRIX @ 10**30
 MATRIX @ np.float64(2)
 MATRIX @ None
 xp.vecdot(MATRIX, 3)
+# bits of 0-d arrays
+xp.packbits(xp.array(3), axis=0)
+xp.packbits(xp.array(3), axis=1)
+xp.unpackbits(xp.array(3, 'u1'), axis=-2)
 # orders of ufuncs
 xp.add(MATRIX, 1, order='Q')
 xp.add(MATRIX, 1, order=3)
