@@ -16,7 +16,7 @@ from clarray._api.protocols import array_ufunc
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, is_number, is_writeable, wrap
 from clarray._core.host_data import device_dtype
-from clarray._core.operands import LARGE, RANGES, Manner, NotNumbers, manner_of, scalar_node, scalar_value
+from clarray._core.operands import LARGE, RANGES, STRONG, Manner, NotNumbers, manner_of, scalar_node, scalar_value
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Known, Node, constant, known
@@ -246,6 +246,10 @@ def binary(
                     raise
                 operands = (other, self) if reflected else (self, other)
                 return otherwise(ufunc, operands, other)
+        elif kind in STRONG and not (integers_apart and STRONG[kind].kind in "iu"):
+            dtype = STRONG[kind]
+            found = loops.get((a.dtype, dtype)) or find(self, dtype)
+            b = constant(scalar_value(other, found[1]), found[1])
         else:
             operands = (other, self) if reflected else (self, other)
             return otherwise(ufunc, operands, other)
@@ -366,8 +370,8 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
             masked = (a.flags | b.flags) & MASKED
             fits = build.selected_alike(a, b) if masked else not b.shape or b.shape == a.shape
         else:
-            key = kind
-            fits = kind is float or kind is int
+            key = STRONG.get(kind, kind)
+            fits = kind is float or kind is int or key is not kind
         if not fits or (a.memory is not None and not is_writeable(self)):
             return _in_place(ufunc, self, other)
         try:
@@ -376,7 +380,7 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
             found = loops[a.dtype, key] = _loop_in_place(ufunc, self, key)
         if found is None:
             return _in_place(ufunc, self, other)
-        if key is kind:
+        if kind is not self.__class__:
             b = constant(scalar_value(other, found[1]), found[1])
         elif b.args and a.memory is not None:
             _apart(b, a.memory)

@@ -22,6 +22,7 @@ RANGES = {d: (np.iinfo(d).min, np.iinfo(d).max) for d in DTYPES if d.kind in "iu
 NO_MASKS = "clarray has no masked arrays: give it the elements, as filled() or compressed() does, or use numpy.ma"
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
+STRONG = {dtype.type: row.dtype for dtype, row in DTYPES.items()}  # NumPy's scalars, which have a dtype that counts
 
 
 def scalar_value(value: Any, dtype: np.dtype) -> Any:

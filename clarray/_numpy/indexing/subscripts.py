@@ -15,7 +15,7 @@ import numpy as np
 from clarray._core import small_indexing, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_writeable, wrap
 from clarray._core.elements import NUMBERS, known_element, put_element
-from clarray._core.operands import array_node, scalar_node
+from clarray._core.operands import STRONG, array_node, scalar_node
 from clarray._core.small_operands import ELSEWHERE
 from clarray._core.views import is_itself, make_view, view_at, view_of
 from clarray._engine.evaluate import device_of, evaluate
@@ -168,6 +168,8 @@ def setitem(array: DeviceArray, key: Any, value: Any) -> None:
 
 def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Any) -> bool:
     """Write to elements of a leaf where that needs nothing but a launch, or less; False where nothing has been done."""
+    if value.__class__ in STRONG:
+        value = _as_pythons(value, node.dtype)
     kind = value.__class__
     if kind in NUMBERS:
         if not shape:
@@ -194,6 +196,13 @@ def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
     if not is_itself(given, target):  # else what `a[key] += b` ends with
         write(target, given)
     return True
+
+
+def _as_pythons(value: np.generic, dtype: np.dtype) -> Any:
+    """A scalar of NumPy's as the number of Python's that is converted to the same element; itself where none is."""
+    given = STRONG[value.__class__]
+    alike = given is dtype if dtype.kind in "iu" else dtype.kind == "f" and given.kind in "fiu"
+    return value.item() if alike else value
 
 
 def _one_device(*nodes: Node) -> bool:

@@ -1,0 +1,100 @@
+"""Scalars of NumPy's beside arrays: their dtype counts, and they take the short way of Python's numbers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray._engine import speedups
+
+from ..closeness import skip_without_float64
+from ..conftest import DTYPES, FEW_DTYPES
+from .test_recordings import python_calls
+
+VALUES = [0, 1, 3, -1, 200, 2.5, -0.0, float("nan"), float("inf"), 2**31, 2**53 + 1, 3 - 2j]
+
+
+def set_all(x: Any, value: Any) -> Any:
+    x[...] = value
+    return x
+
+
+def set_some(x: Any, value: Any) -> Any:
+    x[1:3] = value
+    return x
+
+
+def set_one(x: Any, value: Any) -> Any:
+    x[2] = value
+    return x
+
+
+FORMS: dict[str, Callable[[Any, Any], Any]] = {
+    "x + s": operator.add,
+    "s - x": lambda x, s: s - x,
+    "x * s": operator.mul,
+    "s / x": lambda x, s: s / x,
+    "x < s": operator.lt,
+    "s == x": lambda x, s: s == x,
+    "x += s": operator.iadd,
+    "x *= s": operator.imul,
+    "np.maximum(s, x)": lambda x, s: np.maximum(s, x),
+    "(x + x) * s": lambda x, s: (x + x) * s,
+    "x[...] = s": set_all,
+    "x[1:3] = s": set_some,
+    "x[2] = s": set_one,
+}
+
+
+def outcome(form: str, xp: Any, dtype: str, scalar: Any) -> Any:
+    x = xp.array(np.array([1, 0, 3, 2, 5]).astype(dtype))
+    try:
+        return np.asarray(FORMS[form](x, scalar))
+    except (TypeError, OverflowError, ValueError) as error:
+        skip_without_float64(error)
+        return error
+
+
+def scalars(kind: str) -> list[Any]:
+    """The values as far as the dtype holds them."""
+    found = []
+    for value in VALUES:
+        try:
+            found.append(np.dtype(kind).type(value))
+        except (TypeError, OverflowError, ValueError):
+            continue
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", FEW_DTYPES)
+def test_numpys_scalars(dtype: str, form: str) -> None:
+    unlike = []
+    for scalar in [one for kind in DTYPES for one in scalars(kind)]:
+        theirs, ours = (outcome(form, xp, dtype, scalar) for xp in (np, clarray))
+        if isinstance(theirs, Exception) or isinstance(ours, Exception):
+            same = isinstance(theirs, type(ours)) or isinstance(ours, type(theirs))
+        else:
+            same = theirs.dtype == ours.dtype and np.allclose(ours, theirs, rtol=1e-6, atol=0, equal_nan=True)
+        if not same:
+            unlike.append((scalar, ours, theirs))
+    assert not unlike
+
+
+@pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
+@pytest.mark.parametrize("form", ["x + s", "s - x", "x < s", "x += s", "(x + x) * s", "x[1:3] = s"])
+def test_the_way_is_short(form: str) -> None:
+    x, scalar = clarray.ones(40, dtype=np.float32), np.float32(2)
+
+    def call() -> None:
+        FORMS[form](x, scalar).evaluate()
+
+    for _ in range(4):
+        call()
+    assert min(python_calls(call) for _ in range(3)) <= 20
