@@ -16,11 +16,22 @@ from clarray._api.protocols import array_ufunc
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, is_number, is_writeable, wrap
 from clarray._core.host_data import device_dtype
-from clarray._core.operands import LARGE, RANGES, STRONG, Manner, NotNumbers, manner_of, scalar_node, scalar_value
+from clarray._core.operands import (
+    LARGE,
+    RANGES,
+    STRONG,
+    Manner,
+    NotNumbers,
+    array_node,
+    manner_of,
+    scalar_node,
+    scalar_value,
+)
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Known, Node, constant, known
 from clarray._engine.expr.view import broadcast_shapes
+from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
 from clarray._engine.speedups import core, known_to_core
@@ -87,6 +98,13 @@ def _in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
             return _theirs_in_place(manner, ufunc, array, other)
     pending = array._node.memory is None and array._base is None
     return ufunc_calls.call(ufunc, (array, *others), out=(array,), _write=not pending)
+
+
+def _taken(other: Any, array: DeviceArray) -> DeviceArray | None:
+    """An ndarray of numbers as an array beside another; None of what has no axes, and of anything else."""
+    if other.__class__ is not np.ndarray or not other.ndim or other.dtype not in DTYPES:
+        return None
+    return wrap(array_node(other, array.device))
 
 
 def _theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:
@@ -214,6 +232,8 @@ def binary(
     compares = ufunc in _COMPARISONS  # they have an answer for ints that no dtype holds
     of_int = "" if ufunc in _TRUTHS else "fc" if integers_apart else "biufc"
     folds = _FOLDS.get(ufunc)
+    # by their types, what they go by: a dtype, or the type itself
+    numbers = {float: float} | {k: d for k, d in STRONG.items() if not (integers_apart and d.kind in "iu")}
 
     def find(array: DeviceArray, b: Any) -> tuple[Loop, np.dtype]:
         a = array._node.dtype
@@ -236,8 +256,9 @@ def binary(
             if integers_apart and b.dtype.kind in "iu":
                 return ufunc_calls.call(ufunc, (self, other))
             found = loops.get((a.dtype, b.dtype)) or find(self, b.dtype)
-        elif kind is float or (kind is int and a.dtype.kind in of_int):
-            found = loops.get((a.dtype, kind)) or find(self, kind)
+        elif kind in numbers or (kind is int and a.dtype.kind in of_int):
+            key = numbers.get(kind, int)
+            found = loops.get((a.dtype, key)) or find(self, key)
             dtype = found[1]
             try:
                 b = constant(scalar_value(other, dtype), dtype)
@@ -246,10 +267,8 @@ def binary(
                     raise
                 operands = (other, self) if reflected else (self, other)
                 return otherwise(ufunc, operands, other)
-        elif kind in STRONG and not (integers_apart and STRONG[kind].kind in "iu"):
-            dtype = STRONG[kind]
-            found = loops.get((a.dtype, dtype)) or find(self, dtype)
-            b = constant(scalar_value(other, found[1]), found[1])
+        elif (taken := _taken(other, self)) is not None:
+            return operator(self, taken)
         else:
             operands = (other, self) if reflected else (self, other)
             return otherwise(ufunc, operands, other)
@@ -345,6 +364,18 @@ def _apart(operand: Node, memory: Memory) -> None:
             return
 
 
+def _become(array: DeviceArray, node: Node) -> DeviceArray:
+    """Write a value to an array's memory, or let it be the value while there is none."""
+    a = array._node
+    if a.memory is not None or array._base is not None:
+        write(evaluate(a), node)
+        return array
+    if node.flags & EAGER or node.cost > build.COST_LIMIT:
+        evaluate(node)
+    array._node = node
+    return array
+
+
 def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Callable[[DeviceArray, Any], Any]:
     """``x += y``: written to memory where there is some, else the pending value is replaced.
 
@@ -363,6 +394,8 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
         if a.op is CONST and (value := _folded(folds, a, other, False)) is not None:
             self._node = value
             return self
+        if (taken := _taken(other, self)) is not None:
+            other = taken
         kind = other.__class__
         if kind is self.__class__:
             b = other._node
@@ -384,14 +417,7 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
             b = constant(scalar_value(other, found[1]), found[1])
         elif b.args and a.memory is not None:
             _apart(b, a.memory)
-        node = grow(found[0], a, b)
-        if a.memory is None and self._base is None:
-            if node.flags & EAGER or node.cost > build.COST_LIMIT:
-                evaluate(node)
-            self._node = node
-        else:
-            write(evaluate(a), node)
-        return self
+        return _become(self, grow(found[0], a, b))
 
     return _compiled(ufunc, operator, partial(_loop_in_place, ufunc), in_place=True)
 
@@ -401,6 +427,8 @@ def matmul(self: DeviceArray, other: Any) -> Any:
     short = vector_product(self, other)
     if short is not None:
         return short
+    if (taken := _taken(other, self)) is not None:
+        return matmul(self, taken)
     if other.__class__ is self.__class__ is DeviceArray:
         return gufuncs.product(self, other)
     return _operate(np.matmul, (self, other), other)

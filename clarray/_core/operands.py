@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
-from clarray._core.host_data import data_dtype, share, upload
+from clarray._core.host_data import SMALL, data_dtype, share, upload
 from clarray._engine.expr.node import Node, constant
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import Device
@@ -63,9 +63,9 @@ def scalar_node(value: Any, dtype: np.dtype) -> Node:
 
 
 def array_node(value: Any, device: Device) -> Node:
-    """Anything NumPy understands, on the device: ndarrays are shared where that is possible.
+    """Anything NumPy understands, on the device: large ndarrays are shared where that is possible.
 
-    NumPy scalars and 0-d arrays become constants: they cannot change.
+    NumPy scalars and 0-d arrays become constants: they cannot change. A small ndarray is copied, which takes less time.
     """
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(NO_MASKS)
@@ -78,7 +78,7 @@ def array_node(value: Any, device: Device) -> Node:
     dtype = data_dtype(array.dtype, device)
     if array.ndim == 0:
         return scalar_node(array[()], dtype)
-    shared = share(array, device) if isinstance(value, np.ndarray) else None
+    shared = share(array, device) if isinstance(value, np.ndarray) and array.nbytes > SMALL else None
     return shared if shared is not None else upload(array, dtype, device)
 
 

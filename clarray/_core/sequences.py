@@ -26,12 +26,15 @@ __all__ = ["holds_arrays", "put_together"]
 _SEQUENCES = (list, tuple)
 _OURS = PYTHON_SCALARS | {DeviceArray}
 _FEW = 64  # values of a sequence that are looked at, where the first is no array
+_MOST_AXES = 64  # NumPy's
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
 def holds_arrays(values: Any) -> bool:
     """Whether there are device arrays among the first values of a sequence, or of the first sequence in it."""
-    while values.__class__ in _SEQUENCES and values:
+    for _ in range(_MOST_AXES):
+        if values.__class__ not in _SEQUENCES or not values:
+            break
         if len(values) <= _FEW and DeviceArray in map(type, values):
             return True
         values = values[0]

@@ -71,6 +71,14 @@ def test_again_and_again() -> None:
             np.testing.assert_allclose(clarray.asnumpy(ours), theirs, rtol=1e-14)
 
 
+def test_a_list_that_holds_itself() -> None:
+    values: list[Any] = []
+    values.append(values)
+    for xp in (np, clarray):
+        with pytest.raises((ValueError, TypeError)):
+            xp.array(values, float)
+
+
 def test_arrays_do_not_go_by_way_of_the_host() -> None:
     x = clarray.arange(100_000, dtype=np.float32)
     y = x * 2
