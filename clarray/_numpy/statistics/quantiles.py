@@ -347,8 +347,8 @@ def _takes(method: str, q: np.ndarray) -> bool:
 
 def _check_cast(found: np.dtype, wanted: np.dtype, taken: bool) -> None:
     """Raise for an output that NumPy refuses: it asks as `take` does, which asks the other way round, or as `add`."""
-    if not np.can_cast(wanted, found, "safe") if taken else not np.can_cast(found, wanted, "same_kind"):
-        first, second, rule = (wanted, found, "safe") if taken else (found, wanted, "same_kind")
+    first, second, rule = (wanted, found, "safe") if taken else (found, wanted, "same_kind")
+    if not np.can_cast(first, second, rule):  # type: ignore[arg-type]
         raise TypeError(f"Cannot cast array data from {first!r} to {second!r} according to the rule {rule!r}")
 
 
