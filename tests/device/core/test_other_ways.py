@@ -30,7 +30,8 @@ def passes(variable: str, *tests: str, value: str = "1", **more: str) -> None:
 @pytest.mark.skipif(speedups.core is None, reason="all tests are of Python alone")
 def test_python_alone_passes_the_tests_of_the_core() -> None:
     files = ("speedups", "views", "aliasing", "known_numbers", "threads", "launch_keys", "interrupts", "small_calls")
-    passes("CLARRAY_PURE", *(f"{CORE}/test_{name}.py" for name in files), *MACHINES)
+    kernels = ("-k", "not test_bits_and_places_are_the_kernels")  # the same kernels as with the core, and many
+    passes("CLARRAY_PURE", *(f"{CORE}/test_{name}.py" for name in files), *MACHINES, *kernels)
 
 
 @pytest.mark.skipif(not current_device().capabilities.host_memory, reason="all tests are of memory of a device's own")
@@ -74,16 +75,14 @@ def places() -> tuple[str, str]:
 
 @pytest.mark.skipif(len(devices()) > 1, reason="the suite finds two")
 @pytest.mark.skipif(not current_device().is_pocl, reason="there is one device, and its runtime gives no other")
-@pytest.mark.parametrize("tests", [*([each] for each in TWO_DEVICES), OF_ONE_RUNTIME], ids=lambda tests: tests[0])
-def test_two_devices(tests: list[str]) -> None:
+def test_two_devices() -> None:
     """What the suite leaves out where there is one."""
-    passes("POCL_DEVICES", *tests, value=ASKED_TWICE["POCL_DEVICES"])
+    passes("POCL_DEVICES", *TWO_DEVICES, *OF_ONE_RUNTIME, value=ASKED_TWICE["POCL_DEVICES"])
 
 
 @pytest.mark.skipif(len(devices()) < 2 and not current_device().is_pocl, reason="there is one device")
-@pytest.mark.parametrize("tests", TWO_DEVICES)
 @pytest.mark.parametrize("which", ["both", "first", "second"])
-def test_two_devices_with_memory_of_their_own(which: str, tests: str) -> None:
+def test_two_devices_with_memory_of_their_own(which: str) -> None:
     """Memory of a device's own beside the host's, and beside another's; two in the host's are asked above."""
     names = dict(zip(("both", "first", "second"), ("1", *places()), strict=True))
-    passes("CLARRAY_SIMULATE_OWN_MEMORY", tests, value=names[which], **ASKED_TWICE)
+    passes("CLARRAY_SIMULATE_OWN_MEMORY", *TWO_DEVICES, value=names[which], **ASKED_TWICE)
