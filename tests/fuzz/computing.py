@@ -242,11 +242,11 @@ SUMS = rows(
     !xp.cumsum({t}, axis=0, out={t})
     !xp.sum({tmat}, axis=0, out={tmat}[0])  ## sum_fits({tmat}, {tmat}.dtype)
     !xp.max({tmat}, axis=0, out={tmat}[-1])
-    !xp.mean({tmat}, axis=1, out={tmat}[:, 0])  ## sum_fits({tmat}.T, {tmat}.dtype)
-    !xp.median({tmat}, axis=0, out={tmat}[0])
+    !xp.mean({tmat}, axis=1, out={tmat}[:, 0])  ## {tmat}.dtype.char in "fdFD"
+    !xp.median({tmat}, axis=0, out={tmat}[0])  ## {tmat}.dtype.char in "fdFD"
     !xp.cumsum({tmat}, axis=1, out={tmat}[::-1])
     !xp.round({t}, 1, out={t}[::-1])
-    !xp.take({t}, {idx}, out={t}[: len({idx})])
+    !xp.take({t}, {idx}, out={t}[: len({idx})])  ## {t}.size > 0
     !xp.clip({t}[::-1], {s}, {s2}, out={t})
     xp.sum({a}, axis=0, out=xp.zeros({a}.shape[1:], {dt}))  ## sum_fits({a}, {dt})
     """,
