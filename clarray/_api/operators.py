@@ -394,8 +394,6 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
         if a.op is CONST and (value := _folded(folds, a, other, False)) is not None:
             self._node = value
             return self
-        if (taken := _taken(other, self)) is not None:
-            other = taken
         kind = other.__class__
         if kind is self.__class__:
             b = other._node
@@ -406,7 +404,8 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
             key = STRONG.get(kind, kind)
             fits = kind is float or kind is int or key is not kind
         if not fits or (a.memory is not None and not is_writeable(self)):
-            return _in_place(ufunc, self, other)
+            taken = _taken(other, self)
+            return _in_place(ufunc, self, other) if taken is None else operator(self, taken)
         try:
             found = loops[a.dtype, key]
         except KeyError:
@@ -427,10 +426,10 @@ def matmul(self: DeviceArray, other: Any) -> Any:
     short = vector_product(self, other)
     if short is not None:
         return short
-    if (taken := _taken(other, self)) is not None:
-        return matmul(self, taken)
     if other.__class__ is self.__class__ is DeviceArray:
         return gufuncs.product(self, other)
+    if (taken := _taken(other, self)) is not None:
+        return matmul(self, taken)
     return _operate(np.matmul, (self, other), other)
 
 

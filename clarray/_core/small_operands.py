@@ -10,6 +10,7 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import host_copy, host_view, new_leaf
+from clarray._core.operands import STRONG
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.host_value import host_array
 from clarray._engine.expr.node import MASKED, Node, known
@@ -25,7 +26,6 @@ __all__ = [
     "MOST",
     "MOST_MASKED",
     "MOST_ORDERED",
-    "SCALARS",
     "SEQUENCES",
     "Taker",
     "computed",
@@ -57,7 +57,6 @@ ELSEWHERE: Any = _Elsewhere()
 
 _AS_THEY_ARE = frozenset((bool, int, float, complex, str, type(None), slice, type(Ellipsis)))
 SEQUENCES = (list, tuple)
-SCALARS = frozenset(dtype.type for dtype in DTYPES)
 _TYPES_OF = {bool: np.dtype(bool), int: np.dtype(int), float: np.dtype(float), complex: np.dtype(complex)}
 
 
@@ -82,7 +81,7 @@ def is_kept(value: Any, dtype: np.dtype) -> bool:
         return True
     if kind is float:
         return dtype.kind in "fc"
-    if kind is not np.ndarray and kind not in SCALARS:
+    if kind is not np.ndarray and kind not in STRONG:
         return False
     given: np.dtype = value.dtype
     return given == dtype or (given.kind in "biu" and is_cast_alike(given, dtype))
@@ -159,7 +158,7 @@ class Taker:
 
     def _counts_host(self, kind: type, value: Any) -> bool:
         """Whether this is an ndarray, or a number of NumPy's, that may be taken as well."""
-        if kind is not np.ndarray and kind not in SCALARS:
+        if kind is not np.ndarray and kind not in STRONG:
             return False
         return value.dtype in DTYPES and self._counts(value.dtype, value.size)
 
@@ -201,7 +200,7 @@ def made(value: Any, device: Device) -> Any:
     kind = value.__class__
     if kind is np.ndarray:
         return _array(value, device)
-    if kind in SCALARS:
+    if kind in STRONG:
         dtype = DTYPES[value.dtype].dtype
         number = value.item()
         if number == number:

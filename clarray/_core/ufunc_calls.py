@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -10,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from clarray._core import device_array as arrays
-from clarray._core.host_data import axis_order, device_dtype
+from clarray._core.host_data import axis_order, device_dtype, new_leaf
 from clarray._core.operands import array_node, scalar_node, weak_type
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
-from clarray._engine.expr.node import CONST, EAGER, MASKED, Node, leaf
+from clarray._engine.expr.node import CONST, EAGER, MASKED, Node
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View, broadcast_shapes, check_order, ordered_strides
@@ -339,8 +338,8 @@ def _deliver(node: Node, target: Any, where: Any, device: Device, order: str, op
         mask = mask_node(where, device)
         if target is None:
             shape = broadcast_shapes((node.shape, mask.shape))
-            target = _empty(shape, _strides(shape, order, (*operands, mask)), node.dtype, device)
-            device.fill_zero(target._node.memory)
+            like = View(shape, _strides(shape, order, (*operands, mask)))
+            target = arrays.wrap(new_leaf(device, shape, node.dtype, "K", like, zero=True))
     shape = node.shape if mask is None else broadcast_shapes((node.shape, mask.shape))
     _check_fits(shape, target.shape)
     assign(target, node, mask)
@@ -359,11 +358,6 @@ def _strides(shape: tuple[int, ...], order: str, operands: Sequence[Node | None]
         return k_order_strides(views, shape)
     columns = order == "F" or (order == "A" and all(view.f_contiguous for view in views))
     return ordered_strides(shape, range(len(shape))[:: -1 if columns else 1])
-
-
-def _empty(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, device: Device) -> Any:
-    """A new array that lies as its strides say."""
-    return arrays.wrap(leaf(device.allocate(math.prod(shape) * dtype.itemsize), shape, strides, 0, dtype))
 
 
 def mask_node(where: Any, device: Device) -> Node:
@@ -398,7 +392,7 @@ def in_order(node: Node, order: str, like: View | None = None) -> Any:
     strides = ordered_strides(node.shape, axis_order(like or have, order))
     if all(n < 2 or s == t for n, s, t in zip(node.shape, have.strides, strides, strict=True)):
         return evaluate_if_eager(node)
-    made = _empty(node.shape, strides, node.dtype, device_of(node.inputs or (node,)))
+    made = arrays.wrap(new_leaf(device_of(node.inputs or (node,)), node.shape, node.dtype, order, like or have))
     assign(made, node)
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -56,6 +57,24 @@ def difference(code: str) -> str | None:
     if found is None and warnings_ != warned:
         found = f"warnings {warnings_} instead of {warned}"
     return found
+
+
+def differences(calls: Iterable[str], inputs: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What differs, by the calls in which something does; names in capitals stand for inputs."""
+    found = {}
+    for call in calls:
+        code = call
+        for name, value in (inputs or {}).items():
+            code = code.replace(name, value)
+        unlike = difference(code)
+        if unlike is not None:
+            found[call] = unlike
+    return found
+
+
+def listed(found: Mapping[str, str]) -> str:
+    """Calls and what differs in them, to be read."""
+    return "\n".join(f"{call}\n    {unlike}" for call, unlike in found.items())
 
 
 def _unlike(ours: Any, theirs: Any) -> str | None:

@@ -10,7 +10,7 @@ import pytest
 import clarray
 from clarray._engine.runtime import current_device, profiling
 
-from ..outcomes import difference
+from ..outcomes import differences, listed
 
 INPUTS = {
     "VECTOR": "xp.array([3, 1, 4, 1.5], 'f4')",
@@ -45,15 +45,8 @@ CALLS += ["xp.array({}, copy=False)", "xp.asarray({}, copy=None) * 2"]
 
 @pytest.mark.parametrize("values", [v.strip() for line in LISTS.strip().split("\n") for v in line.split(" | ")])
 def test_arrays_of_lists(values: str) -> None:
-    found = {}
-    for call in CALLS:
-        code = call.format(values)
-        for name, value in INPUTS.items():
-            code = code.replace(name, value)
-        unlike = difference(code)
-        if unlike is not None:
-            found[call] = unlike
-    assert not found, "\n".join(f"{call}\n    {unlike}" for call, unlike in found.items())
+    found = differences([call.format(values) for call in CALLS], INPUTS)
+    assert not found, listed(found)
 
 
 def test_again_and_again() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..outcomes import difference
+from ..outcomes import differences, listed
 
 INPUTS = {
     "MATRIX": "xp.array([[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]], 'f4')",
@@ -475,12 +475,5 @@ CALLS = _subjects()
 
 @pytest.mark.parametrize("subject", CALLS)
 def test_arguments(subject: str) -> None:
-    found = {}
-    for call in CALLS[subject]:
-        code = call
-        for name, value in INPUTS.items():
-            code = code.replace(name, value)
-        unlike = difference(code)
-        if unlike is not None:
-            found[call] = unlike
-    assert not found, "\n".join(f"{call}\n    {unlike}" for call, unlike in found.items())
+    found = differences(CALLS[subject], INPUTS)
+    assert not found, listed(found)

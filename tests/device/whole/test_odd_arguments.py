@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ..outcomes import difference
+from ..outcomes import differences, listed
 from .test_every_function import FUNCTIONS, KEYWORDS, NO_CALL, sample
 
 # By the name of the parameter. Most are refused, which compiles nothing.
@@ -99,9 +99,10 @@ NAMES = [name for name in FUNCTIONS if name not in NO_CALL and hasattr(np, name)
 @pytest.mark.usefixtures("tier")
 @pytest.mark.parametrize("name", NAMES)
 def test_odd_arguments(name: str) -> None:
-    found = {}
-    for call in calls(name):
-        unlike = difference(call)
-        if unlike is not None and not any(name in names and part in call for names, part, _ in KNOWN):
-            found[call] = unlike
-    assert not found, "\n".join(f"{call}\n    {unlike}" for call, unlike in found.items())
+    every = differences(calls(name))
+    found = {
+        call: unlike
+        for call, unlike in every.items()
+        if not any(name in names and part in call for names, part, _ in KNOWN)
+    }
+    assert not found, listed(found)
