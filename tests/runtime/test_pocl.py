@@ -83,6 +83,15 @@ def test_binaries_are_made_out_to_another_device() -> None:
 
 
 @linux_x86
+def test_a_programs_folder_is_read_from_its_structure() -> None:
+    for name in (b"_UNCACHED_a9Zb_c", b"program-12-3"):
+        memory = Structures(_3=b"program.bc", _28=name, _200=b"program-99-9")
+        assert pocl.program_folder(memory.device()) == name.decode()  # type: ignore[arg-type]
+    assert pocl.program_folder(Structures(_5=b"_UNCACHED_", _6=b"program-1").device()) is None  # type: ignore[arg-type]
+    assert pocl.program_folder(SimpleNamespace(int_ptr=0x1234_5678_9ABC)) is None  # type: ignore[arg-type]
+
+
+@linux_x86
 def test_pages_of_what_has_been_unloaded_are_left_out() -> None:
     mapped = mmap.mmap(-1, 2 * mmap.PAGESIZE)
     first = ctypes.addressof(ctypes.c_char.from_buffer(mapped))

@@ -387,7 +387,7 @@ def _keep_still() -> None:
 
 _surviving: list[cl.Device] = []  # those that work without threads that stayed in the parent
 _astir = False  # something held on to PoCL while this process was copied, and would wait in it for ever
-_more_locks: list[Any] = [pocl.looking]
+_more_locks: list[Any] = []
 _held: list[Any] = []
 _adopted: list[Device] = []
 if hasattr(os, "register_at_fork"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,7 +95,7 @@ class Bound:
         self.launches: dict[tuple[int, ...], int] = {}
         self.loaded: set[tuple[int, ...]] = set()  # for which there was machine code on disk
         self.stored = stored  # its program was made from what is kept on disk
-        self.folder = folder  # of its program's files, where PoCL has been told
+        self.folder = folder  # the name of PoCL's folder of its program's files
         # for the compiled core, which sets arguments by their types
         self.handle = kernel.int_ptr
         self.queue_handle = queue.commands.int_ptr
@@ -233,20 +233,20 @@ class Kernel:
         compiles = first and device.is_pocl and not bound.stored
         worked = time.process_time() if untried else 0.0
         around = self._program.on_trial(bound.queue) if untried else compiling(self.name) if compiles else nullcontext()
-        noting = self._noting(bound, local, bound.commands) if first and device.is_pocl else nullcontext()
-        with noting:
-            with around:
-                try:
-                    _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
-                except cl.Error as error:
-                    self._launch_again(bound, groups, local, error)
-                finally:
-                    device.begun += 1
-                if untried and device.capabilities.host_memory:
-                    bound.commands.finish()  # a crash of the process is this launch's
-            if recorded:
-                bound.commands.finish()
-                record("launch", self.name, nbytes, time.perf_counter() - start, compiles)
+        with around:
+            try:
+                _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
+            except cl.Error as error:
+                self._launch_again(bound, groups, local, error)
+            finally:
+                device.begun += 1
+            if untried and device.capabilities.host_memory:
+                bound.commands.finish()  # a crash of the process is this launch's
+        if recorded:
+            bound.commands.finish()
+            record("launch", self.name, nbytes, time.perf_counter() - start, compiles)
+        if first and device.is_pocl:
+            self._note_code(bound, local, bound.commands)
         if local not in bound.seen:
             self._count(bound, local, untried and time.process_time() - worked < _COMPILING)
         if bound.queue is device.inline:
@@ -269,17 +269,10 @@ class Kernel:
             bound.commands.finish()
             self._program.save(bound.queue)
 
-    @contextmanager
-    def _noting(self, bound: Bound, local: tuple[int, ...], commands: cl.CommandQueue) -> Iterator[None]:
-        """For a first launch by PoCL: when it has ended, take care of the machine code."""
-        with pocl.FirstLaunch(self.name, local, bound.folder) as made:
-            yield
-            commands.finish()
-            self._note_code(local, made)
-
-    def _note_code(self, local: tuple[int, ...], made: pocl.FirstLaunch) -> None:
-        """Take care of the machine code that PoCL has made for a first launch."""
-        file = made.file()
+    def _note_code(self, bound: Bound, local: tuple[int, ...], commands: cl.CommandQueue) -> None:
+        """Wait for a first launch by PoCL, and note the file of the machine code that PoCL has made for it."""
+        commands.finish()
+        file = pocl.machine_code_file(bound.folder, self.name, local)
         if file is not None and self._device.capabilities.calls_code:
             self._made.setdefault(local, file)
 
@@ -324,12 +317,13 @@ class Kernel:
         if device.is_pocl:
             pocl_folder.require()
         bound.set_args(*[nothing if arg is None else arg for arg in args])
-        noting = self._noting(bound, local, commands) if device.is_pocl else nullcontext()
-        with noting, self._program.on_trial(queue) if bound.stored else nullcontext():
+        with self._program.on_trial(queue) if bound.stored else nullcontext():
             _enqueue_without_gil(commands, bound.kernel, groups, local)
             commands.finish()
-        if device.is_pocl and not bound.stored:
-            self._program.save(queue)
+        if device.is_pocl:
+            self._note_code(bound, local, commands)
+            if not bound.stored:
+                self._program.save(queue)
         bound.launches[local] = _LAUNCHES_BEFORE_SAVING
         self._see(bound, local)
         return bound

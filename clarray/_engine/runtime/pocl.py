@@ -25,12 +25,11 @@ import platform
 import re
 import struct
 import sys
-import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl_folder
 from clarray._engine.runtime.environment import cpu_flags
 
 _STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds the next one's
@@ -119,120 +118,96 @@ def _find_slot(memory: int, start: int) -> int | None:
     return None
 
 
-def _text(memory: int, pointer: int) -> bytes:
-    """Give the first bytes that a pointer leads to; none where it is no pointer."""
+@contextlib.contextmanager
+def _own_memory() -> Iterator[int]:
+    """Open this process's memory for reading, and give the file descriptor."""
+    memory = os.open("/proc/self/mem", os.O_RDONLY)
     try:
-        return os.pread(memory, len(_GENERIC), pointer) if 4096 <= pointer < 1 << 47 else b""
+        yield memory
+    finally:
+        os.close(memory)
+
+
+def _text(memory: int, pointer: int, nbytes: int = len(_GENERIC)) -> bytes:
+    """Return the first bytes at an address, or none if it is no valid address."""
+    try:
+        return os.pread(memory, nbytes, pointer) if 4096 <= pointer < 1 << 47 else b""
     except OSError:
         return b""
 
 
 _KERNEL = r"^([0-9a-f]+)-([0-9a-f]+) r--p .* (/.*/pocl/.*\.so)$"
-_known: set[str] = set()  # what has been looked at, lines of the system
-_under_way: set[FirstLaunch] = set()
-looking = threading.RLock()  # held for these two; what the garbage collector runs meanwhile may launch as well
+_FOLDER_BYTES = 41
+_FOLDER = rb"(_UNCACHED_\w{6}|program-\d+-\d+)\0"  # PoCL's choice, or `pocl_folder.new_name`
+_touched: set[str] = set()  # mappings whose constants have been read
 
 
-class FirstLaunch:
-    """For the block in which a kernel is launched for the first time and ends: then PoCL has its machine code.
+def program_folder(program: cl.Program) -> str | None:
+    """Return the name of the folder of a program's files, or None if PoCL's structure of it has another layout."""
+    with contextlib.suppress(OSError), _own_memory() as memory:
+        for word in struct.unpack("<128Q", os.pread(memory, _STRUCT_BYTES, program.int_ptr)):
+            name = re.match(_FOLDER, _text(memory, word, _FOLDER_BYTES))
+            if name is not None:
+                return name[1].decode()
+    return None
+
+
+def machine_code_file(folder: str | None, name: str, local: tuple[int, ...]) -> Path | None:
+    """Return the file of a kernel's machine code, and read the constants of all kernels loaded lately.
 
     Parameters
     ----------
-    name : str
-        The kernel's.
-    local : tuple of int
-        Work-items of a group along each dimension.
     folder : str, optional
-        Where the program's files are, if PoCL has been told. Where not, what is new is taken for the kernel's, unless
-        another thread has launched one of the same name meanwhile: then it is left to PoCL.
+        The result of `program_folder`.
+    name : str
+        The kernel's name.
+    local : tuple of int
+        The work-group size of its first launch, which has finished.
     """
-
-    def __init__(self, name: str, local: tuple[int, ...], folder: str | None = None) -> None:
-        self.alone = True  # no other thread has PoCL choose a folder, of its own, for what is called the same
-        self._name = name
-        self._variant = "-".join(map(str, (*local, 1, 1)[:3])) + "-"
-        self._folder = folder
-        self._process = os.getpid()
-
-    def __enter__(self) -> FirstLaunch:
-        with looking:
-            others = [each for each in tuple(_under_way) if self._may_be(each)]
-            for each in (self, *others):
-                each.alone = not others
-            _under_way.add(self)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        with looking:
-            _under_way.discard(self)
-
-    def _may_be(self, other: FirstLaunch) -> bool:
-        """Whether the file of one may be taken for the other's."""
-        if self._folder is not None or other._folder is not None:
-            return False
-        return (self._name, self._variant, self._process) == (other._name, other._variant, other._process)
-
-    def file(self) -> Path | None:
-        """Take care of the machine code that PoCL has made; give its file, if that is known for certain."""
-        with looking:
-            mapped, new = _touch_constants()
-        files = {file for file in (new if self._folder is None else mapped) if self._is_mine(file)}
-        if len(files) != 1 or not self.alone:
-            return None
-        (file,) = files
-        if "uncached" in file.parts:
-            _spare_general_variant(file)
-        return file
-
-    def _is_mine(self, file: Path) -> bool:
-        """Whether a file may be the kernel's: it lies in folders of the program, the kernel and the variant."""
-        variant, kernel, folder = (parent.name for parent in file.parents[:3])
-        if (file.stem, kernel) != (self._name, self._name) or not variant.startswith(self._variant):
-            return False
-        return folder == self._folder if self._folder is not None else not pocl_folder.is_told(folder)
+    variant = "-".join(map(str, (*local, 1, 1)[:3])) + "-"
+    files = {
+        file
+        for file in _touch_constants()
+        if file.stem == name and file.parts[-4:-2] == (folder, name) and file.parts[-2].startswith(variant)
+    }
+    if len(files) != 1:
+        return None
+    (file,) = files
+    if "uncached" in file.parts:
+        _spare_general_variant(file)
+    return file
 
 
-def _touch_constants() -> tuple[set[Path], set[Path]]:
-    """Read the constants of the kernels loaded since the last call, so that their pages are there.
+def _touch_constants() -> set[Path]:
+    """Read the constants of the kernels loaded since the last call, and return the files of all loaded kernels.
 
     With AVX-512 LLVM 14 turns ``mask ? constant : 0`` into a masked load from the kernel's constants. A
     load whose mask is all false does not bring in a page that is missing, but takes a slow path in the
     processor every time: 8 ns per element instead of 0.15, until something else reads the page.
-
-    Returns
-    -------
-    files, new : set of Path
-        Of all kernels in memory, and of those; none where the system is not Linux.
     """
     files: set[Path] = set()
-    new: set[Path] = set()
     try:
         with open("/proc/self/maps") as maps:
             lines = [line.rstrip() for line in maps if "/pocl/" in line]
     except OSError:
-        return files, new
+        return files
     for line in lines:
-        found = re.match(_KERNEL, line)
-        if found is None:
+        mapping = re.match(_KERNEL, line)
+        if mapping is None:
             continue
-        files.add(Path(found[3]))
-        if line not in _known:
-            _known.add(line)
-            first, last = (int(part, 16) for part in found.groups()[:2])
+        files.add(Path(mapping[3]))
+        if line not in _touched:
+            _touched.add(line)
+            first, last = (int(part, 16) for part in mapping.groups()[:2])
             _touch(range(first, last, mmap.PAGESIZE))
-            new.add(Path(found[3]))
-    return files, new
+    return files
 
 
 def _touch(pages: range) -> None:
     """Have pages brought in that another thread's launch may have made PoCL unload meanwhile: it keeps 128 kernels."""
-    memory = os.open("/proc/self/mem", os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):
-            for page in pages:
-                os.pread(memory, 1, page)
-    finally:
-        os.close(memory)
+    with _own_memory() as memory, contextlib.suppress(OSError):
+        for page in pages:
+            os.pread(memory, 1, page)
 
 
 def _spare_general_variant(file: Path) -> None:
@@ -260,11 +235,7 @@ def binary_of(program: cl.Program) -> bytes:
     if sys.platform != "linux":
         return b""
     lengths = program.get_info(cl.program_info.BINARY_SIZES)
-    try:
-        memory = os.open("/proc/self/mem", os.O_RDONLY)
-    except OSError:
-        return b""
-    try:
+    with contextlib.suppress(OSError, struct.error), _own_memory() as memory:
         words = struct.unpack("<128Q", os.pread(memory, _STRUCT_BYTES, program.int_ptr))
         for at_lengths, at_binaries in itertools.pairwise(words):
             for place, length in enumerate(lengths):
@@ -273,11 +244,7 @@ def binary_of(program: cl.Program) -> bytes:
                     found = os.pread(memory, length, start) if _text(memory, start) == _BINARY else b""
                     if len(found) == length:
                         return found
-        return b""
-    except (OSError, struct.error):
-        return b""
-    finally:
-        os.close(memory)
+    return b""
 
 
 def _word(memory: int, pointer: int) -> int:

@@ -99,11 +99,6 @@ def new_name() -> str | None:
     return None if _held is None else f"{_NAMED}{os.getpid()}-{next(_numbers)}"
 
 
-def is_told(name: str) -> bool:
-    """Whether a program's folder has a name of `new_name`, and not one of PoCL's choice."""
-    return name.startswith(_NAMED)
-
-
 def require() -> None:
     """See that the folder is there and has room: where a file cannot be written, PoCL stops the process.
 

@@ -65,7 +65,6 @@ class Program:
         "_built",
         "_device",
         "_folder",
-        "_told",
         "_kernels",
         "_launched",
         "_lock",
@@ -95,7 +94,6 @@ class Program:
         self._asked: set[str] = set()  # queues whose program PoCL has made a binary of, which stays as it is
         self._launched: set[tuple[str, str]] = set()  # kernels and queues, where that says when PoCL's are saved
         self._folder: str | None = None
-        self._told: set[str] = set()  # queues whose program PoCL has been told to unpack there
         self._lock = threading.Lock()  # held while it is made; taken after the device's, never before it
 
     def __repr__(self) -> str:
@@ -136,7 +134,7 @@ class Program:
         if kernel.num_args != len(taken.dtypes):
             raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {len(taken.dtypes)}")
         kernel.set_scalar_arg_dtypes(taken.dtypes)
-        folder = self._folder if queue.name in self._told else None
+        folder = pocl.program_folder(self._built[queue.name]) if self._device.is_pocl else None
         return Bound(kernel, queue, queue.name in self._stored, folder, taken)
 
     @contextlib.contextmanager
@@ -242,11 +240,9 @@ class Program:
             self._folder = self._folder or pocl_folder.new_name()  # one for both queues, which have the same files
             if self._folder and pocl_binary.is_known(binary):
                 binary = pocl_binary.renamed(binary, self._folder)
-                self._told.add(queue.name)
         try:
             return _build(cl.Program(device.context, [queue.device], [binary]), [], queue.device, apart)
         except cl.Error:
-            self._told.discard(queue.name)
             return None
 
     def _compile(self, queue: Queue, apart: bool) -> cl.Program:
