@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,13 +40,11 @@ def numpys_error_state() -> Iterator[None]:
 def a_file_of_its_own_for_who_needs_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What tests in another process ask for takes no free block from under a test that looks for it."""
     from clarray._engine.runtime import keeping
+    from clarray._engine.runtime.private_files import PrivateFolder
 
-    def sign(of_host: bool) -> Path:
-        return folder / f"wanted-{of_host}"
-
-    folder = tmp_path_factory.mktemp("memory")
+    folder = PrivateFolder(tmp_path_factory.mktemp("memory"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keeping, "_sign", sign)
+        patch.setattr(keeping, "_signs", lambda: folder)
         yield
 
 

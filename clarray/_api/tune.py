@@ -26,6 +26,7 @@ from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.first_calls import kernels_only
 from clarray._engine.launch.tuned_files import forget, keep, place_of, tuned_of
 from clarray._engine.runtime import Device, use_device
+from clarray._engine.runtime.cache import cache_refusal, chosen_folder
 from clarray._engine.runtime.progress import Progress
 from clarray._engine.tuning.policy import Policies
 from clarray._engine.tuning.search_space import ALGORITHMS, kind_of, search_space
@@ -342,6 +343,11 @@ def _command(device: Device, asked: argparse.Namespace) -> int:
             for field, values in space.items():
                 print(f"  {algorithm:12} {field:16} {getattr(getattr(row, algorithm), field)!r:>9} of {list(values)}")
         return 0
+    refused = cache_refusal()
+    if refused is not None:  # before minutes of measuring
+        mend = refused.advice("CLARRAY_CACHE_DIR")
+        print(f"clarray: results cannot be kept in {chosen_folder()}: {refused}; {mend}", file=sys.stderr)
+        return 1
     sizes = QUICK_ELEMENTS if asked.quick else ELEMENTS
     found = tune(device, algorithms, elements=asked.size or sizes[kind_of(row)], rounds=3 if asked.quick else 5)
     before = tuned_of(device)

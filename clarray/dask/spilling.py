@@ -23,6 +23,7 @@ from distributed.spill import SpillBuffer
 
 import clarray
 from clarray._engine.runtime import current_device
+from clarray._engine.runtime.private_files import NotPrivateError, keep_until_exit, temporary_folder
 from clarray.dask.results import arrays_within
 
 __all__ = ["DeviceSpillBuffer", "HostSpillBuffer", "storage"]
@@ -165,8 +166,24 @@ def storage(worker_local_directory: str, memory_limit: int | None, device_limit:
     settings = dask.config.get("distributed.worker.memory")
     part = settings["target"] or settings["spill"]
     target = int(memory_limit * part) if memory_limit and part else sys.maxsize
-    directory = str(Path(worker_local_directory) / "storage")
+    directory = _spill_folder(Path(worker_local_directory))
     if current_device().capabilities.host_memory:
         return HostSpillBuffer(directory, target) if memory_limit and part else {}
     limit = clarray.memory_info().limit * device_limit if device_limit <= 1 else device_limit
     return DeviceSpillBuffer(directory, target, int(limit))
+
+
+def _spill_folder(local: Path) -> str:
+    """Make a new private folder for pickles: Dask loads what it finds in one that is already there.
+
+    Raises
+    ------
+    OSError
+        Others can change what is in every folder that it could be made in.
+    """
+    try:
+        return str(temporary_folder("storage-", local))
+    except NotPrivateError as error:
+        folder = keep_until_exit(temporary_folder("clarray-storage-"))
+        logger.warning("Results are spilled to %s, since %s; --local-directory names another folder", folder, error)
+        return str(folder)

@@ -6,14 +6,14 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 from clarray._api.doctor.findings import NOTE, OK, PROBLEM, Finding
-from clarray._engine.runtime.cache import CACHES, cache_folder, cache_of
+from clarray._engine.runtime.cache import CACHES, cache_of, cache_refusal, chosen_folder
 from clarray._engine.runtime.environment import vendor_files
+from clarray._engine.runtime.private_files import PrivateFolder, refusal
 from clarray._engine.speedups import core_state
 from clarray._engine.version import __version__
 
@@ -78,34 +78,40 @@ def _loading_error(library: str) -> str:
 
 def caches() -> Iterator[Finding]:
     """Look at what is kept on disk: whether it can be written to, and whether each file is what was stored."""
-    folder = cache_folder()
+    folder = chosen_folder()
+    refused = cache_refusal()
+    if refused is not None:
+        what = f"{folder} is not used, and each process compiles: {refused}"
+        yield Finding(PROBLEM, what, refused.advice("CLARRAY_CACHE_DIR"))
+        return
+    replaceable = refusal(folder)
+    if replaceable is not None:
+        what = f"others can put another folder in the place of {folder}, which is not used then: {replaceable}"
+        yield Finding(NOTE, what, replaceable.advice("CLARRAY_CACHE_DIR"))
     unwritable = _writing_error(folder)
     if unwritable:
         mend = (
             "make it writable, or name another folder: CLARRAY_CACHE_DIR=/some/folder. Without it each process compiles"
         )
         yield Finding(PROBLEM, f"{folder} cannot be written to: {unwritable}", mend)
-    count, size = 0, 0
-    damaged: list[Path] = []
+    count, size, damaged = 0, 0, 0
     for name in CACHES:
         cache = cache_of(name)
-        for file in cache.files():
-            count, size = count + 1, size + file.stat().st_size
-            if not cache.is_sound(file.name):
-                damaged.append(file)
+        for file, info in cache.files():
+            count, size = count + 1, size + info.st_size
+            damaged += not cache.is_sound(file)
     if damaged:
-        what = f"{len(damaged)} of {count} files in {folder} are damaged; each is made anew when it is wanted"
+        what = f"{damaged} of {count} files in {folder} are damaged or another user's; each is made anew when wanted"
         yield Finding(PROBLEM, what, "python -m clarray doctor --clear-cache")
     if not (unwritable or damaged):
         yield Finding(OK, f"{folder}: {count} files, {size / 2**20:.1f} MiB, all sound")
 
 
 def _writing_error(folder: Path) -> str:
+    private = PrivateFolder(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(bytes(1 << 16))
-            file.flush()
+        private.write("doctor.tmp", bytes(1 << 16))
+        private.remove("doctor.tmp")
     except OSError as error:
         return error.strerror or str(error)
     return ""
@@ -118,7 +124,7 @@ def clear_caches() -> int:
         if name == "tuning":
             continue
         cache = cache_of(name)
-        for file in list(cache.files()):
-            cache.discard(file.name)
+        for file, _ in cache.files():
+            cache.discard(file)
             removed += 1
     return removed

@@ -79,7 +79,7 @@ class _Templates:
         if found is None:
             found = self._compiled(name, text)
             source = found.code
-            code = compile(source, _module_name(name), "exec")
+            code = compile(source, _module_name(name), "exec", optimize=0)  # the key does not tell -O
             self.store.store(key, marshal.dumps((source, code)))
         return found
 
@@ -88,12 +88,12 @@ class _Templates:
         return found
 
     def _loaded(self, name: str, text: str, payload: bytes) -> Template | None:
-        """The template of what was stored; None where that is something else."""
+        """Give the template of a stored payload; None if it is something else, another template for one."""
         try:
             source, code = marshal.loads(payload)
         except (EOFError, TypeError, ValueError):
             return None
-        if not isinstance(source, str) or not isinstance(code, CodeType):
+        if not isinstance(source, str) or not isinstance(code, CodeType) or code.co_filename != _module_name(name):
             return None
         module: Any = ModuleType(_module_name(name))
         exec(code, module.__dict__)
@@ -108,7 +108,7 @@ def _module_name(name: str) -> str:
 
 
 def _key(name: str, text: str) -> str:
-    parts = ("template 1", mako.__version__, MAGIC_NUMBER.hex(), name, text)
+    parts = ("template 2", mako.__version__, MAGIC_NUMBER.hex(), name, text)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -5,7 +5,8 @@
 Writers rename a finished file into place, so readers see all of it or nothing; a file that was cut
 short, overwritten, made by something else or stored under another key fails its checksum and counts
 as absent. A cache that cannot be used (read-only home, full disk) is no error: everything is compiled
-again.
+again. In a folder that another user can change nothing is read or written: see `private_files`. A private folder in
+the place for temporary files stands in for it, until the process ends.
 """
 
 from __future__ import annotations
@@ -14,29 +15,68 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 import time
 from pathlib import Path
 
+from clarray._engine.runtime import private_files
+from clarray._engine.runtime.forking import after_fork_in_child
+from clarray._engine.runtime.private_files import NotPrivateError, PrivateFolder
 from clarray._engine.version import __version__
 
 CACHES = ("programs", "devices", "templates", "tuning")  # folders in `cache_folder`
 _MAGIC = b"clarray cache 2\n"
 _CHECKSUM = 32
 _LIMIT_BYTES = 512 << 20
+_LARGEST = 64 << 20  # bytes of a file: programs take up to 3 MB
 _STALE_SECONDS = 3600.0
 
 
-def cache_folder() -> Path:
-    """Give the folder of all of clarray's caches: CLARRAY_CACHE_DIR, or the user's cache folder."""
+def chosen_folder() -> Path:
+    """Give the folder that is asked for: CLARRAY_CACHE_DIR, or the user's cache folder."""
     chosen = os.environ.get("CLARRAY_CACHE_DIR")
     if chosen:
         return Path(chosen)
     from platformdirs import user_cache_dir  # here, since most runs of a test set the variable
 
     folder = Path(user_cache_dir("clarray", appauthor=False))
-    return folder if folder.is_absolute() else Path(os.devnull, "clarray")  # a user without a home keeps nothing
+    return folder if folder.is_absolute() else _NOWHERE  # a user without a home keeps nothing
+
+
+def cache_folder() -> Path:
+    """Give the folder of all of clarray's caches: the chosen one, or a temporary one if others can change that."""
+    chosen = chosen_folder()
+    found = _in_force.get(chosen)
+    return found if found is not None else _in_force.setdefault(chosen, _private(chosen))
+
+
+def cache_refusal() -> NotPrivateError | None:
+    """Give why the chosen folder is not used; None where it is."""
+    folder = chosen_folder()
+    for each in (folder, *(folder / name for name in (*CACHES, "trials"))):
+        refused = private_files.refusal(each, above="replace")
+        if refused is not None:
+            return refused
+    return None
+
+
+_NOWHERE = Path(os.devnull, "clarray")
+_in_force: dict[Path, Path] = {}  # by the folder that is chosen
+after_fork_in_child(_in_force.clear)  # a temporary folder goes with the process that has made it
+
+
+def _private(chosen: Path) -> Path:
+    refused = cache_refusal()
+    if refused is None:
+        return chosen
+    try:
+        folder = private_files.keep_until_exit(private_files.temporary_folder("clarray-cache-"))
+    except OSError:
+        folder = _NOWHERE
+    private_files.warn_later(
+        f"clarray keeps nothing in {chosen}, so that each process compiles anew: {refused}. To mend it, "
+        f"{refused.advice('CLARRAY_CACHE_DIR')}"
+    )
+    return folder
 
 
 def cache_of(name: str) -> DiskCache:
@@ -66,58 +106,54 @@ class DiskCache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._private = PrivateFolder(folder)
         self._pruned = False
 
     def load(self, key: str) -> bytes | None:
         """Read what was stored under a key; None where there is nothing, or nothing sound."""
-        try:
-            data = (self.folder / key).read_bytes()
-        except OSError:
-            return None
-        payload = _payload(key, data)
-        if payload is None:
+        data = self._read(key)
+        payload = None if data is None else _payload(key, data)
+        if data is not None and payload is None:
             self.discard(key)
         return payload
 
-    def store(self, key: str, payload: bytes) -> None:
-        """Write a payload under a key, replacing what was there."""
-        temporary = None
-        target = self.folder / key
+    def _read(self, key: str) -> bytes | None:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(".tmp", dir=self.folder)
-            with os.fdopen(handle, "wb") as file:
-                file.write(_head(key, payload) + payload)
-            if target.is_dir():
-                shutil.rmtree(target, ignore_errors=True)
-            os.replace(temporary, target)
-        except OSError:
-            if temporary is not None:
-                _unlink(Path(temporary))
+            return self._private.read(key, _LARGEST)
+        except (OSError, MemoryError):
+            return None
+
+    def store(self, key: str, payload: bytes) -> None:
+        """Write a payload under a key, replacing what was there; one that is too large to be read is not written."""
+        if len(payload) < _LARGEST - len(_MAGIC) - _CHECKSUM:
+            with contextlib.suppress(OSError):
+                self._private.write(key, _head(key, payload), payload)
         if not self._pruned:
             self._pruned = True
             self._prune()
 
-    def files(self) -> list[Path]:
+    def files(self) -> list[tuple[str, os.stat_result]]:
         """List what is stored, and what killed processes left."""
         with contextlib.suppress(OSError):
-            return sorted(file for file in self.folder.iterdir() if file.is_file())
+            return self._private.files()
         return []
 
     def is_sound(self, key: str) -> bool:
         """Whether what is stored under a key is what was stored; it is left where it is."""
-        try:
-            return _payload(key, (self.folder / key).read_bytes()) is not None
-        except OSError:
-            return False
+        data = self._read(key)
+        return data is not None and _payload(key, data) is not None
 
     def has(self, key: str) -> bool:
         """Whether there is anything under a key, sound or not."""
-        return (self.folder / key).exists()
+        with contextlib.suppress(OSError):
+            self._private.status(key)
+            return True
+        return False
 
     def discard(self, key: str) -> None:
         """Forget what was stored under a key."""
-        _unlink(self.folder / key)
+        with contextlib.suppress(OSError):
+            self._private.remove(key)
 
     def load_json(self, key: str) -> dict[str, object] | None:
         """Read a dictionary stored with `store_json`."""
@@ -126,7 +162,7 @@ class DiskCache:
             return None
         try:
             found = json.loads(payload)
-        except ValueError:  # sound bytes that are no JSON
+        except (ValueError, RecursionError):  # sound bytes that are no JSON
             return None
         return found if isinstance(found, dict) else None
 
@@ -136,20 +172,13 @@ class DiskCache:
 
     def _prune(self) -> None:
         """Drop what killed processes left, and the oldest files beyond the limit."""
-        files = []
-        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    info = entry.stat()
-                    if entry.is_file():
-                        files.append((info.st_mtime, info.st_size, Path(entry.path)))
         now = time.time()
         total = 0
-        for modified, size, path in sorted(files, reverse=True):
-            total += size
-            left_over = path.suffix == ".tmp" and now - modified > _STALE_SECONDS
+        for name, info in sorted(self.files(), key=lambda file: file[1].st_mtime, reverse=True):
+            total += info.st_size
+            left_over = name.endswith(".tmp") and now - info.st_mtime > _STALE_SECONDS
             if left_over or total > _LIMIT_BYTES:
-                _unlink(path)
+                self.discard(name)
 
 
 def _payload(key: str, data: bytes) -> bytes | None:
@@ -163,8 +192,3 @@ def _head(key: str, payload: bytes) -> bytes:
     digest = hashlib.sha256(key.encode())
     digest.update(payload)
     return _MAGIC + digest.digest()
-
-
-def _unlink(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink()

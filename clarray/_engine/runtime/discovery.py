@@ -18,7 +18,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import compiling, machine_code, pocl, pocl_folder, workers
+from clarray._engine.runtime import compiling, machine_code, pocl, pocl_folder, private_files, workers
 from clarray._engine.runtime.capabilities import KINDS, kind
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
@@ -61,7 +61,9 @@ def devices() -> list[Device]:
             _found = [Device(device) for device in _surviving] if _forked else _discover()
         if not _found:
             raise RuntimeError(_NONE_AFTER_FORK if _forked else _NONE_FOUND + _NO_PLACE * pocl_folder.is_missing())
-        return list(_found)
+        found = list(_found)
+    private_files.warn()  # without the lock: a filter may raise, and a hook may use devices
+    return found
 
 
 def opened_devices() -> list[Device]:

@@ -16,18 +16,20 @@ import hashlib
 import os
 import platform
 import re
-import shutil
 import site
 import sys
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from clarray._engine.runtime import pocl_folder
+from clarray._engine.runtime import pocl_folder, private_files
 from clarray._engine.runtime.cache import cache_folder
+from clarray._engine.runtime.private_files import PrivateFolder
 
-_COMPILER_SETTING = r"POCL_(EXTRA_BUILD_FLAGS|KERNELLIB_NAME|WORK_GROUP_\w+)|CL_CONFIG_\w+"
+# Of a runtime, but for what does not change the code that it makes.
+_NO_COMPILER_SETTING = "AFFINITY|CACHE_DIR|DEBUG|DEVICES|KERNEL_CACHE|LEAVE_KERNEL_\\w+|MAX_PTHREAD_COUNT|MEMORY_LIMIT|SIG\\w+|STARTUP_DELAY"
+_COMPILER_SETTING = rf"POCL_(?!({_NO_COMPILER_SETTING})$)\w+|CL_CONFIG_\w+|AMD_OCL_\w+|IGC_\w+"
+_READS_A_FILE = r"(^|[\s=\"'])-(include|imacros)"
 _SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _INTEL_LIBRARIES = ("lib/libintelocl.so", "Library/bin/intelocl64.dll")
 
@@ -52,7 +54,14 @@ def cpu_identity() -> str:
 def compiler_settings() -> str:
     """Give the variables that change what a runtime's compiler makes of a source; '' where none is set."""
     names = sorted(name for name in os.environ if re.fullmatch(_COMPILER_SETTING, name))
-    return " ".join(f"{name}={os.environ[name]}" for name in names)
+    settings = " ".join(f"{name}={os.environ[name]}" for name in names)
+    return f"{settings} {_this_process()}" if re.search(_READS_A_FILE, settings) else settings
+
+
+@cache
+def _this_process() -> str:
+    """Give a text that no other process gives: programs that depend on a file's contents are not found by them."""
+    return os.urandom(16).hex()
 
 
 @cache
@@ -87,7 +96,7 @@ def prepared_environment() -> Iterator[None]:
                 os.environ[name] = value
         pocl_folder.confirm()
         if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
+            private_files.remove_folder(temporary)
 
 
 def _pocl_folder(changes: dict[str, str]) -> dict[str, str]:
@@ -177,13 +186,14 @@ def _intel() -> tuple[dict[str, str], Path | None]:
     if os.name == "nt":  # the Khronos loader, which adds to what it finds elsewhere
         return {"OCL_ICD_FILENAMES": str(library)}, None
     with contextlib.suppress(OSError):
-        folder, temporary = _vendors_folder(library)
-        return {"OCL_ICD_VENDORS": str(folder)}, folder if temporary else None
+        folder = _vendors_folder(library)
+        return {"OCL_ICD_VENDORS": str(folder)}, folder
     return {}, None
 
 
 def _intel_library() -> Path | None:
-    for prefix in (sys.prefix, site.getuserbase()):
+    user = site.getuserbase()
+    for prefix in (sys.prefix, user) if private_files.is_own(Path(user)) else (sys.prefix,):
         for relative in _INTEL_LIBRARIES:
             library = Path(prefix, relative)
             if library.is_file():
@@ -191,32 +201,12 @@ def _intel_library() -> Path | None:
     return None
 
 
-def _vendors_folder(library: Path) -> tuple[Path, bool]:
-    """Make a vendors folder of the system's drivers and one more library; whether it is a temporary one.
+def _vendors_folder(library: Path) -> Path:
+    """Make a vendors folder of the system's drivers and one more library, for one query.
 
     The variable replaces the system's folder, so its files are repeated.
     """
-    wanted = {"clarray-intel.icd": f"{library}\n"} | _system_icds()
-    digest = hashlib.sha256(repr(sorted(wanted.items())).encode()).hexdigest()[:16]
-    try:
-        return _written(cache_folder() / f"vendors-{digest}", wanted), False
-    except OSError:  # no home that can be written to
-        return _written(Path(tempfile.mkdtemp("clarray-vendors")), wanted), True
-
-
-def _written(folder: Path, files: dict[str, str]) -> Path:
-    """Write small files unless they are there already; readers never see half of one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        target = folder / name
-        if target.is_file() and target.read_text(errors="replace") == text:
-            continue
-        handle, temporary = tempfile.mkstemp(".tmp", dir=folder)
-        try:
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
-            os.replace(temporary, target)
-        except OSError:
-            os.unlink(temporary)
-            raise
+    folder = private_files.temporary_folder("clarray-vendors-", *private_files.temporary_places(), cache_folder())
+    for name, text in (_system_icds() | {"clarray-intel.icd": f"{library}\n"}).items():
+        PrivateFolder(folder).write(name, text.encode(errors="surrogateescape"))
     return folder

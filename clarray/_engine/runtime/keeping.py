@@ -16,13 +16,13 @@ import atexit
 import contextlib
 import threading
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clarray._engine.runtime.cache import cache_folder
 from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.limits import available_host_bytes, is_short, total_host_bytes
+from clarray._engine.runtime.private_files import PrivateFolder
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.pool import Pool
@@ -64,19 +64,20 @@ def watch(pool: Pool) -> None:
 def ask_others(pool: Pool) -> None:
     """Ask the user's other processes, by a file's time, for what they keep: of the host's memory, or of devices'."""
     with contextlib.suppress(OSError):
-        sign = _sign(pool.in_host_memory)
-        sign.parent.mkdir(parents=True, exist_ok=True)
-        sign.touch()
+        _signs().write(_SIGNS[pool.in_host_memory], b"")
 
 
-def _sign(of_host: bool) -> Path:
-    return cache_folder() / ("host-memory-wanted" if of_host else "device-memory-wanted")
+_SIGNS = {True: "host-memory-wanted", False: "device-memory-wanted"}  # by whether the host's memory is wanted
+
+
+def _signs() -> PrivateFolder:
+    return PrivateFolder(cache_folder())
 
 
 def _asked(of_host: bool) -> int:
     """When a process has last asked."""
     with contextlib.suppress(OSError):
-        return _sign(of_host).stat().st_mtime_ns
+        return _signs().status(_SIGNS[of_host]).st_mtime_ns
     return 0
 
 

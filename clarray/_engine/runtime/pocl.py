@@ -30,6 +30,7 @@ from pathlib import Path
 
 import pyopencl as cl
 
+from clarray._engine.runtime import pocl_folder, private_files
 from clarray._engine.runtime.environment import cpu_flags
 
 _STRUCT_BYTES = 1024  # PoCL's devices lie this far apart: looking further finds the next one's
@@ -173,6 +174,8 @@ def machine_code_file(folder: str | None, name: str, local: tuple[int, ...]) -> 
     if len(files) != 1:
         return None
     (file,) = files
+    if not (pocl_folder.holds(file) or private_files.is_private_file(file)):
+        return None  # another library has had PoCL work where other users can write
     if "uncached" in file.parts:
         _spare_general_variant(file)
     return file

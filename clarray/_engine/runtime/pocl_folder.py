@@ -18,14 +18,13 @@ import contextlib
 import errno
 import itertools
 import os
-import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from clarray._engine.runtime import private_files
 from clarray._engine.runtime.cache import cache_folder
 from clarray._engine.runtime.forking import after_fork_in_child
 
@@ -88,10 +87,20 @@ def confirm() -> None:
 
 
 def usable(place: Path) -> bool:
-    """Whether files can be made in a folder, or it in its nearest parent that is there, with room for programs."""
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    return os.access(place, os.W_OK | os.X_OK) and _room(place) >= _LEAST
+    """Make a folder if need be; say whether PoCL may keep its cache in it: it has room and is this user's alone.
+
+    PoCL runs what it finds there, so whatever is in the folder must be this user's as well.
+    """
+    try:
+        private_files.close(private_files.open_folder(place, make=True))
+    except OSError:
+        return False
+    return os.access(place, os.W_OK | os.X_OK) and _room(place) >= _LEAST and private_files.is_private_below(place)
+
+
+def holds(file: Path) -> bool:
+    """Whether a file is in the folder, which nobody else can enter."""
+    return _held is not None and file.is_relative_to(_held.path)
 
 
 def new_name() -> str | None:
@@ -145,18 +154,25 @@ def abandon() -> None:
 def _places() -> Iterator[tuple[Path, int]]:
     """Give folders, the best first, and the room with which one is taken without looking at the others."""
     chosen = os.environ.get("POCL_CACHE_DIR")
-    if chosen:
-        yield _made(Path(chosen)), _LEAST
-    yield _IN_MEMORY, _ROOM
-    with contextlib.suppress(OSError):
-        yield Path(tempfile.gettempdir()), _ROOM
-    yield _made(cache_folder()), _ROOM
+    if chosen and _is_safe(Path(chosen), make=True):
+        yield Path(chosen), _LEAST
+    elif chosen and (refused := private_files.refusal(Path(chosen), others="add")) is not None:
+        mend = refused.advice("POCL_CACHE_DIR")
+        private_files.warn_later(f"PoCL's files do not go to POCL_CACHE_DIR={chosen}: {refused}. To mend it, {mend}")
+    for place in (_IN_MEMORY, *private_files.temporary_places()):
+        if _is_safe(place):
+            yield place, _ROOM
+    if _is_safe(cache_folder(), make=True):
+        yield cache_folder(), _ROOM
 
 
-def _made(place: Path) -> Path:
-    with contextlib.suppress(OSError):
-        place.mkdir(parents=True, exist_ok=True)
-    return place
+def _is_safe(place: Path, make: bool = False) -> bool:
+    """Whether nobody else can change what this process makes in a place; it may be one such as /tmp."""
+    try:
+        private_files.close(private_files.open_folder(place, make, others="add"))
+    except OSError:
+        return False
+    return True
 
 
 def _room(place: Path) -> int:
@@ -177,7 +193,7 @@ def _take(place: Path) -> bool:
     """Make the folder in this place and lock it; whether that went well."""
     global _held
     with contextlib.suppress(OSError):
-        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        path = private_files.temporary_folder(_PREFIX, place)
         lock = _lock(path, exclusively=False)
         if lock is not None:
             _held = _Held(path, lock)
@@ -205,7 +221,9 @@ def _make_again() -> None:
 
 def _lock(path: Path, exclusively: bool) -> int | None:
     """Open a folder and lock it, without waiting; None where it is another's."""
-    handle = os.open(path, os.O_RDONLY)
+    handle = private_files.open_folder(path)
+    if handle is None:
+        return None
     try:
         fcntl.flock(handle, (fcntl.LOCK_EX if exclusively else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except OSError:
@@ -219,17 +237,15 @@ def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
         lock = _lock(path, exclusively=True)
         if lock is not None:
-            shutil.rmtree(path, ignore_errors=True)
+            private_files.remove_folder(path)
             os.close(lock)
 
 
 def _remove_stale(place: Path) -> None:
-    """Remove what killed processes have left."""
-    with contextlib.suppress(OSError), os.scandir(place) as entries:
-        for entry in entries:
-            # The youngest may not be locked yet.
-            if entry.name.startswith(_PREFIX) and time.time() - entry.stat().st_mtime > _STALE_SECONDS:
-                _remove(Path(entry.path))
+    """Remove what killed processes of this user have left: others make what they like beside it."""
+    for path, info in private_files.own_folders(place, _PREFIX):
+        if time.time() - info.st_mtime > _STALE_SECONDS:  # the youngest may not be locked yet
+            _remove(path)
 
 
 @after_fork_in_child

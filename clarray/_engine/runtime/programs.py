@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl, pocl_binary, pocl_folder, pocl_header, profiling
+from clarray._engine.runtime import includes, pocl, pocl_binary, pocl_folder, pocl_header, profiling
 from clarray._engine.runtime.cache import key_of
 from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.invoker import keep_in_memory
@@ -128,14 +128,30 @@ class Program:
             The thread is one beside the program's: stderr and the warnings' filters are not its own.
         """
         keep_in_memory()
-        with self._lock:
-            kernel = cl.Kernel(self._program(queue, apart), name)
         taken = Taken(self._arg_types[name])
-        if kernel.num_args != len(taken.dtypes):
-            raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {len(taken.dtypes)}")
+        with self._lock:
+            kernel = self._made_kernel(name, len(taken.dtypes), queue, apart)
         kernel.set_scalar_arg_dtypes(taken.dtypes)
         folder = pocl.program_folder(self._built[queue.name]) if self._device.is_pocl else None
         return Bound(kernel, queue, queue.name in self._stored, folder, taken)
+
+    def _made_kernel(self, name: str, arguments: int, queue: Queue, apart: bool) -> cl.Kernel:
+        """Make a kernel; a program from disk that does not have it is another's, and this one is compiled."""
+        program = self._program(queue, apart)
+        if self._stored:
+            with contextlib.suppress(cl.Error):
+                kernel = cl.Kernel(program, name)
+                if kernel.num_args == arguments:
+                    return kernel
+            self._device.program_cache.discard(self._key(queue))
+            self._stored.clear()
+            self._told.discard(queue.name)
+            self._saved_bytes = 0
+            program = self._built[queue.name] = self._compile(queue, apart)
+        kernel = cl.Kernel(program, name)
+        if kernel.num_args != arguments:
+            raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {arguments}")
+        return kernel
 
     @contextlib.contextmanager
     def on_trial(self, queue: Queue) -> Iterator[None]:
@@ -158,6 +174,8 @@ class Program:
     def save(self, queue: Queue) -> None:
         """Write one queue's binary to the disk cache, unless what is there holds as much."""
         _unsaved.pop((self, queue.name), None)
+        if not includes.may_be_kept(self.source):
+            return
         with contextlib.suppress(OSError):  # there is no room to make it
             if self._device.is_pocl:
                 pocl_folder.require()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyopencl as cl
 
+from clarray._engine.runtime import includes
 from clarray._engine.runtime.cache import cache_of, key_of
 from clarray._engine.runtime.programs import build_options
 from clarray._engine.runtime.quiet import quiet_build
@@ -35,7 +36,8 @@ def compiler_message(device: Device, source: str) -> str:
         except cl.Error as error:
             device.check_alive(error)
             return _log(program, device) or str(error)
-    cache.store(key, b"compiles")
+    if includes.may_be_kept(source):
+        cache.store(key, b"compiles")
     return ""
 
 

@@ -12,12 +12,12 @@ import atexit
 import contextlib
 import os
 import re
-import tempfile
 import time
 from pathlib import Path
 
 from clarray._engine.runtime.cache import DiskCache
 from clarray._engine.runtime.forking import after_fork_in_child
+from clarray._engine.runtime.private_files import PrivateFolder
 
 try:
     import fcntl
@@ -38,13 +38,14 @@ class Trials:
     """
 
     def __init__(self, cache: DiskCache) -> None:
-        self._folder = cache.folder.with_name("trials")
+        self._folder = PrivateFolder(cache.folder.with_name("trials"))
         self._keys: set[str] = set()
-        self._file: Path | None = None
+        self._name = ""
         self._handle = -1
         if fcntl is not None:
             with contextlib.suppress(OSError):
                 self._drop_crashed(cache)
+            with contextlib.suppress(OSError):
                 self._open()
 
     def begin(self, key: str) -> None:
@@ -58,8 +59,8 @@ class Trials:
         self._write()
 
     def _open(self) -> None:
-        self._handle, name = tempfile.mkstemp(dir=self._folder)
-        self._file = Path(name)
+        self._name = os.urandom(8).hex()
+        self._handle = self._folder.open(self._name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _write(self) -> None:
@@ -70,21 +71,19 @@ class Trials:
                 os.ftruncate(self._handle, len(text))
 
     def _drop_crashed(self, cache: DiskCache) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with os.scandir(self._folder) as entries:
-            for entry in entries:
-                with contextlib.suppress(OSError):
-                    self._drop_one(cache, Path(entry.path))
+        for name, _ in self._folder.files():
+            with contextlib.suppress(OSError):
+                self._drop_one(cache, name)
 
-    def _drop_one(self, cache: DiskCache, file: Path) -> None:
-        handle = os.open(file, os.O_RDWR)
+    def _drop_one(self, cache: DiskCache, name: str) -> None:
+        handle = self._folder.open(name, os.O_RDWR)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error: its process lives
             keys = re.findall(_KEY, os.read(handle, 1 << 16).decode("ascii", "replace"))
             for key in keys:
                 cache.discard(key)
             if keys or time.time() - os.fstat(handle).st_mtime > _STALE_SECONDS:  # the youngest: not locked yet
-                file.unlink()
+                self._folder.remove(name)
         finally:
             os.close(handle)
 
@@ -92,9 +91,9 @@ class Trials:
         """Take the file away; in a process forked from its owner (`gone`), only let it go."""
         handle, self._handle = self._handle, -1
         if handle >= 0:
-            if self._file is not None and not gone:
+            if not gone:
                 with contextlib.suppress(OSError):
-                    self._file.unlink()
+                    self._folder.remove(self._name)
             os.close(handle)
 
 

@@ -20,6 +20,7 @@ from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import CText, Monoid, snippet_monoid
 from clarray._engine.ops.snippets import INDEX, SIZE, Snippet, check_kernel_name, mentions, snippet_loop
 from clarray._engine.runtime import Device
+from clarray._engine.runtime.includes import note_of
 from clarray._numpy.kernels.arguments import (
     Call,
     Declared,
@@ -83,11 +84,15 @@ class Kernel:
                 inputs=inputs,
                 outputs=outputs,
                 types=types,
-                preamble=self._preamble,
+                preamble=self._preamble_for(text),
                 result=result,
             )
             found = self._sound[key] = checked(call.device, snippet, self.name)
         return found
+
+    def _preamble_for(self, text: str) -> str:
+        """Give the preamble with what it and a text include, so that kernels of another header are others."""
+        return self._preamble + note_of(f"{self._preamble}\n{text}")
 
     def _shape(self, call: Call, size: Any) -> Shape:
         """Over which positions the kernel runs: the inputs and outputs broadcast, or what ``size`` says."""
@@ -149,7 +154,7 @@ class Kernel:
             inputs=inputs,
             outputs=(),
             types=known,
-            preamble=self._preamble,
+            preamble=self._preamble_for(str(identity)),
             result=dtype,
         )
         return spread(build.nary(snippet_loop(snippet), (scalar_node(1, _LONG),)), shape)

@@ -12,6 +12,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
+from clarray._engine.runtime.includes import note_of
 
 __all__ = ["RawKernel", "RawModule"]
 
@@ -56,9 +57,8 @@ class RawKernel:
     """
 
     def __init__(self, code: str, name: str, options: Sequence[str] = ()) -> None:
-        self._source = launchers.snippet_raw.read_kernel(
-            launchers.snippet_raw.macros(options) + _checked_text(code), name
-        )
+        text = launchers.snippet_raw.macros(options) + _checked_text(code)
+        self._source = launchers.snippet_raw.read_kernel(text + note_of(text), name)
         self.code = code
         self.name = name
         self.options = tuple(options)
