@@ -166,11 +166,12 @@ def storage(worker_local_directory: str, memory_limit: int | None, device_limit:
     settings = dask.config.get("distributed.worker.memory")
     part = settings["target"] or settings["spill"]
     target = int(memory_limit * part) if memory_limit and part else sys.maxsize
-    directory = _spill_folder(Path(worker_local_directory))
     if current_device().capabilities.host_memory:
-        return HostSpillBuffer(directory, target) if memory_limit and part else {}
+        if not (memory_limit and part):
+            return {}
+        return HostSpillBuffer(_spill_folder(Path(worker_local_directory)), target)
     limit = clarray.memory_info().limit * device_limit if device_limit <= 1 else device_limit
-    return DeviceSpillBuffer(directory, target, int(limit))
+    return DeviceSpillBuffer(_spill_folder(Path(worker_local_directory)), target, int(limit))
 
 
 def _spill_folder(local: Path) -> str:

@@ -75,6 +75,40 @@ def test_a_cache_that_the_user_wants_of_pocl_is_left_to_it(on_pocl: Any, tmp_pat
 
 
 @needs_pocl_wheel
+def test_a_folder_that_others_can_write_to_is_not_taken(on_pocl: Any, tmp_path: Path) -> None:
+    chosen = tmp_path / "chosen"
+    chosen.mkdir()
+    for mode in (0o777, 0o770):
+        chosen.chmod(mode)
+        result = on_pocl(SUM, POCL_CACHE_DIR=str(chosen))
+        assert result.stderr.count("Warning") == result.stderr.count(f"chmod go-w {chosen}, or set POCL_CACHE_DIR") == 1
+        assert not Path(result.stdout.strip()).is_relative_to(chosen)
+    chosen.chmod(0o1777)
+    result = on_pocl(SUM, POCL_CACHE_DIR=str(chosen))
+    assert result.stderr == ""
+    assert Path(result.stdout.strip()).parent == chosen
+
+
+@needs_pocl_wheel
+@pytest.mark.parametrize("plant", ["writable", "writable below", "a link"])
+def test_a_cache_of_pocls_that_others_have_written_to_is_not_left_to_it(
+    on_pocl: Any, tmp_path: Path, plant: str
+) -> None:
+    chosen = tmp_path / "chosen"
+    below = chosen / "AB" / "CDEF"
+    below.mkdir(parents=True)
+    if plant == "a link":
+        (below / "program.bc").symlink_to(tmp_path)
+    else:
+        (below if plant == "writable below" else chosen).chmod(0o777)
+    result = on_pocl(SUM, POCL_CACHE_DIR=str(chosen), POCL_KERNEL_CACHE="1")
+    assert result.returncode == 0
+    found = Path(result.stdout.strip())
+    assert not found.is_relative_to(chosen) or plant != "writable"
+    assert {path.name for path in chosen.rglob("*")} <= {"AB", "CDEF", "program.bc"}
+
+
+@needs_pocl_wheel
 def test_with_no_room_left_it_says_so(on_pocl: Any) -> None:
     code = """
 import clarray, errno

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import stat
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from clarray._engine.runtime import current_device
 pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
+import dask
 from dask.sizeof import sizeof
 from distributed import Client
 
@@ -137,3 +141,25 @@ def test_more_than_a_device_may_hold() -> None:
     assert ways["device-write", "bytes"] > 48 << 20
     assert ways["device-read", "bytes"] > 0
     assert memory.peak <= memory.limit == 48 << 20
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of Unix")
+@pytest.mark.parametrize("mode", [0o700, 0o777])
+def test_what_is_in_a_spill_folder_is_this_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, mode: int
+) -> None:
+    """Dask loads what lies in the folder as results, and where others can write somebody else has put it there."""
+    elsewhere = tmp_path / "temporary"
+    local = tmp_path / "local"
+    for folder in (elsewhere, local, local / "storage"):
+        folder.mkdir()
+    (local / "storage" / "planted").write_bytes(b"a pickle")
+    local.chmod(mode)
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    with dask.config.set({"distributed.worker.memory.target": 0.5}):
+        kept = spilling.storage(str(local), 1 << 20, 0.5)
+    assert not list(kept)
+    (made,) = [path for path in (*local.iterdir(), *elsewhere.iterdir()) if path.name != "storage"]
+    assert made.parent == (local if mode == 0o700 else elsewhere)
+    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+    assert ("--local-directory" in caplog.text) == (mode == 0o777)

@@ -27,7 +27,9 @@ from clarray._engine.runtime.cache import cache_folder
 from clarray._engine.runtime.private_files import PrivateFolder
 
 # Of a runtime, but for what does not change the code that it makes.
-_NO_COMPILER_SETTING = "AFFINITY|CACHE_DIR|DEBUG|DEVICES|KERNEL_CACHE|LEAVE_KERNEL_\\w+|MAX_PTHREAD_COUNT|MEMORY_LIMIT|SIG\\w+|STARTUP_DELAY"
+_NO_COMPILER_SETTING = (
+    "AFFINITY|CACHE_DIR|DEBUG|DEVICES|KERNEL_CACHE|MAX_PTHREAD_COUNT|MEMORY_LIMIT|STARTUP_DELAY|(LEAVE_KERNEL|SIG)\\w+"
+)
 _COMPILER_SETTING = rf"POCL_(?!({_NO_COMPILER_SETTING})$)\w+|CL_CONFIG_\w+|AMD_OCL_\w+|IGC_\w+"
 _READS_A_FILE = r"(^|[\s=\"'])-(include|imacros)"
 _SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")

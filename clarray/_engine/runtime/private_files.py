@@ -366,7 +366,7 @@ class PrivateFolder:
 
 
 def _identity(info: os.stat_result) -> Identity:
-    return info.st_dev, info.st_ino, info.st_mode, info.st_uid
+    return info.st_dev, info.st_ino, info.st_mode, _owner(info)
 
 
 def _write_all(handle: int, data: bytes) -> None:

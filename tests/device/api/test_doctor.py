@@ -206,6 +206,22 @@ def test_a_cache_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.M
     assert "CLARRAY_CACHE_DIR=" in only
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes of Unix")
+def test_a_cache_that_others_can_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "public" / "cache"
+    monkeypatch.setenv("CLARRAY_CACHE_DIR", str(folder))
+    folder.mkdir(parents=True, mode=0o700)
+    folder.chmod(0o775)
+    (only,) = problems(list(system.caches()))
+    assert f"{folder} is not used" in only
+    assert f"chmod go-w {folder}, or set CLARRAY_CACHE_DIR" in only
+    folder.chmod(0o700)
+    folder.parent.chmod(0o777)
+    note, sound = system.caches()
+    assert (note.state, sound.state) == (NOTE, OK)
+    assert f"chmod go-w {folder.parent}," in note.mend
+
+
 def test_a_cache_that_is_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
