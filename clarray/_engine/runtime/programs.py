@@ -145,7 +145,6 @@ class Program:
                     return kernel
             self._device.program_cache.discard(self._key(queue))
             self._stored.clear()
-            self._told.discard(queue.name)
             self._saved_bytes = 0
             program = self._built[queue.name] = self._compile(queue, apart)
         kernel = cl.Kernel(program, name)
