@@ -1,8 +1,10 @@
 ## Histogram: COUNT[BIN(LOAD(i))] += 1, or SUM[BIN(LOAD(i))] += WEIGHT(LOAD(i)).
 ##
-## private  work-item 0 |elements ...........| -> its tables     one table per copy, elements taking them in turn:
-##          work-item 1 |elements ...........| -> its tables     additions to one bin need not wait for each other
+## private  work-item 0 |chunk of elements ..| -> its tables     one table per copy, elements taking them in turn:
+##          work-item 1 |chunk of elements ..| -> its tables     additions to one bin need not wait for each other
 ##                                                               a row has one bin more, for what lies outside
+##          The order of a float sum follows from the elements' positions and the number of chunks and copies, and from
+##          nothing else: neither from the vector width nor from the number of compute units.
 ## local    work-group: vectors dealt out over the grid -> counters in local memory (atomic) -> the global table (atomic)
 ## global   the same without the table in local memory
 ## sums     a work-group takes a tile of one element per work-item; where several fall into one bin, they add in
@@ -166,12 +168,19 @@ for (int l = 0; l < ${V}; ++l) at${a.k}[l] = outside${a.k}(lanes[l], n${a.k}, e$
 % endfor
 </%def>
 <% bounded = not many and axes[0].kind in ('direct', 'uniform', 'few') %>
-<%def name="enter(l, number, amount, copy)">
+<%def name="enter(number, amount, table)">
 % if summed:
-{ __global ${sum_type} *place = table + ${copy} * row + ${number}; *place = add(*place, ${amount}); }
+{ __global ${sum_type} *place = ${table} + ${number}; *place = add(*place, ${amount}); }
 % else:
-++table[${copy} * row + ${number}];
+++(${table})[${number}];
 % endif
+</%def>
+<%def name="enter_part(suffix, amount, table)">
+const uint flat_ = ${flat(suffix)}, b = flat_ < bins ? flat_ : bins;
+% if direct:
+top = max(top, flat_);
+% endif
+${enter('b', amount, table)}
 </%def>
 <%def name="weight_lanes(tag)">
 % if summed:
@@ -179,23 +188,24 @@ ${lane_sum} weights[${V}];
 vstore${V}(${weight.call(0, tag)}, 0, weights);
 % endif
 </%def>
-## Row and segment of unit u, and the operands' bases.
+## Row and vector of unit u.
 <%def name="place_unit(u)">
 % if rank > 1:
     ${I} line = ${u} / segments;
-    const ${I} first = (${u} - line * segments) * ${segment};
+    const ${I} first = (${u} - line * segments) * ${V};
 % else:
-    const ${I} first = (${I})${u} * ${segment};
+    const ${I} first = (${I})${u} * ${V};
 % endif
-    const ${I} last = min((${I})(first + ${segment}), (${I})n_0);
+    const ${I} last = min((${I})(first + ${V}), (${I})n_0);
 </%def>
-<%def name="place_bases(u, suffix='')">
+## The operands' bases in the row of unit u.
+<%def name="place_bases(u, suffix='', per_row='segments')">
 % for s in inputs.operands:
     ${'long' if s.access == 'index' else I} ${s.name}b${suffix} = ${s.start if s.access == 'index' else '0'};
 % endfor
 % if rank > 1:
     {
-      ${I} line_ = ${u} / segments;
+      ${I} line_ = ${u} / ${per_row};
 % for axis in range(1, rank):
       {
 % if axis < rank - 1:
@@ -214,10 +224,14 @@ vstore${V}(${weight.call(0, tag)}, 0, weights);
 ATTR __kernel __attribute__((reqd_work_group_size(${work_group}, 1, 1)))
 void histogram(${', '.join(params)}) {
   ${access.prologue(inputs.operands, inputs.prepare)}
-% if rank > 1:
-  const ${I} segments = (n_0 + ${segment - 1}) / ${segment};
+% if rank > 1 and not private:
+  const ${I} segments = (n_0 + ${V - 1}) / ${V};
 % endif
 % if private:
+<%
+  ## the table that an element takes: by its position, whatever the row and the vector that it lies in
+  table_of = lambda l: f'copy{l % copies}' if V % copies == 0 and l != 'l' else f'table + (u + (j - first) + {l}) % {copies} * row'
+%>
   const long row = stride_;  /* a bin for what is outside, and no line of a cache that is another's too */
   __global ${sum_type} *table = tables + get_group_id(0) * ${copies} * row;
   for (long b = 0; b < ${copies} * row; ++b) table[b] = 0;
@@ -226,9 +240,11 @@ void histogram(${', '.join(params)}) {
 % endif
   uint top = 0;
   const long group = get_group_id(0), groups = get_num_groups(0);
-  for (long u = begin + (end - begin) * group / groups, end_ = begin + (end - begin) * (group + 1) / groups; u < end_; ++u) {
-    ${place_unit('u')}
-    ${place_bases('u')}
+  const long end_ = group + 1 == groups ? end : begin + ((end - begin) * (group + 1) / groups & -16);
+  for (long u = begin + ((end - begin) * group / groups & -16); u < end_;) {
+    const ${I} first = ${'u % n_0' if rank > 1 else 'u'}, last = ${'min((long)n_0, first + (end_ - u))' if rank > 1 else 'end_'};
+    ${place_bases('u', '', 'n_0')}
+    __global ${sum_type} ${', '.join(f"*copy{k} = table + {f'(u + {k})' if rank > 1 else k} % {copies} * row" for k in range(copies))};
     ${I} j = first;
     for (; j + ${V} ${'<' if pairs else '<='} last; j += ${V}) {
       ${loads('j', '')}
@@ -242,18 +258,14 @@ void histogram(${', '.join(params)}) {
 % else:
         const uint flat_ = ${flat(f'[{l}]')}, b = flat_ < bins ? flat_ : bins;
 % endif
-        ${enter(l, 'b', amount(f'weights[{l}]'), l % copies)}
+        ${enter('b', amount(f'weights[{l}]'), table_of(l))}
       }
 % endfor
 % else:
 % for w in range(parts):
       {
         ${bins_of_part(w, '')}
-        const uint flat_ = ${flat(f'_{w}')}, b = flat_ < bins ? flat_ : bins;
-% if direct:
-        top = max(top, flat_);
-% endif
-        ${enter(w, 'b', amount(weight.call(w)) if summed else '', w % copies)}
+        ${enter_part(f'_{w}', amount(weight.call(w)) if summed else '', table_of(w))}
       }
 % endfor
 % endif
@@ -266,26 +278,19 @@ void histogram(${', '.join(params)}) {
       ${bins_of_vector('', True)}
       ${weight_lanes('')}
       for (int l = 0; l < m; ++l) {
-        const uint flat_ = ${flat('[l]')}, b = flat_ < bins ? flat_ : bins;
-% if direct:
-        top = max(top, flat_);
-% endif
-        ${enter('l', 'b', amount('weights[l]'), '0')}
+        ${enter_part('[l]', amount('weights[l]'), table_of('l'))}
       }
 % else:
 % for w in range(parts):
       if (${w} < m) {
         ${bins_of_part(w, '')}
-        const uint flat_ = ${flat(f'_{w}')}, b = flat_ < bins ? flat_ : bins;
-% if direct:
-        top = max(top, flat_);
-% endif
-        ${enter(w, 'b', amount(weight.call(w)) if summed else '', w % copies)}
+        ${enter_part(f'_{w}', amount(weight.call(w)) if summed else '', table_of(w))}
       }
 % endfor
 % endif
     }
 % endif
+    u += last - first;
   }
 % if direct:
 % if explicit:
@@ -330,7 +335,7 @@ void histogram(${', '.join(params)}) {
     const long u_${x} = u + ${x} * stride;
     ${place_bases(f'u_{x}', f'_{x}')}
 % if rank > 1:
-    const ${I} j_${x} = ((${I})u_${x} % segments) * ${segment};
+    const ${I} j_${x} = ((${I})u_${x} % segments) * ${V};
 % else:
     const ${I} j_${x} = (${I})u_${x} * ${V};
 % endif

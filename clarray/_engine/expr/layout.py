@@ -89,6 +89,14 @@ def _all_backwards(steps: Sequence[int]) -> bool:
     return any(s < 0 for s in steps) and all(s <= 0 for s in steps)
 
 
+def in_c_order(shape: Shape, operands: tuple[Shape, ...]) -> Space:
+    """Merge the axes of a loop that takes the elements in C order, whatever their memory layout is."""
+    axes = [(n, tuple([o[axis] for o in operands])) for axis, n in enumerate(shape) if n != 1]
+    merged = merge(axes)
+    strides = tuple(tuple(steps[k] for _, steps in merged) for k in range(len(operands)))
+    return Space(tuple(n for n, _ in merged), strides, (0,) * len(operands))
+
+
 def merge(axes: Sequence[tuple[int, Shape]]) -> list[tuple[int, Shape]]:
     """Join neighbouring axes that are one run of evenly spaced elements for every operand."""
     merged: list[tuple[int, Shape]] = []

@@ -102,7 +102,7 @@ _SPACES: dict[str, dict[str, Space]] = {
         "gpu": {"most_lines": (4, 16, 64)},
     },
     "histogram": {
-        "cpu": {"groups_per_unit": (1, 2, 4, 8), "segment": (1024, 4096, 16384), "compared_bins": (16, 64, 256)},
+        "cpu": {"groups_per_unit": (1, 2, 4, 8), "compared_bins": (16, 64, 256)},
         "gpu": {"groups_per_unit": (4, 8, 16), "loads": (2, 4, 8), "compared_bins": (0, 16, 64)},
     },
     "matmul": {

@@ -24,6 +24,7 @@ from clarray._engine.algorithms.histogram.plan import (
     Tables,
     launch_units,
     private_groups,
+    sum_chunks,
     tables,
 )
 from clarray._engine.algorithms.histogram.policy import HistogramPolicy
@@ -37,6 +38,7 @@ from clarray._engine.expr.layout import (
     collapse,
     explicit_width,
     furthest,
+    in_c_order,
     index_type,
     vector_width,
 )
@@ -167,6 +169,8 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
         shape = roots[0].shape
         strides = operands.strides(len(shape))
         space = collapse(shape, strides)
+        if summed and any(space.offsets):  # a pending operand and its result would be summed in opposite orders
+            space = in_c_order(shape, strides)
         job = Job(
             cache=cache,
             policy=cache.policies.histogram,
@@ -240,13 +244,13 @@ def _prepared(job: Job) -> Prepared:
     kernel = job.cache.kernel_for(
         key, histogram_source, plan, values, steps_of, job.weight, job.operands.nodes, job.cache.capabilities
     )
-    segment = plan.policy.segment or plan.vector
+    length = 1 if plan.space == PRIVATE else plan.vector
     inner = job.space.shape[-1] if job.space.shape else 1
-    units = (job.size // inner) * -(-inner // segment) if job.size else 0
+    units = (job.size // inner) * -(-inner // length) if job.size else 0
     layout = [*reversed(job.space.shape or (1,))]
     for steps in job.space.strides:
         layout += reversed(steps or (0,))
-    step = units if job.summed else launch_units(segment, job.policy)
+    step = units if job.summed else launch_units(length, job.policy)
     return Prepared(plan, found, kernel, units, step, tuple(layout))
 
 
@@ -331,7 +335,11 @@ def _held(job: Job, prepared: Prepared, units: int) -> _Held:
     policy, plan, device = job.policy, prepared.plan, job.cache.device
     width = _sum_bytes(job.summed)
     if plan.space == PRIVATE:
-        count = private_groups(units, job.operands.nbytes, (job.bins + 1) * width, job.cache.units, policy)
+        row_bytes = (job.bins + 1) * width
+        if job.summed:
+            count = sum_chunks(units, job.bins, row_bytes, policy)
+        else:
+            count = private_groups(units, job.operands.nbytes, row_bytes, job.cache.units, policy)
         rows = count * prepared.tables.copies
         stride = -(-(job.bins + 1) * width // _LINES) * _LINES // width
         return _Held(count, rows, stride, device.allocate(rows * stride * width))
@@ -381,9 +389,8 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
 
 def _sum_groups(job: Job, plan: HistogramPlan, width: int, elements: int) -> int:
     policy = job.policy
-    most = job.cache.units * policy.sum_groups_per_unit
-    fitting = policy.table_bytes // (job.bins * (width + 4)) if plan.space == GLOBAL else most
-    return max(1, min(most, fitting, -(-elements // plan.work_group)))
+    fitting = policy.table_bytes // (job.bins * (width + 4)) if plan.space == GLOBAL else policy.sum_groups
+    return max(1, min(policy.sum_groups, fitting, -(-elements // plan.work_group)))
 
 
 def _sum_bytes(summed: str) -> int:

@@ -12,6 +12,7 @@ global    more bins than fit, even in a few passes: one table of counters for al
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -170,6 +171,20 @@ def private_groups(size: int, nbytes: int, row_bytes: int, units: int, policy: H
     return max(1, min(most, useful, policy.table_bytes // max(1, row_bytes), size))
 
 
+def sum_chunks(size: int, bins: int, row_bytes: int, policy: HistogramPolicy) -> int:
+    """Return into how many chunks of elements, each with its own table, a CPU divides sums of weights.
+
+    The number decides the order in which floats are added, so it follows from the elements and the bins alone. It is
+    the same for all tables that `first_guess` may choose, because `bincount` takes a smaller table once the largest
+    value is known. Too many tables cost more than the elements: a chunk has at least four elements for each bin, and
+    at least `sum_spread` times the square root of their number.
+    """
+    most = min(policy.sum_groups, size // policy.sum_chunk, math.isqrt(size) // policy.sum_spread)
+    if bins > policy.guess:
+        most = min(most, size // (4 * bins), policy.table_bytes // row_bytes)
+    return 1 << max(1, most).bit_length() - 1
+
+
 def first_guess(size: int, largest: int, policy: HistogramPolicy) -> int:
     """Bins to try when the largest value is not known.
 
@@ -184,9 +199,9 @@ def first_guess(size: int, largest: int, policy: HistogramPolicy) -> int:
     return max(1, min(wanted, largest + 1))
 
 
-def launch_units(segment: int, policy: HistogramPolicy) -> int:
-    """Units of work, of at most `segment` elements each, that one launch may count."""
-    return max(1, policy.launch_elements // segment)
+def launch_units(length: int, policy: HistogramPolicy) -> int:
+    """Return how many units of `length` elements one launch may count."""
+    return max(1, policy.launch_elements // length)
 
 
 def equal_bins(edges: np.ndarray) -> tuple[float, ...] | None:

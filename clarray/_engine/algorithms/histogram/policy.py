@@ -13,7 +13,7 @@ class HistogramPolicy:
 
     Parameters
     ----------
-    vector_bytes, max_width, explicit, chunked, groups_per_unit, segment, inline_bytes, chunk_bytes
+    vector_bytes, max_width, explicit, chunked, groups_per_unit, inline_bytes, chunk_bytes
         As in `ElementwisePolicy`.
     work_group : int
         Work-items that count into one table in local memory; 1 where each has tables of its own.
@@ -32,8 +32,13 @@ class HistogramPolicy:
         memory is taken instead.
     sum_group : int
         Work-items that add weights to one table, in turn where they meet in a bin.
-    sum_groups_per_unit : int
-        Work-groups that do so, per compute unit.
+    sum_groups : int
+        Most work-groups that do so, or most chunks of elements with a table each on a CPU. A fixed number: the order of
+        a float sum must not depend on how many compute units there are.
+    sum_chunk : int
+        Fewest elements of such a chunk on a CPU.
+    sum_spread : int
+        Such chunks are at most the square root of the number of elements, divided by this.
     sum_bins : int
         Bins of the largest table of sums in local memory.
     rounds : int
@@ -56,7 +61,6 @@ class HistogramPolicy:
     explicit: bool
     chunked: bool
     groups_per_unit: int
-    segment: int
     inline_bytes: int
     chunk_bytes: int
     work_group: int
@@ -67,7 +71,9 @@ class HistogramPolicy:
     local_bins: int
     passes: int
     sum_group: int
-    sum_groups_per_unit: int
+    sum_groups: int
+    sum_chunk: int
+    sum_spread: int
     sum_bins: int
     rounds: int
     table_bytes: int
@@ -84,7 +90,6 @@ CPU = HistogramPolicy(
     explicit=True,
     chunked=True,
     groups_per_unit=4,
-    segment=4096,
     inline_bytes=1 << 17,
     chunk_bytes=1 << 16,
     work_group=1,
@@ -95,7 +100,9 @@ CPU = HistogramPolicy(
     local_bins=0,
     passes=1,
     sum_group=1,
-    sum_groups_per_unit=1,
+    sum_groups=64,
+    sum_chunk=1 << 13,
+    sum_spread=32,
     sum_bins=0,
     rounds=0,
     table_bytes=1 << 28,
@@ -110,7 +117,6 @@ GPU = HistogramPolicy(
     explicit=False,
     chunked=False,
     groups_per_unit=8,
-    segment=0,
     inline_bytes=0,
     chunk_bytes=1 << 12,
     work_group=256,
@@ -121,7 +127,9 @@ GPU = HistogramPolicy(
     local_bins=12000,
     passes=8,
     sum_group=128,
-    sum_groups_per_unit=16,
+    sum_groups=1 << 10,
+    sum_chunk=0,
+    sum_spread=0,
     sum_bins=1 << 11,
     rounds=6,
     table_bytes=1 << 28,
@@ -135,7 +143,6 @@ NVIDIA = replace(
     work_group=1024,
     groups_per_unit=2,
     sum_group=256,
-    sum_groups_per_unit=8,
     rounds=8,
     guess=1 << 11,
     fence='asm volatile("membar.gl;" ::: "memory");',
@@ -147,13 +154,14 @@ TINY_CPU = replace(
     vector_bytes=16,
     max_width=4,
     groups_per_unit=2,
-    segment=8,
     inline_bytes=0,
     chunk_bytes=8,
     copies=2,
-    copy_bins=8,
+    copy_bins=16,
     guess=16,
-    sum_groups_per_unit=2,
+    sum_groups=4,
+    sum_chunk=16,
+    sum_spread=1,
     launch_elements=48,
 )
 TINY_GPU = replace(
@@ -170,7 +178,7 @@ TINY_GPU = replace(
     local_bins=16,
     passes=3,
     sum_group=4,
-    sum_groups_per_unit=2,
+    sum_groups=4,
     sum_bins=16,
     rounds=2,
     launch_elements=48,

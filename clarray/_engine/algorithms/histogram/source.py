@@ -200,7 +200,6 @@ def histogram_source(
         policy=plan.policy,
         last=dtype_row(np.dtype(plan.last)).storage if plan.last else "",
         work_group=plan.work_group,
-        segment=plan.policy.segment or plan.vector,
         summed=plan.summed,
         pair=plan.summed == "pair",
         sum_type=sum_type,
