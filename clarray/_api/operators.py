@@ -390,11 +390,20 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
     def operator(self: DeviceArray, other: Any) -> Any:
         if is_number(self):
             return apart(self, other)
+        kind = other.__class__
+        if kind is self.__class__ or kind is float or kind is int or kind in STRONG:
+            with self.device.lock:  # from reading the operands to the launch that stores
+                return operate(self, other)
+        taken = _taken(other, self)
+        return _in_place(ufunc, self, other) if taken is None else operator(self, taken)
+
+    def operate(self: DeviceArray, other: Any) -> Any:
         a = self._node
         if a.op is CONST and (value := _folded(folds, a, other, False)) is not None:
             self._node = value
             return self
         kind = other.__class__
+        fits = True
         if kind is self.__class__:
             b = other._node
             key = b.dtype
@@ -402,10 +411,8 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
             fits = build.selected_alike(a, b) if masked else not b.shape or b.shape == a.shape
         else:
             key = STRONG.get(kind, kind)
-            fits = kind is float or kind is int or key is not kind
         if not fits or (a.memory is not None and not is_writeable(self)):
-            taken = _taken(other, self)
-            return _in_place(ufunc, self, other) if taken is None else operator(self, taken)
+            return _in_place(ufunc, self, other)
         try:
             found = loops[a.dtype, key]
         except KeyError:

@@ -209,11 +209,12 @@ def asnumpy(a: Any) -> np.ndarray:
         return np.empty(node.shape, node.dtype)
     device = memory.device
     if device.capabilities.host_memory:
-        device.synchronize()
-        start = time.perf_counter()
-        found = host_window(node)
-        assert found is not None
-        copied = found.copy(order="K")
+        with device.lock:  # an elementwise launch of another thread may write there without the GIL
+            device.synchronize()
+            start = time.perf_counter()
+            found = host_window(node)
+            assert found is not None
+            copied = found.copy(order="K")
         profiling.record("transfer", "to host", copied.nbytes, time.perf_counter() - start)
         return copied
     if node.contiguous:

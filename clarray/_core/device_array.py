@@ -6,7 +6,10 @@ methods and protocols are functions of the modules above, which `clarray._api.at
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
 else:
     Methods = object
 
-__all__ = ["DeviceArray", "empty", "is_number", "is_writeable", "no_number", "seen_as", "wrap"]
+__all__ = ["DeviceArray", "empty", "is_number", "is_writeable", "no_number", "one_hold", "seen_as", "wrap"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def wrap(node: Node, base: Any = None) -> DeviceArray:
@@ -143,6 +148,33 @@ class DeviceArray(Methods):
         """Compute the value into memory now; returns the array itself, without waiting."""
         evaluate(self._node)
         return self
+
+
+def one_hold(name: str) -> Callable[[Function], Function]:
+    """Decorator: hold the device's lock from the first read to the last write of a call that writes to an argument.
+
+    Parameters
+    ----------
+    name : str
+        The argument that is written. No lock is held if it is no array.
+    """
+
+    def decorate(function: Function) -> Function:
+        at = [*signature(function).parameters].index(name)
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            target = kwargs.get(name) if name in kwargs or len(args) <= at else args[at]
+            if target.__class__ is tuple and len(target) == 1:
+                (target,) = target
+            if not isinstance(target, DeviceArray):
+                return function(*args, **kwargs)
+            with target.device.lock:
+                return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
 
 
 def seen_as(array: DeviceArray, kind: type, source: Any) -> Any:

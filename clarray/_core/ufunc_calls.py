@@ -96,8 +96,34 @@ def call(
     inputs, out = _positional(ufunc, inputs, out)
     device = device_of_operands((*inputs, *(out if isinstance(out, tuple) else (out,))))
     targets = _targets(ufunc, out)
-    nodes, kinds = _operands(inputs, device)
     signature = signature if signature is not None else sig
+    given = (dtype, signature, casting, order)
+    if not any(t is not None for t in targets):
+        return _computed(ufunc, inputs, targets, device, where, given)
+    inputs = tuple([_on_device(x, device) for x in inputs])  # may call other code, so no lock is held
+    with device.lock:  # from reading the operands to the launches that store
+        return _computed(ufunc, inputs, targets, device, where, given, _write)
+
+
+def _on_device(operand: Any, device: Device) -> Any:
+    """Convert an operand that is neither an array nor a Python number."""
+    if isinstance(operand, arrays.DeviceArray) or weak_type(operand) is not None:
+        return operand
+    return arrays.wrap(array_node(operand, device))
+
+
+def _computed(
+    ufunc: np.ufunc,
+    inputs: tuple[Any, ...],
+    targets: tuple[Any, ...],
+    device: Device,
+    where: Any,
+    given: tuple[Any, Any, str, str],
+    write: bool = True,
+) -> Any:
+    """Grow the results of a call and store those that have an output."""
+    dtype, signature, casting, order = given
+    nodes, kinds = _operands(inputs, device)
     try:
         in_dtypes, out_dtypes = resolve(ufunc, kinds, dtype, signature, casting)
     except TypeError:
@@ -109,7 +135,7 @@ def call(
     if any(t is not None for t in targets):
         _convert_numbers(ufunc, inputs, nodes, in_dtypes)
         _check_out(ufunc, kinds, in_dtypes, targets, casting, dtype, signature)
-        if _write or not targets[0]._node.flags & MASKED:  # a selection stays pending: `_replace` looks
+        if write or not targets[0]._node.flags & MASKED:  # a selection stays pending: `_replace` looks
             shapes = [() if n is None else n.shape for n in nodes]
             broadcast_shapes([*shapes, *(t._node.shape for t in targets if t is not None)])
     _check_power(ufunc, inputs, nodes, in_dtypes, where, device)
@@ -118,7 +144,7 @@ def call(
     first = nodes[0]
     if ufunc.nin == ufunc.nout == 1 and dtype is None is signature and first is not None:
         loops_of_one[ufunc, first.dtype] = find_loop(ufunc, in_dtypes, out_dtypes)
-    if not _write:
+    if not write:
         return _replace(targets[0], results[0])
     made = [_deliver(n, t, where, device, order, nodes) for n, t in zip(results, targets, strict=True)]
     return made[0] if ufunc.nout == 1 else tuple(made)
@@ -399,13 +425,14 @@ def in_order(node: Node, order: str, like: View | None = None) -> Any:
 
 def assign(target: Any, node: Node, mask: Node | None = None) -> None:
     """Write a node (broadcast, converted) to an array's elements, or to those a mask selects."""
-    leaf = evaluate(target._node)
-    value = cast(node, leaf.dtype)
-    if mask is not None:
-        value = build.nary(select_loop(leaf.dtype), (mask, value, leaf))
-    if value.shape != leaf.shape or (value.op is not None and not value.args):
-        value = broadcast(value, leaf.shape)
-    write_leaf(leaf, value)
+    with target.device.lock:  # a mask leaves elements as they are, so they are read and written in one hold
+        leaf = evaluate(target._node)
+        value = cast(node, leaf.dtype)
+        if mask is not None:
+            value = build.nary(select_loop(leaf.dtype), (mask, value, leaf))
+        if value.shape != leaf.shape or (value.op is not None and not value.args):
+            value = broadcast(value, leaf.shape)
+        write_leaf(leaf, value)
 
 
 def broadcast(value: Node, shape: tuple[int, ...]) -> Node:

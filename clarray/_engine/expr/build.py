@@ -235,6 +235,7 @@ def _become_selected(node: Node, readers: list, memory: Any, count: int) -> None
         pass_on(readers, memory)
 
 
+@called_by_core
 def become_copy(node: Node, leaf: Node) -> None:
     """Turn a pending node into a pending copy of a leaf of its shape and dtype; what was grown from it reads that."""
     assert leaf.memory is not None

@@ -39,13 +39,14 @@ from clarray._engine.runtime.errors import (
     lost_message,
     reset_message,
 )
+from clarray._engine.runtime.fair_lock import device_lock
 from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.launch import Launched
 from clarray._engine.runtime.memory import Block, Memory
 from clarray._engine.runtime.pool import Pool
 from clarray._engine.runtime.programs import ArgType, Program
 from clarray._engine.runtime.recording import spoil
-from clarray._engine.speedups import laid_out, reentrant_lock
+from clarray._engine.speedups import laid_out
 
 _REMEMBERED = 12  # launches
 _SET_UP_AT_FIRST_USE = {"capabilities", "compiled", "context", "inline", "main", "pool", "copier", "_sign"}
@@ -115,7 +116,7 @@ class Device:
         inline: cl.Device | None = None,
         context: cl.Context | None = None,
     ) -> None:
-        self.lock: Any = reentrant_lock()
+        self.lock: Any = device_lock()
         self.pending = self.called = False
         self.begun = 0  # how many launches and first calls: what has been interrupted looks whether it had come so far
         self.inherited = self.lost = self.closed = False  # no call into OpenCL is made for the first two

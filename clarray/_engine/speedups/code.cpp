@@ -13,6 +13,11 @@ constexpr size_t SMALL_GRID = 0xFFFF, MOST_GROUPS = size_t(1) << 31;
 
 constexpr long long HELD_BELOW = 16384;  // bytes for which letting other threads run Python meanwhile is not worth it
 
+// A launch of so many bytes takes long enough to prepare the next one meanwhile. More launches ahead of the device would only make
+// other threads wait longer for theirs.
+constexpr long long LARGE = 1 << 20;
+constexpr size_t MOST_LARGE_LAUNCHES = 2;
+
 // Where a buffer lies; null where it is in no host memory.
 void* start_of(const Argument& buffer) {
     if (!buffer.object) return reinterpret_cast<void*>(buffer.number);
@@ -62,9 +67,10 @@ Outcome run_code(const Run& run, PyObject* on, const Argument* arguments, size_t
     if ((!threads || device.called.of(on) != Py_True) && !finish(on)) return Outcome::FAILED;
     if (threads) {
         Groups* to;
-        while (!(to = queue::begin(threads))) {
+        const size_t most = run.nbytes < LARGE ? QUEUE_ROOM : MOST_LARGE_LAUNCHES;
+        while (!(to = queue::begin(threads, most))) {
             Py_BEGIN_ALLOW_THREADS
-            queue::wait_for_room();
+            queue::wait_for_room(most);
             Py_END_ALLOW_THREADS
         }
         if (!write(run, arguments, count, *to)) return Outcome::RARE;

@@ -81,13 +81,19 @@ Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
     return found ? Outcome::DONE : Outcome::FAILED;
 }
 
+constexpr Py_ssize_t MOST_HOLDERS = 2;  // of a value that is computed where it is assigned: its array, and the assignment
+
 // Let an array whose value has been computed over its own operands be a copy of what lies there now. A count of one
 // reference does not tell that the array is the statement's: arguments of a call that a tuple holds have no more, and
 // later versions of Python lend what a variable holds.
 bool become_copy(PyObject* value, PyObject* leaf, const Place& place) {
+    static Reference* const become_copy = reference_of("become_copy");
     PyObject* cast = cast_loop(node.dtype.of(leaf));
     if (!cast) return false;
     Ref target = view_leaf(leaf, place);
+    Ref given = Ref::share(array.node.of(value));
+    // Another thread has taken the node during the launch, so the node itself becomes the copy.
+    if (target && Py_REFCNT(given.get()) > MOST_HOLDERS + 1) return bool(Ref::steal((*become_copy)(given.get(), target.get())));
     Ref copy = target ? grow_unary(cast, target.get()) : Ref();
     if (copy) array.node.set(value, copy.get());
     return bool(copy);
@@ -152,7 +158,7 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     // Whoever holds the array goes on with a copy of what lies there now, so that it is computed once; what holds the node
     // itself is for Python.
     const bool pending = node.memory.of(given.get()) == Py_None, is_held = Py_REFCNT(value) > 1;
-    if (pending && (Py_REFCNT(given.get()) > 2 || (is_held && !is_laid_out_alike(given.get(), place)))) return Outcome::RARE;
+    if (pending && (Py_REFCNT(given.get()) > MOST_HOLDERS || (is_held && !is_laid_out_alike(given.get(), place)))) return Outcome::RARE;
     const bool is_copied = pending && (is_held || is_read_by(in.get(), given.get()));
     const Outcome stored = store(leaf.get(), place, given.get());
     if (stored != Outcome::DONE || !is_copied || node.memory.of(given.get()) != Py_None) return stored;

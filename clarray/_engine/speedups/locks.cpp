@@ -2,72 +2,121 @@
 #include "launch.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
 
 namespace clarray {
 
 namespace {
 
-// What holds the GIL takes it by one exchange. Threads that wait for it do so without the GIL, at a gate that whoever lets
-// it go opens for one of them, which tries again: another thread may have been faster.
+using Clock = std::chrono::steady_clock;
+constexpr double FOREVER = -1, LONGEST = 1e6;  // seconds
+
+// How long a waiting thread lets others take the lock before it. Passing the lock on at every release would make two threads of
+// small statements switch at each of them.
+constexpr std::chrono::milliseconds PATIENCE{1};
+
+// A thread in the queue for a lock. It sleeps at its gate without the GIL.
+struct Waiter {
+    PyThread_type_lock gate;
+    unsigned long thread;
+    Clock::time_point since;
+    bool is_open = false;   // the gate has been opened, and the thread has not passed it yet
+    bool is_owner = false;  // the lock has been handed over to it
+    Waiter* next = nullptr;
+};
+
+// A reentrant lock. All of it is read and written with the GIL held, so it needs no atomic operations. A release wakes the first
+// waiter, and hands the lock over to it once that one has waited long enough. Until then any thread may take the lock first.
 struct Lock {
     PyObject_HEAD
-    PyThread_type_lock gate;
-    std::atomic<bool> is_taken, is_open;
-    std::atomic<int> waiting;
-    unsigned long owner;  // the thread, and how many times it holds the lock: both with the GIL held
-    Py_ssize_t count;
+    unsigned long owner;
+    Py_ssize_t count;  // how many times the owner holds it; 0 if it is free
+    Waiter* first;     // the queue: of this process, see `forks`
+    unsigned forks;
 };
 
 PyTypeObject* lock_type = nullptr;
 
-using Clock = std::chrono::steady_clock;
-constexpr double FOR_EVER = -1, LONGEST = 1e6;  // seconds
+unsigned forks = 0;  // a forked process has none of its parent's waiters
+#if defined(__unix__) || defined(__APPLE__)
+void count_fork() { ++forks; }
+void watch_forks() { pthread_atfork(nullptr, nullptr, count_fork); }
+#else
+void watch_forks() {}
+#endif
 
-void own(Lock* lock, unsigned long thread) {
-    lock->owner = thread;
-    lock->count = 1;
+Waiter*& queue_of(Lock* lock) {
+    if (lock->forks != forks) lock->first = nullptr;
+    lock->forks = forks;
+    return lock->first;
 }
 
 bool take_at_once(Lock* lock) {
     const unsigned long thread = PyThread_get_thread_ident();
-    if (lock->count && lock->owner == thread) return ++lock->count;
-    if (lock->is_taken.exchange(true)) return false;
-    own(lock, thread);
-    return true;
+    if (lock->count && lock->owner != thread) return false;
+    lock->owner = thread;
+    return ++lock->count;
 }
 
-// Wait at the gate, the GIL not held, until the lock is ours; else why it is not.
-PyLockStatus wait_at_gate(Lock* lock, PY_TIMEOUT_T microseconds) {
-    while (lock->is_taken.exchange(true)) {
-        const PyLockStatus status = PyThread_acquire_lock_timed(lock->gate, microseconds, 1);
-        if (status != PY_LOCK_ACQUIRED) return status;
-        lock->is_open = false;  // before looking again, so that no opening is missed
+// Join the queue at its end, or before an earlier wait of the same thread, which a signal handler has interrupted.
+void enqueue(Lock* lock, Waiter* waiter) {
+    Waiter** place = &queue_of(lock);
+    while (*place && (*place)->thread != waiter->thread) place = &(*place)->next;
+    waiter->next = *place;
+    *place = waiter;
+}
+
+void dequeue(Lock* lock, Waiter* waiter) {
+    Waiter** place = &queue_of(lock);
+    while (*place && *place != waiter) place = &(*place)->next;
+    if (*place) *place = waiter->next;
+}
+
+void open_gate(Waiter* waiter) {
+    if (!waiter->is_open) PyThread_release_lock(waiter->gate);
+    waiter->is_open = true;
+}
+
+// Wake the first waiter of a free lock.
+void wake_first(Lock* lock) {
+    Waiter* const first = queue_of(lock);
+    if (!first) return;
+    if (Clock::now() - first->since >= PATIENCE) {
+        dequeue(lock, first);
+        first->is_owner = true;
+        lock->owner = first->thread;
+        lock->count = 1;
     }
-    return PY_LOCK_ACQUIRED;
+    open_gate(first);
 }
 
-// RARE where the time is over. An interrupt is raised, as by the locks of Python.
-Outcome wait_for(Lock* lock, double seconds) {
+// Sleep until the gate opens, the time is over or a signal has come.
+PyLockStatus pass_gate(Waiter* waiter, double seconds, Clock::time_point until) {
+    const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until - Clock::now()).count();
+    const PY_TIMEOUT_T most = seconds < 0 ? -1 : std::max<PY_TIMEOUT_T>(0, left);
+    PyLockStatus status;
+    Py_BEGIN_ALLOW_THREADS
+    status = PyThread_acquire_lock_timed(waiter->gate, most, 1);
+    Py_END_ALLOW_THREADS
+    if (status == PY_LOCK_ACQUIRED) waiter->is_open = false;
+    return status;
+}
+
+Outcome wait_in_queue(Lock* lock, Waiter* waiter, double seconds) {
     const auto until = Clock::now() + std::chrono::duration<double>(std::min(seconds, LONGEST));
-    Outcome outcome = Outcome::RARE;
-    ++lock->waiting;
-    for (PyLockStatus status = PY_LOCK_INTR; status == PY_LOCK_INTR;) {
-        const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until - Clock::now()).count();
-        const PY_TIMEOUT_T most = seconds < 0 ? -1 : std::max<PY_TIMEOUT_T>(0, left);
-        Py_BEGIN_ALLOW_THREADS
-        status = wait_at_gate(lock, most);
-        Py_END_ALLOW_THREADS
-        if (status == PY_LOCK_ACQUIRED) outcome = Outcome::DONE;
-        if (status == PY_LOCK_INTR && Py_MakePendingCalls() < 0) {
-            outcome = Outcome::FAILED;
-            break;
-        }
+    const auto end = std::chrono::time_point_cast<Clock::duration>(until);
+    for (;;) {
+        const PyLockStatus status = pass_gate(waiter, seconds, end);
+        // The exception of a signal handler ends the wait, as it does for the locks of Python.
+        const bool is_interrupted = status == PY_LOCK_INTR && Py_MakePendingCalls() < 0;
+        if (is_interrupted) return Outcome::FAILED;
+        if (waiter->is_owner || take_at_once(lock)) return Outcome::DONE;
+        if (status == PY_LOCK_FAILURE) return Outcome::RARE;
     }
-    --lock->waiting;
-    if (outcome == Outcome::DONE) own(lock, PyThread_get_thread_ident());
-    return outcome;
 }
 
 bool let_go(Lock* lock) {
@@ -75,31 +124,36 @@ bool let_go(Lock* lock) {
         PyErr_SetString(PyExc_RuntimeError, "cannot release un-acquired lock");
         return false;
     }
-    if (--lock->count) return true;
-    lock->is_taken = false;
-    if (lock->waiting && !lock->is_open.exchange(true)) PyThread_release_lock(lock->gate);
+    if (--lock->count == 0 && lock->first) wake_first(lock);
     return true;
 }
 
-PyObject* new_lock(PyTypeObject* type, PyObject*, PyObject*) {
-    Lock* self = reinterpret_cast<Lock*>(type->tp_alloc(type, 0));
-    if (!self) return nullptr;
-    self->gate = PyThread_allocate_lock();
-    if (!self->gate) {
-        Py_DECREF(self);
-        return PyErr_NoMemory();
+// Take a lock that another thread holds: RARE if the time is over.
+Outcome wait_for(Lock* lock, double seconds) {
+    Waiter waiter{PyThread_allocate_lock(), PyThread_get_thread_ident(), Clock::now()};
+    if (!waiter.gate) {
+        PyErr_NoMemory();
+        return Outcome::FAILED;
     }
-    PyThread_acquire_lock(self->gate, NOWAIT_LOCK);
-    return reinterpret_cast<PyObject*>(self);
+    PyThread_acquire_lock(waiter.gate, NOWAIT_LOCK);
+    enqueue(lock, &waiter);
+    const Outcome outcome = wait_in_queue(lock, &waiter, seconds);
+    if (!waiter.is_owner) dequeue(lock, &waiter);
+    if (outcome == Outcome::FAILED) {  // the lock, or being woken for it, goes to the next one
+        if (waiter.is_owner) let_go(lock);
+        else if (!lock->count) wake_first(lock);
+    }
+    open_gate(&waiter);  // a lock is freed unlocked
+    PyThread_free_lock(waiter.gate);
+    return outcome;
+}
+
+PyObject* new_lock(PyTypeObject* type, PyObject*, PyObject*) {
+    return type->tp_alloc(type, 0);
 }
 
 void drop_lock(PyObject* object) {
-    Lock* self = reinterpret_cast<Lock*>(object);
     PyTypeObject* type = Py_TYPE(object);
-    if (self->gate) {
-        if (!self->is_open) PyThread_release_lock(self->gate);
-        PyThread_free_lock(self->gate);
-    }
     type->tp_free(object);
     Py_DECREF(type);
 }
@@ -107,7 +161,7 @@ void drop_lock(PyObject* object) {
 PyObject* acquire(PyObject* object, PyObject* args, PyObject* keywords) {
     static const char* names[] = {"blocking", "timeout", nullptr};
     int blocking = true;
-    double timeout = FOR_EVER;
+    double timeout = FOREVER;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|pd", const_cast<char**>(names), &blocking, &timeout)) return nullptr;
     Lock* self = reinterpret_cast<Lock*>(object);
     const Outcome taken = take_at_once(self) ? Outcome::DONE : blocking ? wait_for(self, timeout) : Outcome::RARE;
@@ -116,7 +170,7 @@ PyObject* acquire(PyObject* object, PyObject* args, PyObject* keywords) {
 
 PyObject* enter(PyObject* object, PyObject*) {
     Lock* self = reinterpret_cast<Lock*>(object);
-    if (!take_at_once(self) && wait_for(self, FOR_EVER) != Outcome::DONE) return nullptr;
+    if (!take_at_once(self) && wait_for(self, FOREVER) != Outcome::DONE) return nullptr;
     Py_RETURN_TRUE;
 }
 
@@ -153,7 +207,7 @@ Held::Held(PyObject* lock, bool waits) : lock_(Ref::share(lock)) {
     if (Py_TYPE(lock) == lock_type) {
         if (take_at_once(reinterpret_cast<Lock*>(lock))) return;
         has_waited_ = waits;
-        if (!waits || wait_for(reinterpret_cast<Lock*>(lock), FOR_EVER) != Outcome::DONE) lock_ = {};
+        if (!waits || wait_for(reinterpret_cast<Lock*>(lock), FOREVER) != Outcome::DONE) lock_ = {};
         return;
     }
     if (is_called_as(lock, name, Py_False)) return;
@@ -173,6 +227,7 @@ Held::~Held() {
 }
 
 bool add_lock_type(PyObject* module) {
+    watch_forks();
     lock_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&lock_spec));
     return lock_type && PyModule_AddObjectRef(module, "Lock", reinterpret_cast<PyObject*>(lock_type)) == 0;
 }

@@ -2,7 +2,7 @@
 //
 // An Operator looks the loop up by the operands' dtypes, grows the expression and makes an array of it. It is called as
 // a method. What it does not know is for the Python operator that it was made from.
-#include "places.hpp"
+#include "operands.hpp"
 
 #include <cmath>
 #include <deque>
@@ -175,52 +175,72 @@ bool is_number(PyObject* of, PyObject* value) {
            Py_TYPE(of) == array_type && !array.no_number.of(of);
 }
 
-PyObject* operate(PyObject* callable, PyObject* const* arguments, size_t flags, PyObject* names) {
-    Operator* self = reinterpret_cast<Operator*>(callable);
-    const Py_ssize_t count = PyVectorcall_NARGS(flags);
-    if (count != 2 || names || !PyObject_TypeCheck(arguments[0], array_type) || !has_node(arguments[0]))
-        return PyObject_Vectorcall(self->twin.reference, arguments, flags, names);
-    PyObject *mine = arguments[0], *other = arguments[1];
+// What an operator gives; RARE where its reference has to say it. For an operator in place the device's lock is held.
+Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     PyTypeObject* kind = Py_TYPE(other);
     Ref a = Ref::share(array.node.of(mine)), b;
     const bool both = kind == Py_TYPE(mine);
-    if (both ? !has_node(other) : kind != &PyFloat_Type && kind != &PyLong_Type)
-        return PyObject_Vectorcall(self->twin.reference, arguments, flags, nullptr);
+    if (both ? !has_node(other) : kind != &PyFloat_Type && kind != &PyLong_Type) return Outcome::RARE;
     if (both) b = Ref::share(array.node.of(other));
     const bool in_place = self->in_place && !is_number(mine, a.get());
     const auto is_known = [](PyObject* of) { return Py_TYPE(of) == known_type && node.memory.of(of) == Py_None; };
     if (is_known(a.get()) && (!both || is_known(b.get()))) {
         Ref number;
         const Outcome folded = fold_known(self, a.get(), both ? b.get() : other, number);
-        if (folded == Outcome::FAILED) return nullptr;
-        if (folded == Outcome::RARE) return PyObject_Vectorcall(self->twin.reference, arguments, flags, nullptr);
-        if (!in_place) return new_array(Py_TYPE(mine), number.get()).release();
-        array.node.set(mine, number.get());
-        return Py_NewRef(mine);
+        if (folded != Outcome::DONE) return folded;
+        if (in_place) array.node.set(mine, number.get());
+        result = in_place ? Ref::share(mine) : new_array(Py_TYPE(mine), number.get());
+        return result ? Outcome::DONE : Outcome::FAILED;
     }
     PyObject* first = node.dtype.of(a.get());
     PyObject* second = both ? node.dtype.of(b.get()) : reinterpret_cast<PyObject*>(kind);
     const Row* row = row_of(self, first, second);
     if (!row) row = new_row(self, mine, first, second);
-    if (!row && PyErr_Occurred()) return nullptr;
+    if (!row && PyErr_Occurred()) return Outcome::FAILED;
     if (row && !row->is_reference && !both) {
         b = constant_of(other, row->number);
-        if (!b && PyErr_Occurred()) return nullptr;
+        if (!b && PyErr_Occurred()) return Outcome::FAILED;
     }
-    if (!row || row->is_reference || !b) return PyObject_Vectorcall(self->twin.reference, arguments, flags, nullptr);
+    if (!row || row->is_reference || !b) return Outcome::RARE;
     Ref loop = Ref::share(row->loop);
     if (in_place) {
         const Outcome done = operate_in_place(loop.get(), mine, a.get(), b.get());
-        if (done == Outcome::RARE) return PyObject_Vectorcall(self->twin.reference, arguments, flags, nullptr);
-        return done == Outcome::DONE ? Py_NewRef(mine) : nullptr;
+        if (done == Outcome::DONE) result = Ref::share(mine);
+        return done;
     }
     Ref made = self->reflected ? grow_binary(loop.get(), b.get(), a.get()) : grow_binary(loop.get(), a.get(), b.get());
-    if (!made || !settle(made.get())) return nullptr;
-    return new_array(Py_TYPE(mine), made.get()).release();
+    if (!made || !settle(made.get())) return Outcome::FAILED;
+    result = new_array(Py_TYPE(mine), made.get());
+    return result ? Outcome::DONE : Outcome::FAILED;
+}
+
+// The lock of the device that a value lies on; null for numbers that are on none.
+PyObject* lock_of(PyObject* value) {
+    PyObject* const in = node.memory.of(value);
+    PyObject* on = in != Py_None ? memory.device.of(in) : Py_TYPE(value) == known_type ? known.device.of(value) : device_of(value);
+    return on ? device.lock.of(on) : nullptr;
+}
+
+// ``x op= y`` reads, computes and stores under one hold of the device's lock.
+Outcome operate_held(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
+    PyObject* const lock = lock_of(array.node.of(mine));
+    if (!lock) return operate(self, mine, other, result);
+    const Held held(lock);
+    return held ? operate(self, mine, other, result) : Outcome::FAILED;
+}
+
+PyObject* call(PyObject* callable, PyObject* const* arguments, size_t flags, PyObject* names) {
+    Operator* self = reinterpret_cast<Operator*>(callable);
+    Outcome done = Outcome::RARE;
+    Ref result;
+    if (PyVectorcall_NARGS(flags) == 2 && !names && PyObject_TypeCheck(arguments[0], array_type) && has_node(arguments[0]))
+        done = (self->in_place ? operate_held : operate)(self, arguments[0], arguments[1], result);
+    if (done == Outcome::RARE) return PyObject_Vectorcall(self->twin.reference, arguments, flags, names);
+    return result.release();
 }
 
 PyObject* call_operator(PyObject* callable, PyObject* const* arguments, size_t flags, PyObject* names) {
-    return guarded([=] { return operate(callable, arguments, flags, names); });
+    return guarded([=] { return call(callable, arguments, flags, names); });
 }
 
 int traverse_operator(PyObject* object, visitproc visit, void* arg) {

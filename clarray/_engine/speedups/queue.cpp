@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds AWAKE{60};
 constexpr int LOOKS = 64;               // between two looks at the clock
 constexpr int MOST_LOOKS = 64 * LOOKS;  // for the end of others' work, before the processor is offered to them
-constexpr uint64_t ROOM = 32;           // launches
+constexpr uint64_t ROOM = QUEUE_ROOM;
 constexpr size_t PARTS = 16;            // that a thread takes of a launch, where it has so many groups
 
 void pause() {
@@ -62,7 +62,7 @@ public:
             if (!start(i)) break;
     }
 
-    bool is_full() const { return last_ - done_ >= ROOM; }
+    bool is_full(size_t most) const { return last_ - done_ >= most; }
     bool is_idle() const { return last_ == done_; }
     Place& next_place() { return places_[last_ % ROOM]; }
 
@@ -107,7 +107,7 @@ public:
         }
     }
     void wait() { wait_for(last_); }
-    void wait_for_room() { wait_for(last_ - ROOM + 1); }
+    void wait_for_room(size_t most) { wait_for(last_ - most + 1); }
 
 private:
     bool start(size_t number) {
@@ -245,14 +245,14 @@ void Groups::run(size_t first, size_t end) {
 
 namespace queue {
 
-Groups* begin(size_t threads) {
+Groups* begin(size_t threads, size_t most) {
     Helpers& own = helpers(threads);
-    return own.is_full() ? nullptr : &own.next_place().groups;
+    return own.is_full(most) ? nullptr : &own.next_place().groups;
 }
 
 void submit() { of_process.load()->submit(); }
 
-void wait_for_room() { of_process.load()->wait_for_room(); }
+void wait_for_room(size_t most) { of_process.load()->wait_for_room(most); }
 
 void wait() {
     if (Helpers* own = of_process) own->wait();

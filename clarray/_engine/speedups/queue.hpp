@@ -9,6 +9,7 @@ namespace clarray {
 
 constexpr size_t MOST_GIVEN = 64;  // arguments of a launch by the core's threads
 constexpr size_t NUMBER_BYTES = 8;
+constexpr size_t QUEUE_ROOM = 32;  // in the queue
 
 // What PoCL 3.0 tells a work-group of its launch, as its `pocl_context` has it.
 struct Context {
@@ -35,10 +36,10 @@ struct Groups {
 // The queue of the process. One thread launches at a time, with the GIL from the beginning of a launch to its submission.
 namespace queue {
 
-Groups* begin(size_t threads);  // where the next launch is to be written; null while the queue is full
-void submit();                  // what has been written there
-void wait_for_room();           // helping meanwhile, as the other one does; neither needs the GIL
-void wait();                    // for all that has been submitted
+Groups* begin(size_t threads, size_t most);  // where the next launch is to be written; null while there are `most` launches
+void submit();                   // what has been written there
+void wait_for_room(size_t most); // helping meanwhile, as the other one does; neither needs the GIL
+void wait();                     // for all that has been submitted
 bool is_idle();
 
 }  // namespace queue

@@ -337,7 +337,8 @@ def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
     parts = None if rest else build.selected(node)
     if parts is not None and build.is_same_value(parts[1], mask):
         del node, parts  # nobody shall hold them while they are computed
-        _store_selected(array, mask, value)
+        with array.device.lock:
+            _store_selected(array, mask, value)
         return
     if node.op is not CONST or mask.shape != array.shape:
         if not rest:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, one_hold
 from clarray._core.host_data import device_dtype
 from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, broadcast, device_of_operands, laid_out
@@ -44,6 +44,7 @@ class _Unfit(Exception):
     """The operands do not fit each other: NumPy is asked to say why."""
 
 
+@one_hold("out")
 def call(
     ufunc: np.ufunc,
     inputs: tuple[Any, ...],

@@ -13,7 +13,7 @@ import numpy as np
 
 from clarray._core import creation, ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import array_node
 from clarray._core.views import make_view, view_of
@@ -105,6 +105,7 @@ def _monoid(ufunc: np.ufunc, method: str, node: Node, dtype: Any, out: Any) -> M
 
 
 @recorded
+@one_hold("out")
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running result of a binary ufunc along an axis; see `numpy.ufunc.accumulate`.
 
@@ -236,6 +237,7 @@ def _later_in_segment(positions: Any, extent: int) -> np.ndarray:
 
 
 @recorded
+@one_hold("a")
 def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
     """Apply a ufunc in place to elements, once for each time an index names them.
 

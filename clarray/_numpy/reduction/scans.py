@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.creation import as_array, empty, empty_like
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, one_hold
 from clarray._engine.expr.axes import normalize_axis, strict_axis
 from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.manipulation.joining import concatenate
@@ -32,6 +32,7 @@ __all__ = [
 _NO = np._NoValue
 
 
+@one_hold("out")
 def _running(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> DeviceArray:
     array = as_array(a, out.device if isinstance(out, DeviceArray) else None)
     if axis is not None:

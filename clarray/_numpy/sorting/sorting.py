@@ -11,7 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, zeros
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.bounds import bounds_of
@@ -140,6 +140,7 @@ def sort(
 
 
 @recorded
+@one_hold("array")
 def sort_in_place(
     array: DeviceArray,
     axis: int = -1,
@@ -295,6 +296,7 @@ def _has_nan(array: DeviceArray) -> bool:
     return array.dtype.kind == "f" and bool(np.isnan(wrap(array._node).max().item()))
 
 
+@one_hold("array")
 def partition_in_place(
     array: DeviceArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
 ) -> None:
