@@ -253,3 +253,29 @@ def test_folders_may_go_while_a_process_runs(fresh_in: Any, tmp_path: Path, warm
     assert (again.returncode, again.stderr) == (0, "")
     assert all(map(pocl_binary.is_complete, _programs(folder).values()))
     assert fresh_in(folder, ONCE).stdout == "0\n"
+
+
+TWO = """
+from clarray._engine.runtime import current_device
+device = current_device()
+memory = device.allocate(64)
+for name, parameters in (("one", "global int *x"), ("two", "global int *x"), ("three", "global int *x, int y")):
+    source = f"kernel void {name}({parameters}) {{ x[0] += 1; }}"
+    types = ("buffer", "int32")[: parameters.count(",") + 1]
+    kernel = device.program(source, {name: types}).kernel(name)
+    for inline in (False, True):
+        kernel.launch((1,), (1,), (memory.buffer, 1)[: len(types)], inline)
+device.finish()
+"""
+
+
+def test_programs_under_each_others_keys_are_compiled_anew(fresh_in: Any, tmp_path: Path) -> None:
+    """With the checksums that belong there: it was LogicError, since the program has no such kernel."""
+    assert fresh_in(tmp_path, TWO).stderr == ""
+    cache = DiskCache(tmp_path / "programs")
+    programs = _programs(tmp_path)
+    assert len(programs) == 3
+    for key, binary in zip(programs, (*list(programs.values())[1:], *programs.values()), strict=False):
+        cache.store(key, binary)
+    again = fresh_in(tmp_path, TWO)
+    assert (again.returncode, again.stderr) == (0, "")

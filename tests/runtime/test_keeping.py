@@ -17,6 +17,7 @@ import pytest
 import clarray
 from clarray._engine.runtime import Device, keeping, limits
 from clarray._engine.runtime import pool as pools
+from clarray._engine.runtime.private_files import PrivateFolder
 
 MIB = 1 << 20
 PATIENCE = 30.0  # seconds for what takes a fraction of one
@@ -38,7 +39,7 @@ def quick(device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> It
     clarray.free_memory()
     assert eventually(lambda: keeping._thread is None or device.pool.reserved > keeping.FEW)
     monkeypatch.setattr(keeping, "SECONDS", 0.01)
-    monkeypatch.setattr(keeping, "_sign", lambda of_host: tmp_path / f"wanted-{of_host}")
+    monkeypatch.setattr(keeping, "_signs", lambda: PrivateFolder(tmp_path))
     monkeypatch.setattr(pools, "is_short", lambda available, total: False)
     monkeypatch.setattr(keeping, "is_short", lambda available, total: False)
     yield device
