@@ -5,6 +5,7 @@ def sum_tree(names):
         return names[0]
     half = (len(names) + 1) // 2
     return f"({sum_tree(names[:half])} + {sum_tree(names[half:])})"
+
 %>
 ## Algebras: how values are accumulated. Each def writes, for the monoid `m` (MonoidCode of reduce/source.py):
 ##
@@ -90,51 +91,75 @@ HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.cast('s.v', m.co
 </%def>
 
 ## Float sums with the rounding error of every addition kept beside the sum: Knuth, The Art of Computer
-## Programming 2, 4.2.2, theorem B (TwoSum). The error term is of no use once the sum is not finite, or so near
-## the largest number that the error's own computation overflows: it is then ignored.
-<%def name="two_sum(m, counted=False)">
-HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) {
-  acc_t r;
-  r.s = a.s + x;
-  const ${m.value_type} z = r.s - a.s;
-  r.e = a.e + ((a.s - (r.s - z)) + (x - z));
-% if counted:
-  r.n = a.n + 1;
-% endif
+## Programming 2, 4.2.2, theorem B (TwoSum). Where s overflows, e is NaN or infinite; the state then becomes that of a sum out
+## of range: s is NaN, and e the sum times 2^-64, which no number of elements takes out of range. So a sum of finite
+## values is the right number or the right infinity and never NaN, whatever its parts are.
+<%def name="add(m, acc, name, counted=False)">
+<% T = m.wide(m.components[0][1]) %>
+HELPER ${T} ${name}_scaled(const ${acc} a) { return a.s - a.s == 0 ? (a.s + a.e) * ${m.real('0x1p-64')} : a.e; }
+HELPER ${acc} ${name}_ranged(${acc} r, const ${T} scaled) {
+  r.s = r.e - r.e == 0 ? r.s : (${T})(NAN);
+  r.e = r.e - r.e == 0 ? r.e : scaled;
   return r;
 }
-HELPER state_t combine(const state_t a, const state_t b) {
-  state_t r;
+HELPER ${acc} ${name}(const ${acc} a, const ${acc} b) {
+  ${acc} r;
   r.s = a.s + b.s;
-  const ${m.lane(m.components[0][1])} z = r.s - a.s;
+  const ${T} z = r.s - a.s;
   r.e = (a.e + b.e) + ((a.s - (r.s - z)) + (b.s - z));
 % if counted:
   r.n = a.n + b.n;
 % endif
-  return r;
+  return ${m.every('r.e - r.e == 0')} ? r : ${name}_ranged(r, ${name}_scaled(a) + ${name}_scaled(b));
 }
 </%def>
-<%def name="total(m, t)">
-HELPER ${t.real} ${t.finish}_corrected(const ${t.real} s, const ${t.real} e) {
-  const ${t.real} v = s + e;
-  return v - v == 0 ? v : s;
-}
-HELPER ${t.type(m.components[0][1])} ${t.finish}_total(const ${t.state} s) {
-% if m.complex:
-  return (${t.type(m.components[0][1])})(${t.finish}_corrected(s.s.x, s.e.x), ${t.finish}_corrected(s.s.y, s.e.y));
-% else:
-  return ${t.finish}_corrected(s.s, s.e);
+## Values enter: in scalar code their sum as a tree, three levels of rounding for eight, against NumPy's nineteen and more;
+## in vector code, which waits for memory anyway, one after the other.
+<%def name="enter_sum(m, name, values, counted=False)">
+<%
+  T = m.value_type
+  ones = values if m.width > 1 else ['sum']
+%>
+HELPER acc_t ${name}(const acc_t a, ${', '.join(f'const {T} {x}' for x in values)}) {
+  acc_t r = a;
+% if ones != values:
+  const ${T} sum = ${sum_tree(values)};
 % endif
+% for x in ones:
+  {
+    const ${T} s = r.s + ${x}, z = s - r.s;
+    r.e += (r.s - (s - z)) + (${x} - z);
+    r.s = s;
+  }
+% endfor
+% if counted:
+  r.n += ${len(values)};
+% endif
+  if (${m.every('r.e - r.e == 0')}) return r;
+  return add_ranged(r, add_scaled(a) + ${sum_tree([f"{x} * {m.real('0x1p-64')}" for x in values])});
+}
+</%def>
+<%def name="two_sum(m, counted=False)">
+${add(m, 'acc_t', 'add', counted)}
+${enter_sum(m, 'accumulate', ['x'], counted)}
+% if m.width > 1:
+${add(m.at(1), 'state_t', 'combine', counted)}
+% else:
+HELPER state_t combine(const state_t a, const state_t b) { return add(a, b); }
+% endif
+</%def>
+## The result of a sum, of real and imaginary parts apart. A sum of nearly the largest number may overflow with its error.
+<%def name="total(m, t)">
+HELPER ${t.type(m.components[0][1])} ${t.finish}_total(const ${t.state} s) {
+  const ${t.type(m.components[0][1])} v = s.s + s.e;
+  return v - v == 0 ? v : (s.s - s.s == 0 ? s.s : s.e * ${m.real('0x1p64')});
 }
 </%def>
 
-## Several values are added as a tree first, three levels of rounding for eight, against NumPy's nineteen and more.
 <%def name="compensated(m)">
 ${two_sum(m)}
 % if m.block:
-HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {m.value_type} x{k}' for k in range(m.block_size))}) {
-  return accumulate(a, ${sum_tree([f'x{k}' for k in range(m.block_size)])});
-}
+${enter_sum(m, 'accumulate_block', [f'x{k}' for k in range(m.block_size)])}
 % endif
 </%def>
 <%def name="compensated_finish(m, t)">
@@ -154,11 +179,120 @@ ${total(m, t)}
 HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.finish}_total(s) / ${t.number('s.n')}; }
 </%def>
 
+## Float products that carry their range: the product is v * S^k, where S is a power of two (MonoidCode.scale) and k counts
+## how often v was scaled. The digits of v are those of a product without scaling. A product of finite values is the right
+## number, the right infinity or zero and never NaN, whatever its parts are.
+##
+##   |v|    1/S ......... 1/H ........ 1 ........ H ......... S        H * H = S
+##                         |<------ times gives ------>|
+##           |<-------- the quick way goes on with ---------->|
+<%def name="multiply(m, acc, name)">
+<% T, R = m.wide(m.components[0][1]), m.wide(m.components[1][1]) %>
+HELPER ${acc} ${name}_scaled(${acc} a) {
+  const ${R} size = ${m.size('a.v')};
+  const ${R} k = size > ${m.scale(0.5)} ? a.k + 1 : (size < ${m.scale(-0.5)} ? a.k - 1 : a.k);
+  a.v *= size > ${m.scale(0.5)} ? (${R})(${m.scale(-1)}) : (size < ${m.scale(-0.5)} ? (${R})(${m.scale(1)}) : (${R})(1));
+  a.k = (size > 0) & (size < (${R})(INFINITY)) ? k : (${R})(0);
+  return a;
+}
+HELPER ${acc} ${name}(${acc} a, ${acc} b) {
+% if m.takes_first:
+  if (!b.has) return a;
+  if (!a.has) return b;
+% endif
+  a = ${name}_scaled(a);
+  b = ${name}_scaled(b);
+  a.v = ${m.apply('a.v', 'b.v')};
+  a.k += b.k;
+  return ${name}_scaled(a);
+}
+## The number that a state stands for.
+HELPER ${T} ${name}_value(${acc} a) {
+  if (!(${m.some('a.k != 0')})) return a.v;
+  a = ${name}_scaled(a);
+  a.v *= a.k > 0 ? (${R})(${m.scale(1)}) : (a.k < 0 ? (${R})(${m.scale(-1)}) : (${R})(1));
+  return a.v * (a.k > 1 ? (${R})(${m.scale(1)}) : (a.k < -1 ? (${R})(${m.scale(-1)}) : (${R})(1)));
+}
+</%def>
+## Values enter one after the other. A product that leaves the range of 2^-511 to 2^512 (float32: 2^-63 to 2^64) has an exponent
+## whose two highest bits are alike. The values enter once more then: what came before is scaled first, and where that was
+## not enough they enter by `times`. What is zero, infinite or NaN already stays so.
+<%def name="enter_product(m, acc, name, times, values)">
+<%
+  T, R = m.wide(m.components[0][1]), m.wide(m.components[1][1])
+  U = m.bits
+  given = ', '.join(f'const {T} {x}' for x in values)
+  outside = m.some(f'((inside & {m.high_bit}) == 0) & live')
+%>
+HELPER ${U} ${name}_quickly(${acc} *a, ${given}) {
+  ${U} inside = ~(${U})0, bits;
+% for x in values:
+  a->v = ${m.apply('a->v', x)};
+  bits = as_${U}(${m.size('a->v') if m.complex else 'a->v'});
+  inside &= bits ^ (bits << 1);
+% endfor
+  return inside;
+}
+HELPER ${acc} ${name}(const ${acc} a, ${given}) {
+  ${acc} r = a;
+  ${U} inside = ${name}_quickly(&r, ${', '.join(values)});
+  if (!(${m.some(f'(inside & {m.high_bit}) == 0')})) return r;
+  const ${R} size = ${m.size('a.v')};
+  const ${m.comparison} live = (size > 0) & (size < (${R})(INFINITY));
+  if (!(${outside})) return r;
+  r = ${times}_scaled(a);
+  inside = ${name}_quickly(&r, ${', '.join(values)});
+  if (!(${outside})) return r;
+  const ${T} values[${len(values)}] = {${', '.join(values)}};
+  r = a;
+  for (int n = 0; n < ${len(values)}; ++n) {
+    ${acc} x = a;
+    x.v = values[n];
+    x.k = (${R})(0);
+    r = ${times}(r, x);
+  }
+  return r;
+}
+</%def>
+<%def name="product(m)">
+<% one, single = ['x'], m.at(1) %>
+${multiply(m, 'acc_t', 'times')}
+% if m.takes_first:
+HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) {
+  acc_t b;
+  b.v = x;
+  b.k = 0;
+  b.has = -1;
+  return times(a, b);
+}
+% else:
+${enter_product(m, 'acc_t', 'accumulate', 'times', one)}
+${enter_product(m, 'acc_t', 'accumulate_block', 'times', [f'x{k}' for k in range(m.block_size)]) if m.block else ''}
+% endif
+% if m.width > 1:
+${multiply(single, 'state_t', 'combine')}
+${enter_product(single, 'state_t', 'accumulate_lane', 'combine', one)}
+% else:
+HELPER state_t combine(const state_t a, const state_t b) { return times(a, b); }
+HELPER ${m.lane(m.components[0][1])} combine_value(const state_t a) { return times_value(a); }
+HELPER state_t accumulate_lane(const state_t a, const ${m.value_type} x) { return accumulate(a, x); }
+% endif
+</%def>
+<%def name="product_finish(m, t)">
+HELPER ${t.result} ${t.finish}(const ${t.state} s) {
+  const ${t.type(m.components[0][1])} v = ${'combine' if t.state == 'state_t' else 'times'}_value(s);
+  return ${t.cast('v', m.components[0][1])};
+}
+</%def>
+
 ## Count, mean and sum of squared deviations. One value at a time: Welford, Technometrics 4(3), 1962. Several at
 ## once: their own mean and deviations first, then merged as in Chan, Golub and LeVeque, 1979. The mean has a
 ## low part, else it would stop moving once its steps are shorter than half its spacing, far from where it
 ## should be when values are large against their deviations. Both sums keep the error of every addition.
 <%def name="moment_steps(m, acc, suffix, T, R)">
+## How far the mean moves towards x. A step out of range leaves it where it is: the sum of squares is infinite then, and must
+## not become NaN, unless x is not finite itself.
+HELPER ${T} bounded${suffix}(const ${T} step, const ${T} x) { return step - step == 0 ? step : x - x; }
 % if m.complex:
 HELPER ${R} product${suffix}(const ${T} a, const ${T} b) { return a.x * b.x + a.y * b.y; }
 % else:
@@ -184,7 +318,7 @@ ${moment_steps(m, 'state_t', '_lane', L, S)}
 HELPER acc_t accumulate(const acc_t a, const ${T} x) {
   acc_t r = a;
   r.n = a.n + (${R})(1);
-  const ${T} d = (x - a.mean) - a.low, step = d / r.n;
+  const ${T} d = (x - a.mean) - a.low, step = bounded(d / r.n, x);
   move_mean(&r, step);
   add_deviation(&r, product(d, d - step));
   return r;
@@ -193,16 +327,19 @@ HELPER acc_t accumulate(const acc_t a, const ${T} x) {
 ## low part, and the sum of squares about it is corrected.
 HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {T} x{k}' for k in range(m.block_size))}) {
   acc_t r = a;
-  const ${T} mean = ${sum_tree([f'x{k}' for k in range(m.block_size)])} * ${fraction};
+  ${T} mean = ${sum_tree([f'x{k}' for k in range(m.block_size)])} * ${fraction};
+  if (!(${m.every('mean - mean == 0')})) mean = ${sum_tree([f'x{k} * {fraction}' for k in range(m.block_size)])};
 % for k in range(m.block_size):
   const ${T} d${k} = x${k} - mean;
 % endfor
-  const ${T} rest = ${sum_tree([f'd{k}' for k in range(m.block_size)])}, low = rest * ${fraction};
-  const ${R} m2 = ${sum_tree([f'product(d{k}, d{k})' for k in range(m.block_size)])} - product(rest, low);
+  const ${T} sum = ${sum_tree([f'd{k}' for k in range(m.block_size)])}, rest = sum - sum == 0 ? sum : (${T})(0);
+  const ${T} low = rest * ${fraction};
+  const ${R} squares = ${sum_tree([f'product(d{k}, d{k})' for k in range(m.block_size)])}, less = product(rest, low);
+  const ${R} m2 = squares - (less < squares ? less : (${R})(0));
   r.n = a.n + (${R})(${m.block_size});
   const ${T} far = mean - a.mean, near = low - a.low, d = far + near;
   const ${R} share = (${R})(${m.block_size}) / r.n;
-  move_mean(&r, far * share);
+  move_mean(&r, bounded(far * share, mean));
   r.low += near * share;  // apart: the first block is far from 0, and its low part would be lost
   add_deviation(&r, m2 + product(d * (a.n * share), d));
   return r;
@@ -214,7 +351,7 @@ HELPER state_t combine(const state_t a, const state_t b) {
   r.n = a.n + b.n;
   const ${L} d = (b.mean - a.mean) + (b.low - a.low);
   const ${S} share = b.n / r.n;
-  move_mean_lane(&r, d * share);
+  move_mean_lane(&r, bounded_lane(d * share, b.mean));
   add_deviation_lane(&r, b.m2);
   add_deviation_lane(&r, product_lane(d * (a.n * share), d));
   r.e += b.e;
@@ -274,13 +411,14 @@ HELPER ${t.result} ${t.finish}(const ${t.state} s) {
 
 ## Two vector accumulators become one, lane by lane: for each lane what `combine` does.
 <%def name="joining(m, acc, name)">
+% if m.algebra == 'product':
+${multiply(m, acc, name)}
+% elif m.algebra == 'compensated':
+${add(m, acc, name)}
+% else:
 HELPER ${acc} ${name}(const ${acc} a, const ${acc} b) {
   ${acc} r;
-% if m.algebra == 'compensated':
-  r.s = a.s + b.s;
-  const ${m.wide(m.components[0][1])} z = r.s - a.s;
-  r.e = (a.e + b.e) + ((a.s - (r.s - z)) + (b.s - z));
-% elif m.algebra == 'widened':
+% if m.algebra == 'widened':
   r.v = a.v + b.v;
 % elif m.algebra == 'fold':
   r.v = ${m.apply('a.v', 'b.v')};
@@ -297,6 +435,7 @@ HELPER ${acc} ${name}(const ${acc} a, const ${acc} b) {
 % endif
   return r;
 }
+% endif
 </%def>
 <%def name="accumulator(m, name)">
 typedef struct { ${' '.join(f'{m.wide(d)} {n};' for n, d in m.components)} } ${name};

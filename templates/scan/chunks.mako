@@ -61,9 +61,8 @@ ${load('j')}
 % endif
 % elif store:
       const ${m.value_type} x = ${value.call(0)};
-      const ${out.type} y_0 = wide_placed(${c}, prefix(x));
+      const ${out.type} y_0 = wide_step(&${c}, x);
       ${access.store(out, out.base, 'j', 'y', stream)}
-      ${c} = combine(${c}, total(x));
 % else:
       ${c} = combine(${c}, total(${value.call(0)}));
 % endif
@@ -74,7 +73,7 @@ ${load('j')}
 ${load_partial('j', 'rest')}
       const ${m.value_type} x = ${value.call(0)};
 % if store:
-      const ${out.type} y_0 = wide_placed(${c}, prefix(x));
+      const ${out.type} y_0 = wide_step(&${c}, x);
       ${access.store_partial(out, out.base, 'j', 'rest', 'y')}
 % else:
       inner_t lanes[${V}];

@@ -163,9 +163,29 @@ ${lines.move(I, names, 'k', 'row', rank)}
 <%def name="store_tile()">
     b = combine(c, b);
     ${out.type} r[${K * V}];
+% if m.plain and (m.sums or m.products):
+    int out = 0;
+% for e in range(K * V):
+    out |= leaves(b, v[${e}]);
+% endfor
+% endif
 % for e in range(K * V):
     r[${e}] = placed(b, v[${e}]);
 % endfor
+% if m.plain and (m.sums or m.products):
+    ## The run once more, value by value as states.
+    if (out) {
+      const ${I} run = j0 + ${f'w * {lanes * K * V} + ' if waves > 1 else ''}lane * ${K * V};
+      for (int e = 0; e < ${K * V} && run + e < last; ++e) {
+        const ${I} j = run + e;
+% for s in inputs.operands:
+        const ${s.type} ${s.name}q_0 = ${capture(access.element, s, s.base, 'j')};
+% endfor
+        b = entered(b, inner_of(${value.call(0, 'q')}));
+        r[e] = final(b);
+      }
+    }
+% endif
 <% whole = vectors and f'{out.type}{V}' %>
 % if K * V > 1:
     ${meet()}
@@ -376,6 +396,9 @@ ${store_tile()}
 }
 </%def>
 ${scans.algebra(m, first)}
+% if m.plain and (m.sums or m.products):
+${scans.leaving(m)}
+% endif
 % if wave > 1 or mode == 'lookback':
 ${scans.words(state_parts)}
 % endif

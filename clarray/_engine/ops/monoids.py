@@ -7,6 +7,7 @@ how two combine, what the result is. A row says which algebra reduces a ufunc or
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -127,6 +128,11 @@ class Monoid:
         return found.get("mean", self.components[0][1])
 
     @property
+    def takes_first(self) -> bool:
+        """Whether a state knows if it has seen a value, and takes the first one as it is."""
+        return self.components[-1][0] == "has"
+
+    @property
     def longest(self) -> int:
         """About how many elements may enter one state: a float counts exactly only so far."""
         counter = dict(self.components).get("n")
@@ -184,7 +190,8 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
     """The reduction of a binary ufunc over values of `dtype`.
 
     Float sums are compensated (Neumaier's form of Knuth's TwoSum), so their error does not grow with
-    the number of elements; `widened_monoid` is as exact in another way.
+    the number of elements; `widened_monoid` is as exact in another way. Float sums and products carry their range: no
+    part of one overflows where the whole does not.
 
     Raises
     ------
@@ -225,6 +232,21 @@ def fold_monoid(ufunc: np.ufunc, dtype: np.dtype, out_dtype: np.dtype | None = N
                 components=(("v", folded), ("has", _BOOL)),
                 loop=loop,
                 associative=ufunc in (np.lcm,),
+                code=code,
+            ),
+        )
+    if ufunc is np.multiply and folded.kind in "fc":
+        return _intern(
+            key,
+            lambda code: Monoid(
+                name=ufunc.__name__,
+                algebra="product",
+                in_dtype=dtype,
+                out_dtype=out,
+                components=(("v", folded), ("k", np.dtype(folded.char.lower()))),
+                loop=loop,
+                identity=1,
+                block=True,
                 code=code,
             ),
         )
@@ -271,10 +293,13 @@ def scan_monoid(monoid: Monoid) -> Monoid:
     an operation then has none, but a state that knows whether it has seen a value.
     """
     loop = monoid.loop
-    if monoid.algebra != "fold" or loop is None:
-        return monoid
     folded = monoid.components[0][1]
-    if loop.ufunc not in CHANGES_FIRST and not (loop.ufunc is np.multiply and folded.kind == "c"):
+    if monoid.algebra == "product" and folded.kind == "c":
+        components = (*monoid.components, ("has", _BOOL))
+        return _intern(
+            ("scan", monoid.code), lambda code: replace(monoid, components=components, block=False, code=code)
+        )
+    if monoid.algebra != "fold" or loop is None or loop.ufunc not in CHANGES_FIRST:
         return monoid
     return _intern(
         ("scan", monoid.code),

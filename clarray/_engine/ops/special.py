@@ -20,6 +20,7 @@ __all__ = [
     "make_loop",
     "part_loop",
     "place_loop",
+    "scale_loop",
     "select_loop",
 ]
 
@@ -30,6 +31,7 @@ _casts: dict[np.dtype, Loop] = {}
 _selects: dict[np.dtype, Loop] = {}
 _parts: dict[tuple[np.dtype, int], Loop] = {}
 _composes: dict[np.dtype, Loop] = {}
+_scales: dict[np.dtype, Loop] = {}
 _i0s: dict[np.dtype, Loop] = {}
 _builtins: dict[tuple[str, np.dtype], Loop] = {}
 
@@ -104,6 +106,15 @@ def compose_loop(dtype: np.dtype) -> Loop:
     if found is None:
         whole = np.dtype(f"c{dtype.itemsize * 2}")
         found = _composes[dtype] = make_loop("complex", Form(_compose, "exact"), (dtype, dtype), whole)
+    return found
+
+
+def scale_loop(dtype: np.dtype) -> Loop:
+    """Complex values divided by a real: each part by itself, so that an infinite one leaves the other alone."""
+    found = _scales.get(dtype)
+    if found is None:
+        real = np.dtype(dtype.char.lower())
+        found = _scales[dtype] = make_loop("divide", exact("({0} / {1})"), (dtype, real), dtype)
     return found
 
 

@@ -17,7 +17,7 @@ from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, statistic_monoid
-from clarray._engine.ops.special import select_loop
+from clarray._engine.ops.special import scale_loop, select_loop
 from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction.reduce_calls import (
     averaged_axes,
@@ -94,7 +94,10 @@ def mean(
             _warn_of_none("Mean of empty slice.", found, _counting(mask, node.shape, axes, keepdims))
     elif axes:
         total = reduced(fold_monoid(np.add, work), node, None, axes, keepdims)
-        found = applied(np.true_divide, total, scalar_node(count, exact))
+        if work.kind == "c":
+            found = build.binary(scale_loop(work), total, scalar_node(count, np.dtype(work.char.lower())))
+        else:
+            found = applied(np.true_divide, total, scalar_node(count, exact))
     else:
         found = ufunc_calls.own_value(node)
     return finished(ufunc_calls.cast(found, result), out)

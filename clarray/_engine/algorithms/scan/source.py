@@ -82,7 +82,8 @@ def _first_state(monoid: Monoid) -> list[tuple[str, str]]:
     """The components of a state that has seen one value x, which no operation has touched yet."""
     found = [(monoid.components[0][0], "x")]
     for name, dtype in monoid.components[1:]:
-        found.append((name, literal(dtype.kind == "b", dtype)))
+        text = literal(dtype.kind == "b", dtype)
+        found.append((name, f"x - x == 0 ? {text} : x" if monoid.algebra == "compensated" else text))
     return found
 
 
@@ -137,7 +138,9 @@ class ScanCode(MonoidCode):
     def __init__(self, monoid: Monoid, dialect: Dialect, dtype: np.dtype) -> None:
         super().__init__(monoid, dialect, dtype, np.dtype(np.int64))
         self.entering = dtype
-        self.plain = monoid.algebra != "first"
+        self.plain = not monoid.takes_first
+        self.block = False
+        self.products = monoid.algebra == "product"
         self.sums = monoid.algebra in ("compensated", "widened")
 
     def initial(self, component: str) -> str:
@@ -211,8 +214,7 @@ def _struct_bytes(dtypes: Sequence[np.dtype]) -> int:
 
 def held_bytes(monoid: Monoid) -> int:
     """Bytes that an element of a parallel scan takes in local memory, before it is scanned and after."""
-    plain = monoid.algebra != "first"
-    entering = [entering_dtype(monoid)] if plain else [d for _, d in monoid.components]
+    entering = [entering_dtype(monoid)] if not monoid.takes_first else [d for _, d in monoid.components]
     return max(_struct_bytes(entering), _struct_bytes([monoid.out_dtype]))
 
 

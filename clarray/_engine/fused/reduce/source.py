@@ -84,13 +84,13 @@ class MonoidCode:
         self.position = position
         self.ascending = ascending
         self.indexed = monoid.indexed
-        # vector code has the time to compensate every addition while it waits for memory
-        self.block = monoid.block and not (monoid.algebra == "compensated" and dialect.width > 1)
+        self.block = monoid.block
         self.algebra = monoid.algebra
         # an accumulator of one value stays as it is when its identity enters
-        self.absorbs = monoid.algebra in ("fold", "compensated", "widened")
+        self.absorbs = monoid.algebra in ("fold", "product", "compensated", "widened")
         # two vector accumulators become one before their lanes do
-        self.joins = monoid.algebra in ("fold", "first", "extremum_index", "compensated", "widened")
+        self.joins = monoid.algebra in ("fold", "first", "extremum_index", "product", "compensated", "widened")
+        self.takes_first = monoid.takes_first
         self.entering = monoid.entering
         self.complex = value_dtype.kind == "c"
         self.value_type = str(compute_type(value_dtype, self.width))
@@ -119,13 +119,50 @@ class MonoidCode:
         """The identity's value of a component."""
         dtype = dict(self.components)[component]
         value: Any = 0
-        if self.algebra == "fold":
+        if self.algebra == "fold" or (self.algebra == "product" and component == "v"):
             value = self.monoid.identity
         elif component == "i":
             value = np.iinfo(dtype).max
         elif self.algebra == "extremum_index":
             value = self.monoid.identity
         return literal(value, dtype)
+
+    def real(self, text: str) -> str:
+        """A constant of the accumulator's real type."""
+        return text + "f" if self.real_lane == "float" else text
+
+    def scale(self, power: float) -> str:
+        """A power of the number by which a product is scaled: products of two of its square roots are in range."""
+        return self.real(f"0x1p{int(power * (104 if self.real_lane == 'float' else 768))}")
+
+    def size(self, text: str) -> str:
+        """The magnitude of a factor, for scaling: of a complex one that of its larger part."""
+        return f"fmax(fabs({text}.x), fabs({text}.y))" if self.complex else f"fabs({text})"
+
+    @property
+    def comparison(self) -> str:
+        """The type of a native comparison of reals."""
+        return "int" if self.width == 1 else str(CType(self.real_lane, self.width).int_)
+
+    def some(self, test: str) -> str:
+        """Whether a native comparison of reals holds for any lane."""
+        return f"ca_some_{self.comparison}({test})" if self.width > 1 else f"({test})"
+
+    def every(self, test: str) -> str:
+        """Whether a native comparison of accumulated values holds for all lanes, and for both parts of complex ones."""
+        if self.complex:
+            return f"all({test})"
+        return f"!ca_some_{self.comparison}(~({test}))" if self.width > 1 else f"({test})"
+
+    @property
+    def bits(self) -> str:
+        """The unsigned type of the bits of a real."""
+        return str(CType(self.real_lane, self.width).uint)
+
+    @property
+    def high_bit(self) -> str:
+        """The highest bit of a real's exponent."""
+        return "0x40000000U" if self.real_lane == "float" else "0x4000000000000000UL"
 
     @property
     def product_type(self) -> str:
