@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,8 @@ def as_strided(
         steps = tuple(int(stride) // itemsize for stride in strides)
     if len(steps) != len(new):
         raise ValueError("mismatch in length of strides and shape")
+    if any(operator.index(extent) < 0 for extent in new):
+        raise ValueError(f"negative dimensions are not allowed, as in the shape {new}")
     view = View(new, steps, old.offset)
     _check_inside(array, view)
     made = make_view(array, view)

@@ -21,7 +21,9 @@ def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
 
 def strict_axis(axis: Any, ndim: int) -> int:
     """Give an axis as `normalize_axis` does; TypeError for a bool."""
-    return normalize_axis(axis if type(axis) is int else _integer(axis), ndim)
+    if type(axis) is int and 0 <= axis < ndim:
+        return axis
+    return normalize_axis(_integer(axis), ndim)
 
 
 def line_axis(axis: Any, ndim: int) -> int:
@@ -47,4 +49,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 def _integer(value: Any) -> int:
     if isinstance(value, bool | np.bool):
         raise TypeError("an integer is required for the axis")
-    return operator.index(value)
+    number = operator.index(value)
+    if not -(2**31) <= number < 2**31 and -(2**63) <= number < 2**63:  # larger ones are an OverflowError
+        raise ValueError("integer won't fit into a C int")
+    return number

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -292,9 +294,13 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
     ------
     ValueError
         `out` has another size.
+    OverflowError
+        `decimals` does not fit a 32-bit integer.
     """
     array = asarray(a)
     decimals = operator.index(decimals)
+    if not -(2**31) <= decimals < 2**31:
+        raise OverflowError(f"decimals must fit a 32-bit integer, not {decimals}")
     if isinstance(out, DeviceArray) and out.size != array.size:
         raise ValueError("invalid output shape")
     kwargs: dict[str, Any] = {} if out is None else {"out": out}
@@ -312,7 +318,7 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
         made.real = round(array.real, decimals)
         made.imag = round(array.imag, decimals)
         return made
-    scale = float(10 ** abs(decimals))
+    scale = float(10 ** abs(decimals)) if abs(decimals) <= sys.float_info.max_10_exp else math.inf
     first, last = (np.multiply, np.true_divide) if decimals > 0 else (np.true_divide, np.multiply)
     if out is not None or kind == "b":  # each step is rounded to the dtype of what it is written to
         made = ufunc_calls.call(first, (array, scale), out=empty_like(array) if out is None else out)

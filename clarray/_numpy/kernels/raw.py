@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -101,7 +102,7 @@ class RawKernel:
             )
         device = ufunc_calls.device_of_operands(tuple(args))
         most = device.capabilities.max_work_group
-        if np.prod(local) > most:
+        if math.prod(local) > most:
             raise ValueError(f"kernel {self.name!r}: {device} takes up to {most} work-items in a block, not {block}")
         given = [self._argument(p, value) for p, value in zip(told, args, strict=True)]
         if all(groups):
@@ -189,6 +190,8 @@ def _sizes(name: str, grid: Any, block: Any) -> tuple[tuple[int, ...], tuple[int
         if not 1 <= len(sizes) <= _MOST_DIMENSIONS or min(sizes) < least:
             raise ValueError(f"kernel {name!r}: {what} must be one to three numbers from {least} on, not {given!r}")
         found.append(sizes)
+    if math.prod(found[0]) * math.prod(found[1]) >= 2**63:
+        raise ValueError(f"kernel {name!r}: a grid of {grid!r} groups of {block!r} has 2**63 work-items or more")
     most = max(map(len, found))
     groups, local = (sizes + (1,) * (most - len(sizes)) for sizes in found)
     return groups, local

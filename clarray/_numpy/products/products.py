@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Sequence
 from itertools import count
@@ -241,8 +242,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
         first, second = axes
     except TypeError:
         first, second = list(range(-axes, 0)), list(range(axes))
-    first = [first] if not isinstance(first, list | tuple) else list(first)
-    second = [second] if not isinstance(second, list | tuple) else list(second)
+    first, second = _integers(first), _integers(second)
     if len(first) != len(second):
         raise ValueError("shape-mismatch for sum")
     _refuse_duplicates(first, second)
@@ -258,6 +258,15 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
     labels = [label for label in (*a_labels, *b_labels) if label >= 0]
     shape = (*_without(left.shape, first), *_without(right.shape, second))
     return contract(left, a_labels, right, b_labels, labels, dtype, like=View(shape, contiguous(shape)))
+
+
+def _integers(axes: Any) -> list[int]:
+    """Return an axis, or a sequence or array of them, as a list."""
+    try:
+        axes = list(axes)
+    except TypeError:
+        axes = [axes]
+    return [operator.index(axis) for axis in axes]
 
 
 def _refuse_duplicates(*axes: list[Any]) -> None:
