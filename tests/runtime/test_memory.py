@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
 import weakref
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clarray._engine.runtime import Device, adopt, limits
+from clarray._engine.runtime import Device, adopt
 from clarray._engine.runtime.limits import in_units
 from clarray._engine.runtime.memory import size_class
 
@@ -245,38 +243,3 @@ def test_other_peoples_buffers(device: Device) -> None:
     if device.capabilities.host_memory:
         assert memory.host is not None
         np.testing.assert_array_equal(memory.host.view(np.float32), x[::-1])
-
-
-@pytest.mark.parametrize(
-    ("given", "most"),
-    [
-        (("200000 100000",), 2),
-        (("150000 100000",), 2),
-        (("50000 100000",), 1),
-        (("max 100000",), 1 << 20),
-        (("300000", "100000"), 3),
-        (("-1", "100000"), 1 << 20),
-        (("",), 1 << 20),
-    ],
-)
-def test_a_containers_time_counts(
-    given: tuple[str, ...], most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = ["cpu.max"] if len(given) == 1 else ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
-    for name, text in zip(names, given, strict=True):
-        (tmp_path / name).write_text(text + "\n")
-    monkeypatch.setattr(limits, "_CPU_TIME", ((tmp_path, "", names[0], names[-1]),))
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(1 << 20), raising=False)
-    assert limits.processors(1 << 21) == most
-    assert limits.processors(1) == 1
-
-
-def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {"max": "1000000", "current": "900000", "stat": "anon 5\ninactive_file 400000\n"}
-    for name, text in texts.items():
-        (tmp_path / f"memory.{name}").write_text(text)
-    monkeypatch.setattr(limits, "_CONTAINERS", ((tmp_path, "", "memory.max", "memory.current"),))
-    assert limits.total_host_bytes() == 1_000_000
-    assert limits.available_host_bytes() == 500_000
-    (tmp_path / "memory.max").write_text("max")
-    assert limits.total_host_bytes() > 1 << 28

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._engine.runtime import Device, programs
+from clarray._engine.runtime import Device, limits, preflight, programs
 from clarray._engine.runtime.accounts import read_limit
 
 MIB = 1 << 20
@@ -248,7 +248,7 @@ x = clarray.ones(1000, clarray.float32)
 (x + 1).sum().item()
 with open("/proc/self/statm") as statm:
     pages = int(statm.read().split()[0])
-resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (700 << 20), -1))
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (1100 << 20), -1))
 for n in range(100, 500, 30):
     y = clarray.zeros(n << 20, clarray.int8)
     y[-1] = 1
@@ -286,10 +286,11 @@ def test_no_binary_is_asked_for_without_memory(device: Device, monkeypatch: pyte
     queue = device.main
     program._built[queue.name] = None  # type: ignore[assignment]
     device.allocate(MIB)  # is free at once
-    monkeypatch.setattr(programs, "available_host_bytes", lambda: 100 * MIB)
+    short = limits.Shortage("a limit", 0, MIB)
+    monkeypatch.setattr(preflight, "shortage", lambda room: short)
     program.save(queue)
     assert (asked, device.pool.free_bytes()) == ([], 0)
-    monkeypatch.setattr(programs, "available_host_bytes", lambda: 1000 * MIB)
+    monkeypatch.setattr(preflight, "shortage", lambda room: None)
     program.save(queue)
     assert asked == [None]
 

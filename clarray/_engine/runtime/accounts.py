@@ -170,10 +170,17 @@ class Account:
 
 def account_of(device: cl.Device, host_memory: bool, total: int) -> Account:
     """Give the account of a device's memory."""
-    key = 0 if host_memory else device.int_ptr
+    key = _HOST if host_memory else device.int_ptr
     return _accounts.setdefault(key, Account(total))
 
 
+def host_pools() -> list[Pool]:
+    """Return the pools that take host memory."""
+    account = _accounts.get(_HOST)
+    return [] if account is None else account.pools()
+
+
+_HOST = 0  # the key of the host's memory
 _accounts: dict[int, Account] = {}
 
 

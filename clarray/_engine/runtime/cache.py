@@ -38,7 +38,10 @@ def chosen_folder() -> Path:
         return Path(chosen)
     from platformdirs import user_cache_dir  # here, since most runs of a test set the variable
 
-    folder = Path(user_cache_dir("clarray", appauthor=False))
+    try:
+        folder = Path(user_cache_dir("clarray", appauthor=False))
+    except RuntimeError:  # HOME is not set and the user database has no entry
+        return _NOWHERE
     return folder if folder.is_absolute() else _NOWHERE  # a user without a home keeps nothing
 
 

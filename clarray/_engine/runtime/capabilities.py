@@ -9,7 +9,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import machine_code, pocl, pocl_binary
+from clarray._engine.runtime import machine_code, pocl, pocl_binary, preflight
 from clarray._engine.runtime.environment import cpu_flags
 from clarray._engine.runtime.limits import total_host_bytes
 from clarray._engine.runtime.programs import binary_of, compile_source
@@ -189,7 +189,8 @@ def _named(devices: list[cl.Device]) -> bool:
 def _binary_id(context: cl.Context, device: cl.Device) -> str:
     """Compile a program to see how the device's binaries are marked."""
     program = compile_source(context, device, _EMPTY)
-    return pocl_binary.binary_id(binary_of(program))
+    with preflight.compiling(device, launches=True):
+        return pocl_binary.binary_id(binary_of(program))
 
 
 def _compiles(context: cl.Context, device: cl.Device, source: str) -> bool:

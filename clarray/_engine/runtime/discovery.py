@@ -18,7 +18,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import compiling, machine_code, pocl, pocl_folder, private_files, workers
+from clarray._engine.runtime import compiling, machine_code, pocl, pocl_folder, preflight, private_files, workers
 from clarray._engine.runtime.capabilities import KINDS, kind
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
@@ -246,7 +246,7 @@ def _numbered(listed: list[Device]) -> str:
 def _discover() -> list[Device]:
     found: list[Device] = []
     every: list[cl.Device] = []
-    with prepared_environment(), workers.spread(every):
+    with prepared_environment(), preflight.starting_drivers(), workers.spread(every):
         try:
             platforms = cl.get_platforms()
         except cl.Error:  # the loader's way to say that there are none

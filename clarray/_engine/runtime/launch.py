@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl, pocl_folder
+from clarray._engine.runtime import pocl, pocl_folder, preflight
 from clarray._engine.runtime.errors import different_devices, is_out_of_memory
 from clarray._engine.runtime.machine_code import Code, loaded
 from clarray._engine.runtime.profiling import record, state
@@ -233,7 +233,7 @@ class Kernel:
         compiles = first and device.is_pocl and not bound.stored
         worked = time.process_time() if untried else 0.0
         around = self._program.on_trial(bound.queue) if untried else compiling(self.name) if compiles else nullcontext()
-        with around:
+        with self._first_launch(bound, local, bound.commands) if first else nullcontext(), around:
             try:
                 _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
             except cl.Error as error:
@@ -268,6 +268,17 @@ class Kernel:
             self._see(bound, local)
             bound.commands.finish()
             self._program.save(bound.queue)
+
+    @contextmanager
+    def _first_launch(self, bound: Bound, local: tuple[int, ...], commands: cl.CommandQueue) -> Iterator[None]:
+        """Check what PoCL's compiler needs for a block that launches, and wait until it has compiled."""
+        if not self._device.is_pocl:
+            yield
+            return
+        loads = bound.stored and pocl.is_unpacked(bound.folder, self.name, local)
+        with preflight.compiling(bound.queue.device, loads, launches=True):
+            yield
+            commands.finish()
 
     def _note_code(self, bound: Bound, local: tuple[int, ...], commands: cl.CommandQueue) -> None:
         """Wait for a first launch by PoCL, and note the file of the machine code that PoCL has made for it."""
@@ -317,7 +328,10 @@ class Kernel:
         if device.is_pocl:
             pocl_folder.require()
         bound.set_args(*[nothing if arg is None else arg for arg in args])
-        with self._program.on_trial(queue) if bound.stored else nullcontext():
+        with (
+            self._first_launch(bound, local, commands),
+            self._program.on_trial(queue) if bound.stored else nullcontext(),
+        ):
             _enqueue_without_gil(commands, bound.kernel, groups, local)
             commands.finish()
         if device.is_pocl:

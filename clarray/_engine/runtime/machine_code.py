@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl
+from clarray._engine.runtime import pocl, preflight
 from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.limits import processors
 from clarray._engine.speedups import core, known_to_core, laid_out
@@ -120,8 +120,9 @@ def is_callable(context: cl.Context, device: cl.Device, probe: cl.Program) -> bo
     buffer = cl.Buffer(context, cl.mem_flags.USE_HOST_PTR, hostbuf=expected)  # which a launch does not keep
     kernel.set_args(buffer, _NUMBERS)
     queue = cl.CommandQueue(context, device)
-    cl.enqueue_nd_range_kernel(queue, kernel, _GROUPS, (1, 1))
-    queue.finish()
+    with preflight.compiling(device, launches=True):
+        cl.enqueue_nd_range_kernel(queue, kernel, _GROUPS, (1, 1))
+        queue.finish()
     file = pocl.machine_code_file(pocl.program_folder(probe), "called", (1, 1))
     buffer.release()
     code = loaded(file, "called")

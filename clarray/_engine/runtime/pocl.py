@@ -181,6 +181,17 @@ def machine_code_file(folder: str | None, name: str, local: tuple[int, ...]) -> 
     return file
 
 
+def is_unpacked(folder: str | None, kernel: str, local: tuple[int, ...]) -> bool:
+    """Return whether machine code for launches of this local size came with a program's binary."""
+    program = None if folder is None else pocl_folder.path_of(folder)
+    if program is None:
+        return False
+    variant = "-".join(map(str, (*local, 1, 1)[:3])) + "-"
+    with contextlib.suppress(OSError):
+        return any(name.startswith(variant) for name in os.listdir(program / kernel))
+    return False
+
+
 def _touch_constants() -> set[Path]:
     """Read the constants of the kernels loaded since the last call, and return the files of all loaded kernels.
 
@@ -190,8 +201,8 @@ def _touch_constants() -> set[Path]:
     """
     files: set[Path] = set()
     try:
-        with open("/proc/self/maps") as maps:
-            lines = [line.rstrip() for line in maps if "/pocl/" in line]
+        with open("/proc/self/maps", "rb") as maps:  # names of files in any encoding
+            lines = [os.fsdecode(line.rstrip()) for line in maps if b"/pocl/" in line]
     except OSError:
         return files
     for line in lines:

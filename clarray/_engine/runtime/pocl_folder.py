@@ -108,6 +108,11 @@ def new_name() -> str | None:
     return None if _held is None else f"{_NAMED}{os.getpid()}-{next(_numbers)}"
 
 
+def path_of(name: str) -> Path | None:
+    """Return the folder of a program that has a name of `new_name`; None if PoCL works elsewhere."""
+    return None if _held is None else _held.inside / name
+
+
 def require() -> None:
     """See that the folder is there and has room: where a file cannot be written, PoCL stops the process.
 

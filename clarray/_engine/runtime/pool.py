@@ -35,6 +35,7 @@ from clarray._engine.runtime.accounts import account_of, memory_limit
 from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.limits import (
     available_host_bytes,
+    container_bytes_for_arrays,
     in_units,
     is_short,
     recently_available_host_bytes,
@@ -151,7 +152,7 @@ class Pool:
         pooled, account = self.free_bytes(), self._account
         left = max(account.most - account.taken, 0)
         if self.in_host_memory:
-            left = min(left, available_host_bytes())
+            left = min(left, self._host_bytes_left())
         return MemoryInfo(self.reserved - pooled, pooled, self.peak, account.most, left, account.total)
 
     # Giving back --------------------------------------------------------------------------------
@@ -319,7 +320,7 @@ class Pool:
             # Linux promises memory it has not got and kills the process that touches it, so look first.
             self._unseen += size
             if self.in_host_memory and self._unseen >= CHECKED:
-                if size > available_host_bytes():
+                if size > self._host_bytes_left():
                     return None
                 self._unseen = 0
             # Some drivers hand out more than there is and fail at the launch that uses it.
@@ -334,12 +335,15 @@ class Pool:
                 self._account.give(self, size)
                 raise
 
+    def _host_bytes_left(self) -> int:
+        return max(min(available_host_bytes(), container_bytes_for_arrays() - self._account.taken), 0)
+
     def exhausted(self, nbytes: int = 0, failure: Exception | None = None) -> MemoryError:
         """Make the error for an allocation that cannot be had, or for a launch (no size)."""
         what = in_units(nbytes) if nbytes else "what a launch needs"
         account, limit = self._account, memory_limit()
         used = in_units(self.reserved - self.free_bytes())
-        left = f", {in_units(available_host_bytes())} are left" if self.in_host_memory else ""
+        left = f", {in_units(self._host_bytes_left())} are left" if self.in_host_memory else ""
         refused = isinstance(failure, cl.Error) and failure.code == cl.status_code.INVALID_BUFFER_SIZE
         least = f", and the largest allocation is {in_units(self.largest)}" if refused else ""
         bounds = f"; clarray.config.memory_limit is {in_units(account.most)}: raise it" if limit is not None else ""

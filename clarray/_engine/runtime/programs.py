@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pyopencl as cl
 
-from clarray._engine.runtime import includes, pocl, pocl_binary, pocl_folder, pocl_header, profiling
+from clarray._engine.runtime import includes, pocl, pocl_binary, pocl_folder, pocl_header, preflight, profiling
 from clarray._engine.runtime.cache import key_of
 from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.invoker import keep_in_memory
 from clarray._engine.runtime.launch import Bound, Kernel
-from clarray._engine.runtime.limits import available_host_bytes
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.quiet import quiet_build
 from clarray._engine.runtime.taken import Taken
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 ArgType = str  # 'buffer', or the name of a NumPy scalar type; TOGETHER before it where it is in the last argument
 
-_BINARYS_ROOM = 256 << 20  # bytes: the compiler runs for it once more
 _SECONDS_AT_EXIT = 0.5  # the longest that saving may hold up the end of a process
 
 
@@ -175,13 +173,15 @@ class Program:
         _unsaved.pop((self, queue.name), None)
         if not includes.may_be_kept(self.source):
             return
-        with contextlib.suppress(OSError):  # there is no room to make it
+        with contextlib.suppress(OSError, MemoryError):  # there is no room to make it
             if self._device.is_pocl:
                 pocl_folder.require()
-                if queue.name in self._asked or not self._has_room():
+                if queue.name in self._asked:
                     return
-                self._asked.add(queue.name)
-            binary = self._binary(self._built[queue.name])
+            with preflight.compiling(queue.device):  # PoCL compiles variants of the kernels once more
+                if self._device.is_pocl:
+                    self._asked.add(queue.name)
+                binary = self._binary(self._built[queue.name])
             if len(binary) > self._saved_bytes and pocl_binary.is_complete(binary):
                 self._device.program_cache.store(self._key(queue), binary)
                 self._saved_bytes = len(binary)
@@ -195,12 +195,6 @@ class Program:
             Program._held_open += len(self._arg_types)
             binary = binary_of(program)
         return binary
-
-    def _has_room(self) -> bool:
-        """Whether there is memory for PoCL to make a binary, which crashes without, if need be that of free blocks."""
-        if available_host_bytes() < _BINARYS_ROOM:
-            self._device.pool.release_unless_busy(0)
-        return available_host_bytes() >= _BINARYS_ROOM
 
     def is_stored(self, queue: Queue) -> bool:
         """Whether it has been made for a queue, or lies on disk."""
@@ -243,7 +237,9 @@ class Program:
         if not (self._built and self._device.compiled.binary_ids):
             return None
         (built,) = self._built.values()
-        return self._from_binary(binary_of(built), queue, apart)
+        with preflight.compiling(queue.device):
+            binary = binary_of(built)
+        return self._from_binary(binary, queue, apart)
 
     def _from_binary(self, binary: bytes, queue: Queue, apart: bool) -> cl.Program | None:
         device = self._device
@@ -258,7 +254,8 @@ class Program:
             if self._folder and pocl_binary.is_known(binary):
                 binary = pocl_binary.renamed(binary, self._folder)
         try:
-            return _build(cl.Program(device.context, [queue.device], [binary]), [], queue.device, apart)
+            program = cl.Program(device.context, [queue.device], [binary])
+            return _build(program, [], queue.device, apart, loads=True)
         except cl.Error:
             return None
 
@@ -329,13 +326,14 @@ def _built(context: cl.Context, device: cl.Device, source: str, options: list[st
     return _build(cl.Program(cl._cl._Program(context, source)), options, device, apart)
 
 
-def _build(program: cl.Program, options: list[str], device: cl.Device, apart: bool) -> cl.Program:
-    if not apart:
-        with quiet_build():
-            return program.build(options, devices=[device])
-    # what pyopencl itself calls, without the warnings that it makes of the compiler's log
-    program._get_prg()._build(options=" ".join([*options, "-w"]).encode(), devices=[device])
-    return program
+def _build(program: cl.Program, options: list[str], device: cl.Device, apart: bool, loads: bool = False) -> cl.Program:
+    with preflight.compiling(device, loads):
+        if not apart:
+            with quiet_build():
+                return program.build(options, devices=[device])
+        # what pyopencl itself calls, without the warnings that it makes of the compiler's log
+        program._get_prg()._build(options=" ".join([*options, "-w"]).encode(), devices=[device])
+        return program
 
 
 def build_options(device: cl.Device) -> list[str]:

@@ -1,0 +1,107 @@
+"""Limits of control groups, read from files laid out as the system does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clarray._engine.runtime import control_groups, limits
+from clarray._engine.runtime.control_groups import memory_limits, processor_limits
+
+NONE_V1 = "9223372036854771712"
+
+
+def lay_out(root: Path, files: dict[str, str]) -> Path:
+    """Write files below a root."""
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+    return root
+
+
+V2 = {
+    "proc/self/cgroup": "0::/outer/inner",
+    "sys/fs/cgroup/outer/memory.max": "5000",
+    "sys/fs/cgroup/outer/memory.high": "max",
+    "sys/fs/cgroup/outer/memory.current": "4000",
+    "sys/fs/cgroup/outer/memory.stat": "anon 5\nactive_file 100\ninactive_file 900",
+    "sys/fs/cgroup/outer/inner/memory.max": "max",
+    "sys/fs/cgroup/outer/inner/memory.high": "3000",
+    "sys/fs/cgroup/outer/inner/memory.current": "1000",
+    "sys/fs/cgroup/outer/inner/memory.stat": "anon 5",
+}
+V1 = {
+    "proc/self/cgroup": "4:memory,hugetlb:/outer/inner\n3:cpuset:/",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes": NONE_V1,
+    "sys/fs/cgroup/memory/memory.usage_in_bytes": "9000",
+    "sys/fs/cgroup/memory/memory.stat": "cache 1",
+    "sys/fs/cgroup/memory/outer/memory.limit_in_bytes": "5000",
+    "sys/fs/cgroup/memory/outer/memory.usage_in_bytes": "4000",
+    "sys/fs/cgroup/memory/outer/memory.stat": "inactive_file 1\ntotal_inactive_file 900\ntotal_active_file 100",
+    "sys/fs/cgroup/memory/outer/inner/memory.limit_in_bytes": "3000",
+    "sys/fs/cgroup/memory/outer/inner/memory.usage_in_bytes": "1000",
+    "sys/fs/cgroup/memory/outer/inner/memory.stat": "cache 1",
+}
+INSIDE = {  # a container that has the host's path of its group, and sees the group's files at the root
+    "proc/self/cgroup": "4:memory:/docker/0123",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes": "700",
+    "sys/fs/cgroup/memory/memory.usage_in_bytes": "300",
+    "sys/fs/cgroup/memory/memory.stat": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (V2, {(5000, 3000), (3000, 1000)}),
+        (V1, {(5000, 3000), (3000, 1000)}),
+        (INSIDE, {(700, 300)}),
+        ({}, set()),
+        (V2 | {"sys/fs/cgroup/outer/inner/memory.current": "?"}, {(5000, 3000)}),
+    ],
+    ids=["v2", "v1", "inside", "none", "unreadable"],
+)
+def test_memory(files: dict[str, str], expected: set[tuple[int, int]], tmp_path: Path) -> None:
+    assert set(memory_limits(lay_out(tmp_path, files))) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"sys/fs/cgroup/cpu.max": "50000 100000"}, [1]),
+        ({"sys/fs/cgroup/cpu.max": "max 100000"}, []),
+        ({"sys/fs/cgroup/cpu.max": ""}, []),
+        ({"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "300000", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, [3]),
+        ({"sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1", "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, []),
+    ],
+)
+def test_processors(files: dict[str, str], expected: list[int], tmp_path: Path) -> None:
+    assert list(processor_limits(lay_out(tmp_path, files))) == expected
+
+
+def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    lay_out(tmp_path, {name: text for name, text in INSIDE.items() if "proc" not in name})
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_bytes(b"4:memory:/caf\xe9\n")
+    assert list(memory_limits(tmp_path)) == [(700, 300)]
+
+
+def test_the_tightest_limit_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    mib = 1 << 20
+    monkeypatch.setattr(limits, "memory_limits", lambda: iter([(900 * mib, 100 * mib), (700 * mib, 500 * mib)]))
+    assert limits.total_host_bytes() == 700 * mib
+    assert limits.available_host_bytes() == 200 * mib - limits.LATER.resident
+    assert limits.container_bytes_for_arrays() < 700 * mib - 200 * mib
+    short = limits.shortage(limits.Room(0, 0, 201 * mib))
+    assert short is not None
+    assert (short.left, short.needed) == (200 * mib, 201 * mib)
+    assert limits.shortage(limits.Room(0, 0, 199 * mib)) is None
+    monkeypatch.setattr(limits, "processor_limits", lambda: iter([3, 5]))
+    assert limits.processors(1) == 1
+    assert limits.processors(1 << 20) <= 3
+
+
+def test_the_process_has_read_its_own_groups() -> None:
+    assert all(limit > 0 for limit, _ in control_groups.memory_limits())
