@@ -48,7 +48,9 @@ class UFunc:
     def __call__(self, *args: Any, **kwargs: Any) -> DeviceArray:
         count = self.ufunc.nin
         if len(args) == count + 1 and self.ufunc.nout == 1 and "out" not in kwargs:
-            args, kwargs = args[:count], {**kwargs, "out": args[count:]}
+            if args[count] is not None:
+                kwargs = {**kwargs, "out": args[count:]}
+            args = args[:count]
         if not kwargs and args and isinstance(args[0], DeviceArray):
             found = args[0].__array_ufunc__(self.ufunc, "__call__", *args)
             if found is not NotImplemented:

@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray import special
 from clarray._api.array_api import VERSIONS
-from clarray._core import creation, pickling, ufunc_calls
+from clarray._core import callers, creation, pickling, ufunc_calls
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import on_host
 from clarray._core.operands import Manner, manner_of
@@ -19,6 +19,11 @@ from clarray._engine.runtime import current_device, use_device
 from clarray._numpy.products import gufuncs
 from clarray._numpy.reduction import accumulations, reduce_calls
 
+_WARNS_OF_UNSET = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
+_UNSET = (
+    "'where' used without 'out', expect unitialized memory in output. If this is intentional, use out=None of "
+    "clarray's function: NumPy's does not pass it on"
+)
 _OWN = {DeviceArray, int, float, bool, complex}
 
 
@@ -34,6 +39,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         if manner is Manner.KEPT:
             name = f"{_place_of(ufunc)} of {type(x).__name__}"
             return on_host(name, getattr(ufunc, method), inputs, kwargs)
+    if "where" in kwargs and method == "__call__":
+        _warn_of_unset(kwargs)
     if outs and all(out is Ellipsis for out in outs):  # an array in any case, as all results are here
         kwargs = {name: value for name, value in kwargs.items() if name != "out"}
     if ufunc in gufuncs.generalized and method == "__call__":
@@ -50,6 +57,12 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     if method == "reduce":
         return reduce_calls.ufunc_reduce(ufunc, *inputs, **kwargs)
     return getattr(accumulations, method)(ufunc, *inputs, **kwargs)
+
+
+def _warn_of_unset(kwargs: dict[str, Any]) -> None:
+    """Warn as NumPy does since 2.4 of a ufunc's call with ``where=`` and without ``out=``."""
+    if _WARNS_OF_UNSET and "out" not in kwargs and kwargs["where"] is not True:
+        callers.warn(_UNSET, UserWarning)
 
 
 def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Any
+
+import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from clarray._engine.runtime.recording import spoil
 
@@ -18,3 +22,18 @@ def warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_of_lost_parts(given: np.dtype, wanted: np.dtype) -> None:
+    """Warn as NumPy does (ComplexWarning) if a conversion between two dtypes discards imaginary parts."""
+    if given.kind == "c" and wanted.kind not in "cb":
+        warn("Casting complex values to real discards the imaginary part", ComplexWarning)
+
+
+def without_lost_parts(value: Any, dtype: np.dtype) -> Any:
+    """Return a host value that NumPy converts to a dtype in silence: after a ComplexWarning its real part."""
+    if dtype.kind in "cb":
+        return value
+    given = np.asarray(value)
+    warn_of_lost_parts(given.dtype, dtype)
+    return given.real[()] if given.dtype.kind == "c" else value

@@ -316,7 +316,8 @@ def astype(
         `casting` does not allow it, or the device has no such dtype.
     """
     wanted = np.dtype(dtype)
-    np.empty(0, array.dtype).astype(wanted, casting=casting)  # type: ignore[call-overload] # errors
+    if casting != "unsafe" or array.dtype.kind != "c":  # which is all that could warn
+        np.empty(0, array.dtype).astype(wanted, casting=casting)  # type: ignore[call-overload] # errors
     order = "K" if order is None else check_order(order)
     target = device_dtype(wanted, array.device)
     if device is not None and find_device(device) is not array.device:
@@ -328,7 +329,7 @@ def astype(
     known = node.memory is not None and not node.contiguous
     if known and (order == "A" or 0 in node.strides):  # what a pass over the elements would lay out otherwise
         return moving.converted(array, target, order)
-    converted = ufunc_calls.evaluate_if_eager(ufunc_calls.cast(node, target))
+    converted = ufunc_calls.evaluate_if_eager(ufunc_calls.convert(node, target))
     if not is_number(array):
         no_number(converted)
     return converted if order == "K" else converted.copy(order)

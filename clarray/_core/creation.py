@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from clarray._core.callers import without_lost_parts
 from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import (
     SMALL,
@@ -368,7 +369,9 @@ _KEPT = {"i": (int,), "u": (int,), "f": (float, int)}  # Python's numbers that a
 
 def _converted(value: Any, dtype: np.dtype) -> Any:
     """What an array is filled with; whatever the host has is converted even where much is lost."""
-    return value if isinstance(value, DeviceArray) else np.full(np.shape(value), value, dtype)
+    if isinstance(value, DeviceArray):
+        return value
+    return np.full(np.shape(value), without_lost_parts(value, dtype), dtype)
 
 
 def empty_like(

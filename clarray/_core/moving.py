@@ -30,15 +30,13 @@ def in_order(view: View, order: str) -> bool:
 
 def converted(a: DeviceArray, dtype: np.dtype, order: str) -> DeviceArray:
     """Compute an array into memory of its own."""
-    if a.dtype.kind == "c" and dtype.kind not in "bc":
-        np.empty(0, a.dtype).astype(dtype)  # warns that imaginary parts are lost
     node = a._node
     like = View(node.shape, node.strides, node.offset) if node.memory is not None else None
     if like is None and order == "K":
         like = view_of(a)
     made = wrap(new_leaf(a.device, a.shape, dtype, "C" if order == "K" and like is None else order, like))
     # a node of its own, as the one that is written is used up
-    ufunc_calls.assign(made, ufunc_calls.broadcast(ufunc_calls.cast(a._node, dtype), made.shape))
+    ufunc_calls.assign(made, ufunc_calls.broadcast(ufunc_calls.convert(a._node, dtype), made.shape))
     return no_number(made)
 
 

@@ -153,7 +153,7 @@ class Taker:
         """See what dtype a number of Python's is of."""
         if kind is float or kind is complex:
             self.integers = False
-        if strong:
+        if strong or kind is complex:  # parts of a complex number may be lost: kernels warn of that
             self.dtypes.add(_TYPES_OF[kind])
 
     def _counts_host(self, kind: type, value: Any) -> bool:

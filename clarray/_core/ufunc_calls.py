@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clarray._core import callers
 from clarray._core import device_array as arrays
 from clarray._core.host_data import axis_order, device_dtype, new_leaf
 from clarray._core.operands import array_node, scalar_node, weak_type
@@ -132,9 +133,14 @@ def _computed(
         raise
     for each in (*in_dtypes, *out_dtypes):
         device_dtype(each, device)
+    if casting == "unsafe":  # no other rule lets parts be lost
+        for node, each in zip(nodes, in_dtypes, strict=True):
+            if node is not None:
+                callers.warn_of_lost_parts(node.dtype, each)
     if any(t is not None for t in targets):
         _convert_numbers(ufunc, inputs, nodes, in_dtypes)
-        _check_out(ufunc, kinds, in_dtypes, targets, casting, dtype, signature)
+        if casting != "unsafe":
+            _check_out(ufunc, kinds, in_dtypes, targets, casting, dtype, signature)
         if write or not targets[0]._node.flags & MASKED:  # a selection stays pending: `_replace` looks
             shapes = [() if n is None else n.shape for n in nodes]
             broadcast_shapes([*shapes, *(t._node.shape for t in targets if t is not None)])
@@ -196,7 +202,7 @@ def _argument(node: Node | None, value: Any, dtype: np.dtype) -> Node:
         if dtype.kind == "b" and value.__class__ is int:
             np.int64(value)  # in which NumPy has a number that it takes the truth of, or raises
         elif dtype.kind not in _HOLDING.get(value.__class__, dtype.kind):
-            value = np.asarray(value).astype(dtype)[()]  # as NumPy casts it, with its warnings
+            value = np.asarray(callers.without_lost_parts(value, dtype)).astype(dtype)[()]  # as NumPy casts it
         return scalar_node(value, dtype)
     if node.op is CONST and node.dtype != dtype and np.can_cast(node.dtype, dtype):
         return scalar_node(node.dtype.type(node.value), dtype)
@@ -350,6 +356,14 @@ def cast(node: Node, dtype: np.dtype) -> Node:
     return node if node.dtype == dtype else build.nary(cast_loop(dtype), (node,))
 
 
+def convert(node: Node, dtype: np.dtype) -> Node:
+    """Return `cast` of a value that the user converts: warn as NumPy does if imaginary parts are discarded."""
+    if node.dtype == dtype:
+        return node
+    callers.warn_of_lost_parts(node.dtype, dtype)
+    return build.nary(cast_loop(dtype), (node,))
+
+
 def own_value(node: Node) -> Node:
     """A node's value as a node of its own: a write to one does not change the other."""
     return build.nary(cast_loop(node.dtype), (node,))
@@ -425,9 +439,9 @@ def in_order(node: Node, order: str, like: View | None = None) -> Any:
 
 def assign(target: Any, node: Node, mask: Node | None = None) -> None:
     """Write a node (broadcast, converted) to an array's elements, or to those a mask selects."""
+    value = convert(node, target._node.dtype)  # before the lock is held: a warning may run any code
     with target.device.lock:  # a mask leaves elements as they are, so they are read and written in one hold
         leaf = evaluate(target._node)
-        value = cast(node, leaf.dtype)
         if mask is not None:
             value = build.nary(select_loop(leaf.dtype), (mask, value, leaf))
         if value.shape != leaf.shape or (value.op is not None and not value.args):
@@ -453,7 +467,7 @@ def _replace(array: Any, node: Node) -> Any:
     """Give an array that is no memory yet another value, of its own dtype and shape."""
     if build.selected(array._node) is None or build.selected(node) is None:  # else the same mask has selected both
         _check_fits(node.shape, array._node.shape)
-    made = cast(node, array.dtype)
+    made = convert(node, array.dtype)
     if made.flags & EAGER or made.cost > build.COST_LIMIT:
         evaluate(made)
     array._node = made

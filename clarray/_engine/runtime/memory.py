@@ -146,6 +146,9 @@ class Memory:
     def forget(self) -> None:
         """Know nothing of the values any more: whoever writes to the memory says so, when the write begins."""
         self.facts = self.mirror = None
+        recording = profiling.state.recording
+        if recording is not None:
+            recording.overwritten(self)
 
     @property
     def host(self) -> np.ndarray | None:

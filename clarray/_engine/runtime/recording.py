@@ -60,6 +60,8 @@ class Recording:
     ----------
     temporaries : list of int
         Bytes of the memory taken.
+    written : list of int
+        Which inputs have been overwritten, as often as they were.
     steps : list of tuple
         Launches: kernel, groups, local, kinds of the arguments, arguments, inline, bytes. Reads: kind, number, byte
         offset, dtype, value. Waits: nothing.
@@ -67,6 +69,7 @@ class Recording:
 
     def __init__(self, inputs: Sequence[Memory], kept: Mapping[int, Memory]) -> None:
         self.temporaries: list[int] = []
+        self.written: list[int] = []
         self.steps: list[tuple[Any, ...]] = []
         self.spoiled = False
         self._kept = kept
@@ -92,6 +95,12 @@ class Recording:
             # the last one to have a block is the one that has it: an earlier one has been dropped
             self._places[id(memory.buffer)] = TEMPORARY, len(self.temporaries)
             self.temporaries.append(memory.nbytes)
+
+    def overwritten(self, memory: Memory) -> None:
+        if self.is_ours:
+            kind, number = self._told(memory.buffer)
+            if kind == INPUT:
+                self.written.append(number)
 
     def launched(
         self,

@@ -215,14 +215,13 @@ bool read_steps(PyObject* recording, PyObject* on, Replay& replay) {
     return !PyErr_Occurred();
 }
 
-// Note what a call writes to: the operands that it gives back, and where it gives back nothing the first one.
-void find_written(const Call& call, Replay& replay) {
-    for (const Made& each : replay.made) {
-        if (each.kind != 'g' && each.value.get() != Py_None) continue;
-        PyObject* in = call.values.empty() ? Py_None : node.memory.of(call.values[each.kind == 'g' ? each.number : 0].get());
-        for (size_t i = 0; i < call.memories.size(); ++i)
-            if (call.memories[i].get() == in) replay.written.push_back(i);
-    }
+// Read which of the operands' memories the call has overwritten.
+bool read_written(PyObject* recording, Replay& replay) {
+    Ref written = Ref::steal(PyObject_GetAttrString(recording, "written"));
+    if (!written) return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(written.get()); ++i)
+        replay.written.push_back(PyLong_AsSize_t(PyList_GET_ITEM(written.get(), i)));
+    return !PyErr_Occurred();
 }
 
 }  // namespace
@@ -232,7 +231,7 @@ std::shared_ptr<Replay> read_replay(PyObject* recording, PyObject* result, const
     if (!read_result(recording, result, call, *made) || !read_steps(recording, call.device, *made)) return nullptr;
     bool reads = false;
     for (const Step& step : made->steps) reads = reads || step.what == Step::READ;
-    find_written(call, *made);
+    if (!read_written(recording, *made)) return nullptr;
     if (!made->written.empty() && reads && (!repeatable || call.is_aliased())) return nullptr;
     find_lives(*made);
     return made;

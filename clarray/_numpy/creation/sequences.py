@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import ufunc_calls
+from clarray._core.callers import without_lost_parts
 from clarray._core.creation import as_array, asarray, device_for, plain_order
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import data_dtype, device_dtype, new_leaf, upload
@@ -181,10 +182,18 @@ def linspace(
         made, spacing = _between(start, stop, num, endpoint, dtype, axis, device)
         return (made, spacing) if retstep else made
     on = device_for(device)
-    values, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=dtype, axis=axis)
+    computed = _dtype_on_host(dtype, start, stop)
+    values, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=computed, axis=axis)
+    values = values if dtype is None else without_lost_parts(values, np.dtype(dtype))
     wanted = data_dtype(values.dtype, on) if dtype is None else device_dtype(dtype, on)
     made = wrap(upload(values, wanted, on))
     return (made, step) if retstep else made
+
+
+def _dtype_on_host(dtype: Any, *ends: Any) -> Any:
+    """Return the dtype in which NumPy computes: None, its own choice, if `dtype` would discard imaginary parts."""
+    discards = dtype is not None and np.dtype(dtype).kind == "f" and np.result_type(*ends).kind == "c"
+    return None if discards else dtype
 
 
 def _device_of(ends: tuple[Any, ...]) -> Device:
@@ -269,7 +278,8 @@ def logspace(
             base = expand_dims(as_array(base, exponents.device), axis)
         found: DeviceArray = ufunc_calls.call(np.power, (base, exponents))
         return found if dtype is None else found.astype(dtype, copy=False)
-    return asarray(np.logspace(start, stop, num, endpoint, base, dtype, axis), dtype, device=device, copy=True)
+    values = np.logspace(start, stop, num, endpoint, base, _dtype_on_host(dtype, start, stop, base), axis)
+    return _kept_as(values, dtype, device)
 
 
 def _with_axes(value: Any, ndim: int) -> Any:
@@ -316,7 +326,14 @@ def geomspace(
     """
     if isinstance(start, DeviceArray) or isinstance(stop, DeviceArray):
         return _between_powers(start, stop, operator.index(num), endpoint, dtype, axis, device)
-    return asarray(np.geomspace(start, stop, num, endpoint, dtype, axis), dtype, device=device, copy=True)
+    values = np.geomspace(start, stop, num, endpoint, _dtype_on_host(dtype, start, stop), axis)
+    return _kept_as(values, dtype, device)
+
+
+def _kept_as(values: np.ndarray, dtype: Any, device: Any) -> DeviceArray:
+    """Return what the host has computed as an array of a dtype; its own when None."""
+    values = values if dtype is None else without_lost_parts(values, np.dtype(dtype))
+    return asarray(values, dtype, device=device, copy=True)
 
 
 def _between_powers(

@@ -99,15 +99,9 @@ def fits(have: Shape, shape: Shape) -> bool:
     return all(n == 1 for n in have[:extra]) and can_broadcast(have[extra:], shape)
 
 
-def warn_of_lost_parts(value: Node, target: Node) -> None:
-    """Warn as NumPy does where imaginary parts are lost."""
-    if value.dtype.kind == "c" and target.dtype.kind != "c":
-        np.empty(0, value.dtype).astype(target.dtype)
-
-
 def own_leaf(value: Node, target: Node, shape: Shape) -> Node:
     """The value in the target's dtype, in memory of its own: of this shape, or one element."""
-    warn_of_lost_parts(value, target)
+    value = ufunc_calls.convert(value, target.dtype)
     memory = value.memory
     assert target.memory is not None
     if value.size == 1:
@@ -119,7 +113,7 @@ def own_leaf(value: Node, target: Node, shape: Shape) -> Node:
     made = empty(shape, target.dtype, target.memory.device)
     if made.size:
         if value.memory is None and value.args:
-            value = ufunc_calls.broadcast(ufunc_calls.cast(value, target.dtype), shape)
+            value = ufunc_calls.broadcast(value, shape)
         ufunc_calls.assign(made, value)
     return made._node
 
@@ -252,7 +246,8 @@ def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
     check_is_array(out)
     if out.shape != shape:
         raise ValueError("output array does not match result of ndarray.take")
-    np.take(np.zeros(1, dtype), [0], 0, np.empty(1, out.dtype))
+    if dtype.kind != "c" or out.dtype.kind == "c":  # parts may be lost here, with a warning
+        np.take(np.zeros(1, dtype), [0], 0, np.empty(1, out.dtype))
     out.check_writeable()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import small_indexing, ufunc_calls
+from clarray._core import callers, small_indexing, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_writeable, wrap
 from clarray._core.elements import NUMBERS, known_element, put_element
 from clarray._core.operands import STRONG, array_node, scalar_node
@@ -169,7 +169,7 @@ def setitem(array: DeviceArray, key: Any, value: Any) -> None:
 def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Any) -> bool:
     """Write to elements of a leaf where that needs nothing but a launch, or less; False where nothing has been done."""
     if value.__class__ in STRONG:
-        value = _as_pythons(value, node.dtype)
+        value = _as_pythons(callers.without_lost_parts(value, node.dtype), node.dtype)
     kind = value.__class__
     if kind in NUMBERS:
         if not shape:
@@ -285,12 +285,12 @@ def _store(target: DeviceArray, value: Any) -> None:
     if is_itself(node, leaf):
         return  # what `a[key] += b` ends with, as it does in `_put`
     node = _fitted(node, leaf.shape)
-    gathering.warn_of_lost_parts(node, leaf)
+    made = ufunc_calls.convert(node, leaf.dtype)
     if leaf.size:
         if node.op is not None:
             # the user holds this node, and the one that is written is used up
-            node = ufunc_calls.broadcast(ufunc_calls.cast(node, leaf.dtype), leaf.shape)
-        ufunc_calls.assign(target, node)
+            made = ufunc_calls.broadcast(made, leaf.shape)
+        ufunc_calls.assign(target, made)
 
 
 def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
@@ -302,6 +302,8 @@ def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
         return number
     if isinstance(value, np.ndarray) and value.ndim and value.dtype.kind in "biufc":
         return array_node(np.asarray(value), target.device)  # of a masked array its elements, as NumPy writes them
+    if isinstance(value, np.complexfloating | np.ndarray):
+        value = callers.without_lost_parts(value, dtype)
     host = np.asarray(value) if isinstance(value, np.ndarray) else np.array(value, dtype)
     if host.ndim == 0:
         cell = np.empty((), dtype)
@@ -347,7 +349,6 @@ def _store_masked(array: DeviceArray, mask: Node, value: Any) -> None:
             masking.put_where(array, mask, node)
             return
         node = _fitted(node, rest)
-    gathering.warn_of_lost_parts(node, array._node)
     if rest:
         wide = wrap(evaluate(mask))
         mask = wide.reshape(wide.shape + (1,) * len(rest))._node

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from clarray._core.callers import without_lost_parts
 from clarray._core.creation import asarray
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.ufunc_calls import device_of_operands
@@ -164,7 +165,7 @@ def _with_constants(source: DeviceArray, widths: list[Pair], pairs: list[Pair]) 
     cells = np.zeros((source.ndim, 2), source.dtype)
     for axis, pair in enumerate(pairs):
         if any(widths[axis]):
-            cells[axis] = pair  # NumPy converts as in an assignment
+            cells[axis] = without_lost_parts(pair, cells.dtype)  # NumPy converts as in an assignment
     values = [tuple(pair) for pair in cells]
     order = _order(source)
     if order == "F" and len({value.tobytes() for value in cells.flat}) > 1:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clarray._core import callers
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
@@ -91,6 +92,7 @@ def einsum(
                 f"Iterator operand {arrays.index(x)} dtype could not be cast from {x.dtype!r} to {work!r} "
                 f"according to the rule '{casting}'"
             )
+        callers.warn_of_lost_parts(x.dtype, work)
     extents = _extents(inputs, arrays)
     terms = [_diagonal(x, labels, extents) for x, labels in zip(arrays, inputs, strict=True)]
     if out is not None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from clarray._core import callers
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, one_hold
 from clarray._core.host_data import device_dtype
@@ -140,6 +141,8 @@ def _resolved_call(
 ) -> DeviceArray:
     """The product of two arrays in the dtype that NumPy would choose; `given` are the other keywords."""
     found = resolve(ufunc, (a.dtype, b.dtype), dtype, signature, casting)
+    for operand, each in zip((a, b), found[0], strict=True):
+        callers.warn_of_lost_parts(operand.dtype, each)
     result = device_dtype(found[1][0], device)
     try:
         return _call(ufunc, a, b, result, casting, **given)

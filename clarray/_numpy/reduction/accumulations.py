@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import creation, ufunc_calls
+from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.host_data import device_dtype
@@ -96,8 +96,7 @@ def _monoid(ufunc: np.ufunc, method: str, node: Node, dtype: Any, out: Any) -> M
             f"the resolved dtypes are not compatible with {ufunc.__name__}.{method}. Resolved {(*ins, *outs)}"
         )
     wanted = device_dtype(ins[0], wrap(node).device)
-    if node.dtype.kind == "c" and wanted.kind not in "bc":
-        np.empty(0, node.dtype).astype(wanted)  # warns that imaginary parts are lost
+    callers.warn_of_lost_parts(node.dtype, wanted)
     return fold_monoid(ufunc, wanted)
 
 
@@ -271,6 +270,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = _NONE) -> None:
         numbers = launchers.gather.resolved(targets)
     except OutOfBounds:
         out_of_bounds(a, indices)
+    callers.warn_of_lost_parts(loop.out_dtype, a.dtype)
     if value is not None:
         _check_fits(value, targets.result_shape)
         value = _independent(value, a)

@@ -7,9 +7,8 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.exceptions import ComplexWarning
 
-from clarray._core import callers, ufunc_calls
+from clarray._core import ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, empty, wrap
 from clarray._core.host_data import device_dtype
@@ -362,9 +361,7 @@ def _is_narrowed(monoid: Monoid, dtype: np.dtype) -> bool:
 
 def narrowed(node: Node, dtype: np.dtype) -> Node:
     """`node` in the dtype of the sum, where accumulating wider would not give the same."""
-    if node.dtype.kind == "c" and dtype.kind not in "cb":
-        callers.warn("Casting complex values to real discards the imaginary part", ComplexWarning)
-    return ufunc_calls.cast(node, dtype)
+    return ufunc_calls.convert(node, dtype)
 
 
 def _each(call: _Call, node: Node) -> Node:
