@@ -39,8 +39,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         if manner is Manner.KEPT:
             name = f"{_place_of(ufunc)} of {type(x).__name__}"
             return on_host(name, getattr(ufunc, method), inputs, kwargs)
-    if "where" in kwargs and method == "__call__":
-        _warn_of_unset(kwargs)
+    _warn_of_unset(method, kwargs)
     if outs and all(out is Ellipsis for out in outs):  # an array in any case, as all results are here
         kwargs = {name: value for name, value in kwargs.items() if name != "out"}
     if ufunc in gufuncs.generalized and method == "__call__":
@@ -59,10 +58,11 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     return getattr(accumulations, method)(ufunc, *inputs, **kwargs)
 
 
-def _warn_of_unset(kwargs: dict[str, Any]) -> None:
+def _warn_of_unset(method: str, kwargs: dict[str, Any]) -> None:
     """Warn as NumPy does since 2.4 of a ufunc's call with ``where=`` and without ``out=``."""
-    if _WARNS_OF_UNSET and "out" not in kwargs and kwargs["where"] is not True:
-        callers.warn(_UNSET, UserWarning)
+    if "where" in kwargs and "out" not in kwargs and method == "__call__" and _WARNS_OF_UNSET:
+        if kwargs["where"] is not True:
+            callers.warn(_UNSET, UserWarning)
 
 
 def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

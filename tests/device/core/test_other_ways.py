@@ -31,7 +31,8 @@ def passes(variable: str, *tests: str, value: str = "1", **more: str) -> None:
 def test_python_alone_passes_the_tests_of_the_core() -> None:
     files = ("speedups", "views", "aliasing", "known_numbers", "threads", "launch_keys", "interrupts", "small_calls")
     kernels = ("-k", "not test_bits_and_places_are_the_kernels")  # the same kernels as with the core, and many
-    passes("CLARRAY_PURE", *(f"{CORE}/test_{name}.py" for name in files), *MACHINES, *kernels)
+    repeated = "tests/device/whole/test_repeated_calls.py::test_statement"
+    passes("CLARRAY_PURE", *(f"{CORE}/test_{name}.py" for name in files), *MACHINES, repeated, *kernels)
 
 
 @pytest.mark.skipif(not current_device().capabilities.host_memory, reason="all tests are of memory of a device's own")
