@@ -60,9 +60,9 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
 
 def _warn_of_unset(method: str, kwargs: dict[str, Any]) -> None:
     """Warn as NumPy does since 2.4 of a ufunc's call with ``where=`` and without ``out=``."""
-    if "where" in kwargs and "out" not in kwargs and method == "__call__" and _WARNS_OF_UNSET:
-        if kwargs["where"] is not True:
-            callers.warn(_UNSET, UserWarning)
+    asks = method == "__call__" and "out" not in kwargs and kwargs.get("where", True) is not True
+    if asks and _WARNS_OF_UNSET:
+        callers.warn(_UNSET, UserWarning)
 
 
 def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
