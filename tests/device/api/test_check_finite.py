@@ -96,7 +96,9 @@ NOT_MADE: dict[str, Callable[[Any], Any]] = {
     "padded": lambda x: np.pad(clarray.ones(2), 1, constant_values=np.nan),
     "uninitialised": lambda x: clarray.empty(4).shape,
     "bits": lambda x: clarray.asarray([0x7FC00000], dtype=np.int32).view(np.float32),
-    "where it is not computed": lambda x: np.divide(x, array(0, 1, 1, 0), where=np.array([False, True, True, False])),
+    "where it is not computed": lambda x: clarray.divide(
+        x, array(0, 1, 1, 0), out=None, where=np.array([False, True, True, False])
+    ),
     "kept by where": lambda x: np.divide(x[1:2], 1, out=array(np.nan), where=np.array([False])),
     "integers": lambda x: clarray.arange(4) // 2,
     "printed": lambda x: (repr(x), str(x)),

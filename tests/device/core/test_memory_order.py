@@ -73,9 +73,10 @@ STATEMENTS = """
     xp.nanquantile(x, [0.1, 0.5], axis=1) | xp.nanpercentile(i, [20, 70], axis=0, keepdims=True)
     xp.add(x, f, order="C") | xp.add(x, f, order="F") | xp.add(x, f, order="A") | xp.add(x, 1, order="a")
     xp.negative(x, order="f") | xp.true_divide(i, 2, order="F") | xp.modf(x, order="F")[1]
-    xp.add(x[..., :1], f, order="A") | xp.add(x, f, where=f > 2) | xp.add(x, f, where=c > 2)
-    xp.add(x, 1, where=f[:1] > 2) | xp.add(x, 1, order="F", where=c > 2)
-    xp.add(x, f, order="A", where=f > 2) | xp.add(x, f, order="A", where=c > 2) | xp.add(x, f, order=None)
+    xp.add(x[..., :1], f, order="A") | xp.add(x, f, out=None, where=f > 2) | xp.add(x, f, out=None, where=c > 2)
+    xp.add(x, 1, out=None, where=f[:1] > 2) | xp.add(x, 1, order="F", out=None, where=c > 2)
+    xp.add(x, f, order="A", out=None, where=f > 2) | xp.add(x, f, order="A", out=None, where=c > 2)
+    xp.add(x, f, order=None)
     xp.matmul(x, x.mT, order="F") | xp.matmul(x, f.mT, order="A") | xp.matmul(f, x.mT, order="C")
     xp.matmul(x[..., :1], x[..., :1, :], order="A") | xp.vecdot(x, f, order="F")
     xp.vecdot(x, f, keepdims=True, order="F")

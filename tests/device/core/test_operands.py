@@ -185,7 +185,7 @@ def test_masks_are_kept(op: Any) -> None:
 LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "ufunc": lambda x, y: np.add(x, y),
     "ufunc of theirs and ours": lambda x, y: np.add(y, x),
-    "ufunc with keywords": lambda x, y: np.add(x, y, where=[True, False, True]),
+    "ufunc with keywords": lambda x, y: clarray.add(x, y, out=None, where=[True, False, True]),
     "outer": lambda x, y: np.add.outer(x, y),
     "at": lambda x, y: np.add.at(x, [0, 1, 2], y),
     "in place": lambda x, y: operator.iadd(x, y),

@@ -166,7 +166,7 @@ CALLS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "quantile out": lambda x, y, m, n: clarray.quantile(x, 0.5, axis=0, out=y[0]),
     "nansum out": lambda x, y, m, n: clarray.nansum(x, 0, out=y[0]),
     "add out": lambda x, y, m, n: clarray.add(x, x, out=y),
-    "add where": lambda x, y, m, n: clarray.add(x, x, where=m),
+    "add where": lambda x, y, m, n: clarray.add(x, x, out=None, where=m),
     "add where out": lambda x, y, m, n: clarray.add(x, x, out=x, where=m),
     "add at": lambda x, y, m, n: clarray.add.at(x, (0, n), 1),
     "add at of": lambda x, y, m, n: clarray.add.at(x, 0, y[0]),
