@@ -202,7 +202,7 @@ checks = dict(
     complex_beside=lambda: z + np.complex128(1),
     list_beside=lambda: x + [0.5, 1, 2],
     outer=lambda: np.add.outer(x, host),
-    where=lambda: clarray.add(x, host, out=None, where=i > 0),
+    where=lambda: ca.add(x, host, out=None, where=i > 0),
     inplace=lambda: x.__iadd__(host),
     accumulate=lambda: np.add.accumulate(x, dtype=float),
 )
