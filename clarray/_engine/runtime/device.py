@@ -118,13 +118,12 @@ class Device:
     ) -> None:
         self.lock: Any = device_lock()
         self.pending = self.called = False
-        self.begun = 0  # how many launches and first calls: what has been interrupted looks whether it had come so far
+        self.queued = self.begun = 0  # bytes in the queue; launches and first calls, for whatever is interrupted
         self.inherited = self.lost = self.closed = False  # no call into OpenCL is made for the first two
         self.successor: Device | None = None
         self.recent: deque[Launched] = deque(maxlen=_REMEMBERED)
         self.attached: dict[str, Any] = {}
-        self.is_pocl = pocl.is_pocl(device)
-        self.cl_device = device
+        self.cl_device, self.is_pocl = device, pocl.is_pocl(device)
         # Now, since a process forked later must not ask OpenCL to describe its error.
         self._name = f"<{device.name.strip()} on {device.platform.name.strip()}>"
         self._cl_inline = inline
@@ -385,7 +384,7 @@ class Device:
         """Wait for the main queue, uncounted by a profile. For the runtime: the lock is held."""
         if self.pending:
             self.drain()
-            self.pending = self.called = False
+            self.pending, self.called, self.queued = False, False, 0
 
     def drain(self) -> None:
         """Wait for what is queued, as `finish` does, and go on taking the queue for busy.

@@ -18,7 +18,7 @@ from clarray._engine.runtime.machine_code import Code, loaded
 from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.taken import Taken
-from clarray._engine.speedups import core, laid_out, lend_opencl
+from clarray._engine.speedups import core, known_to_core, laid_out, lend_opencl
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device, Queue
@@ -106,6 +106,20 @@ class Bound:
     def local_bytes(self) -> int:
         """Local memory that a work-group needs."""
         return int(self.kernel.get_work_group_info(cl.kernel_work_group_info.LOCAL_MEM_SIZE, self.queue.device))
+
+
+_MOST_QUEUED = 1 << 23  # bytes
+known_to_core("MOST_QUEUED", _MOST_QUEUED)
+
+
+def _limit_queue(device: Device, nbytes: int) -> None:
+    """Wait for the queue once launches of many bytes are in it; the lock is held.
+
+    A thread that wants a value waits for all of it. A device with memory of its own is not waited for.
+    """
+    device.queued += nbytes
+    if device.queued >= _MOST_QUEUED and device.capabilities.host_memory:
+        device.finish()
 
 
 @laid_out
@@ -198,6 +212,8 @@ class Kernel:
                     self._launch_again(bound, groups, local, error)
                 finally:
                     device.begun += 1  # nothing is called in between, so no interrupt comes before it
+                if not inline:
+                    _limit_queue(device, nbytes)
             except cl.Error as error:
                 device.check_alive(error)
                 raise

@@ -139,6 +139,27 @@ bool finish(PyObject* on) {
     return rests(on) || Ref::steal(PyObject_CallMethodNoArgs(on, name));
 }
 
+namespace {
+
+// Wait for the queue once much is in it, since a thread that wants a value waits for all of it. Only where the device works in host
+// memory: others are done with as many bytes in no time. As `_limit_queue` in clarray._engine.runtime.launch.
+bool limit_queue(PyObject* on, const Argument* arguments, size_t count, long long nbytes) {
+    static const long long most = told("MOST_QUEUED");
+    static PyObject* last = nullptr;  // compared, not used
+    static long long queued = 0;
+    if (on != last || !nbytes) queued = 0;
+    last = on;
+    queued += nbytes;
+    if (queued < most) return true;
+    queued = 0;
+    for (size_t k = 0; k < count; ++k)
+        if (arguments[k].is_buffer && arguments[k].object)
+            return !PyLong_AsVoidPtr(block.start.of(memory.block.of(arguments[k].object))) || finish(on);
+    return true;
+}
+
+}  // namespace
+
 Outcome enqueue_run(const Run& run, PyObject* on, const Argument* arguments, size_t count) {
     // for the error that tells of a lost device
     if (!Ref::steal(PyObject_CallOneArg(kernel.note.of(run.kernel), run.noted))) return Outcome::FAILED;
@@ -160,13 +181,15 @@ Outcome enqueue_run(const Run& run, PyObject* on, const Argument* arguments, siz
     if ((run.in_line || device.called.of(on) == Py_True) && !finish(on)) return Outcome::FAILED;
     void* to = pointer_of(bound.handle.of(use));
     if (!set_arguments(to, PyBytes_AS_STRING(codes), bound.places.of(use), arguments, count)) return Outcome::RARE;
+    const bool was_idle = device.pending.of(on) == Py_False;
     if (!run.in_line) device.pending.set(on, Py_True);
     void* queue = pointer_of(bound.queue_handle.of(use));
     int32_t status;
     Py_BEGIN_ALLOW_THREADS
     status = enqueue(queue, to, run.dimensions, nullptr, run.global, run.items, 0, nullptr, nullptr);
     Py_END_ALLOW_THREADS
-    return status == 0 ? Outcome::DONE : Outcome::RARE;  // Python launches again, and says what is wrong
+    if (status) return Outcome::RARE;  // Python launches again, and says what is wrong
+    return run.in_line || limit_queue(on, arguments, count, was_idle ? 0 : run.nbytes) ? Outcome::DONE : Outcome::FAILED;
 }
 
 Outcome launch(Prepared& p, PyObject* on, const Argument* arguments, size_t count, long long units, long long nbytes) {
