@@ -87,7 +87,7 @@ HELPER int leaves(const state_t c, const inner_t x) {
   const ${m.at(1).bits} bits = as_${m.at(1).bits}(x);
   return ((bits ^ (bits << 1)) & ${m.high_bit}) == 0;
 % elif m.algebra == 'widened':
-  return !(x - x == 0);
+  return !(${m.at(1).every('x - x == 0')}) | !(${m.at(1).every('high(c) - high(c) == 0')});
 % else:
   return !(${m.at(1).every('x - x == 0')}) | !(${m.at(1).every('(c.s - c.s == 0) | (c.e != c.e)')});
 % endif
@@ -205,9 +205,16 @@ HELPER ${m.wide_result.result} wide_final(const acc_t c) { return wide_result(c.
 ## The results of a vector of values after the state c, which moves on.
 HELPER ${m.wide_result.result} wide_step(state_t *c, const ${T} x) {
 % if ranged:
+<%
+  out_of_range = {
+      'product': '0',  # `wide_placed` asks
+      'compensated': '(!(c->s - c->s == 0) & (c->e == c->e))',
+      'widened': '!(high(*c) - high(*c) == 0)',
+  }
+%>
   int out;
   const ${T} p = prefix(x, &out);
-  if (out${' | (!(c->s - c->s == 0) & (c->e == c->e))' if m.algebra == 'compensated' else ''}) {
+  if (out | ${out_of_range[m.algebra]}) {
     const acc_t states = prefix_states(x);
     acc_t before;
     ${' '.join(f'before.{n} = ({m.wide(dt)})(c->{n});' for n, dt in m.components)}

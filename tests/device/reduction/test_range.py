@@ -1,11 +1,12 @@
 """Reductions and accumulations of numbers at the edge of the range of their dtype.
 
-Where NumPy's result is finite, so is ours, and close to the exact one; a sum, product, mean, variance or standard
-deviation of finite values is never NaN. NumPy's is at times, as parts of one overflow with both signs.
+Sums, products and means are near the exact ones, and infinite where those are past the largest number. No result of
+finite values is NaN, as NumPy's is at times because parts of it overflow with both signs.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -18,8 +19,10 @@ from clarray._engine.runtime import current_device
 
 LENGTH = 300
 DTYPES = ["float16", "float32", "float64", "complex64", "complex128"]
-REDUCTIONS = ["sum", "prod", "mean", "var", "std", "nansum", "nanprod", "nanmean", "nanvar", "nanstd"]
-ACCUMULATIONS = ["cumsum", "cumprod", "nancumsum", "nancumprod", "cumulative_sum", "cumulative_prod"]
+SUMS, PRODUCTS = ["sum", "mean", "nansum", "nanmean"], ["prod", "nanprod"]
+RUNNING_SUMS = ["cumsum", "nancumsum", "cumulative_sum"]
+RUNNING_PRODUCTS = ["cumprod", "nancumprod", "cumulative_prod"]
+VARIANCES = ["var", "std", "nanvar", "nanstd"]
 
 
 def repeated(*parts: float) -> Callable[[np.random.Generator, Any], np.ndarray]:
@@ -81,7 +84,51 @@ def parts(x: Any) -> list[np.ndarray]:
     return [x.real, x.imag] if x.dtype.kind == "c" else [x]
 
 
-def assert_in_range(ours: Any, numpys: Any, tolerance: float, what: str) -> None:
+def running(lines: np.ndarray, product: bool) -> np.ndarray:
+    """Exact running sums or products along the last axis of reals, as the nearest long doubles."""
+    results = np.empty(lines.shape, np.longdouble)
+    for line, result in zip(lines.reshape(-1, lines.shape[-1]), results.reshape(-1, lines.shape[-1]), strict=True):
+        whole, exponent = (1, 0) if product else (0, -1200)
+        for n, number in enumerate(line.tolist()):
+            mantissa, power = math.frexp(number)
+            digits = int(math.ldexp(mantissa, 53))
+            if product:
+                whole, exponent = whole * digits, exponent + power - 53
+            else:
+                whole += digits << (power - 53 + 1200)
+            spare = max(whole.bit_length() - 64, 0)
+            result[n] = np.ldexp(np.longdouble(whole >> spare), exponent + spare)
+    return results
+
+
+def exact_parts(x: np.ndarray, axis: int | None, product: bool) -> list[np.ndarray]:
+    """The exact parts of running sums or products along the last axis. Complex factors lie on one axis of the plane."""
+    lines = np.moveaxis(x.reshape(-1) if axis is None else x, axis or 0, -1)
+    if x.dtype.kind != "c":
+        return [running(lines, product)]
+    if not product:
+        return [running(lines.real, False), running(lines.imag, False)]
+    assert not (lines.real.any() and lines.imag.any())
+    sizes, turns = running(lines.real + lines.imag, True), np.arange(1, lines.shape[-1] + 1)
+    if not lines.imag.any():
+        turns = 0 * turns
+    return [sizes * np.array([1, 0, -1, 0])[turns % 4], sizes * np.array([0, 1, 0, -1])[turns % 4]]
+
+
+def assert_near(ours: np.ndarray, exact: np.ndarray, error: np.ndarray, what: str, count: int = 1) -> None:
+    """Within `error` of the exact result, and infinite where that is past the largest number.
+
+    A mean, of `count` values with the sum `exact`, is infinite where its sum is.
+    """
+    largest = float(np.finfo(ours.dtype if count == 1 else np.promote_types(ours.dtype, np.float32)).max)
+    assert not np.isnan(ours).any(), what
+    with np.errstate(over="ignore"):
+        inside, outside = np.abs(exact) + error <= largest, np.abs(exact) - error > largest
+    assert (np.abs(ours[inside].astype(np.longdouble) - exact[inside] / count) <= error[inside]).all(), what
+    assert (ours[outside] == np.copysign(np.inf, exact[outside])).all(), what
+
+
+def assert_as_numpy(ours: Any, numpys: Any, tolerance: float, what: str) -> None:
     """No NaN, and finite where NumPy's is, within `tolerance` (absolute)."""
     for got, wanted in zip(parts(ours), parts(numpys), strict=True):
         assert not np.isnan(got).any(), what
@@ -91,38 +138,46 @@ def assert_in_range(ours: Any, numpys: Any, tolerance: float, what: str) -> None
         assert (difference <= tolerance + 1e-3 * np.abs(wanted[finite].astype(np.longdouble))).all(), what
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_no_reduction_leaves_the_range(dtype: np.dtype, layout: str, policy: str) -> None:
-    view, axis = LAYOUTS[layout]
-    for name in VALUES:
-        x = values(name, dtype)
-        info = np.finfo(dtype)
-        for function in REDUCTIONS:
-            with np.errstate(all="ignore"):
-                numpys = getattr(np, function)(view(x), axis=axis)
-            ours = getattr(clarray, function)(view(clarray.array(x)), axis=axis).get()
-            if "prod" in function and name == "out and back":
-                assert not any(np.isnan(part).any() for part in parts(ours))  # NumPy's goes through subnormal numbers
-                continue
-            spread = LENGTH**2 * float(info.eps) * float(max(np.abs(part).max() for part in parts(x)))
-            assert_in_range(ours, numpys, spread if "prod" not in function else 0.0, f"{function} of {name}")
+def error_of(exact: np.ndarray, x: np.ndarray, product: bool) -> np.ndarray:
+    """How far a result may be off: a product by its roundings, a sum by those of its largest part."""
+    info = np.finfo(x.dtype)
+    eps = float(info.eps) + LENGTH * min(float(info.eps), float(np.finfo(np.float32).eps))
+    largest = LENGTH * max(np.abs(part).max().astype(np.longdouble) for part in parts(x))
+    size = np.where(np.isinf(exact), 0, np.abs(exact)) if product else np.full_like(exact, largest)
+    return size * eps + float(info.smallest_subnormal)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_no_accumulation_leaves_the_range(dtype: np.dtype, layout: str, policy: str) -> None:
+def test_sums_and_products_are_those_of_exact_numbers(dtype: np.dtype, layout: str, policy: str) -> None:
+    """Not NumPy's: parts of its products go through subnormal numbers and zero, where digits are lost."""
     view, axis = LAYOUTS[layout]
     for name in VALUES:
         x = values(name, dtype)
-        info = np.finfo(dtype)
-        for function in ACCUMULATIONS:
+        for product, functions in ((False, [*SUMS, *RUNNING_SUMS]), (True, [*PRODUCTS, *RUNNING_PRODUCTS])):
+            with np.errstate(all="ignore"):
+                exact = exact_parts(view(x), axis, product)
+            for function in functions:
+                found = getattr(clarray, function)(view(clarray.array(x)), axis=axis).get()
+                for got, runs in zip(parts(found), exact, strict=True):
+                    wanted = np.moveaxis(runs, -1, axis or 0)
+                    if function in SUMS + PRODUCTS:
+                        wanted = np.atleast_1d(runs[..., -1])
+                    error = error_of(wanted, x, product)
+                    count = runs.shape[-1] if "mean" in function else 1
+                    assert_near(got, wanted, error, f"{function} of {name}", count)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_variances_leave_the_range_where_numpys_do(dtype: np.dtype, layout: str, policy: str) -> None:
+    view, axis = LAYOUTS[layout]
+    for name in VALUES:
+        x = values(name, dtype)
+        spread = LENGTH**2 * float(np.finfo(dtype).eps) * float(max(np.abs(part).max() for part in parts(x)))
+        for function in VARIANCES:
             with np.errstate(all="ignore"):
                 numpys = getattr(np, function)(view(x), axis=axis)
             ours = getattr(clarray, function)(view(clarray.array(x)), axis=axis).get()
-            if "prod" in function and name == "out and back":
-                assert not any(np.isnan(part).any() for part in parts(ours))
-                continue
-            spread = LENGTH**2 * float(info.eps) * float(max(np.abs(part).max() for part in parts(x)))
-            assert_in_range(ours, numpys, spread if "prod" not in function else 0.0, f"{function} of {name}")
+            assert_as_numpy(ours, numpys, spread, f"{function} of {name}")
 
 
 def test_products_are_those_of_exact_fractions(dtype: np.dtype, policy: str) -> None:
