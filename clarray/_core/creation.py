@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def array(
     [4.0, 6.0]
     """
     made = _make(object, dtype, order, device, copy, subok)
-    missing = ndmin - made.ndim
+    missing = operator.index(ndmin) - made.ndim
     return made.reshape((1,) * missing + made.shape) if missing > 0 else made
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from clarray._core.creation import as_array, device_for
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
+from clarray._engine.expr.view import as_count
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing.selecting import where
 from clarray._numpy.manipulation.repeating import roll
@@ -45,7 +45,9 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> D
     >>> clarray.fft.fftfreq(4).tolist()
     [0.0, 0.25, -0.5, -0.25]
     """
-    number = arange(_count(n), device=device)
+    if _count(n) < 0:
+        raise ValueError(f"negative dimensions are not allowed, as in n={n}")
+    number = arange(n, device=device)
     return _scaled(where(number < (n + 1) // 2, number, number - n), n, d, device, dtype)
 
 
@@ -57,7 +59,7 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
 def _count(n: Any) -> int:
     if not isinstance(n, int | np.integer):
         raise ValueError("n should be an integer")
-    return int(n)
+    return as_count(n)
 
 
 def _scaled(number: DeviceArray, n: int, d: Any, device: Any, dtype: Any) -> DeviceArray:
@@ -97,5 +99,5 @@ def _shifted(x: Any, axes: Any, sign: int) -> DeviceArray:
     array = as_array(x)
     if axes is None:
         axes = range(array.ndim)
-    chosen = tuple(axes) if np.iterable(axes) else (operator.index(axes),)
+    chosen = (axes,) if isinstance(axes, int | np.integer) else tuple(axes)
     return roll(array, tuple(sign * (array.shape[axis] // 2) for axis in chosen), chosen)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core.creation import asarray
@@ -107,7 +106,7 @@ def sliding_window_view(
     [[1, 2, 3], [2, 3, 4]]
     """
     array = asarray(x)
-    windows = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    windows = as_shape(window_shape)
     if any(extent < 0 for extent in windows):
         raise ValueError("`window_shape` cannot contain negative values")
     if axis is None:

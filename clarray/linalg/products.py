@@ -12,6 +12,7 @@ from numpy.linalg import LinAlgError
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.ufunc_calls import device_of_operands
+from clarray._engine.expr.axes import axis_number
 from clarray._numpy.creation import sequences
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products import products as chapter
@@ -77,7 +78,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
         Without the axis.
     """
     left, right = _arrays(x1, x2)
-    made: Any = np.vecdot(left, right, axis=axis)  # type: ignore[call-overload]
+    made: Any = np.vecdot(left, right, axis=axis_number(axis))  # type: ignore[call-overload]
     return made
 
 

@@ -23,7 +23,7 @@ def strict_axis(axis: Any, ndim: int) -> int:
     """Give an axis as `normalize_axis` does; TypeError for a bool."""
     if type(axis) is int and 0 <= axis < ndim:
         return axis
-    return normalize_axis(_integer(axis), ndim)
+    return normalize_axis(axis_number(axis), ndim)
 
 
 def line_axis(axis: Any, ndim: int) -> int:
@@ -40,13 +40,14 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
         if len(set(axes)) != len(axes):
             raise ValueError("duplicate value in 'axis'")
         return tuple(axes)
-    axis = _integer(axis)
+    axis = axis_number(axis)
     if ndim == 0 and axis in (0, -1):
         return ()
     return (normalize_axis(axis, ndim),)
 
 
-def _integer(value: Any) -> int:
+def axis_number(value: Any) -> int:
+    """Read an axis that may be negative or out of range; TypeError for a bool."""
     if isinstance(value, bool | np.bool):
         raise TypeError("an integer is required for the axis")
     number = operator.index(value)

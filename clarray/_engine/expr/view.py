@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray._engine.expr.axes import normalize_axes, normalize_axis
+from clarray._engine.expr.axes import normalize_axes, normalize_axis, strict_axis
 
 Shape = tuple[int, ...]
 
@@ -99,9 +99,9 @@ def as_shape(shape: Any) -> Shape:
     """Read a shape given as one integer or as a sequence of integers."""
     if type(shape) is int:
         return (shape,)
-    if isinstance(shape, Iterable) and not isinstance(shape, str | bytes):
+    if isinstance(shape, Iterable) and not isinstance(shape, str | bytes | dict | set | frozenset):
         try:
-            found = tuple(map(_extent, shape))
+            found = tuple(map(as_count, shape))
         except TypeError:
             if getattr(shape, "ndim", None) != 0:
                 raise
@@ -109,10 +109,11 @@ def as_shape(shape: Any) -> Shape:
             if (n := len(found)) > MAX_DIMENSIONS:
                 raise ValueError(f"maximum supported dimension for an ndarray is currently {MAX_DIMENSIONS}, found {n}")
             return found
-    return (_extent(shape),)
+    return (as_count(shape),)
 
 
-def _extent(number: Any) -> int:
+def as_count(number: Any) -> int:
+    """Read an extent or another number of elements; TypeError for a bool."""
     if number.__class__ is bool:  # an index to Python, but not to NumPy
         raise TypeError("an integer is required")
     return operator.index(number)
@@ -175,7 +176,7 @@ def transpose(view: View, axes: Sequence[Any] | None = None) -> View:
         raise ValueError("axes don't match array")
     order: list[int] = []
     for axis in axes:
-        axis = normalize_axis(axis, ndim)
+        axis = strict_axis(axis, ndim)
         if axis in order:
             raise ValueError("repeated axis in transpose")
         order.append(axis)

@@ -17,6 +17,7 @@ from clarray._core.operands import weak_type
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.bounds import remember
+from clarray._engine.expr.view import as_count
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.runtime import Device, use_device
 from clarray._engine.speedups import recorded
@@ -192,7 +193,7 @@ def linspace(
 
 def _dtype_on_host(dtype: Any, *ends: Any) -> Any:
     """Return the dtype in which NumPy computes: None, its own choice, if `dtype` would discard imaginary parts."""
-    discards = dtype is not None and np.dtype(dtype).kind == "f" and np.result_type(*ends).kind == "c"
+    discards = dtype is not None and np.dtype(dtype).kind == "f" and any(map(np.iscomplexobj, ends))
     return None if discards else dtype
 
 
@@ -402,8 +403,8 @@ def eye(
         The device has no such dtype.
     """
     on = device_for(device)
-    rows = operator.index(N)
-    columns = rows if M is None else operator.index(M)
+    rows = as_count(N)
+    columns = rows if M is None else as_count(M)
     wanted = device_dtype(dtype, on)
     made = wrap(new_leaf(on, (rows, columns), wanted, plain_order(order)))
     shape = made.shape

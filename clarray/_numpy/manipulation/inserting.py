@@ -6,11 +6,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import array, as_array, empty
 from clarray._core.device_array import DeviceArray
-from clarray._engine.expr.axes import normalize_axes, normalize_axis
+from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.speedups import recorded
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing.gathering import take
@@ -189,7 +190,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     sides = trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {sides!r}")
-    axes = normalize_axes(tuple(axis) if isinstance(axis, list) else axis, source.ndim)
+    axes = range(source.ndim) if axis is None else normalize_axis_tuple(axis, source.ndim)
     if not axes:
         return source
     filled = source != 0

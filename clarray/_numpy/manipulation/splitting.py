@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from itertools import pairwise
 from typing import Any
 
@@ -43,7 +44,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Devic
     array = asarray(ary)
     total = array.shape[axis]
     if _is_sequence(indices_or_sections):
-        cuts = [0, *map(int, indices_or_sections), total]
+        cuts = [0, *map(operator.index, indices_or_sections), total]
     else:
         sections = int(indices_or_sections)
         if sections <= 0:

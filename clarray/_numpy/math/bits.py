@@ -13,6 +13,7 @@ from clarray._core.ufunc_calls import in_order
 from clarray._engine.algorithms.index_map.plan import CONSTANT
 from clarray._engine.expr.axes import strict_axis
 from clarray._engine.expr.result_layout import layout_of
+from clarray._engine.expr.view import as_count
 from clarray._numpy.manipulation.index_maps import Map, remapped
 from clarray._numpy.manipulation.shapes import moveaxis, ravel
 
@@ -125,6 +126,7 @@ def _in_order(made: DeviceArray, given: DeviceArray) -> DeviceArray:
 
 def _counted(bits: DeviceArray, count: int | None) -> DeviceArray:
     extent = bits.shape[-1]
+    count = None if count is None else as_count(count)
     if count is None or count == extent:
         return bits
     if count + extent < 0:

@@ -14,7 +14,7 @@ from clarray._core.creation import as_array, empty_like
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, cast, device_of_operands, evaluate_if_eager
-from clarray._engine.expr.axes import normalize_axis
+from clarray._engine.expr.axes import strict_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation.shapes import imag, real, reshape
@@ -89,7 +89,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     array = as_array(p)
     if array.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
-    place = normalize_axis(axis, array.ndim)
+    place = strict_axis(axis, array.ndim)
     later, earlier = _neighbours(array, place)
     jump = applied(np.not_equal, later, earlier) if array.dtype == _BOOL else _subtract(later, earlier)
     dtype = np.result_type(jump.dtype, period)

@@ -15,6 +15,7 @@ from clarray._core.device_array import DeviceArray, one_hold
 from clarray._core.host_data import device_dtype
 from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, broadcast, device_of_operands, laid_out
+from clarray._engine.expr.axes import axis_number
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import View, can_broadcast, check_order
@@ -165,6 +166,7 @@ def _call(
 ) -> DeviceArray:
     operands = (a._node, b._node)
     places = None if axes is None else tuple(map(_as_axes, _listed(axes)))
+    axis = None if axis is None else axis_number(axis)
     found = _arranged(ufunc, a.shape, b.shape, places, axis, bool(keepdims))
     fits = None if out is None else _checked(out, found, dtype, casting, ufunc)
     if found.a_lone:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from clarray._core.creation import as_array, empty, empty_like
 from clarray._core.device_array import DeviceArray, one_hold
-from clarray._engine.expr.axes import normalize_axis, strict_axis
+from clarray._engine.expr.axes import axis_number, normalize_axis, strict_axis
 from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.manipulation.joining import concatenate
 from clarray._numpy.manipulation.shapes import atleast_1d, broadcast_to, ravel
@@ -36,7 +35,7 @@ _NO = np._NoValue
 def _running(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> DeviceArray:
     array = as_array(a, out.device if isinstance(out, DeviceArray) else None)
     if axis is not None:
-        axis = operator.index(axis)
+        axis = axis_number(axis)
     if (axis is None and array.ndim != 1) or array.ndim == 0:
         array = ravel(array)
     return accumulate(ufunc, array, axis or 0, dtype, out)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.exceptions import AxisError
-from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core import creation, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import select
+from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.speedups import recorded
 from clarray._numpy.manipulation import joining, shapes
 from clarray._numpy.sorting.sorting import argsort, flat, sort
@@ -94,7 +93,7 @@ def unique(
     array = as_array(ar)
     index, inverse, counts = bool(return_index), bool(return_inverse), bool(return_counts)
     if axis is not None:
-        axis = _one_axis(axis, array.ndim)
+        axis = normalize_axis(axis, array.ndim)
     if axis is None or array.ndim == 1:
         found = of_values(array, index, inverse, counts, bool(equal_nan))
         if inverse:
@@ -103,17 +102,6 @@ def unique(
     else:
         found = of_slices(array, axis, index, inverse, counts)
     return _unpacked(found)
-
-
-def _one_axis(axis: Any, ndim: int) -> int:
-    """The axis whose slices are compared, in NumPy's words for one that is not there."""
-    try:
-        found = normalize_axis_tuple(axis, ndim, "source")
-    except AxisError:
-        raise AxisError(axis, ndim) from None
-    if len(found) != 1:
-        raise ValueError("`source` and `destination` arguments must have the same number of elements")
-    return int(found[0])
 
 
 def _unpacked(found: Unique) -> Any:

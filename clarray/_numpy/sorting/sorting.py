@@ -14,6 +14,7 @@ from clarray._core.creation import as_array, copy, zeros
 from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.axes import axis_number
 from clarray._engine.expr.bounds import bounds_of
 from clarray._engine.expr.node import Node, index
 from clarray._engine.expr.view import contiguous
@@ -198,6 +199,8 @@ def argsort(
     [1, 2, 0]
     """
     array = as_array(a)
+    if axis is not None:
+        axis = axis_number(axis)
     if not array.ndim and axis in (0, -1):
         axis = None
     array, at = _chosen(array, axis)
@@ -266,7 +269,9 @@ def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: An
     if kind != "introselect" or order is not None:
         np.partition(np.zeros(1, array.dtype), 0, kind=kind, order=order)
     wanted = np.asarray(kth.get() if isinstance(kth, DeviceArray) else kth)
-    if wanted.dtype.kind not in "biu":
+    if wanted.dtype.kind == "b":
+        raise ValueError("Booleans unacceptable as partition index")
+    if wanted.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
     if wanted.ndim > 1:
         raise ValueError("kth array must have dimension <= 1")
@@ -308,6 +313,8 @@ def partition_in_place(
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Positions that would partition an array; those that sort it. See `numpy.argpartition`."""
     array = as_array(a)
+    if axis is not None:
+        axis = axis_number(axis)
     if not array.ndim and axis in (0, -1):
         axis = None
     array, at = _chosen(array, axis)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from typing import Any
 
@@ -17,6 +16,7 @@ from clarray._engine.algorithms.histogram.plan import MOST_BINS, first_guess
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.bounds import bounds_of
 from clarray._engine.expr.node import contiguous_leaf
+from clarray._engine.expr.view import as_count
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import Device
 
@@ -65,7 +65,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
     array = _as_counts(x)
     if minlength is None:
         raise TypeError("use 0 instead of None for minlength")
-    least = operator.index(minlength)
+    least = as_count(minlength)
     if least < 0:
         raise ValueError("'minlength' must not be negative")
     device = array.device
