@@ -22,7 +22,7 @@ from clarray._core.host_data import (
 )
 from clarray._core.moving import computed_copy, converted, in_order, moved, order_of_copy
 from clarray._core.operands import NO_MASKS, PYTHON_SCALARS, host_array
-from clarray._core.sequences import holds_arrays, put_together
+from clarray._core.sequences import MAX_NDIM, check_depth, holds_arrays, put_together
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import as_shape, check_order
 from clarray._engine.runtime import Device, current_device, different_devices, find_device
@@ -127,6 +127,7 @@ def array(
     order: str | None = "K",
     subok: bool = False,
     ndmin: int = 0,
+    ndmax: int = MAX_NDIM,
     like: Any = None,
     device: Any = None,
 ) -> DeviceArray:
@@ -143,6 +144,8 @@ def array(
         Whether an array of a subclass of DeviceArray that need not be copied keeps its class.
     ndmin : int, optional
         Axes of one element are put in front until there are so many.
+    ndmax : int, optional
+        The most axes that nested sequences may have: ValueError where they have more.
 
     Examples
     --------
@@ -152,6 +155,8 @@ def array(
     [4.0, 6.0]
     """
     made = _make(object, dtype, order, device, copy, subok)
+    if ndmax != MAX_NDIM:
+        check_depth(object, made.ndim, ndmin, ndmax)
     missing = operator.index(ndmin) - made.ndim
     return made.reshape((1,) * missing + made.shape) if missing > 0 else made
 

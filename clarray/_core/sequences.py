@@ -5,6 +5,8 @@ By way of the host each of them would be waited for, copied there and back.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -21,18 +23,18 @@ from clarray._engine.expr.view import contiguous
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded
 
-__all__ = ["holds_arrays", "put_together"]
+__all__ = ["MAX_NDIM", "check_depth", "holds_arrays", "put_together"]
 
 _SEQUENCES = (list, tuple)
 _OURS = PYTHON_SCALARS | {DeviceArray}
 _FEW = 64  # values of a sequence that are looked at, where the first is no array
-_MOST_AXES = 64  # NumPy's
+MAX_NDIM = 64  # NumPy's
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
 def holds_arrays(values: Any) -> bool:
     """Whether there are device arrays among the first values of a sequence, or of the first sequence in it."""
-    for _ in range(_MOST_AXES):
+    for _ in range(MAX_NDIM):
         if values.__class__ not in _SEQUENCES or not values:
             break
         if len(values) <= _FEW and DeviceArray in map(type, values):
@@ -105,3 +107,16 @@ def _joined(parts: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> 
 
 def _is_plain(node: Node, dtype: np.dtype) -> bool:
     return node.memory is not None and node.contiguous and node.dtype == dtype
+
+
+def check_depth(a: Any, ndim: int, ndmin: int, ndmax: Any) -> None:
+    """Raise ValueError unless `ndmax` is in range and sequences that became an array are nested no deeper."""
+    if not 0 <= operator.index(ndmax) <= MAX_NDIM:
+        raise ValueError(f"ndmax must be in the range [0, NPY_MAXDIMS ({MAX_NDIM})]")
+    if ndmin > ndmax:
+        raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
+    if ndim > ndmax and isinstance(a, Sequence):
+        raise ValueError(
+            "setting an array element with a sequence. The requested array would exceed the maximum number of "
+            f"dimension of {ndmax}."
+        )

@@ -27,6 +27,7 @@ from clarray._numpy.indexing.masking import nonzero
 
 __all__ = ["around", "choose", "clip", "round", "select", "where"]
 
+_NO: Any = np._NoValue
 _BOOL = np.dtype(bool)
 
 
@@ -58,7 +59,7 @@ def _weak_or_dtype(value: Any) -> Any:
     return value if weak_type(value) is not None else np.asarray(value).dtype
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+def where(condition: Any, x: Any = _NO, y: Any = _NO, /) -> Any:
     """Take the elements of `x` where the condition is true, those of `y` elsewhere.
 
     Parameters
@@ -75,6 +76,8 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     ------
     ValueError
         Only one of `x` and `y` is given.
+    TypeError
+        `x` or `y` has a dtype that clarray lacks, as None has.
 
     Examples
     --------
@@ -83,9 +86,9 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     >>> clarray.where(x < 3, x, -1).tolist()
     [0, 1, 2, -1, -1]
     """
-    if x is None and y is None:
+    if x is _NO and y is _NO:
         return nonzero(condition)
-    if x is None or y is None:
+    if x is _NO or y is _NO:
         raise ValueError("either both or neither of x and y should be given")
     if condition.__class__ is x.__class__ is y.__class__ is DeviceArray:
         mask, left, right = condition._node, x._node, y._node

@@ -76,6 +76,7 @@ def mean(
     node = operand(a)
     work, result = _float_dtypes(node.dtype, dtype, out)
     device_dtype(work, wrap(node).device)
+    check_where(where)
     given_node = node
     node, mask, axis = split_mask(node, axis, where, keepdims)
     selected = node is not given_node  # not known yet: whether there is anything in it
@@ -141,6 +142,12 @@ def _counting(mask: Node, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     return number
 
 
+def check_where(where: Any) -> None:
+    """Raise TypeError for None in the place of a mask. NumPy takes it for sums, and cannot count with it."""
+    if where is None:
+        raise TypeError("where must be an array of bools, not None: leave it out to take all elements")
+
+
 def _squares(
     a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, given_mean: Any, out: Any
 ) -> tuple[Node, int | Callable[[], Node], np.dtype, bool]:
@@ -152,6 +159,7 @@ def _squares(
     work, result = _float_dtypes(node.dtype, dtype, out)
     work = wide_dtype(work)
     device_dtype(work, wrap(node).device)
+    check_where(where)
     if given_mean is _NO:
         given_mean = None
     # sums in integers, and in the real part of complex values, as NumPy's

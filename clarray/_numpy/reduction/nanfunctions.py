@@ -160,6 +160,8 @@ def _check_inexact(a: Any, dtype: Any, out: Any) -> None:
 
 def _variance(a: Any, axis: Any, dtype: Any, *args: Any, out: Any) -> tuple[Node, np.dtype]:
     _check_inexact(a, dtype, out)
+    if args[3] is None:
+        raise TypeError("mean must be an array, not None: leave it out to have it computed")
     undefined = _has_nan(as_array(a)._node)
     return moments.variance(a, _summed_axis(a, axis), dtype, *args, out=out, undefined=undefined)
 

@@ -174,7 +174,7 @@ def cov(
     if frequencies is not None and importances is not None:
         weights = (frequencies * importances).evaluate()
     mean, total = average(rows, 1, weights, returned=True)
-    fact = _degrees(1 - bool(bias) if ddof is None else ddof, count, total[0], weights, importances)
+    fact = _degrees(int(bias == 0) if ddof is None else ddof, count, total[0], weights, importances)
     if fact <= 0:
         callers.warn("Degrees of freedom <= 0 for slice", RuntimeWarning)
         fact = 0.0

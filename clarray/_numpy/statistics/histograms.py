@@ -13,6 +13,7 @@ import numpy as np
 from clarray._core import callers, creation
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.fallback import through_library
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import host_numbers
 from clarray._engine.algorithms import launchers
@@ -333,6 +334,11 @@ def histogram2d(
 # digitize -----------------------------------------------------------------------------------------
 
 
+def _is_sorted(edges: np.ndarray) -> bool:
+    """Return whether edges ascend, NaN last."""
+    return bool(np.array_equal(np.sort(edges), edges, equal_nan=edges.dtype.kind == "f"))
+
+
 def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     """Find the number of the bin that each element belongs to.
 
@@ -349,7 +355,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     -------
     DeviceArray
         int64, of the shape of `x`: ``bins[i-1] <= x < bins[i]`` for ascending edges, 0 and n being
-        what lies outside.
+        what lies outside. NaN among the edges belongs to the end of ascending ones. Elsewhere the
+        result follows from the steps of NumPy's search, so NumPy computes it on the host.
 
     Raises
     ------
@@ -361,6 +368,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> DeviceArray:
     array = as_array(x)
     edges = host_numbers(bins, array)
     np.digitize(np.empty(0, array.dtype), edges, right)  # NumPy's own checks
+    if not _is_sorted(edges) and not _is_sorted(edges[::-1]):
+        return through_library("numpy.digitize", np.digitize, array, edges, right)
     side = "left" if right else "right"
     other = edges[1:][edges[1:] != edges[:1]]
     if other.size and not edges[0] < other[0]:  # descending, as NumPy finds it: so are edges after a NaN

@@ -438,3 +438,24 @@ def test_any_host_layout(host: np.ndarray, data: st.DataObject) -> None:
             clarray.asnumpy(make(view)),
             np.atleast_1d(view) if make is clarray.ascontiguousarray else view,
         )
+
+
+@pytest.mark.skipif("ndmax" not in (np.array.__doc__ or ""), reason="NumPy 2.4 has brought it")
+def test_a_limit_of_nested_sequences() -> None:
+    nested, row = [[1, 2], [3, 4]], np.ones(2)
+    for value, limits in (
+        *((nested, {"ndmax": ndmax}) for ndmax in (0, 1, 2, 64)),
+        *(([1, 2], {"ndmax": ndmax}) for ndmax in (-1, 65, 1.5, None)),
+        ([1, 2], {"ndmin": 2, "ndmax": 1}),
+        ([1, 2], {"ndmin": 2, "ndmax": 2}),
+        ([row, row], {"ndmax": 1}),
+        (np.ones((2, 2)), {"ndmax": 1}),
+        (5, {"ndmax": 0}),
+    ):
+        results = []
+        for xp in (np, clarray):
+            try:
+                results.append(np.asarray(xp.array(value, **limits)).tolist())
+            except (TypeError, ValueError) as error:
+                results.append(type(error).__name__)
+        assert results[0] == results[1], (value, limits, results)
