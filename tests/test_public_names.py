@@ -47,3 +47,26 @@ def test_every_function_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> 
     page = (ROOT / "docs" / "device.rst").read_text()
     missing = [n for n in FUNCTIONS if n not in listed and f"autofunction:: {n}\n" not in page]
     assert missing == []
+
+
+@pytest.mark.parametrize("module", ["", "linalg", "fft"])
+def test_functions_have_numpys_parameters(module: str) -> None:
+    """A function that takes any keywords passes them on, and so does one whose parameters nobody can read."""
+    theirs, ours = (getattr(xp, module) if module else xp for xp in (np, clarray))
+    names = [
+        n for n in dir(theirs) if not n.startswith("_") and inspect.isroutine(getattr(theirs, n)) and hasattr(ours, n)
+    ]
+    found = {n: (_parameters(getattr(theirs, n)), _parameters(getattr(ours, n))) for n in names}
+    known = {"arange": {"start_or_stop"}, "einsum_path": {"einsum_call"}, "show_config": {"mode"}}
+    lacking = {n: a - b - known.get(n, set()) - {"**"} for n, (a, b) in found.items() if "**" not in b}
+    assert {n: missing for n, missing in lacking.items() if missing} == {}
+
+
+def _parameters(function: object) -> set[str]:
+    """The names of the parameters, and ``**`` if there may be others."""
+    try:
+        found = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+    except ValueError:  # written in C, and without a signature
+        return {"**"}
+    named = {p.name for p in found if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+    return named | {"**"} if any(p.kind is p.VAR_KEYWORD for p in found) else named

@@ -382,10 +382,10 @@ ${sum_of_squares(m, t, ' / s.n')}
 ## The position of the first extremum; NaN goes before everything. The accumulator starts with the worst value
 ## there is, at no position (a number past all others): if it is still there at the end, every element is that
 ## value, and the first of them is at 0. Where the loops do not go through the positions in order, equal values
-## are told apart by them.
+## are told apart by them, and so are NaNs where these are the worst: they differ in their other parts.
 <%def name="extremum_index(m)">
 HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x, const ${m.index_type} i) {
-% if m.ascending:
+% if m.ascending and not m.nan_is_worst:
   const ${m.mask_type} better = ${m.precedes('x', 'a.v', m.width)};
 % else:
   const ${m.mask_type} worse = ${m.precedes('a.v', 'x', m.width)};
@@ -407,6 +407,14 @@ HELPER ${t.result} ${t.finish}(const ${t.state} s) {
   const ${t.type(m.components[1][1])} i = ${t.where(f's.i == {m.initial("i")}', '0', 's.i', m.components[1][1])};
   return ${t.cast('i', m.components[1][1])};
 }
+</%def>
+
+## The first extremum itself, told from equal values and other NaNs by its position.
+<%def name="extremum(m)">
+${extremum_index(m)}
+</%def>
+<%def name="extremum_finish(m, t)">
+${fold_finish(m, t)}
 </%def>
 
 ## Two vector accumulators become one, lane by lane: for each lane what `combine` does.

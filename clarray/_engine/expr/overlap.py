@@ -129,10 +129,9 @@ def k_order_strides(views: Sequence[View], shape: Shape) -> Shape:
     """
     if len(shape) < 2 or all(view.contiguous and view.shape == shape for view in views):
         return contiguous(shape)
-    aligned = [_aligned_strides(view, len(shape)) for view in views]
-    if not aligned or 0 in shape:
+    if not views or 0 in shape:
         return contiguous(shape)
-    return ordered_strides(shape, _axes_by_stride(aligned, len(shape))[::-1])
+    return ordered_strides(shape, outermost_first(views, len(shape)))
 
 
 def reduced_strides(views: Sequence[View], axes: tuple[int, ...], shape: Shape) -> Shape:
@@ -152,11 +151,16 @@ def reduced_strides(views: Sequence[View], axes: tuple[int, ...], shape: Shape) 
     if all(view.contiguous for view in views):
         return contiguous(shape)
     ndim = max(len(view.shape) for view in views)
-    order = _axes_by_stride([_aligned_strides(view, ndim) for view in views], ndim)[::-1]
+    order = outermost_first(views, ndim)
     if len(shape) == ndim:
         return ordered_strides(shape, order)
     kept = [axis for axis in range(ndim) if axis not in axes]
     return ordered_strides(shape, [kept.index(axis) for axis in order if axis not in axes])
+
+
+def outermost_first(views: Sequence[View], ndim: int) -> list[int]:
+    """Return the axes in the order in which NumPy iterates over operands, before broadcasting: the outermost first."""
+    return _axes_by_stride([_aligned_strides(view, ndim) for view in views], ndim)[::-1]
 
 
 def joined_strides(views: Sequence[View], shape: Shape) -> Shape:

@@ -286,11 +286,40 @@ def widened_monoid(monoid: Monoid) -> Monoid:
     )
 
 
+_BETTER: dict[np.ufunc, np.ufunc] = {np.maximum: np.greater, np.fmax: np.greater, np.minimum: np.less, np.fmin: np.less}
+
+
+def extremum_monoid(monoid: Monoid) -> Monoid:
+    """Return the complex maximum or minimum with the position of each value; any other monoid as it is.
+
+    NumPy returns the first of several NaNs, and complex NaNs differ in their other part. A scan meets the values in
+    order, but a reduction combines states whose positions alternate, so it needs the positions to find the first one.
+    """
+    loop = monoid.loop
+    if monoid.algebra != "fold" or loop is None or loop.ufunc not in _BETTER or monoid.in_dtype.kind != "c":
+        return monoid
+    dtype = monoid.in_dtype
+    return _intern(
+        ("extremum", monoid.code),
+        lambda code: Monoid(
+            name=monoid.name,
+            algebra="extremum",
+            in_dtype=dtype,
+            out_dtype=monoid.out_dtype,
+            components=(("v", dtype), ("i", _INT64)),
+            loop=find_loop(_BETTER[loop.ufunc], (dtype, dtype), (_BOOL,)),
+            identity=monoid.identity,
+            indexed=True,
+            code=code,
+        ),
+    )
+
+
 def scan_monoid(monoid: Monoid) -> Monoid:
     """The same operation for a scan, where the first value must stay as it is.
 
-    An identity may change a value that it meets: gcd(0, -4) is 4, and (1+0j) * (inf+1j) is NaN. Such
-    an operation then has none, but a state that knows whether it has seen a value.
+    An identity may change a value that it meets: gcd(0, -4) is 4, (1+0j) * (inf+1j) is NaN, and the complex ``fmax``
+    of two NaNs is the first one. Such an operation then has none, but a state that knows whether it has seen a value.
     """
     loop = monoid.loop
     folded = monoid.components[0][1]
@@ -299,7 +328,9 @@ def scan_monoid(monoid: Monoid) -> Monoid:
         return _intern(
             ("scan", monoid.code), lambda code: replace(monoid, components=components, block=False, code=code)
         )
-    if monoid.algebra != "fold" or loop is None or loop.ufunc not in CHANGES_FIRST:
+    if monoid.algebra != "fold" or loop is None:
+        return monoid
+    if loop.ufunc not in CHANGES_FIRST and not (loop.ufunc in (np.fmax, np.fmin) and folded.kind == "c"):
         return monoid
     return _intern(
         ("scan", monoid.code),

@@ -34,6 +34,7 @@ from clarray._engine.writing import write
 _NO = np._NoValue
 known_to_core("_NoValue", _NO)
 _BOOL = np.dtype(bool)
+_EXTREMA = (np.maximum, np.minimum, np.fmax, np.fmin)
 
 
 def operand(a: Any) -> Node:
@@ -150,7 +151,7 @@ _monoids: dict[tuple[np.ufunc, np.dtype, Any, Any], Monoid] = {}
 
 def _reorderable(ufunc: np.ufunc) -> bool:
     """Whether NumPy reduces several axes at once: with an identity, and a few without."""
-    return ufunc.identity is not None or ufunc in (np.maximum, np.minimum, np.fmax, np.fmin)
+    return ufunc.identity is not None or ufunc in _EXTREMA
 
 
 def _fold(ufunc: np.ufunc, dtype: np.dtype, wanted: Any, out_dtype: Any = None) -> Monoid:
@@ -265,8 +266,9 @@ def _read(
     check_out(out)
     monoid = _fold(ufunc, array.dtype, None if dtype is None else np.dtype(dtype), getattr(out, "dtype", None))
     device_dtype(monoid.out_dtype, wrap(array).device)
-    if ufunc is np.power:
-        evaluate(array)  # which of what is selected comes first is no exponent
+    # What is selected comes in C order: the first power is no exponent, and the first NaN is a complex extremum.
+    if ufunc is np.power or (ufunc in _EXTREMA and array.dtype.kind == "c"):
+        evaluate(array)
     node, mask, axis = split_mask(array, axis, where, keepdims)
     selected = node is not array
     axes = axes_of(node, axis)

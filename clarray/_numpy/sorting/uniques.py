@@ -63,7 +63,10 @@ def of_values(array: DeviceArray, index: bool, inverse: bool, counts: bool, equa
         )
         if kept is not None:
             return Unique(wrap(kept))
-        return Unique(_of_sorted(sort(flat(array)), equal_nan))
+        values = flat(array)
+        # of several complex NaNs NumPy keeps the first, which is the maximum too, not the last in order
+        last = reductions.max(values, keepdims=True).evaluate() if equal_nan and array.dtype.kind == "c" else None
+        return Unique(_of_sorted(sort(values), equal_nan, last))
     return _of_runs(flat(array), index, inverse, counts, equal_nan)
 
 
@@ -130,15 +133,16 @@ def _begins(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:
     return differs
 
 
-def _of_sorted(ordered: DeviceArray, equal_nan: bool) -> DeviceArray:
-    """The distinct ones of sorted elements: the last of each run."""
+def _of_sorted(ordered: DeviceArray, equal_nan: bool, last: DeviceArray | None) -> DeviceArray:
+    """Return the last element of each run of equal sorted elements, but `last` of the last run if it is given."""
     size = ordered.size
     if size == 1:
         return ordered
+    last = ordered[-1:] if last is None else last
     found = select(ordered[:-1]._node, _begins(ordered, equal_nan)._node, room=1)
     memory, dtype = found.memory, found.dtype
     assert memory is not None
-    write(leaf(memory, (1,), (1,), found.size, dtype), ordered[-1:]._node)  # the last run's last
+    write(leaf(memory, (1,), (1,), found.size, dtype), last._node)
     return wrap(contiguous_leaf(memory, (found.size + 1,), dtype))
 
 

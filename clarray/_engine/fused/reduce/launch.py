@@ -11,7 +11,7 @@ from clarray._engine.fused.reduce.prepare import EXTENT, Prepared, prepare_reduc
 from clarray._engine.fused.reduce.source import Epilogue
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
 from clarray._engine.launch.operands import Operands, append_scalar, place
-from clarray._engine.ops.monoids import Reduction
+from clarray._engine.ops.monoids import Reduction, extremum_monoid
 from clarray._engine.ops.transforms import Transform
 from clarray._engine.runtime import Memory
 from clarray._engine.tuning import ReducePolicy
@@ -80,7 +80,7 @@ def _run_launch(cache: KernelCache, epilogue: Epilogue, memory: Memory, offset: 
     policy = cache.policies.reduce
     root, reduced, constants = epilogue
     (length,) = shape
-    if not 1 < length < run_limit(policy) or reduced.op.monoid.indexed:
+    if not 1 < length < run_limit(policy) or extremum_monoid(reduced.op.monoid).indexed:
         return None
     key: list[Any] = [root.sig, None]
     args: list[Any] = []

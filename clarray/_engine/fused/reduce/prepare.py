@@ -18,7 +18,9 @@ from clarray._engine.expr.layout import (
     starts_aligned,
     vector_width,
 )
-from clarray._engine.expr.node import INDEX, Node, index
+from clarray._engine.expr.node import CONST, INDEX, Node, index
+from clarray._engine.expr.overlap import outermost_first
+from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.reduce.plan import (
     COLUMNS,
@@ -38,7 +40,7 @@ from clarray._engine.fused.reduce.products import is_product
 from clarray._engine.fused.reduce.source import Epilogue, combine_source, lane_dtype, reduce_source
 from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache
 from clarray._engine.launch.operands import Operands, inline_limit
-from clarray._engine.ops.monoids import Monoid, Reduction, widened_monoid
+from clarray._engine.ops.monoids import Monoid, Reduction, extremum_monoid, widened_monoid
 from clarray._engine.runtime import Kernel
 from clarray._engine.tuning import ReducePolicy
 from clarray._engine.values import dataclass
@@ -71,17 +73,21 @@ class Prepared:
     inline_bytes: int
 
 
-def _position(reduced: Node) -> Node | None:
-    """The index node of an indexed monoid: positions in C order along the reduced axes."""
-    op: Reduction = reduced.op
-    if not op.monoid.indexed:
+def _position(reduced: Node, monoid: Monoid) -> Node | None:
+    """Return the index node of an indexed monoid: the positions along the reduced axes.
+
+    `argmax` counts them in C order. An extremum is the first one in the order of the memory, in which NumPy reduces.
+    """
+    if not monoid.indexed:
         return None
-    shape = reduced.args[0].shape
-    inner = contiguous(tuple(shape[a] for a in op.axes))
+    axes, shape = reduced.op.axes, reduced.args[0].shape
+    if monoid.algebra == "extremum":
+        views = [layout_of(arg) for arg in reduced.args if arg.op is not CONST]
+        axes = tuple(axis for axis in outermost_first(views, len(shape)) if axis in axes)
     strides = [0] * len(shape)
-    for axis, stride in zip(op.axes, inner, strict=True):
+    for axis, stride in zip(axes, contiguous(tuple(shape[axis] for axis in axes)), strict=True):
         strides[axis] = stride
-    extent = prod(shape[a] for a in op.axes)
+    extent = prod(shape[axis] for axis in axes)
     return index(shape, tuple(strides), _INT32 if extent < 2**31 else _INT64)
 
 
@@ -117,8 +123,8 @@ def prepare_reduction(cache: KernelCache, epilogue: Epilogue, out: Shape) -> Pre
     op: Reduction = reduced.op
     policy = policy_of(cache, reduced.args[0])
     wide = policy.widen and cache.capabilities.fp64 and op.monoid.in_dtype.kind == "f"  # complex values have no vectors
-    monoid = widened_monoid(op.monoid) if wide else op.monoid
-    position = _position(reduced)
+    monoid = widened_monoid(op.monoid) if wide else extremum_monoid(op.monoid)
+    position = _position(reduced, monoid)
     operands = inputs if position is None else inputs.followed_by(position)
     dtypes = [*inputs.dtypes(*reduced.args), *(d for n, d in monoid.components if n != "i")]
     ordered = not monoid.associative

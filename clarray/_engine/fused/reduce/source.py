@@ -89,8 +89,17 @@ class MonoidCode:
         # an accumulator of one value stays as it is when its identity enters
         self.absorbs = monoid.algebra in ("fold", "product", "compensated", "widened")
         # two vector accumulators become one before their lanes do
-        self.joins = monoid.algebra in ("fold", "first", "extremum_index", "product", "compensated", "widened")
+        self.joins = monoid.algebra in (
+            "fold",
+            "first",
+            "extremum",
+            "extremum_index",
+            "product",
+            "compensated",
+            "widened",
+        )
         self.takes_first = monoid.takes_first
+        self.nan_is_worst = monoid.identity != monoid.identity
         self.entering = monoid.entering
         self.complex = value_dtype.kind == "c"
         self.value_type = str(compute_type(value_dtype, self.width))
@@ -123,7 +132,7 @@ class MonoidCode:
             value = self.monoid.identity
         elif component == "i":
             value = np.iinfo(dtype).max
-        elif self.algebra == "extremum_index":
+        elif self.algebra in ("extremum", "extremum_index"):
             value = self.monoid.identity
         return literal(value, dtype)
 
@@ -195,13 +204,18 @@ class MonoidCode:
         return self.select(mask_text, x, identity, self.entering)
 
     def precedes(self, a: str, b: str, width: int) -> str:
-        """Whether value `a` goes before `b` as an extremum: it is better, or it alone is NaN."""
+        """Return the test whether value `a` precedes `b` as an extremum.
+
+        It is better, or it alone is NaN; if NaN is the worst value (``fmax``), `b` alone is.
+        """
         dialect = self.dialect if width > 1 else self.scalar
         better = emit(self._loop, [a, b], dialect)
         dtype = self.monoid.in_dtype
         if dtype_row(dtype).kind not in "fc":
             return better
         isnan = find_loop(np.isnan, (dtype,), (_BOOL,))
+        if self.nan_is_worst:
+            a, b = b, a
         return f"({better} | ({emit(isnan, [a], dialect)} & ~{emit(isnan, [b], dialect)}))"
 
     def earlier(self, i: str, j: str) -> str:
