@@ -28,6 +28,7 @@ from clarray._engine.ops.monoids import Monoid, fold_monoid
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop
 from clarray._engine.speedups import recorded
+from clarray._engine.writing import overlaps
 from clarray._numpy.indexing.index_arrays import index_selection, out_of_bounds
 
 _INT64 = np.dtype(np.int64)
@@ -337,13 +338,10 @@ def _check_fits(value: Node, shape: tuple[int, ...]) -> None:
 
 
 def _independent(value: Node, a: DeviceArray) -> Node:
-    """The operand's values as they are before the update."""
-    memory = evaluate(a._node).memory
-    if value.memory is None:
-        if any(n.memory is memory for n in value.inputs):
-            evaluate(value)
-    elif value.memory is memory:
-        value = ufunc_calls.ascontiguous(value)
+    """Return the operand's values as they are before the update, if it reads bytes that the update writes."""
+    target = evaluate(a._node)
+    if any(overlaps(leaf, target, even_alike=True) for leaf in value.inputs or (value,)):
+        value = ufunc_calls.ascontiguous(value) if value.memory is not None else evaluate(value)
     return value
 
 
