@@ -1,7 +1,8 @@
-"""Arrays as bytes that others carry: pickling of protocol 5, which copies neither on the way out nor on the way in.
+"""Arrays as bytes that others carry: pickles of protocol 5, and Dask's messages.
 
-`outgoing` gives an array's memory as a buffer, `incoming` makes an array on a buffer; where the device does not work in
-host memory each of them copies once.
+`outgoing` returns an array's elements as a buffer, and `incoming` makes an array of a buffer. Others may write to the
+buffer, which must not change earlier results: so a pickle's buffer is a copy, and an array in a buffer of somebody else
+counts as shared with the host.
 """
 
 from __future__ import annotations
@@ -25,11 +26,17 @@ __all__ = ["incoming", "outgoing"]
 Layout = tuple[str, tuple[int, ...], tuple[int, ...]]  # dtype, shape, and the axes as they lie, the outermost first
 
 
-def outgoing(array: DeviceArray) -> tuple[np.ndarray, Layout]:
-    """Give the elements as an ndarray of one axis, and what `incoming` needs to know of them.
+def outgoing(array: DeviceArray, copy: bool = True) -> tuple[np.ndarray, Layout]:
+    """Return the elements as an ndarray of one axis, and the layout that `incoming` needs.
 
-    It is the array's own memory where that is the host's and without gaps, and keeps it from being reused. As NumPy's
-    protocol 5 has it, what has no gaps keeps the order of its axes; all else is put into C order.
+    As in NumPy's protocol 5, elements without gaps keep the order of their axes. All others are put into C order.
+
+    Parameters
+    ----------
+    array : DeviceArray
+    copy : bool, default True
+        Otherwise the ndarray is the array's own memory, if that is the host's and has no gaps, and keeps it from being
+        reused. Nobody may write to it.
     """
     node = evaluate(array._node)
     axes = tuple(range(len(node.shape)) if node.contiguous else memory_order(view_of(node)))
@@ -37,7 +44,7 @@ def outgoing(array: DeviceArray) -> tuple[np.ndarray, Layout]:
     if not dense:
         axes = tuple(range(len(node.shape)))
     host = None
-    if node.size and dense:
+    if node.size and dense and not copy:
         assert node.memory is not None
         node.memory.device.synchronize()
         host = host_window(node)
@@ -49,26 +56,27 @@ def outgoing(array: DeviceArray) -> tuple[np.ndarray, Layout]:
 
 
 def incoming(buffer: Any, layout: Layout, owned: bool = False) -> DeviceArray:
-    """Make an array on the current device of what `outgoing` gave, in the buffer itself where that is possible.
+    """Make an array on the current device of what `outgoing` returned, in the buffer itself if that is possible.
 
-    As NumPy's, it is read-only where the buffer is.
+    As NumPy's, it is read-only if the buffer is.
 
     Parameters
     ----------
     buffer : bytes-like
+        The elements of a bytearray are copied: nothing tells one that the unpickler has just made from one that
+        somebody may write to, which would keep expressions of the array from being fused.
     layout : tuple of str, tuple of int, and tuple of int
     owned : bool, default False
-        Nobody else will ever write to the buffer. Otherwise what is computed of the array is computed at once.
+        Nobody else will ever write to the buffer. Otherwise it is memory shared with the host, but for a ``bytes``.
     """
     dtype, shape, axes = layout
     host = np.ndarray([shape[axis] for axis in axes], dtype, buffer).transpose(
         [axes.index(k) for k in range(len(axes))]
     )
-    node = share(host, current_device())
+    node = share(host, current_device()) if owned or type(buffer) is not bytearray else None
     if node is None:
         return creation.array(host)
-    # What the unpickler has made of bytes inside the pickle has no other owner.
-    if owned or type(buffer) in (bytes, bytearray):
+    if owned or type(buffer) is bytes:
         assert node.memory is not None
         node.memory.shared = False
         node.flags &= ~EAGER

@@ -1,8 +1,9 @@
-"""Pickles of protocol 5: who carries the bytes copies them if he likes, clarray does not."""
+"""Pickles of protocol 5, with the elements inside the pickle and in buffers beside it."""
 
 from __future__ import annotations
 
 import copy
+import mmap
 import pickle
 from typing import Any
 
@@ -31,6 +32,13 @@ def works_in_host_memory() -> bool:
     return current_device().capabilities.host_memory
 
 
+def mapped(buffer: pickle.PickleBuffer) -> mmap.mmap:
+    """The bytes in a memory of its own, which a file would be mapped to."""
+    found = mmap.mmap(-1, memoryview(buffer).nbytes)
+    found[:] = bytes(buffer)
+    return found
+
+
 def carried(array: Any, change: Any = lambda buffer: buffer) -> Any:
     """Through protocol 5 with the buffers beside the pickle, each changed on its way."""
     buffers: list[pickle.PickleBuffer] = []
@@ -48,13 +56,31 @@ def test_values_and_layout_are_kept(made: Any, way: Any, same: Any) -> None:
     same(body)
 
 
-def test_nothing_is_copied_on_the_way_out() -> None:
+def test_only_messages_are_the_memory_itself() -> None:
     x = clarray.arange(1000.0).evaluate()
-    buffers: list[pickle.PickleBuffer] = []
-    pickle.dumps(x[100:], 5, buffer_callback=buffers.append)
-    host = np.frombuffer(buffers[0])
-    assert host.tolist() == np.arange(100.0, 1000.0).tolist()
-    assert clarray.shares_memory(x, host) == works_in_host_memory()
+    for copied in (True, False):
+        host, _ = pickling.outgoing(x[100:], copied)
+        assert host.tolist() == np.arange(100.0, 1000.0).tolist()
+        assert clarray.shares_memory(x, host) == (works_in_host_memory() and not copied)
+
+
+@pytest.mark.usefixtures("tier")
+@pytest.mark.parametrize("kind", [lambda b: b, memoryview, bytearray, lambda b: np.frombuffer(bytearray(b)), mapped])
+def test_a_write_to_a_buffer_changes_no_result(kind: Any) -> None:
+    """Neither of what has been pickled, nor of what has been loaded; the same buffer may be loaded twice."""
+    x = clarray.arange(1000.0)
+    x.evaluate()
+    sent: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(x, 5, buffer_callback=sent.append)
+    arrived = kind(sent[0])
+    one, other = (pickle.loads(data, buffers=[arrived]) for _ in range(2))
+    results = [x + 1, one + 1, other[::-1][::-1] + 1, np.add(1, one), clarray.cumsum(one * 0 + 1)]
+    np.frombuffer(sent[0])[:] = 0.5
+    np.frombuffer(arrived)[:] = 0.5
+    other[...] = -1
+    for result in results:
+        assert result.tolist() == np.arange(1.0, 1001.0).tolist()
+    assert x.tolist() == np.arange(1000.0).tolist()
 
 
 def test_the_buffer_outlives_the_array() -> None:
