@@ -64,9 +64,7 @@ HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.cast('s.v', m.co
 HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) { acc_t r; r.v = a.v + x; return r; }
 HELPER state_t combine(const state_t a, const state_t b) { state_t r; r.v = a.v + b.v; return r; }
 </%def>
-<%def name="widened_finish(m, t)">
-${fold_finish(m, t)}
-</%def>
+<%def name="widened_finish(m, t)">${fold_finish(m, t)}</%def>
 
 ## One operation without an identity: the first value is taken as it is.
 <%def name="first(m)">
@@ -365,19 +363,11 @@ HELPER ${t.result} ${t.finish}(const ${t.state} s) {
 }
 </%def>
 
-<%def name="moments(m)">
-${deviations(m)}
-</%def>
-<%def name="moments_finish(m, t)">
-${sum_of_squares(m, t, '')}
-</%def>
+<%def name="moments(m)">${deviations(m)}</%def>
+<%def name="moments_finish(m, t)">${sum_of_squares(m, t, '')}</%def>
 
-<%def name="variance(m)">
-${deviations(m)}
-</%def>
-<%def name="variance_finish(m, t)">
-${sum_of_squares(m, t, ' / s.n')}
-</%def>
+<%def name="variance(m)">${deviations(m)}</%def>
+<%def name="variance_finish(m, t)">${sum_of_squares(m, t, ' / s.n')}</%def>
 
 ## The position of the first extremum; NaN goes before everything. The accumulator starts with the worst value
 ## there is, at no position (a number past all others): if it is still there at the end, every element is that
@@ -410,12 +400,8 @@ HELPER ${t.result} ${t.finish}(const ${t.state} s) {
 </%def>
 
 ## The first extremum itself, told from equal values and other NaNs by its position.
-<%def name="extremum(m)">
-${extremum_index(m)}
-</%def>
-<%def name="extremum_finish(m, t)">
-${fold_finish(m, t)}
-</%def>
+<%def name="extremum(m)">${extremum_index(m)}</%def>
+<%def name="extremum_finish(m, t)">${fold_finish(m, t)}</%def>
 
 ## Two vector accumulators become one, lane by lane: for each lane what `combine` does.
 <%def name="joining(m, acc, name)">
