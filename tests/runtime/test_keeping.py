@@ -15,7 +15,7 @@ import pyopencl as cl
 import pytest
 
 import clarray
-from clarray._engine.runtime import Device, keeping, limits
+from clarray._engine.runtime import Device, keeping
 from clarray._engine.runtime import pool as pools
 from clarray._engine.runtime.private_files import PrivateFolder
 
@@ -160,7 +160,7 @@ import sys, clarray
 from clarray._engine.runtime import keeping, limits
 from pathlib import Path
 group = Path(sys.argv[1])
-limits._CONTAINERS = ((group, "", "memory.max", "memory.current"),)
+limits.memory_limits = lambda: [tuple(int((group / f"memory.{name}").read_text()) for name in ("max", "current"))]
 x = [clarray.zeros(size << 20, clarray.int8) for size in (100,) * 4 + (1,) * 200]
 for each in x:
     each[0] = 1
@@ -239,27 +239,6 @@ def test_two_processes_and_memory_for_one(keeper: subprocess.Popen[str], tmp_pat
         check=False,
     )
     assert (done.stdout, done.stderr) == (f"had {500 * MIB}\n", "")
-
-
-def test_groups_around_the_process_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A limit of any control group that the process is in, in both layouts."""
-    (tmp_path / "cgroup").write_text("9:memory:/batch/job\n4:cpu,cpuacct:/elsewhere\n0::/slice/unit\n")
-    new, old = tmp_path / "new", tmp_path / "old"
-    layouts = ((new, "", "memory.max", "memory.current"), (old, "memory", "memory.limit", "memory.usage"))
-    for folder, most, now, used in (
-        (new / "slice", "memory.max", "memory.current", 100),
-        (new / "slice" / "unit", "memory.max", "memory.current", 150),
-        (old / "batch" / "job", "memory.limit", "memory.usage", 300),
-        (new / "elsewhere", "memory.max", "memory.current", 0),
-    ):
-        folder.mkdir(parents=True)
-        (folder / most).write_text("1000" if used else "1")
-        (folder / now).write_text(str(used))
-        (folder / "memory.stat").write_text("anon 1\n")
-    monkeypatch.setattr(limits, "_GROUPS", tmp_path / "cgroup")
-    monkeypatch.setattr(limits, "_CONTAINERS", layouts)
-    assert limits.total_host_bytes() == 1000
-    assert limits.available_host_bytes() == 700
 
 
 @pytest.mark.parametrize("variable", ["CLARRAY_DEVICE_UNCHANGED", "CLARRAY_PURE"])

@@ -125,8 +125,10 @@ def open_folder(path: Path, make: bool = False, others: Others = "read", above: 
             name = parts.pop()
             try:
                 below, at = _enter(name, folder, make), os.path.join(at, name)
-            except OSError as error:
-                target = _link(name, folder, os.path.join(at, name), error)
+            except OSError:
+                target = _link(name, folder, os.path.join(at, name))
+                if target is None:
+                    raise
                 links += 1
                 if links > _MOST_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
@@ -153,14 +155,14 @@ def _enter(name: str, folder: int, make: bool) -> int:
         return os.open(name, _PASSED, dir_fd=folder)
 
 
-def _link(name: str, folder: int, path: str, error: OSError) -> str:
-    """Give where a link leads that this user or root has made; raise `error` where there is no link."""
+def _link(name: str, folder: int, path: str) -> str | None:
+    """Return where a link leads that this user or root has made, or None if there is no link."""
     try:
         info = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError:
-        raise error from None
+        return None
     if not stat.S_ISLNK(info.st_mode):
-        raise error
+        return None
     if _owner(info) not in (0, os.geteuid()):
         raise NotPrivateError(path, f"is a link that user {_owner(info)} has made")
     return os.readlink(name, dir_fd=folder)
@@ -405,7 +407,7 @@ def temporary_folder(prefix: str, *places: Path) -> Path:
             close(open_folder(place, others="add"))
             return Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         except OSError as error:
-            failure = error
+            failure = error.with_traceback(None)  # its frames would keep the arrays of all callers
     raise failure
 
 

@@ -183,7 +183,7 @@ def test_variances_leave_the_range_where_numpys_do(dtype: np.dtype, layout: str,
 def test_products_are_those_of_exact_fractions(dtype: np.dtype, policy: str) -> None:
     """Parts that leave the range both ways lose no digits: not those of float16, whose parts are float32."""
     if dtype.kind != "f":
-        return
+        pytest.skip("complex products have no exact reference here")
     for seed in range(20):
         x = out_and_back(np.random.default_rng(seed), np.finfo(dtype)).astype(dtype)
         exact = Fraction(1)
