@@ -201,7 +201,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None,
     view_of(array)
     numbers = _indices(indices, array)
     named = _everywhere(array, numbers, mode) if axis is None else _along(array, numbers, axis, mode)
-    if not named.bound and prod(named.result_shape) > 0:
+    if axis is not None and 0 in array.shape[:axis]:
+        named = named._replace(mode="known")  # NumPy comes to no index
+    elif not named.bound and prod(named.result_shape) > 0:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     check_out(out, named.result_shape, array.dtype)
     target = None
@@ -261,15 +263,16 @@ def delivered(found: DeviceArray, out: DeviceArray | None) -> DeviceArray:
 
 def _along_axis(array: DeviceArray, given: DeviceArray, axis: Any) -> IndexSelection:
     """What indices along an axis name, each position of the other axes having its own."""
+    if axis is not None:
+        axis = normalize_axis(axis, array.ndim)
+        if given.ndim != array.ndim:
+            raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    elif given.ndim != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
     if given.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
-        if given.ndim != 1:
-            raise ValueError("when axis=None, `indices` must have a single dimension.")
         return _everywhere(array, given._node, "raise")
-    axis = normalize_axis(axis, array.ndim)
-    if given.ndim != array.ndim:
-        raise ValueError("`indices` and `arr` must have the same number of dimensions")
     steps = contiguous(array.shape)
     here = tuple(0 if a == axis or n == 1 else s for a, (n, s) in enumerate(zip(array.shape, steps, strict=True)))
     shape = _along_shape(array.shape, given.shape, axis)

@@ -77,6 +77,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     """
     device = ufunc_calls.device_of_operands((condition, a, out))
     mask = _truth(as_array(condition, device))
+    if axis is not None:
+        axis = operator.index(axis)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
     array = as_array(a, device)
@@ -84,7 +86,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     if axis is None or not array.ndim:
         array, axis = array.reshape(-1), 0
     extent = array.shape[axis]
-    if mask.size > extent:
+    if mask.size > extent and 0 not in array.shape[:axis]:  # else NumPy comes to no element
         beyond = mask[extent:]
         if bool(beyond.any()):
             first = extent + int(beyond.argmax())

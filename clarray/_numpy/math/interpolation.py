@@ -113,7 +113,11 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     values = as_array(fp, device)
     kernel, dtype = (_COMPLEX, np.complex128) if values.dtype.kind == "c" else (_REAL, np.float64)
     device_dtype(np.dtype(dtype), device)
-    at, places = (_real(as_array(each, device)) for each in (x, xp))
+    places = as_array(xp, device)
+    if period is None:
+        _check_depth(values)
+        _check_depth(places)
+    places, at = _real(places), _real(as_array(x, device))
     values = values.astype(dtype, copy=False)
     if period is not None:
         at, places, values = _repeated(at, places, values, period)
@@ -130,10 +134,12 @@ def _real(array: DeviceArray) -> DeviceArray:
     return array.astype(np.float64, casting="safe", copy=False)
 
 
+def _check_depth(array: DeviceArray) -> None:
+    if array.ndim != 1:
+        raise ValueError(f"object {'too deep' if array.ndim else 'of too small depth'} for desired array")
+
+
 def _check(points: int, places: DeviceArray, values: DeviceArray) -> None:
-    for each in (places, values):
-        if each.ndim != 1:
-            raise ValueError(f"object {'too deep' if each.ndim else 'of too small depth'} for desired array")
     if places.size == 0 and (points or not _NOTHING_BETWEEN_NOTHING):
         raise ValueError("array of sample points is empty")
     if places.size != values.size:

@@ -66,6 +66,7 @@ def _axis(axis: Any, ndim: int, method: str) -> int:
     if axis is None:
         axis = tuple(range(ndim))
     if isinstance(axis, tuple):
+        axis = tuple(strict_axis(each, ndim) for each in axis)
         if len(axis) != 1:
             raise ValueError(f"{method} does not allow multiple axes")
         axis = axis[0]

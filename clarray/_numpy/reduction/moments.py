@@ -83,8 +83,10 @@ def mean(
     axes = averaged_axes(node, axis)
     count = math.prod(node.shape[i] for i in axes)
     if count == 0:
-        callers.warn("Mean of empty slice.", RuntimeWarning)
-        found = full_node(np.nan, _FLOAT64, kept_shape(node.shape, axes, keepdims))
+        shape = kept_shape(node.shape, axes, keepdims)
+        if mask is None or 0 not in shape:  # NumPy counts what a mask lets through for each element of the result
+            callers.warn("Mean of empty slice.", RuntimeWarning)
+        found = full_node(np.nan, _FLOAT64, shape)
         return finished(ufunc_calls.cast(found, result), out)
     if node.dtype != work and (node.dtype.kind == "c" or wide_dtype(work) != work):
         node = narrowed(node, work)
@@ -227,7 +229,8 @@ def variance(
     exact = total.dtype if total.dtype.kind == "f" else _FLOAT64
     total = ufunc_calls.cast(total, exact)
     if isinstance(number, int):
-        if number - ddof <= 0:
+        masked = where is not True and where is not _NO
+        if number - ddof <= 0 and (total.size or not masked):  # as in `mean`
             callers.warn(_NO_FREEDOM, RuntimeWarning)
         divisor = scalar_node(max(number - ddof, 0), exact)
         return applied(np.true_divide, total, divisor), result

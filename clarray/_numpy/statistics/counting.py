@@ -129,12 +129,12 @@ def _as_counts(x: Any) -> DeviceArray:
                     DeprecationWarning,
                 )
                 host = host.astype(_INT64)
+        _check_depth(host)
         _check_cast(host.dtype, _INT64)
-        x = host
-    array = as_array(x)
-    _check_cast(array.dtype, _INT64)
-    _check_depth(array)
-    return array
+        return as_array(host)
+    _check_depth(x)
+    _check_cast(x.dtype, _INT64)
+    return x
 
 
 def as_weights(weights: Any, array: DeviceArray) -> DeviceArray:
@@ -157,7 +157,7 @@ def _check_cast(dtype: np.dtype, wanted: np.dtype) -> None:
         raise TypeError(f"Cannot cast array data from {dtype!r} to {wanted!r} according to the rule 'safe'")
 
 
-def _check_depth(array: DeviceArray) -> None:
+def _check_depth(array: DeviceArray | np.ndarray) -> None:
     if array.ndim != 1:
         depth = "object too deep" if array.ndim else "object of too small depth"
         raise ValueError(f"{depth} for desired array")
