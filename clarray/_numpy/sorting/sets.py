@@ -93,9 +93,8 @@ def unique(
     array = as_array(ar)
     index, inverse, counts = bool(return_index), bool(return_inverse), bool(return_counts)
     if axis is not None:
-        if isinstance(axis, tuple) and array.ndim > 1:
-            shapes.moveaxis(array, axis, 0)  # NumPy's errors, and an axis in a tuple is one
-            (axis,) = axis
+        if array.ndim > 1 and not hasattr(axis, "__index__"):
+            shapes.moveaxis(array, axis, 0)  # its errors come first in NumPy
         axis = normalize_axis(axis, array.ndim)
     if axis is None or array.ndim == 1:
         found = of_values(array, index, inverse, counts, bool(equal_nan))
