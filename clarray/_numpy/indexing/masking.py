@@ -78,7 +78,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None =
     device = ufunc_calls.device_of_operands((condition, a, out))
     mask = _truth(as_array(condition, device))
     if axis is not None:
-        axis = operator.index(axis)
+        operator.index(axis)  # NumPy objects to the axis before the condition
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
     array = as_array(a, device)
