@@ -16,7 +16,6 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +31,7 @@ from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_policy import Config, config
 from clarray._engine.expr.node import CONST, Node
 from clarray._engine.runtime.profiling import NOWHERE, caller
+from clarray._engine.threads import import_whole
 from clarray._numpy.kernels.base import Kernel
 
 __all__ = ["attach"]
@@ -87,7 +87,7 @@ def _methods() -> Iterator[tuple[type, str]]:
 
 
 def _functions(namespace: ModuleType) -> Iterator[tuple[ModuleType, str]]:
-    for module in (namespace, *(import_module(f"{namespace.__name__}.{name}") for name in _MODULES)):
+    for module in (namespace, *(import_whole(f"{namespace.__name__}.{name}") for name in _MODULES)):
         for name in vars(namespace) if module is namespace else module.__all__:
             found = getattr(module, name)
             ours = not name.startswith("_") and name not in _NO_CALCULATION and found is not getattr(np, name, None)

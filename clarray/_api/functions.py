@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from clarray._api import protocols
 from clarray._core.device_array import DeviceArray
 from clarray._engine.ops.ufuncs import supported_ufuncs
+from clarray._engine.threads import import_whole
 from clarray._numpy.products.gufuncs import generalized
 
 
@@ -79,7 +79,7 @@ class UFunc:
 
 
 def _named(name: str) -> Any:
-    return getattr(import_module("clarray"), name)
+    return getattr(import_whole("clarray"), name)
 
 
 def ufuncs_by_name() -> dict[str, UFunc]:

@@ -7,11 +7,11 @@ is an attribute as any other, and it was one in ``dir(clarray)`` and ``clarray._
 
 from __future__ import annotations
 
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from clarray._api.small_functions import served
+from clarray._engine.threads import import_whole
 
 __all__ = ["MODULES", "NAMES", "found", "load_all"]
 
@@ -58,10 +58,10 @@ MODULES |= {"emath": "clarray.lib.scimath", "typing": "numpy.typing"}
 def found(namespace: ModuleType, name: str) -> Any:
     """What a name of the `namespace`, clarray itself, stands for that nobody has asked for before."""
     if name in MODULES:
-        return import_module(MODULES[name])
+        return import_whole(MODULES[name])
     if name not in NAMES:
         raise AttributeError(f"module {namespace.__name__!r} has no attribute {name!r}")
-    value = served(name, getattr(import_module(NAMES[name]), name))
+    value = served(name, getattr(import_whole(NAMES[name]), name))
     return vars(namespace).setdefault(name, value)  # threads that ask at once get the same
 
 

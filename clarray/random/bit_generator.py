@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 from numpy.random import SeedSequence
 
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._engine.runtime.forking import after_fork_in_child
 from clarray.random.nodes import Start, shape_of, words
 
 __all__ = ["Philox4x32", "SeedSequence"]
@@ -61,8 +58,6 @@ class Philox4x32:
     def __init__(self, seed: Any = None, counter: Any = None, key: Any = None) -> None:
         if seed is not None and key is not None:
             raise ValueError("seed and key cannot be both used")
-        self.lock = threading.Lock()
-        _alive.add(self)
         self._seed_seq: Any = None
         if key is None:
             seed = seed.tolist() if isinstance(seed, DeviceArray) else seed
@@ -98,32 +93,42 @@ class Philox4x32:
             raise ValueError(f"state must be for a {_NAME} PRNG")
         inner = value["state"]
         made = _State(_number(inner["key"], 64, "key"), _number(inner["counter"], _COUNTER_BITS, "counter"))
-        with self.lock:
-            self._state = made
+        self._state = made
 
     def reseed(self, seed: Any) -> None:
         """Start again from another seed."""
         fresh = Philox4x32(seed)
-        with self.lock:
-            self._state, self._seed_seq = fresh._state, fresh._seed_seq
+        self._state, self._seed_seq = fresh._state, fresh._seed_seq
+
+    def _replace(self, before: _State, after: _State) -> bool:
+        """Set the state if it still is the one before; one step, as nothing is called between look and assignment.
+
+        In place of a lock, which a signal handler that draws would find held by its own thread.
+        """
+        if self._state is not before:
+            return False
+        self._state = after
+        return True
 
     def take(self, blocks: int) -> Start:
         """Take the next `blocks` blocks, which lie in one stream; give where they start."""
-        with self.lock:
-            key, counter = self._state
+        while True:
+            before = self._state
+            key, counter = before
             if (counter % 2**_BLOCK_BITS) + blocks > 2**_BLOCK_BITS:
                 counter = ((counter >> _BLOCK_BITS) + 1) << _BLOCK_BITS
             counter %= 2**_COUNTER_BITS
-            self._state = _State(key, (counter + blocks) % 2**_COUNTER_BITS)
+            if self._replace(before, _State(key, (counter + blocks) % 2**_COUNTER_BITS)):
+                break
         return Start(key, counter % 2**_BLOCK_BITS, counter >> _BLOCK_BITS)
 
     def advance(self, delta: int) -> Philox4x32:
         """Move the counter by `delta` blocks of four words, forwards or backwards; returns itself."""
         delta = operator.index(delta)
-        with self.lock:
-            key, counter = self._state
-            self._state = _State(key, (counter + delta) % 2**_COUNTER_BITS)
-        return self
+        while True:
+            before = self._state
+            if self._replace(before, _State(before.key, (before.counter + delta) % 2**_COUNTER_BITS)):
+                return self
 
     def jumped(self, jumps: int = 1) -> Philox4x32:
         """Make a generator of the same key that is `jumps` streams of 2**64 blocks further."""
@@ -186,13 +191,3 @@ def _number(value: Any, bits: int, what: str) -> int:
 
 def _split(value: int, count: int) -> np.ndarray:
     return np.array([value >> 32 * place & 0xFFFFFFFF for place in range(count)], np.uint32)
-
-
-_alive: WeakSet[Philox4x32] = WeakSet()
-
-
-@after_fork_in_child
-def _after_fork_in_child() -> None:
-    """Make the locks anew: a thread that held one has stayed in the parent."""
-    for generator in _alive:
-        generator.lock = threading.Lock()

@@ -7,8 +7,9 @@ launch one do it by this module, ``launchers.sort.sort_rows(node)``, and import 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from clarray._engine.threads import import_whole
 
 if TYPE_CHECKING:
     from clarray._engine.algorithms.factorization import launch as factorization
@@ -95,7 +96,7 @@ def __getattr__(name: str) -> Any:
     """Import a module when it is first used: threads that ask at once wait for the same import."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = import_module(_MODULES[name])
+    found = globals()[name] = import_whole(_MODULES[name])
     return found
 
 

@@ -12,13 +12,14 @@ import marshal
 import posixpath
 import re
 from functools import cache
-from importlib import import_module
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import mako
+
+from clarray._engine.threads import import_whole
 
 if TYPE_CHECKING:
     from mako.template import Template
@@ -38,7 +39,7 @@ class Store(Protocol):
 
 def _makos_templates() -> Any:
     """Mako's module, when the first template is used: it imports for a fifth of the time that clarray takes for it."""
-    return import_module("mako.template")
+    return import_whole("mako.template")
 
 
 @cache

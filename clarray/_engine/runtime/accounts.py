@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 import weakref
 from functools import cache
 from operator import index
@@ -113,21 +112,18 @@ class Account:
     total : int
         Its size.
 
-    Attributes
-    ----------
-    lock : threading.RLock
-        Held for a moment, and by nobody who waits for something: while it is held no other lock is taken.
+    There is no lock: what a pool has taken changes in one step, in which nothing is called, after a look at whether
+    another change has come between.
     """
 
     def __init__(self, total: int) -> None:
         self.total = total
-        self.lock = threading.RLock()
-        self._pools: weakref.WeakSet[Pool] = weakref.WeakSet()
+        self._changes = 0
+        self._pools: list[weakref.ref[Pool]] = []
 
     def open(self, pool: Pool) -> None:
         """Count what a pool takes; nothing any more once the pool is gone, and its blocks with it."""
-        with self.lock:
-            self._pools.add(pool)
+        self._pools.append(weakref.ref(pool))
 
     @property
     def most(self) -> int:
@@ -138,27 +134,29 @@ class Account:
     @property
     def taken(self) -> int:
         """What the blocks of all pools take, in use or not."""
-        with self.lock:
-            return sum(pool.reserved for pool in self._pools)
+        return sum([pool.reserved for pool in self.pools()])
 
     def pools(self) -> list[Pool]:
         """Those that take of this memory."""
-        with self.lock:
-            return list(self._pools)
+        return [pool for each in list(self._pools) if (pool := each()) is not None]
 
     def take(self, pool: Pool, size: int) -> bool:
         """Whether a pool may take so much more; it is noted as taken."""
-        with self.lock:
+        while True:
+            before = self._changes
             if self.taken + size > self.most:
                 return False
-            pool.reserved += size
-            pool.peak = max(pool.peak, pool.reserved)
-            return True
+            if self._changes == before:
+                self._changes += 1
+                pool.reserved += size
+                if pool.reserved > pool.peak:
+                    pool.peak = pool.reserved
+                return True
 
     def give(self, pool: Pool, size: int) -> None:
         """Note that a pool has given something back."""
-        with self.lock:
-            pool.reserved -= size
+        self._changes += 1
+        pool.reserved -= size
 
     def shrink(self) -> None:
         """Have pools give back what waits for reuse, as far as more is taken than may be."""

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from clarray._engine.runtime.forking import after_fork_in_child
+from clarray._engine.threads import start
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.launch import Kernel
@@ -39,10 +40,9 @@ class Compiling:
         self.done = True
 
 
-working = threading.Lock()  # held while a kernel is being compiled
+working = threading.Lock()  # held while a kernel is being compiled: a fork waits for it
 _waiting: deque[Compiling] = deque()
-_lock = threading.Lock()  # of the two below
-_thread: threading.Thread | None = None
+_thread: threading.Thread | None = None  # under no lock, which a re-entrant call might wait for; two would do no harm
 
 
 def compile_beside(
@@ -57,34 +57,37 @@ def compile_beside(
     """
     global _thread
     made = Compiling(kernel, groups, local, args, inline)
-    with _lock:
-        _waiting.append(made)
-        if _thread is None:
-            _thread = threading.Thread(target=_compile_all, name="clarray compiling")
-            try:
-                _thread.start()
-            except RuntimeError:  # the process ends, or has too many: it is compiled when it is waited for
-                _thread = None
-                _waiting.clear()
+    _waiting.append(made)
+    if _thread is None:
+        thread = threading.Thread(target=_compile_all, name="clarray compiling")
+        _thread = thread
+        try:
+            start(thread)
+        except RuntimeError:  # the process ends, or has too many: it is compiled when it is waited for
+            _thread = None
+            _waiting.clear()
     return made
 
 
 def _compile_all() -> None:
     global _thread
-    while True:
-        with _lock:
-            if not _waiting or not threading.main_thread().is_alive():
-                _waiting.clear()
-                _thread = None
+    while threading.main_thread().is_alive():
+        try:
+            waiting = _waiting.popleft()
+        except IndexError:
+            _thread = None
+            if not _waiting:  # what has come since then is nobody else's
                 return
-            found = _waiting.popleft()
-        found.run()
+        else:
+            waiting.run()
+    _waiting.clear()
+    _thread = None
 
 
 @after_fork_in_child
 def _after_fork_in_child() -> None:
     """Forget a thread that has stayed in the parent."""
-    global _lock, _thread
-    _lock = threading.Lock()
+    global _thread, working
+    working = threading.Lock()
     _waiting.clear()
     _thread = None

@@ -79,8 +79,8 @@ class Device:
         What the device can do.
     lock : reentrant lock
         Held around planning and launching: kernels' arguments are shared state.
-    pending : bool
-        The main queue may have unfinished work, or the core's.
+    pending : bool or object
+        True if the main queue may have unfinished work, or the core's; a mark while somebody waits for it.
     called : bool
         What may be unfinished is the core's: never both have some.
     closed : bool
@@ -117,7 +117,8 @@ class Device:
         context: cl.Context | None = None,
     ) -> None:
         self.lock: Any = device_lock()
-        self.pending = self.called = False
+        self.pending: Any = False
+        self.called = False
         self.queued = self.begun = 0  # bytes in the queue; launches and first calls, for whatever is interrupted
         self.inherited = self.lost = self.closed = False  # no call into OpenCL is made for the first two
         self.successor: Device | None = None
@@ -144,27 +145,34 @@ class Device:
         return self.__dict__[name]
 
     def _set_up(self) -> None:
-        """Make the context and all that needs it; PoCL is mended before anything is compiled."""
+        """Make the context and all that needs it; PoCL is mended before anything is compiled.
+
+        All attributes are set in one step: a re-entrant call that has set them meanwhile goes first.
+        """
         devices = [d for d in (self.cl_device, self._cl_inline) if d is not None]
         context = self._given_context or self._new_context(devices)
         compiled = self._probed(context, devices)
         what = describe(self.cl_device, compiled)
-        self.context = context
-        self.compiled = compiled
         if what.calls_code:
             machine_code.share_among(what.compute_units)
-        self.main = Queue("main", self.cl_device, cl.CommandQueue(context, self.cl_device))
-        self.inline = None
+        inline = None
         if self._cl_inline is not None:
-            queue = cl.CommandQueue(context, self._cl_inline)
-            self.inline = Queue("inline", self._cl_inline, queue)
-        self.pool = Pool(self, what.host_memory, what.global_bytes, what.max_alloc_bytes)
-        self.copier = transfer.copier(self, what.host_memory)
+            inline = Queue("inline", self._cl_inline, cl.CommandQueue(context, self._cl_inline))
         copied = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        self._sign = cl.Buffer(context, copied, hostbuf=np.zeros(1, np.uint8))
-        self.capabilities = what
-        Device._opened += 1
-        Device.several = Device._opened > 1
+        made = {
+            "context": context,
+            "compiled": compiled,
+            "main": Queue("main", self.cl_device, cl.CommandQueue(context, self.cl_device)),
+            "inline": inline,
+            "pool": Pool(self, what.host_memory, what.global_bytes, what.max_alloc_bytes),
+            "copier": transfer.copier(self, what.host_memory),
+            "_sign": cl.Buffer(context, copied, hostbuf=np.zeros(1, np.uint8)),
+            "capabilities": what,
+        }
+        if "context" not in self.__dict__:
+            self.__dict__.update(made)
+            Device._opened += 1
+            Device.several = Device._opened > 1
 
     def _new_context(self, devices: list[cl.Device]) -> cl.Context:
         try:
@@ -382,8 +390,19 @@ class Device:
 
     def finish(self) -> None:
         """Wait for the main queue, uncounted by a profile. For the runtime: the lock is held."""
-        if self.pending:
+        while self.pending:
+            wait = self.begin_wait()
             self.drain()
+            self.end_wait(wait)
+
+    def begin_wait(self) -> object:
+        """Return a mark for `end_wait`. Every launch from here on replaces it, one of a re-entrant call among them."""
+        mark = self.pending = object()
+        return mark
+
+    def end_wait(self, mark: object) -> None:
+        """Note that the device rests, unless something has been launched since the mark was made."""
+        if self.pending is mark:
             self.pending, self.called, self.queued = False, False, 0
 
     def drain(self) -> None:
@@ -393,16 +412,30 @@ class Device:
         as pending, and is queued after this.
         """
         if self.pending:
-            if self.called:
-                machine_code.wait()
-            else:
-                try:
+            dropped, self._dropped = self._dropped, []  # before: a re-entrant call drops what it has launched with
+            try:
+                if self.called:
+                    machine_code.wait()
+                else:
                     self.main.commands.finish()
-                except cl.Error as error:
+            except BaseException as error:
+                self._dropped += dropped
+                if isinstance(error, cl.Error):
                     self.check_alive(error)
-                    raise
-            while self._dropped:
-                self._foreign.discard(self._dropped.pop()[0])
+                raise
+            for block, _ in dropped:
+                self._foreign.discard(block)
+
+    def at_rest(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Wait for the device, then call a function that reads or writes host memory. The lock is held.
+
+        Python runs no signal handler between the last look and the call, so a re-entrant call has launched nothing
+        that still uses the memory. `function` is one of C, which runs no Python code before it is done.
+        """
+        while True:
+            self.finish()
+            if not self.pending:
+                return function(*args)
 
     def take_in(self, block: Block) -> None:
         """Hold a block that is somebody else's memory, until it has been let go."""

@@ -38,7 +38,7 @@ _NONE_AFTER_FORK = (
 _PATIENCE_SECONDS = 5.0  # how long a fork waits for what other threads and PoCL's own do
 _PATIENCE_AT_EXIT_SECONDS = 1.0
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # of threads; a re-entrant call that has been quicker goes first
 _forked = False  # since OpenCL was first asked: the platforms' threads stayed in the parent
 _default_lost = False  # the parent's default cannot be had here, and nothing slower stands in for it
 _found: list[Device] | None = None
@@ -58,7 +58,9 @@ def devices() -> list[Device]:
     with _lock:
         if _found is None:
             # In a forked process some drivers crash when they are so much as listed.
-            _found = [Device(device) for device in _surviving] if _forked else _discover()
+            found = [Device(device) for device in _surviving] if _forked else _discover()
+            if _found is None:
+                _found = found
         if not _found:
             raise RuntimeError(_NONE_AFTER_FORK if _forked else _NONE_FOUND + _NO_PLACE * pocl_folder.is_missing())
         found = list(_found)
@@ -191,11 +193,13 @@ def _default() -> Device:
             raise RuntimeError(_NONE_AFTER_FORK)
         wanted = os.environ.get("CLARRAY_DEVICE", "").strip()
         if wanted:
-            _chosen = find_device(wanted)
+            chosen = find_device(wanted)
         else:
             listed = devices()
             gpus = [device for device in listed if kind(device.cl_device) == "gpu"]
-            _chosen = (gpus or listed)[0]
+            chosen = (gpus or listed)[0]
+        if _chosen is None:
+            _chosen = chosen
     return _chosen
 
 
@@ -355,7 +359,7 @@ def _after_fork_in_child() -> None:
     global _lock, _found, _chosen, _forked, _default_lost, _adopted
     while _held:
         _held.pop().release()
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     if _found is None and not Device.alive and not _astir:  # OpenCL has not been touched: nothing was inherited
         return
     for device in Device.alive:

@@ -6,11 +6,12 @@ damaged file) no kernel can be made at all; and opening it takes 15 ms, generati
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from typing import Any
 
 import pyopencl as cl
+
+from clarray._engine.threads import import_whole
 
 
 class _InMemory(dict[Any, Any]):
@@ -23,7 +24,7 @@ def keep_in_memory() -> None:
     wanted = cl._PYOPENCL_NO_CACHE
     cl._PYOPENCL_NO_CACHE = True  # while it is imported, which opens the database
     try:
-        invoker = importlib.import_module("pyopencl.invoker")
+        invoker = import_whole("pyopencl.invoker")
     finally:
         cl._PYOPENCL_NO_CACHE = wanted
     invoker.invoker_cache = _InMemory()  # type: ignore[attr-defined]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyopencl as cl
 
@@ -19,6 +19,7 @@ from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.taken import Taken
 from clarray._engine.speedups import core, known_to_core, laid_out, lend_opencl
+from clarray._engine.threads import on_large_stack
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device, Queue
@@ -66,13 +67,31 @@ def _opencl_enqueue() -> Any:
     return found
 
 
+class Invocation(NamedTuple):
+    """A kernel object of OpenCL's, whose arguments belong to the launch that has taken it."""
+
+    kernel: cl.Kernel
+    set_args: Callable[..., None]
+
+
 @laid_out
 class Bound:
-    """A kernel compiled for one queue, and the local sizes that need no more attention."""
+    """A kernel compiled for one queue, and the local sizes that need no more attention.
+
+    A signal handler may launch the same kernel while its thread sets arguments. So each launch takes an `Invocation`
+    of its own and gives it back. The compiled core, which sets arguments and launches in one step, uses `kernel`.
+
+    Parameters
+    ----------
+    make : callable
+        Makes a kernel object.
+    """
 
     __slots__ = (
         "kernel",
-        "set_args",
+        "_make",
+        "_free",
+        "_taken",
         "commands",
         "queue",
         "seen",
@@ -86,9 +105,14 @@ class Bound:
         "places",
     )
 
-    def __init__(self, kernel: cl.Kernel, queue: Queue, stored: bool, folder: str | None, taken: Taken) -> None:
+    def __init__(
+        self, make: Callable[[], cl.Kernel], queue: Queue, stored: bool, folder: str | None, taken: Taken
+    ) -> None:
+        kernel = make()
         self.kernel = kernel
-        self.set_args = taken.setter(kernel)
+        self._make = make
+        self._taken = taken
+        self._free = [] if core is not None else [Invocation(kernel, taken.setter(kernel))]
         self.commands = queue.commands
         self.queue = queue
         self.seen: set[tuple[int, ...]] = set()
@@ -101,6 +125,18 @@ class Bound:
         self.queue_handle = queue.commands.int_ptr
         self.codes = taken.codes
         self.places = taken.places
+
+    def take(self) -> Invocation:
+        """Take a kernel object that no other launch uses."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            kernel = self._make()
+            return Invocation(kernel, self._taken.setter(kernel))
+
+    def give_back(self, taken: Invocation) -> None:
+        """Let the next launch have a kernel object."""
+        self._free.append(taken)
 
     @property
     def local_bytes(self) -> int:
@@ -201,22 +237,47 @@ class Kernel:
                 if bound is None or local not in bound.seen or state.recorder is not None:
                     self._launch_observed(groups, local, args, inline, nbytes)
                     return
-                if inline or device.called:
-                    device.finish()
-                if not inline:
-                    device.pending = True
-                bound.set_args(*args)
-                try:
-                    _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
-                except cl.Error as error:
-                    self._launch_again(bound, groups, local, error)
-                finally:
-                    device.begun += 1  # nothing is called in between, so no interrupt comes before it
+                self._enqueue(bound, groups, local, args, inline)
                 if not inline:
                     _limit_queue(device, nbytes)
             except cl.Error as error:
                 device.check_alive(error)
                 raise
+
+    def _enqueue(
+        self,
+        bound: Bound,
+        groups: tuple[int, ...],
+        local: tuple[int, ...],
+        args: Sequence[Any],
+        inline: bool,
+        enqueue: Callable[..., Any] = _enqueue,
+    ) -> None:
+        """Set the arguments and queue the launch, once more with the pool emptied where memory runs out.
+
+        From the last look at the device to the launch nothing is called, so no re-entrant call comes between.
+        """
+        device = self._device
+        taken = bound.take()
+        kernel, commands = taken.kernel, bound.commands
+        taken.set_args(*args)
+        retries = False
+        while True:
+            if inline or device.called:
+                device.finish()
+            if device.pending if inline else device.called:
+                continue
+            if not inline:
+                device.pending = True
+            try:
+                enqueue(commands, kernel, groups, local, None, None, True)
+                break
+            except cl.Error as error:
+                self._make_room(groups, local, error, retries)
+                retries = True
+            finally:
+                device.begun += 1  # an interrupt that comes after the launch finds it counted
+        bound.give_back(taken)
 
     def _check_owner(self, args: Sequence[Any]) -> None:
         """See that all buffers are this device's: a runtime given another's computes anything, or crashes."""
@@ -237,11 +298,9 @@ class Kernel:
         device = self._device
         bound = self._bind(inline)
         recorded = state.recorder is not None
-        if recorded or inline or device.called:
+        if recorded:
             device.finish()
-        device.pending = True
         start = time.perf_counter()
-        bound.set_args(*args)
         first = local not in bound.launches
         if first and device.is_pocl:
             pocl_folder.require()
@@ -250,12 +309,8 @@ class Kernel:
         worked = time.process_time() if untried else 0.0
         around = self._program.on_trial(bound.queue) if untried else compiling(self.name) if compiles else nullcontext()
         with self._first_launch(bound, local, bound.commands) if first else nullcontext(), around:
-            try:
-                _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
-            except cl.Error as error:
-                self._launch_again(bound, groups, local, error)
-            finally:
-                device.begun += 1
+            enqueue = on_large_stack(_enqueue) if first else _enqueue  # PoCL compiles at the first launch
+            self._enqueue(bound, groups, local, args, bound.queue is device.inline, enqueue)
             if untried and device.capabilities.host_memory:
                 bound.commands.finish()  # a crash of the process is this launch's
         if recorded:
@@ -265,8 +320,6 @@ class Kernel:
             self._note_code(bound, local, bound.commands)
         if local not in bound.seen:
             self._count(bound, local, untried and time.process_time() - worked < _COMPILING)
-        if bound.queue is device.inline:
-            device.pending = False
 
     def _count(self, bound: Bound, local: tuple[int, ...], was_there: bool) -> None:
         """See to it that what this launch compiled is kept on disk; not what `was_there`."""
@@ -343,12 +396,13 @@ class Kernel:
         commands = cl.CommandQueue(device.context, queue.device)
         if device.is_pocl:
             pocl_folder.require()
-        bound.set_args(*[nothing if arg is None else arg for arg in args])
+        taken = bound.take()
+        taken.set_args(*[nothing if arg is None else arg for arg in args])
         with (
             self._first_launch(bound, local, commands),
             self._program.on_trial(queue) if bound.stored else nullcontext(),
         ):
-            _enqueue_without_gil(commands, bound.kernel, groups, local)
+            _enqueue_without_gil(commands, taken.kernel, groups, local)
             commands.finish()
         if device.is_pocl:
             self._note_code(bound, local, commands)
@@ -371,17 +425,14 @@ class Kernel:
             else:
                 self._main = self._main or bound
 
-    def _launch_again(self, bound: Bound, groups: tuple[int, ...], local: tuple[int, ...], error: cl.Error) -> None:
-        """Retry once with the pool emptied where memory ran out; raise anything else."""
+    def _make_room(self, groups: tuple[int, ...], local: tuple[int, ...], error: cl.Error, has_been_made: bool) -> None:
+        """Empty the pool after a launch has found no memory, so that it can be tried again; raise anything else."""
         device = self._device
         device.check_alive(error)
         if not is_out_of_memory(error):
             raise RuntimeError(
                 f"{device} refused to launch {self.name} with {groups} groups of {local}: {error}"
             ) from error
+        if has_been_made:
+            raise device.pool.exhausted() from error
         device.pool.empty()
-        try:
-            _enqueue(bound.commands, bound.kernel, groups, local, None, None, True)
-        except cl.Error as again:
-            device.check_alive(again)
-            raise (device.pool.exhausted() if is_out_of_memory(again) else again) from error

@@ -270,11 +270,11 @@ def profile() -> Iterator[Profile]:
 
 
 _under_way: dict[int, Profile] = {}  # of blocks that have not ended: those of several threads end in any order
-_lock = threading.Lock()  # of these
+_lock = threading.RLock()  # of these
 
 
 @after_fork_in_child
 def _after_fork_in_child() -> None:
     """Have a lock that no thread holds."""
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()

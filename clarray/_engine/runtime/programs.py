@@ -32,13 +32,23 @@ from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.quiet import quiet_build
 from clarray._engine.runtime.taken import Taken
 from clarray._engine.runtime.trials import trials_of
+from clarray._engine.threads import on_large_stack
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device, Queue
 
 ArgType = str  # 'buffer', or the name of a NumPy scalar type; TOGETHER before it where it is in the last argument
 
+_PATIENCE_SECONDS = 2.0  # for another thread that makes a program
 _SECONDS_AT_EXIT = 0.5  # the longest that saving may hold up the end of a process
+
+
+class _Making:
+    """A program that is being made, and by which thread."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.ended = threading.Event()
 
 
 class Program:
@@ -63,9 +73,9 @@ class Program:
         "_built",
         "_device",
         "_folder",
+        "_under_way",
         "_kernels",
         "_launched",
-        "_lock",
         "_options",
         "_saved_bytes",
         "_stored",
@@ -92,7 +102,7 @@ class Program:
         self._asked: set[str] = set()  # queues whose program PoCL has made a binary of, which stays as it is
         self._launched: set[tuple[str, str]] = set()  # kernels and queues, where that says when PoCL's are saved
         self._folder: str | None = None
-        self._lock = threading.Lock()  # held while it is made; taken after the device's, never before it
+        self._under_way: dict[str, _Making] = {}  # by queue: who makes the program, so that no other thread does
 
     def __repr__(self) -> str:
         return f"<program of {', '.join(self._arg_types)} for {self._device}>"
@@ -127,28 +137,31 @@ class Program:
         """
         keep_in_memory()
         taken = Taken(self._arg_types[name])
-        with self._lock:
-            kernel = self._made_kernel(name, len(taken.dtypes), queue, apart)
-        kernel.set_scalar_arg_dtypes(taken.dtypes)
-        folder = pocl.program_folder(self._built[queue.name]) if self._device.is_pocl else None
-        return Bound(kernel, queue, queue.name in self._stored, folder, taken)
+        program = self._checked_program(name, len(taken.dtypes), queue, apart)
 
-    def _made_kernel(self, name: str, arguments: int, queue: Queue, apart: bool) -> cl.Kernel:
-        """Make a kernel; a program from disk that does not have it is another's, and this one is compiled."""
+        def make() -> cl.Kernel:
+            kernel = cl.Kernel(program, name)
+            kernel.set_scalar_arg_dtypes(taken.dtypes)
+            return kernel
+
+        folder = pocl.program_folder(program) if self._device.is_pocl else None
+        return Bound(make, queue, queue.name in self._stored, folder, taken)
+
+    def _checked_program(self, name: str, arguments: int, queue: Queue, apart: bool) -> cl.Program:
+        """Give the program; one from disk that does not have the kernel is another's, and this one is compiled."""
         program = self._program(queue, apart)
         if self._stored:
             with contextlib.suppress(cl.Error):
-                kernel = cl.Kernel(program, name)
-                if kernel.num_args == arguments:
-                    return kernel
+                if cl.Kernel(program, name).num_args == arguments:
+                    return program
             self._device.program_cache.discard(self._key(queue))
             self._stored.clear()
             self._saved_bytes = 0
             program = self._built[queue.name] = self._compile(queue, apart)
-        kernel = cl.Kernel(program, name)
-        if kernel.num_args != arguments:
-            raise TypeError(f"kernel {name} has {kernel.num_args} arguments, not {arguments}")
-        return kernel
+        found = cl.Kernel(program, name).num_args
+        if found != arguments:
+            raise TypeError(f"kernel {name} has {found} arguments, not {arguments}")
+        return program
 
     @contextlib.contextmanager
     def on_trial(self, queue: Queue) -> Iterator[None]:
@@ -206,12 +219,27 @@ class Program:
         return key_of(self._device.identity, "" if shared else queue.name, options, self.source)
 
     def _program(self, queue: Queue, apart: bool) -> cl.Program:
+        """Give the program of a queue, made now if nobody has.
+
+        While another thread makes it, wait for that, but not for ever: the garbage collector may run Python code in
+        that thread which needs what this one holds. A re-entrant call makes a program of its own.
+        """
         program = self._built.get(queue.name)
-        if program is None:
-            program = self._load(queue, apart) or self._from_other_queue(queue, apart) or self._compile(queue, apart)
-            self._built[queue.name] = program
-            if not self._device.is_pocl and queue.name not in self._stored:
-                self.save(queue)
+        if program is not None:
+            return program
+        mine = _Making()
+        making = self._under_way.setdefault(queue.name, mine)
+        if making.thread != mine.thread and making.ended.wait(_PATIENCE_SECONDS):
+            return self._program(queue, apart)
+        try:
+            made = self._load(queue, apart) or self._from_other_queue(queue, apart) or self._compile(queue, apart)
+            program = self._built.setdefault(queue.name, made)
+        finally:
+            if queue.name in self._under_way and self._under_way[queue.name] is mine:
+                del self._under_way[queue.name]
+            mine.ended.set()
+        if program is made and not self._device.is_pocl and queue.name not in self._stored:
+            self.save(queue)
         return program
 
     def _load(self, queue: Queue, apart: bool) -> cl.Program | None:
@@ -236,7 +264,7 @@ class Program:
         """Make the program from what was compiled for the other queue, where that is possible."""
         if not (self._built and self._device.compiled.binary_ids):
             return None
-        (built,) = self._built.values()
+        built = next(iter(self._built.values()))
         with preflight.compiling(queue.device):
             binary = binary_of(built)
         return self._from_binary(binary, queue, apart)
@@ -250,7 +278,8 @@ class Program:
             binary = pocl_binary.for_device(binary, wanted)
         if device.is_pocl:
             pocl_folder.require()
-            self._folder = self._folder or pocl_folder.new_name()  # one for both queues, which have the same files
+            folder = pocl_folder.new_name()
+            self._folder = self._folder or folder  # one for both queues, which have the same files
             if self._folder and pocl_binary.is_known(binary):
                 binary = pocl_binary.renamed(binary, self._folder)
         try:
@@ -330,9 +359,9 @@ def _build(program: cl.Program, options: list[str], device: cl.Device, apart: bo
     with preflight.compiling(device, loads):
         if not apart:
             with quiet_build():
-                return program.build(options, devices=[device])
+                return on_large_stack(program.build)(options, [device])
         # what pyopencl itself calls, without the warnings that it makes of the compiler's log
-        program._get_prg()._build(options=" ".join([*options, "-w"]).encode(), devices=[device])
+        on_large_stack(program._get_prg()._build)(options=" ".join([*options, "-w"]).encode(), devices=[device])
         return program
 
 

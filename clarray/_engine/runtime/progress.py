@@ -9,7 +9,6 @@ import contextlib
 import os
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Iterator
 
@@ -97,7 +96,6 @@ class _Compiled:
     """How much has been compiled in the program's own threads."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
         self.kernels = 0
         self.seconds = 0.0
         self.at_once = 0  # a first launch may compile what it launches
@@ -110,9 +108,8 @@ _compiled = _Compiled()
 @contextlib.contextmanager
 def compiling(name: str) -> Iterator[None]:
     """For a block that compiles kernels and is waited for: a line says so, when that has taken long already."""
-    with _compiled.lock:
-        _compiled.at_once += 1
-        outermost = _compiled.at_once == 1
+    _compiled.at_once += 1  # with the look at it one step, as nothing is called
+    outermost = _compiled.at_once == 1
     shown = outermost and not _compiled.bars and _compiled.seconds > _PATIENCE_SECONDS and _shown()
     start = time.perf_counter()
     if shown:
@@ -120,10 +117,10 @@ def compiling(name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with _compiled.lock:
-            _compiled.at_once -= 1
-            if outermost:
-                _compiled.kernels += 1
-                _compiled.seconds += time.perf_counter() - start
+        _compiled.at_once -= 1
+        took = time.perf_counter() - start
+        if outermost:
+            _compiled.kernels += 1
+            _compiled.seconds += took
         if shown:
             _write("")

@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import tempfile
-import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
@@ -27,8 +26,9 @@ def quiet_build() -> Iterator[None]:
         yield
 
 
-_lock = threading.Lock()
-_builds: set[object] = set()  # of several threads: the first takes the terminal away, the last gives it back
+# Several threads build at once, and a signal handler may build while its thread does. So there is no lock that one of
+# them could wait for: every change is made in one step after the last look, with no call between them.
+_builds: set[object] = set()  # the first takes the terminal away, the last gives it back
 _terminal = -1
 _held: BinaryIO | None = None
 _filters: warnings.catch_warnings[Any] | None = None
@@ -38,10 +38,9 @@ _filters: warnings.catch_warnings[Any] | None = None
 def _held_back() -> Iterator[None]:
     build = object()
     try:
-        with _lock:
-            _builds.add(build)
-            _ignore_warnings()
-            _take()
+        _builds.add(build)
+        _ignore_warnings()
+        _take()
         yield
     finally:
         try:
@@ -51,11 +50,10 @@ def _held_back() -> Iterator[None]:
 
 
 def _end(build: object) -> None:
-    with _lock:
-        _builds.discard(build)
-        if not _builds:
-            _heed_warnings()
-            _give_back()
+    _builds.discard(build)
+    if not _builds:
+        _heed_warnings()
+        _give_back()
 
 
 def _ignore_warnings() -> None:
@@ -63,15 +61,21 @@ def _ignore_warnings() -> None:
     if _filters is None:
         filters = warnings.catch_warnings()
         filters.__enter__()
-        _filters = filters
+        if _filters is None:
+            _filters = filters
+        else:  # a re-entrant call has been quicker
+            filters.__exit__(None, None, None)
+            return
         warnings.simplefilter("ignore")
 
 
 def _heed_warnings() -> None:
     global _filters
-    if _filters is not None:
-        _filters.__exit__(None, None, None)
-        _filters = None
+    filters = _filters
+    if filters is not None:
+        filters.__exit__(None, None, None)
+        if _filters is filters:
+            _filters = None
 
 
 def _take() -> None:
@@ -85,16 +89,21 @@ def _take() -> None:
         except OSError:
             os.close(terminal)
             raise
-        _terminal, _held = terminal, held  # before it is taken, so that it is given back wherever an interrupt comes
-        os.dup2(held.fileno(), 2)
+        if _held is None:
+            _terminal, _held = terminal, held  # in one step with taking it, so that it is given back in any case
+            os.dup2(_held.fileno(), 2)
+        else:
+            os.close(terminal)
+            held.close()
 
 
 def _give_back() -> None:
     global _terminal, _held
     if _held is None:
         return
-    os.dup2(_terminal, 2)
-    (terminal, held), (_terminal, _held) = (_terminal, _held), (-1, None)
+    terminal, held = _terminal, _held
+    _terminal, _held = -1, None
+    os.dup2(terminal, 2)
     os.close(terminal)
     with held:
         held.seek(0)
@@ -113,8 +122,7 @@ def _scratch_file() -> BinaryIO:
 @after_fork_in_child
 def _after_fork_in_child() -> None:
     """Give the child its stderr back: the builds under way stayed in the parent."""
-    global _lock, _held
-    _lock = threading.Lock()
+    global _held
     _builds.clear()
     _heed_warnings()
     if _held is not None:

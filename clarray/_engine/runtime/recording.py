@@ -12,6 +12,7 @@ the elements of host memory above all, spoils a recording; what it reads through
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import NotImplementedType
@@ -91,7 +92,7 @@ class Recording:
         return self._places.get(id(buffer)) or (KEPT, self._kept.get(id(buffer)))
 
     def allocated(self, memory: Memory) -> None:
-        if self.is_ours:
+        if self.is_ours and not self._is_reentrant():
             # the last one to have a block is the one that has it: an earlier one has been dropped
             self._places[id(memory.buffer)] = TEMPORARY, len(self.temporaries)
             self.temporaries.append(memory.nbytes)
@@ -111,7 +112,7 @@ class Recording:
         inline: bool,
         nbytes: int,
     ) -> None:
-        if not self.is_ours or self.spoiled:
+        if not self.is_ours or self.spoiled or self._is_reentrant():
             return
         kinds: list[str] = []
         told: list[Any] = []
@@ -131,14 +132,27 @@ class Recording:
         self._note((kernel, groups, local, "".join(kinds), tuple(told), inline, nbytes))
 
     def read(self, memory: Memory, byte_offset: int, dtype: np.dtype, value: Any) -> None:
-        if self.is_ours:
+        if self.is_ours and not self._is_reentrant():
             kind, known = self._told(memory.buffer)
             self.spoiled |= known is None or dtype.kind not in "biu"
             self._note((kind, known, byte_offset, dtype, value))
 
     def waited(self) -> None:
-        if self.is_ours:
+        if self.is_ours and not self._is_reentrant():
             self._note(())
+
+    def _is_reentrant(self) -> bool:
+        """Whether code outside the library has been called since the recording began; such a call spoils it.
+
+        A signal handler, say, or what the garbage collector runs.
+        """
+        frame: Any = sys._getframe(2)
+        while frame is not None and frame.f_code is not _RECORD:
+            if frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARIES:
+                self.spoiled = True
+                break
+            frame = frame.f_back
+        return self.spoiled
 
     def _note(self, step: tuple[Any, ...]) -> None:
         self.spoiled |= len(self.steps) >= MOST_STEPS
@@ -181,6 +195,10 @@ def record(recording: Recording, call: Callable[[], Any]) -> tuple[Any, Recordin
     if not is_ours:
         return result, NotImplemented
     return result, None if recording.spoiled else recording
+
+
+_RECORD = record.__code__
+_LIBRARIES = {"clarray", "numpy", "pyopencl", "contextlib", "functools"}  # which call functions of clarray's
 
 
 @after_fork_in_child

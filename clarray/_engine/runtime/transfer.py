@@ -13,6 +13,7 @@ driver empties. Each device has threads of its own, and waits for no other.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,19 +21,18 @@ import numpy as np
 import pyopencl as cl
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
     from clarray._engine.runtime.device import Device
     from clarray._engine.runtime.memory import Memory
 
 Copy = Callable[["Memory", int, np.ndarray], None]
+Ring = list[np.ndarray]  # pinned slots
 
 # On an H200 with 16 cores, GB/s up / down for 1 GiB: slots of 1 MiB 22 / 20 (4 threads), of 4 MiB
 # 18, 35, 51, 51, 50, 44 / 15, 24, 28, 34, 27, 26 (2, 4, 6, 8, 12, 16 threads), of 16 MiB 37 / 34
 # (8 threads). The driver alone: 10 / 17; from pinned memory: 55. For small arrays it is ahead.
 _SLOT_BYTES = 4 << 20
 _THREADS = max(1, min(8, (os.cpu_count() or 1) // 2))
-_SLOTS_PER_THREAD = 2
+_SLOTS = 2 * _THREADS
 _STAGED_WRITE = 14 << 20  # from these sizes on through pinned slots
 _STAGED_READ = 36 << 20
 _SMALL = 4096  # up to this size read into pinned memory: 1 us less
@@ -80,25 +80,27 @@ class HostCopier:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._threads = _Threads()
 
     def write(self, memory: Memory, at: int, data: np.ndarray) -> None:
-        self._device.finish()
-        self._threads.copy(memory.bytes[at : at + data.size], data)
+        self._copy(memory.bytes[at : at + data.size], data)
 
     def read(self, memory: Memory, at: int, data: np.ndarray) -> None:
-        self._device.finish()
-        self._threads.copy(data, memory.bytes[at : at + data.size])
+        self._copy(data, memory.bytes[at : at + data.size])
+
+    def _copy(self, target: np.ndarray, source: np.ndarray) -> None:
+        if target.size < _SPLIT or _THREADS == 1:
+            self._device.at_rest(np.copyto, target, source)
+        else:
+            self._device.finish()
+            _copy_in_threads(target, source)
 
     def read_scalar(self, memory: Memory, at: int, dtype: np.dtype) -> Any:
-        self._device.finish()
         host = memory._block.host  # `bytes` would spoil a recording, in which the device notes the value
         assert host is not None
-        return np.ndarray((), dtype, host, at)[()]
+        return self._device.at_rest(np.ndarray((), dtype, host, at).__getitem__, ())
 
     def fill_zero(self, memory: Memory) -> None:
-        self._device.finish()
-        memory.bytes[: memory.nbytes] = 0
+        self._device.at_rest(memory.bytes[: memory.nbytes].fill, 0)
 
 
 class StagedCopier:
@@ -106,10 +108,9 @@ class StagedCopier:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._threads = _Threads()
-        self._slots: list[np.ndarray] = []
+        self._rings: list[Ring] = []  # that no copy uses
+        self._scratch: list[np.ndarray] = []  # pinned memory that no small copy uses
         self._pinned: list[cl.Buffer] = []
-        self._scratch: np.ndarray | None = None
 
     def write(self, memory: Memory, at: int, data: np.ndarray) -> None:
         device = self._device
@@ -119,37 +120,49 @@ class StagedCopier:
             cl.enqueue_copy(queue, memory.buffer, data, dst_offset=at)
             return
 
+        ring = self._take_ring()
+
         def work(slot: int, start: int, stop: int) -> cl.Event:
-            part = self._slots[slot][: stop - start]
+            part = ring[slot][: stop - start]
             np.copyto(part, data[start:stop])
             return cl.enqueue_copy(queue, memory.buffer, part, dst_offset=at + start, is_blocking=False)
 
-        self._in_pieces(data.size, work)
+        _in_pieces(data.size, work)
+        self._rings.append(ring)
 
     def read(self, memory: Memory, at: int, data: np.ndarray) -> None:
         device = self._device
         queue = device.main.commands
+        wait = device.begin_wait()
         if data.size <= _SMALL:
-            part = self._small()[: data.size]
+            small = self._take_small()
+            part = small[: data.size]
             cl.enqueue_copy(queue, part, memory.buffer, src_offset=at)
             data[...] = part
+            self._scratch.append(small)
         elif data.size < _STAGED_READ:
             cl.enqueue_copy(queue, data, memory.buffer, src_offset=at)
         else:
+            ring = self._take_ring()
 
             def work(slot: int, start: int, stop: int) -> None:
-                part = self._slots[slot][: stop - start]
+                part = ring[slot][: stop - start]
                 cl.enqueue_copy(queue, part, memory.buffer, src_offset=at + start)
                 np.copyto(data[start:stop], part)
 
-            self._in_pieces(data.size, work)
-        device.pending = False
+            _in_pieces(data.size, work)
+            self._rings.append(ring)
+        device.end_wait(wait)
 
     def read_scalar(self, memory: Memory, at: int, dtype: np.dtype) -> Any:
-        part = self._small()[: dtype.itemsize]
+        wait = self._device.begin_wait()
+        small = self._take_small()
+        part = small[: dtype.itemsize]
         cl.enqueue_copy(self._device.main.commands, part, memory.buffer, src_offset=at)
-        self._device.pending = False
-        return part.view(dtype)[0]
+        self._device.end_wait(wait)
+        value = part.view(dtype)[0]
+        self._scratch.append(small)
+        return value
 
     def fill_zero(self, memory: Memory) -> None:
         kernel = self._device.program(_ZERO_SOURCE, {"zero": ("buffer", "uint64")}).kernel("zero")
@@ -163,9 +176,9 @@ class StagedCopier:
         driver has pinned to one that the other has, as neither need know the other's.
         """
         here, there = sender._device, self._device
-        theirs, ours = sender._all_slots(), self._all_slots()
+        theirs, ours = sender._take_ring(), self._take_ring()
         out, into = here.main.commands, there.main.commands
-        there.pending = True
+        read, written = here.begin_wait(), there.begin_wait()
 
         def work(slot: int, start: int, stop: int) -> cl.Event:
             part, onward = theirs[slot][: stop - start], ours[slot][: stop - start]
@@ -173,42 +186,25 @@ class StagedCopier:
             np.copyto(onward, part)
             return cl.enqueue_copy(into, target.buffer, onward, dst_offset=to + start, is_blocking=False)
 
-        self._in_pieces(nbytes, work)
-        here.pending = there.pending = False
+        _in_pieces(nbytes, work)
+        sender._rings.append(theirs)
+        self._rings.append(ours)
+        here.end_wait(read)
+        there.end_wait(written)
 
-    def _in_pieces(self, nbytes: int, work: Callable[[int, int, int], cl.Event | None]) -> None:
-        """Run `work(slot, start, stop)` for every piece, each thread with slots of its own, given by number."""
-        slots = range(len(self._all_slots()))
-        starts = range(0, nbytes, _SLOT_BYTES)
+    def _take_ring(self) -> Ring:
+        """Take pinned slots for a large copy; a re-entrant call takes others."""
+        try:
+            return self._rings.pop()
+        except IndexError:
+            return list(self._pin(_SLOT_BYTES * _SLOTS).reshape(-1, _SLOT_BYTES))
 
-        def run(thread: int) -> None:
-            mine = slots[thread::_THREADS]
-            events: list[cl.Event | None] = [None] * len(mine)
-            try:
-                for turn, start in enumerate(starts[thread::_THREADS]):
-                    which = turn % len(mine)
-                    event = events[which]
-                    if event is not None:
-                        event.wait()
-                    events[which] = work(mine[which], start, min(start + _SLOT_BYTES, nbytes))
-            finally:  # after a failure too, the slots are in use until then
-                for event in events:
-                    if event is not None:
-                        event.wait()
-
-        self._threads.run(run)
-
-    def _all_slots(self) -> list[np.ndarray]:
-        """The ring of pinned slots."""
-        if not self._slots:
-            pinned = self._pin(_SLOT_BYTES * _THREADS * _SLOTS_PER_THREAD)
-            self._slots = list(pinned.reshape(-1, _SLOT_BYTES))
-        return self._slots
-
-    def _small(self) -> np.ndarray:
-        if self._scratch is None:
-            self._scratch = self._pin(_SMALL)
-        return self._scratch
+    def _take_small(self) -> np.ndarray:
+        """Take pinned memory for a small copy; a re-entrant call takes other memory."""
+        try:
+            return self._scratch.pop()
+        except IndexError:
+            return self._pin(_SMALL)
 
     def _pin(self, nbytes: int) -> np.ndarray:
         """Allocate pinned host memory, for good."""
@@ -221,33 +217,62 @@ class StagedCopier:
         return array
 
 
-class _Threads:
-    """Threads that copy for one device, so that no device waits for what another one copies."""
+def _in_pieces(nbytes: int, work: Callable[[int, int, int], cl.Event | None]) -> None:
+    """Run `work(slot, start, stop)` for every piece, each thread with slots of its own, given by number."""
+    starts = range(0, nbytes, _SLOT_BYTES)
 
-    def __init__(self) -> None:
-        self._pool: ThreadPoolExecutor | None = None
+    def run(thread: int) -> None:
+        mine = range(_SLOTS)[thread::_THREADS]
+        events: list[cl.Event | None] = [None] * len(mine)
+        try:
+            for turn, start in enumerate(starts[thread::_THREADS]):
+                which = turn % len(mine)
+                event = events[which]
+                if event is not None:
+                    event.wait()
+                events[which] = work(mine[which], start, min(start + _SLOT_BYTES, nbytes))
+        finally:  # after a failure too, the slots are in use until then
+            for event in events:
+                if event is not None:
+                    event.wait()
 
-    def run(self, work: Callable[[int], None]) -> None:
-        """Call ``work(thread)`` in each thread; all have ended when this returns."""
-        if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor  # here, since most programs copy nothing so large
+    _in_threads(run)
 
-            self._pool = ThreadPoolExecutor(_THREADS, "clarray-copy")
-        for _ in self._pool.map(work, range(_THREADS)):
-            pass
 
-    def copy(self, target: np.ndarray, source: np.ndarray) -> None:
-        """Copy bytes, by several threads where it is worth it: new pages cost more than the bytes."""
-        if target.size < _SPLIT or _THREADS == 1:
-            target[...] = source
-            return
-        step = -(-target.size // _THREADS)
+def _in_threads(work: Callable[[int], None]) -> None:
+    """Call ``work(thread)`` in each of several threads; all have ended when this returns or raises.
 
-        def work(thread: int) -> None:
-            piece = slice(thread * step, (thread + 1) * step)
-            np.copyto(target[piece], source[piece])
+    New ones each time, which take 0.1 ms of a copy's 5: an executor holds locks that a re-entrant call would wait for.
+    """
+    failures: list[BaseException] = []
 
-        self.run(work)
+    def run(thread: int) -> None:
+        try:
+            work(thread)
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=(number,), name="clarray copy") for number in range(1, _THREADS)]
+    for thread in threads:
+        thread.start()
+    try:
+        run(0)
+    finally:
+        for thread in threads:
+            thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _copy_in_threads(target: np.ndarray, source: np.ndarray) -> None:
+    """Copy bytes by several threads: new pages cost more than the bytes."""
+    step = -(-target.size // _THREADS)
+
+    def work(thread: int) -> None:
+        piece = slice(thread * step, (thread + 1) * step)
+        np.copyto(target[piece], source[piece])
+
+    _in_threads(work)
 
 
 def copy_between(source: Memory, at: int, target: Memory, to: int, nbytes: int) -> None:

@@ -1,0 +1,108 @@
+"""Threads with a stack of known size, and what has to run in one.
+
+A thread of the user's may have any stack: `threading.stack_size` allows 32 KiB. Compilers need megabytes.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeVar
+
+__all__ = ["import_whole", "on_large_stack", "start"]
+
+Value = TypeVar("Value")
+_STACK_BYTES = 16 << 20  # of address space; pages that are never touched cost nothing
+
+
+def start(thread: threading.Thread) -> None:
+    """Start a thread with a stack that compilers can work on."""
+    before = threading.stack_size(_STACK_BYTES)
+    try:
+        thread.start()
+    finally:
+        threading.stack_size(before)
+
+
+def on_large_stack(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Return what calls a function on a large stack: itself in the main thread, whose stack the system chooses."""
+    if threading.current_thread() is threading.main_thread():
+        return function
+    return partial(_in_new_thread, function)
+
+
+def _in_new_thread(function: Callable[..., Value], *args: Any, **kwargs: Any) -> Value:
+    """Call a function in a thread of its own and wait for it.
+
+    The garbage collector rests meanwhile: what it runs in that thread may need a lock that the waiting thread holds.
+    """
+    values: list[Value] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            values.append(function(*args, **kwargs))
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=run, name="clarray large stack")
+    with _collector:
+        start(thread)
+        thread.join()
+    if failures:
+        raise failures[0]
+    return values[0]
+
+
+class _Collector:
+    """Keeps the garbage collector off while any thread is in its block."""
+
+    def __init__(self) -> None:
+        self._blocks = 0
+        self._was_on = False
+
+    def __enter__(self) -> None:
+        was_on = gc.isenabled()
+        self._blocks += 1
+        if self._blocks == 1:
+            self._was_on = was_on
+            gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        self._blocks -= 1
+        if not self._blocks and self._was_on:
+            gc.enable()
+
+
+_collector = _Collector()
+
+
+def import_whole(name: str) -> Any:
+    """Import a module, and return only when all of it is there.
+
+    A signal handler that needs a module whose import it has interrupted would find the half of it. So a thread made for
+    it imports the module, and whoever else needs it meanwhile, handlers included, waits for that thread.
+    """
+    module = sys.modules.get(name)
+    if module is not None and not getattr(module.__spec__, "_initializing", False):
+        return module
+    if _is_importing():  # it may hold the lock of a module that the thread would wait for
+        return import_module(name)
+    try:
+        return _in_new_thread(import_module, name)
+    except RuntimeError:  # no thread can be started, as at the end of the process
+        return import_module(name)
+
+
+def _is_importing() -> bool:
+    """Whether the calling thread is in the midst of an import."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__") in ("importlib._bootstrap", "_frozen_importlib"):
+            return True
+        frame = frame.f_back
+    return False
