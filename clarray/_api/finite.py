@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -54,22 +56,28 @@ def attach(namespace: ModuleType) -> None:
 
 
 class _Switch:
-    """Puts checks before methods and functions, and takes them away again."""
+    """Puts checks before methods and functions, and takes them away again.
+
+    A signal handler may switch while its thread does. So each function is replaced by itself, and one that a call has
+    replaced already is left alone.
+    """
 
     def __init__(self, namespace: ModuleType) -> None:
         self._namespace = namespace
-        self._replaced: list[tuple[Any, str, Any]] = []
+        self._replaced: deque[tuple[Any, str, Any]] = deque()
 
     def __call__(self, on: bool) -> None:
-        if on and not self._replaced:
+        if on:
             load_all(self._namespace)
-            found = [*_methods(), *_functions(self._namespace)]
-            self._replaced = [(owner, name, vars(owner)[name]) for owner, name in found]
-            for owner, name, function in self._replaced:
-                setattr(owner, name, _checking(function, name))
-        elif not on:
-            while self._replaced:
-                setattr(*self._replaced.pop())
+            for owner, name in [*_methods(), *_functions(self._namespace)]:
+                function = vars(owner)[name]
+                if not hasattr(function, _CHECKS):
+                    self._replaced.append((owner, name, function))
+                    setattr(owner, name, _checking(function, name))
+        else:
+            with suppress(IndexError):
+                while True:
+                    setattr(*self._replaced.pop())
         forget_counterparts()  # NumPy's calls go to what stands there now
 
 
@@ -111,9 +119,11 @@ def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         finally:
             _calls.inside = False
 
+    setattr(checked, _CHECKS, True)
     return checked
 
 
+_CHECKS = "checks_finite"  # attribute of the functions that check
 _OPERATORS = operator_names()
 
 

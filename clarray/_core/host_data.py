@@ -117,6 +117,8 @@ def host_copy(value: np.ndarray, dtype: np.dtype, device: Device) -> DeviceArray
     memory = device.pool.allocate(value.nbytes)
     elements = memory.elements(dtype)
     assert elements is not None
+    if device.pending:  # by a re-entrant call, which may have used the block before
+        device.finish()
     elements[: value.size] = value.reshape(-1)
     return no_number(wrap(contiguous_leaf(memory, value.shape, dtype)))
 

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from clarray._engine.runtime.accounts import memory_limit, set_memory_limit
+from clarray._engine.threads import collector_off
 
 __all__ = ["Config", "HostFallbackWarning", "config"]
 
@@ -159,14 +160,16 @@ class Config:
             "thumbnails": thumbnails,
         }
         changed = {name: _checked(name, value) for name, value in given.items() if value is not None}
-        token = self._here.set({**self._here.get({}), **changed})
+        with collector_off:
+            token = self._here.set({**self._here.get({}), **changed})
         checks = bool(changed.get("check_finite"))
         self._tell(checks)
         try:
             yield self
         finally:
             self._tell(-checks)
-            self._here.reset(token)
+            with collector_off:
+                self._here.reset(token)
 
     def __repr__(self) -> str:
         settings = " ".join(f"{name}={self._get(name)!r}" for name in self._default)

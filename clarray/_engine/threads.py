@@ -13,7 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["import_whole", "on_large_stack", "start"]
+__all__ = ["collector_off", "import_whole", "on_large_stack", "start"]
 
 Value = TypeVar("Value")
 _STACK_BYTES = 16 << 20  # of address space; pages that are never touched cost nothing
@@ -50,7 +50,7 @@ def _in_new_thread(function: Callable[..., Value], *args: Any, **kwargs: Any) ->
             failures.append(failure)
 
     thread = threading.Thread(target=run, name="clarray large stack")
-    with _collector:
+    with collector_off:
         start(thread)
         thread.join()
     if failures:
@@ -59,7 +59,11 @@ def _in_new_thread(function: Callable[..., Value], *args: Any, **kwargs: Any) ->
 
 
 class _Collector:
-    """Keeps the garbage collector off while any thread is in its block."""
+    """Keeps the garbage collector off while any thread is in its block.
+
+    For changes of context variables too: while Python 3.11 makes one, the collector may run code that makes another,
+    which frees what the first one reads. From Python 3.12 on the collector runs between two instructions.
+    """
 
     def __init__(self) -> None:
         self._blocks = 0
@@ -78,14 +82,15 @@ class _Collector:
             gc.enable()
 
 
-_collector = _Collector()
+collector_off = _Collector()
 
 
 def import_whole(name: str) -> Any:
     """Import a module, and return only when all of it is there.
 
     A signal handler that needs a module whose import it has interrupted would find the half of it. So a thread made for
-    it imports the module, and whoever else needs it meanwhile, handlers included, waits for that thread.
+    it imports the module, and whoever else needs it meanwhile, handlers included, waits for that thread. These threads
+    work one after another: two that import modules which import each other would each get the half of one.
     """
     module = sys.modules.get(name)
     if module is not None and not getattr(module.__spec__, "_initializing", False):
@@ -93,9 +98,29 @@ def import_whole(name: str) -> Any:
     if _is_importing():  # it may hold the lock of a module that the thread would wait for
         return import_module(name)
     try:
-        return _in_new_thread(import_module, name)
+        turn = threading.Event()
+        _turns.append(turn)
+        try:
+            return _in_new_thread(_import_in_turn, name, turn)
+        finally:
+            turn.set()
+            _turns.remove(turn)
     except RuntimeError:  # no thread can be started, as at the end of the process
         return import_module(name)
+
+
+_turns: list[threading.Event] = []  # of imports that have not ended, the first one's first
+
+
+def _import_in_turn(name: str, turn: threading.Event) -> Any:
+    for before in [*_turns]:
+        if before is turn:
+            break
+        before.wait()
+    try:
+        return import_module(name)
+    finally:
+        turn.set()
 
 
 def _is_importing() -> bool:

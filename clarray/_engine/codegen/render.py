@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clarray._engine.ops.ctype import Dialect
 from clarray._engine.ops.helpers import helpers_in
 from clarray._engine.ops.snippets import functions_in
 from clarray._engine.ops.templates import template
+from clarray._engine.threads import import_whole
 
 if TYPE_CHECKING:
     from clarray._engine.runtime import Capabilities
@@ -45,7 +45,7 @@ def render(name: str, /, **context: Any) -> str:
     except Exception as error:
         if interrupt := _interrupt_within(error):
             raise interrupt from None
-        where = import_module("mako.exceptions").text_error_template().render()
+        where = import_whole("mako.exceptions").text_error_template().render()
         raise RuntimeError(f"template {name!r} failed ({error}); it was given {sorted(context)}\n{where}") from error
     return "\n".join(line for line in text.splitlines() if line.strip()) + "\n"
 

@@ -218,7 +218,7 @@ def become_memory(node: Node, memory: Any, strides: Shape, contiguous: bool) -> 
 def _become_memory(node: Node, readers: list, memory: Any, strides: Shape, contiguous: bool) -> None:
     with graph_lock:  # whoever grew it may be about to grow it again
         node.become_leaf(memory, 0, strides, contiguous)
-    if readers:
+    if readers and node.memory is memory:  # else a re-entrant call has computed it, and told them
         pass_on(readers, memory)
 
 
@@ -231,7 +231,7 @@ def _become_selected(node: Node, readers: list, memory: Any, count: int) -> None
     with graph_lock:
         if isinstance(node, Selection):
             node.become_selected(memory, count)
-    if readers:
+    if readers and node.memory is memory:
         pass_on(readers, memory)
 
 

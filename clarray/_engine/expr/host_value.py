@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._engine.expr.node import CONST, Node
+from clarray._engine.expr.node import CONST, Node, Shape
 from clarray._engine.ops.host_functions import host_function, host_reduction, integer_range, is_cast_alike
 from clarray._engine.ops.monoids import Reduction
 from clarray._engine.ops.special import cast_loop
@@ -28,7 +28,7 @@ def is_computed_alike(root: Node) -> bool:
         if id(node) in seen or node.memory is not None or not node.args:
             continue
         seen.add(id(node))
-        if _is_copy(node):  # of a leaf it has the structure, and the kernel
+        if _is_copy(node.op, node.args, node.dtype):  # of a leaf it has the structure, and the kernel
             level.extend(node.args)
             continue
         op = node.op
@@ -75,24 +75,27 @@ def host_value(root: Node) -> Any:
 
 
 def _value(node: Node, known: dict[int, Any]) -> Any:
+    op, operands = node.op, node.args  # in one step: a re-entrant call may make the node a leaf
     if node.memory is not None:
         return host_array(node)
-    if not node.args:
+    if not operands:
         return node.dtype.type(node.value) if node.op is CONST else _positions(node)
     found = known.get(id(node))
     if found is None:
-        args = [_value(arg, known) for arg in node.args]
-        found = known[id(node)] = args[0] if _is_copy(node) else _computed(node, args)
+        args = [_value(arg, known) for arg in operands]
+        if _is_copy(op, operands, node.dtype):
+            found = args[0]
+        elif isinstance(op, Reduction):
+            found = _reduced(op, operands[0].shape, args[0]).reshape(node.shape)
+        else:
+            found = _applied(op, args)
+        known[id(node)] = found
     return found
 
 
-def _is_copy(node: Node) -> bool:
-    """Whether a node is its operand, repeated perhaps."""
-    return node.op is cast_loop(node.dtype) and node.args[0].dtype == node.dtype
-
-
-def _computed(node: Node, args: list[Any]) -> Any:
-    return _reduced(node, args[0]) if isinstance(node.op, Reduction) else _applied(node.op, args)
+def _is_copy(op: Any, operands: tuple[Node, ...], dtype: np.dtype) -> bool:
+    """Whether an operation gives its operand, repeated perhaps."""
+    return op is cast_loop(dtype) and operands[0].dtype == dtype
 
 
 def _applied(loop: Loop, args: list[Any]) -> Any:
@@ -104,16 +107,15 @@ def _applied(loop: Loop, args: list[Any]) -> Any:
     return function(*args)
 
 
-def _reduced(node: Node, value: Any) -> Any:
-    op: Reduction = node.op
+def _reduced(op: Reduction, shape: Shape, value: Any) -> Any:
     ufunc = host_reduction(op.monoid)
     assert ufunc is not None
     dtype = op.monoid.in_dtype
-    values = np.broadcast_to(_converted(value, dtype), node.args[0].shape)
+    values = np.broadcast_to(_converted(value, dtype), shape)
     found = ufunc.reduce(values, axis=op.axes, dtype=dtype)
     if dtype.kind == "f" and not np.all(found):
         raise Undefined("the sign of a zero")
-    return _converted(found, op.out_dtype).reshape(node.shape)
+    return _converted(found, op.out_dtype)
 
 
 def _converted(value: Any, dtype: np.dtype) -> Any:

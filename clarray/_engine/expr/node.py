@@ -159,6 +159,9 @@ class Node:
     def become_leaf(self, memory: Memory, offset: int, strides: Shape, contiguous: bool) -> None:
         """Turn a node that nothing was grown from into memory; `build.pass_on` sees to others."""
         signature = leaf_signature(self.dtype)  # first: an interrupt may come where something is called
+        args, inputs = self.args, self.inputs  # dropped last: that may run Python
+        if self.memory is not None:  # a re-entrant call has computed it
+            return
         self.offset = offset
         self.strides = strides
         self.contiguous = contiguous
@@ -171,6 +174,7 @@ class Node:
         self.sig = signature
         self.inputs = ()
         self.readers = memory.readers
+        del args, inputs
 
 
 @laid_out
@@ -192,6 +196,8 @@ class Selection(Node):
 
     def become_selected(self, memory: Memory, count: int) -> None:
         """Turn into what was found: a leaf of one axis, as many elements at the start of memory."""
+        if self.memory is not None:
+            return
         _shape_of.__set__(self, (count,))  # before others may take it for memory
         _size_of.__set__(self, count)
         self.become_leaf(memory, 0, (1,), True)

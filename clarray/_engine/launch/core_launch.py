@@ -44,7 +44,7 @@ class CoreLaunch:
         Which of the sizes are the length of what is reduced: a launch for every length.
     states, counters : tuple of int, and 0 or Memory
         Bytes of the memory that a reduction's groups leave their parts in, and their counters; of a
-        selection the memory that it leaves the number of its elements in.
+        selection the bytes that it leaves the number of its elements in.
     """
 
     kernel: Kernel

@@ -25,8 +25,9 @@ import numpy as np
 from clarray._engine.expr.host_value import Undefined, host_array, host_value, is_computed_alike
 from clarray._engine.expr.node import Node
 from clarray._engine.launch.kernel_cache import Launch
-from clarray._engine.runtime import Capabilities, Compiling, Kernel, compile_beside, held_at_fork, profiling
+from clarray._engine.runtime import Capabilities, Compiling, Kernel, Memory, compile_beside, held_at_fork, profiling
 from clarray._engine.speedups import core, known_to_core
+from clarray._engine.threads import collector_off
 
 __all__ = ["Awaited", "OnHost", "Setting", "are_used", "kernels_only", "setting"]
 
@@ -161,6 +162,21 @@ def _is_in_reach(node: Node) -> bool:
     return memory is None or memory.elements(node.dtype) is not None
 
 
+class _ErrorsIgnored:
+    """``np.errstate(all="ignore")``, entered and left while the garbage collector is off: a context variable."""
+
+    __slots__ = ("_state",)
+
+    def __enter__(self) -> None:
+        self._state = np.errstate(all="ignore")
+        with collector_off:
+            self._state.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        with collector_off:
+            self._state.__exit__(*error)
+
+
 class OnHost:
     """In place of a launch: a tree computed by NumPy into a leaf.
 
@@ -195,6 +211,25 @@ class OnHost:
         """Itself, as of a `Launch`: what is read is kept until then in any case."""
         return self
 
+    def _compute(self, memory: Memory) -> None:
+        """Compute the values once more if a re-entrant call has written to the target, which may be an operand."""
+        device = memory.device
+        out = host_array(self._target)
+        assert out is not None
+        while True:
+            # every write forgets the mirror, of which memory of the host's has no other use
+            mark = memory.mirror = (id(self), b"")
+            device.finish()
+            value = host_value(self._root)
+            if device.pending or memory.mirror is not mark:
+                continue
+            memory.mirror = None
+            try:
+                np.copyto(out, value)
+                return
+            finally:
+                device.begun += 1
+
     def run(self) -> None:
         """Compute the values; what is pending has been computed when this returns."""
         root, target, awaited = self._root, self._target, self._awaited
@@ -203,21 +238,14 @@ class OnHost:
         device = memory.device
         with device.lock:
             start = time.perf_counter()
-            device.finish()
-            with np.errstate(all="ignore"):
+            with _ErrorsIgnored():
                 try:
-                    value = host_value(root)
+                    self._compute(memory)
                 except Undefined:
                     awaited.ready = True
                     for launch in self._launches():
                         launch.run()
                     return
-                out = host_array(target)
-                assert out is not None
-                try:
-                    np.copyto(out, value)
-                finally:
-                    device.begun += 1
             took = time.perf_counter() - start
             awaited.seconds += min(took + setting.statement, setting.most)
             if profiling.state.recorder is not None:

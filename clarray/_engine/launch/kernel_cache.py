@@ -71,6 +71,7 @@ class KernelCache:
         self.rendered: dict[Any, Any] = {}
         self._most_programs = PROGRAM_LIMIT
         self._let_go: dict[int, float] = {}  # hashes of sources, and when
+        self._free_zeros: dict[Hashable, list[Memory]] = {}
         self.kept: WeakValueDictionary[int, Memory] = WeakValueDictionary()  # zeros, by the identity of the buffer
         keep_templates_in(cache_of("templates"))
 
@@ -163,9 +164,23 @@ class KernelCache:
                 self.rendered.clear()
                 self.device.release_programs()
 
-    def zeros_for(self, key: Hashable, nbytes: int) -> Memory:
-        """Memory kept under a key that is zero between launches: whoever writes to it sees to that."""
-        return self.value_for(key, self._zeros, nbytes)
+    def take_zeros(self, key: Hashable, nbytes: int) -> Memory:
+        """Take memory of zeros, which is the call's own until `give_zeros`: a re-entrant call takes other memory.
+
+        What a recording notes is kept under the key, for all recordings: their replays do not nest.
+        """
+        recording = profiling.state.recording
+        if recording is not None and recording.is_whole:
+            return self.value_for(key, self._zeros, nbytes)
+        try:
+            return self._free_zeros[key].pop()
+        except (KeyError, IndexError):
+            return self._zeros(nbytes)
+
+    def give_zeros(self, key: Hashable, memory: Memory) -> None:
+        """Let the next call have memory that is zero again once all launches are done."""
+        if self.prepared.get(key) is not memory:
+            self._free_zeros.setdefault(key, []).append(memory)
 
     def _zeros(self, nbytes: int) -> Memory:
         spoil()

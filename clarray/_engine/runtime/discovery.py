@@ -24,6 +24,7 @@ from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
 from clarray._engine.runtime.install_lines import INTEL_CPU, POCL
 from clarray._engine.runtime.memory import Memory
+from clarray._engine.threads import collector_off, on_large_stack
 
 _NONE_FOUND = (
     f"no OpenCL device found: `{POCL}` (Linux) or `{INTEL_CPU}` for the CPU, or install the OpenCL driver of your "
@@ -135,11 +136,13 @@ def use_device(which: str | int | Device | None) -> Iterator[Device]:
     True
     """
     device = find_device(which)
-    token = _used.set(device)
+    with collector_off:
+        token = _used.set(device)
     try:
         yield device
     finally:
-        _used.reset(token)
+        with collector_off:
+            _used.reset(token)
 
 
 def set_device(which: str | int | Device | None) -> Device:
@@ -252,7 +255,7 @@ def _discover() -> list[Device]:
     every: list[cl.Device] = []
     with prepared_environment(), preflight.starting_drivers(), workers.spread(every):
         try:
-            platforms = cl.get_platforms()
+            platforms = on_large_stack(cl.get_platforms)()
         except cl.Error:  # the loader's way to say that there are none
             return []
         for platform in platforms:

@@ -82,6 +82,11 @@ class Recording:
         """Whether the calling thread is the one that is recorded."""
         return self._thread == threading.get_ident()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the calling thread is recorded, and nothing has spoiled the recording."""
+        return self.is_ours and not self.spoiled and not self._is_reentrant()
+
     def place(self, memory: Memory) -> int:
         """The number of a temporary; -1 for any other memory."""
         kind, number = self._told(memory.buffer)

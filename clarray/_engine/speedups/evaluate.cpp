@@ -37,11 +37,13 @@ bool become_leaf(PyObject* of, PyObject* in, PyObject* strides, bool contiguous)
     static PyObject* const zero = PyLong_FromLong(0);
     PyObject* signature = leaf_signature(node.dtype.of(of));
     if (!signature) return false;
+    if (node.memory.of(of) != Py_None) return true;  // a re-entrant call has computed it: what it made others may have changed
     Ref args, inputs;  // dropped last: that runs Python
     Ref readers;
     {
         const Held held(graph_lock->function);  // whoever grew it may be about to grow it again
         if (!held) return false;
+        if (node.memory.of(of) != Py_None) return true;
         readers = Ref::share(node.readers.of(of));
         args = Ref::share(node.args.of(of));
         inputs = Ref::share(node.inputs.of(of));

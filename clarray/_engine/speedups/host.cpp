@@ -106,6 +106,7 @@ Outcome host_copy(PyObject* value, PyObject* dtype, PyObject* on, Ref& found) {
     if (bytes.view().ndim > MOST_AXES) return Outcome::RARE;
     Ref in = allocate(on, bytes.view().len);
     if (!in) return Outcome::FAILED;
+    if (!finish(on)) return Outcome::FAILED;  // now that the block is ours: what is queued may have used it
     void* to = PyLong_AsVoidPtr(block.start.of(memory.block.of(in.get())));
     if (!to) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
     std::memcpy(to, bytes.view().buf, size_t(bytes.view().len));

@@ -135,8 +135,11 @@ Outcome wait_for(PyObject* on) {
 
 bool finish(PyObject* on) {
     static PyObject* const name = PyUnicode_InternFromString("finish");
-    wait_for(on);
-    return rests(on) || Ref::steal(PyObject_CallMethodNoArgs(on, name));
+    while (true) {  // Python may run a signal handler after its wait, which launches
+        wait_for(on);
+        if (rests(on)) return true;
+        if (!Ref::steal(PyObject_CallMethodNoArgs(on, name))) return false;
+    }
 }
 
 namespace {

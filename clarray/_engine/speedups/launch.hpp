@@ -180,7 +180,7 @@ struct Run {
 bool rests(PyObject* device);
 // Wait for the core's queue; RARE where the device's own has something, which is for Python.
 Outcome wait_for(PyObject* device);
-bool finish(PyObject* device);  // wait for either; false after an error
+bool finish(PyObject* device);  // wait for either, until nothing is queued at the return; false after an error
 Outcome enqueue_run(const Run& run, PyObject* device, const Argument* arguments, size_t count);
 
 // As `Memory.forget`: what is known of the values in a memory is not, once they are written; the device's lock is held.

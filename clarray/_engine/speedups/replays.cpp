@@ -19,6 +19,16 @@ struct Entry {
 
 using Temporaries = std::vector<Ref>;
 
+// Of a thread: whether it makes a call's launches again. What replays share is for one at a time, so a signal handler
+// that comes between them has Python do its calls, which are not recorded either.
+thread_local bool is_replaying = false;
+
+class Replaying {
+public:
+    Replaying() { is_replaying = true; }
+    ~Replaying() { is_replaying = false; }
+};
+
 PyObject* memory_of(const Source& from, const Call& call, const Temporaries& taken) {
     switch (from.kind) {
         case 'i': return call.memories[from.number].get();
@@ -329,6 +339,7 @@ Ref recorded_call(const Call& call, PyObject* function, PyObject* positional, Py
 }
 
 Outcome replay_found(Replay& found, const Call& call, Temporaries& taken) {
+    const Replaying replaying;
     const Outcome done = run(found, call, taken);
     if (done == Outcome::RARE) ++found.missed;
     return done;
@@ -344,7 +355,7 @@ bool settles(const Call& call) {
 Outcome replay(const Call& call, Ref& result) {
     if (!can_launch(call.device)) return Outcome::RARE;
     const std::shared_ptr<Replay> found = replay_for(call);
-    if (!found || found->missed > MOST_MISSED) return Outcome::RARE;
+    if (!found || found->missed > MOST_MISSED || is_replaying) return Outcome::RARE;
     for (size_t number : found->written)
         if (call.is_read(number)) return Outcome::RARE;
     Temporaries taken;
@@ -356,7 +367,7 @@ Outcome replay(const Call& call, Ref& result) {
 
 Ref record(Call& call, const Recordable& of) {
     const bool is_plain = call.is_whole && can_launch(call.device) && !call.is_unsettled && !call.has_other_facts();
-    const bool is_due = is_plain && count_call(call);
+    const bool is_due = is_plain && !is_replaying && count_call(call);
     call.values.clear();  // Python counts who holds a pending value
     if (!is_due) return of.by_python();
     Ref positional, named;
@@ -403,7 +414,7 @@ bool describe_evaluation(PyObject* root, Call& call) {
 
 Outcome replay_evaluation_of(PyObject* root, const Call& call, bool& known) {
     const std::shared_ptr<Replay> found = replay_for(call);
-    known = found && found->missed <= MOST_MISSED;
+    known = found && found->missed <= MOST_MISSED && !is_replaying;
     if (!known) return Outcome::RARE;
     Temporaries taken;
     const Outcome done = replay_found(*found, call, taken);
@@ -415,7 +426,7 @@ Outcome replay_evaluation_of(PyObject* root, const Call& call, bool& known) {
 // Have Python compute a node, and record it if such a one has been computed before.
 Outcome record_evaluation(PyObject* root, Call& call) {
     static Reference* const evaluate = reference_of("evaluate");
-    if (call.has_other_facts() || !count_call(call)) return Ref::steal((*evaluate)(root)) ? Outcome::DONE : Outcome::FAILED;
+    if (is_replaying || call.has_other_facts() || !count_call(call)) return Ref::steal((*evaluate)(root)) ? Outcome::DONE : Outcome::FAILED;
     Ref positional = Ref::steal(PyTuple_Pack(1, root));
     Ref both = positional ? recorded_call(call, evaluate->function, positional.get(), Py_None) : Ref();
     if (!both) return Outcome::FAILED;

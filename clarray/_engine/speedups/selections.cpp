@@ -39,6 +39,7 @@ bool become_selected(PyObject* root, PyObject* in, long long count) {
     Ref size = Ref::steal(PyLong_FromLongLong(count));
     Ref shape = size ? Ref::steal(PyTuple_Pack(1, size.get())) : Ref();
     if (!shape) return false;
+    if (node.memory.of(root) != Py_None) return true;  // a re-entrant call has computed it
     node.shape.put(root, shape.release());  // before others may take it for memory
     node.size.put(root, size.release());
     if (!become_leaf(root, in, one, true)) return false;
@@ -58,7 +59,9 @@ Outcome select(PyObject* root, const Selected& of, Operands& found) {
     if (size > p->most_size || !p->has_inline || nbytes > p->inline_bytes) return Outcome::RARE;
     Ref in = allocate(p->pool, found.device, size * itemsize_of(root));
     if (!in) return Outcome::FAILED;
-    PyObject* counted = p->counters.get();
+    Ref counts = allocate(p->pool, found.device, p->states[0]);  // this call's own: a re-entrant one counts elsewhere
+    if (!counts) return Outcome::FAILED;
+    PyObject* counted = counts.get();
     found.add(size);
     found.add_buffer(counted);
     found.add_buffer(in.get());

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -394,6 +393,9 @@ def _prepare(
     )
 
 
+_ERROR = "gather error"  # the flag that a kernel sets for an index out of bounds
+
+
 def _run(
     cache: KernelCache,
     op: str,
@@ -423,7 +425,7 @@ def _run(
     found = cache.value_for(tuple(key), _prepare, cache, op, mode, named, numbers, itemsize, starts, single)
     error = None
     if mode == "raise":
-        error = cache.zeros_for("gather error", 4)
+        error = cache.take_zeros(_ERROR, 4)
         args.append(error.buffer)
     if mode != "known" or op == "own":
         args.append(found.bound)
@@ -438,10 +440,11 @@ def _run(
         found.kernel.launch((found.groups,), (policy.work_group,), args, found.inline, found.nbytes)
         outside = awaited and error is not None and _was_set(cache, error)
     except BaseException:  # an interrupt between the two must not leave a flag for the next launch to find
-        if awaited and error is not None:
-            with suppress(Exception):
-                cache.device.fill_zero(error)
+        if cache.prepared.get(_ERROR) is error:
+            cache.prepared.pop(_ERROR, None)
         raise
+    if error is not None:
+        cache.give_zeros(_ERROR, error)
     if outside:
         raise OutOfBounds
 

@@ -182,7 +182,7 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
             bins=bins,
             summed=summed,
             result=result,
-            status=cache.zeros_for(_STATUS, 4) if axes[0].kind == DIRECT else None,
+            status=cache.take_zeros(_STATUS, 4) if axes[0].kind == DIRECT else None,
         )
         try:
             _run(job)
@@ -190,6 +190,8 @@ def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: 
             for kept in (_KEPT, _STATUS):  # counters may be left in them
                 cache.prepared.pop(kept, None)
             raise
+        if job.status is not None:
+            cache.give_zeros(_STATUS, job.status)
         if any(r.flags & EAGER for r in roots):
             device.synchronize()
     return result
@@ -385,6 +387,8 @@ def _count(job: Job, prepared: Prepared, begin: int, end: int, again: bool) -> N
         ).run()
     if not plan.last:
         _merge(job, held, again, inline)
+    if held.zero:
+        job.cache.give_zeros(_KEPT, held.memory)
 
 
 def _sum_groups(job: Job, plan: HistogramPlan, width: int, elements: int) -> int:
@@ -424,7 +428,7 @@ def _counters(cache: KernelCache, bins: int) -> tuple[Memory, bool]:
         memory = cache.device.allocate(4 * bins)
         cache.device.fill_zero(memory)
         return memory, False
-    return cache.zeros_for(_KEPT, 4 * _KEPT_BINS), True
+    return cache.take_zeros(_KEPT, 4 * _KEPT_BINS), True
 
 
 __all__ = ["LOCAL", "Axis", "count_values", "histogram", "sum_types"]

@@ -67,12 +67,9 @@ class _Passes:
         self.starts = allocate(rounds * self.radix * self.word)
         self.tickets = allocate(4 * rounds)
         self.parts = min(self.tiles, cache.units * plan.policy.groups_per_unit)
-        self.found = self._zeros(rounds)
-
-    def _zeros(self, rounds: int) -> Memory:
-        """Counters that are zero between sorts: the pass that reads them sees to that."""
         size = self.word * rounds * self.radix * (self.parts if self.plan.state == "ulong" else 1)
-        return self.cache.zeros_for(("sort counters", size), size)
+        self._key = ("sort counters", size)
+        self.found = cache.take_zeros(self._key, size)  # the pass that reads them leaves them zero
 
     def launch(self, name: str, groups: int, args: list[Any]) -> None:
         plan = self.plan
@@ -117,6 +114,7 @@ class _Passes:
                 moved = to
             self.launch("radix_pass_" + suffix, self.tiles, args)
             place, at = target, 0
+        self.cache.give_zeros(self._key, self.found)
 
     def _sum(self, rounds: int, parts: int) -> None:
         args = [self.found.buffer, self.starts.buffer, self.tickets.buffer, rounds, parts]

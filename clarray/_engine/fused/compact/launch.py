@@ -107,7 +107,7 @@ def prepare_compact(cache: KernelCache, value: Node, mask: Node, shape: Shape, o
 
 _WAITED = 1 << 24  # bytes: of more than these a second look at the mask takes longer than waiting
 _FAILED = "compact: looking back failed"
-COUNT = ("compact: count", 8)  # where one work-item that does all leaves how many it has found: name and bytes
+COUNT_BYTES = 8  # where one work-item that does all leaves how many it has found: memory of each call's own
 
 
 _PUBLISHED = "compact: published"
@@ -147,7 +147,7 @@ def _few(
     device, policy = cache.device, found.plan.policy
     n = args[-1]
     memory = device.allocate((n + room) * dtype.itemsize)
-    counts = cache.zeros_for(*COUNT)
+    counts = device.allocate(COUNT_BYTES)
     args.append(counts.buffer)
     args.append(memory.buffer)
     moved = nbytes + n * dtype.itemsize

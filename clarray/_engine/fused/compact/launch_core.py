@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
-from clarray._engine.fused.compact.launch import COUNT, prepare_compact
+from clarray._engine.fused.compact.launch import COUNT_BYTES, prepare_compact
 from clarray._engine.launch.core_launch import CoreLaunch, use_launches
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import called_by_core
-
-_INT64 = np.dtype(np.int64)
 
 
 @called_by_core
@@ -29,8 +25,7 @@ def selection_for_core(device: Device, value: Node, mask: Node) -> CoreLaunch | 
     cache = kernel_cache_of(device)
     use_launches(cache)
     policy = cache.policies.compact
-    counts = cache.zeros_for(*COUNT)
-    if not policy.chunked or counts.elements(_INT64) is None:
+    if not (policy.chunked and cache.capabilities.host_memory):
         return None
     found = prepare_compact(cache, value, mask, value.shape, True)
     if found is None or found.steps or found.nbytes:
@@ -45,5 +40,5 @@ def selection_for_core(device: Device, value: Node, mask: Node) -> CoreLaunch | 
         inline_bytes=policy.inline_bytes,
         most_size=min(policy.small_bytes // itemsize, INT_LIMIT - 1),
         element_bytes=found.element_bytes + itemsize,
-        counters=counts,
+        states=(COUNT_BYTES,),
     )
