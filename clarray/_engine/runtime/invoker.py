@@ -27,4 +27,4 @@ def keep_in_memory() -> None:
         invoker = import_whole("pyopencl.invoker")
     finally:
         cl._PYOPENCL_NO_CACHE = wanted
-    invoker.invoker_cache = _InMemory()  # type: ignore[attr-defined]
+    invoker.invoker_cache = _InMemory()
