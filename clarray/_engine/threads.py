@@ -20,12 +20,17 @@ _STACK_BYTES = 16 << 20  # of address space; pages that are never touched cost n
 
 
 def start(thread: threading.Thread) -> None:
-    """Start a thread with a stack that compilers can work on."""
-    before = threading.stack_size(_STACK_BYTES)
-    try:
-        thread.start()
-    finally:
-        threading.stack_size(before)
+    """Start a thread with a stack that compilers can work on.
+
+    The garbage collector rests until the thread has begun, for which this waits: what it runs in the thread may need a
+    lock that the caller holds.
+    """
+    with collector_off:
+        before = threading.stack_size(_STACK_BYTES)
+        try:
+            thread.start()
+        finally:
+            threading.stack_size(before)
 
 
 def on_large_stack(function: Callable[..., Value]) -> Callable[..., Value]:

@@ -209,7 +209,7 @@ def main() -> None:
     )
     given = parser.parse_args()
     faulthandler.enable()
-    print(f"seed {given.seed} on {clarray.devices()[0]}", flush=True)
+    print(f"seed {given.seed} on {clarray.zeros(1).device}", flush=True)
     machine = run(given.seconds, given.seed, given.threshold)
     print(f"clean: {machine.intrusions} intrusions", flush=True)
 

@@ -23,6 +23,7 @@ from clarray._engine.runtime.forking import after_fork_in_child
 from clarray._engine.runtime.interrupts import take_at_once
 from clarray._engine.runtime.limits import available_host_bytes, is_short, total_host_bytes
 from clarray._engine.runtime.private_files import PrivateFolder
+from clarray._engine.threads import start
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.pool import Pool
@@ -53,7 +54,7 @@ def watch(pool: Pool) -> None:
         if _thread is None:
             _thread = threading.Thread(target=_keep_looking, name="clarray memory", daemon=True)
             with contextlib.suppress(RuntimeError):  # the process ends, or has too many threads
-                _thread.start()
+                start(_thread)
                 return
             _thread = None
     finally:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyopencl as cl
 
+from clarray._engine.threads import collector_off
+
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
     from clarray._engine.runtime.memory import Memory
@@ -253,13 +255,14 @@ def _in_threads(work: Callable[[int], None]) -> None:
             failures.append(failure)
 
     threads = [threading.Thread(target=run, args=(number,), name="clarray copy") for number in range(1, _THREADS)]
-    for thread in threads:
-        thread.start()
-    try:
-        run(0)
-    finally:
+    with collector_off:  # what it runs in a thread may need the lock that the caller holds
         for thread in threads:
-            thread.join()
+            thread.start()
+        try:
+            run(0)
+        finally:
+            for thread in threads:
+                thread.join()
     if failures:
         raise failures[0]
 

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from clarray._engine.runtime.memory import Block
 
 
+_SLOTS: tuple[str, ...] = ()  # those of `Device` itself, whose places the compiled core knows
+
+
 class Waiting:
     """The part of a `Device` that waits; its attributes are described there."""
 
-    __slots__: tuple[str, ...] = tuple()  # those of `Device`, whose places the compiled core knows
+    __slots__ = _SLOTS
 
     lock: Any
     pending: Any
