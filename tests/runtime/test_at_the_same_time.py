@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -124,8 +125,13 @@ def test_no_lock_is_held_over_work(pair: tuple[Device, Device], kind: str) -> No
         kernel.launch((1,), (1,), (memory.buffer,))
     device.synchronize()
     kernel.code.clear()  # which the core would run, without the device's queue
+    bound = kernel._main
+    assert bound is not None
+    taken = bound.take()
+    invocation: Any = SimpleNamespace(kernel=taken.kernel, set_args=taken.set_args)
+    bound.give_back(invocation)
     place, name, work = {
-        "launch": (kernel._main, "set_args", lambda: kernel.launch((1,), (1,), (memory.buffer,))),
+        "launch": (invocation, "set_args", lambda: kernel.launch((1,), (1,), (memory.buffer,))),
         "upload": (device.copier, "write", lambda: device.write(memory, 0, np.ones(1, np.int32))),
         "read": (device.copier, "read", lambda: device.read(memory, 0, np.ones(1, np.int32))),
         "allocate": (device.pool, "_new_block", lambda: device.allocate(987_654_321 // 7)),

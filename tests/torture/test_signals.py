@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no tim
 @pytest.mark.parametrize("threshold", [0, 50], ids=["signals", "signals and garbage"])
 @pytest.mark.parametrize("tier", ["0", "1"])
 def test_statements_are_right_whatever_interrupts_them(tier: str, threshold: int, tmp_path: Path) -> None:
-    settings = {"CLARRAY_TIER": tier, "CLARRAY_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    settings = {"CLARRAY_TIER": tier, "CLARRAY_CACHE_DIR": str(tmp_path), "PYTHONPATH": paths}
     command = [sys.executable, "-m", "tests.torture.signals", "--seconds", str(SECONDS), "--threshold", str(threshold)]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | settings, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]

@@ -251,13 +251,14 @@ class Kernel:
         local: tuple[int, ...],
         args: Sequence[Any],
         inline: bool,
-        enqueue: Callable[..., Any] = _enqueue,
+        enqueue: Callable[..., Any] | None = None,
     ) -> None:
         """Set the arguments and queue the launch, once more with the pool emptied where memory runs out.
 
         From the last look at the device to the launch nothing is called, so no re-entrant call comes between.
         """
         device = self._device
+        enqueue = enqueue or _enqueue
         taken = bound.take()
         kernel, commands = taken.kernel, bound.commands
         taken.set_args(*args)
