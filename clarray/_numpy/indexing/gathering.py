@@ -248,8 +248,8 @@ def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
     check_is_array(out)
     if out.shape != shape:
         raise ValueError("output array does not match result of ndarray.take")
-    if dtype.kind != "c" or out.dtype.kind == "c":  # parts may be lost here, with a warning
-        np.take(np.zeros(1, dtype), [0], 0, np.empty(1, out.dtype))
+    if not np.can_cast(out.dtype, dtype, "safe"):
+        np.take(np.zeros(1, dtype), [0], 0, np.empty(1, out.dtype))  # raises
     out.check_writeable()
 
 

@@ -54,6 +54,8 @@ LEFT_OUT = {
     r"\.(tri[lu]?|tri[lu]_indices(_from)?|diagflat)\(.*(np\.True_|array\(True\))": "NumPy negates k, or takes abs(k)",
     r"\.rollaxis\(.*start=": "NumPy only compares `start` with numbers, so that floats pass",
     r"\.rot90\(.*axes=.*(True|array|\.0)": "NumPy uses axes as indices of a list and of an array",
+    r"\.rot90\(.*k=('|.*array)": "NumPy takes k modulo 4, and since 2.5 by int",
+    r"linalg\.cross\(.*axis=None": "NumPy takes None for an axis since 2.5",
     r"\.tensordot\(.*(\[(np|xp)\.array\(-?\d\)|\(True, False\))": "NumPy hashes the axes, clarray reads them",
     r"\.repeat\(.*np\.float64": "NumPy takes this float for an integer, but no other",
     r"\.resize\(.*array\(-?\d\)": "NumPy iterates over a 0-d array",

@@ -49,15 +49,15 @@ def observed(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     error: Exception | None = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter(action)
+        for category in (DeprecationWarning, PendingDeprecationWarning):  # each NumPy deprecates what it likes
+            warnings.simplefilter("ignore", category)
         line = inspect.currentframe().f_lineno + 2  # type: ignore[union-attr]
         try:
             value = call(*args, **kwargs)
         except Exception as raised:
             error = raised
-    # each NumPy deprecates what it likes
-    told = [each for each in caught if not issubclass(each.category, DeprecationWarning | PendingDeprecationWarning)]
-    named = sorted({each.category.__name__ for each in told})
-    lines = [each.filename == USERS or (each.filename, each.lineno) == (__file__, line) for each in told]
+    named = sorted({each.category.__name__ for each in caught})
+    lines = [each.filename == USERS or (each.filename, each.lineno) == (__file__, line) for each in caught]
     return Outcome(value, error, named, lines)
 
 
