@@ -100,7 +100,9 @@ def test_memory_that_goes_within_a_launch(device: Device, scale: Any, kind: str)
         launch()
     scale.kernel.code.clear()
     bound = scale.kernel._main
-    held, set_args = [device.wrap(np.ones(1000, np.float32))], bound.set_args
+    assert bound is not None
+    invocation = bound.take()
+    held, set_args = [device.wrap(np.ones(1000, np.float32))], invocation.set_args
     dropped = []
 
     def dropping(*args: Any) -> None:
@@ -112,11 +114,11 @@ def test_memory_that_goes_within_a_launch(device: Device, scale: Any, kind: str)
         set_args(*args)
 
     device.synchronize()
-    bound.set_args = dropping
+    bound.give_back(invocation._replace(set_args=dropping))
     try:
         launch()
     finally:
-        bound.set_args = set_args
+        bound.take()  # the next launch makes another one
     assert dropped
     assert device.pending
 
