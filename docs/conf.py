@@ -34,7 +34,6 @@ nitpick_ignore_regex = [
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc sections give the types
-autodoc_default_options = {"show-inheritance": False}
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
