@@ -110,6 +110,16 @@ def test_left_over_and_old_files_go(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert sorted(p.name for p in tmp_path.iterdir()) == ["middle", "new", "newest"]
 
 
+def test_what_is_used_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caches, "_LIMIT_BYTES", 2500)
+    for age, name in enumerate(("new", "unused", "used"), start=1):
+        DiskCache(tmp_path).store(name, b"x" * 900)
+        os.utime(tmp_path / name, (time.time() - age * 1000,) * 2)
+    assert DiskCache(tmp_path).load("used") is not None
+    DiskCache(tmp_path).store("newest", b"")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["new", "newest", "used"]
+
+
 def test_a_new_process_builds_nothing(fresh: Any, tmp_path: Path) -> None:
     first, second = fresh(ONCE), fresh(ONCE)
     assert (first.stdout, first.stderr) == ("1\n", "")

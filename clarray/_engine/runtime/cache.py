@@ -26,7 +26,7 @@ from clarray._engine.version import __version__
 CACHES = ("programs", "devices", "templates", "tuning")  # folders in `cache_folder`
 _MAGIC = b"clarray cache 2\n"
 _CHECKSUM = 32
-_LIMIT_BYTES = 512 << 20
+_LIMIT_BYTES = 1 << 30
 _LARGEST = 64 << 20  # bytes of a file: programs take up to 3 MB
 _STALE_SECONDS = 3600.0
 
@@ -114,15 +114,15 @@ class DiskCache:
 
     def load(self, key: str) -> bytes | None:
         """Read what was stored under a key; None where there is nothing, or nothing sound."""
-        data = self._read(key)
+        data = self._read(key, used=True)
         payload = None if data is None else _payload(key, data)
         if data is not None and payload is None:
             self.discard(key)
         return payload
 
-    def _read(self, key: str) -> bytes | None:
+    def _read(self, key: str, used: bool = False) -> bytes | None:
         try:
-            return self._private.read(key, _LARGEST)
+            return self._private.read(key, _LARGEST, used)
         except (OSError, MemoryError):
             return None
 
@@ -174,7 +174,7 @@ class DiskCache:
         self.store(key, json.dumps(value).encode())
 
     def _prune(self) -> None:
-        """Drop what killed processes left, and the oldest files beyond the limit."""
+        """Drop what killed processes left, and beyond the limit the files that have not been used for longest."""
         now = time.time()
         total = 0
         for name, info in sorted(self.files(), key=lambda file: file[1].st_mtime, reverse=True):

@@ -24,6 +24,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from itertools import islice
@@ -40,6 +41,7 @@ _FOLDER = _NO_LINK | getattr(os, "O_DIRECTORY", 0)
 _PASSED = _FOLDER | getattr(os, "O_PATH", 0)  # a folder on the way need not be readable
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _MOST_LINKS = 40
+_USE_SECONDS = 600.0  # a file's last use is known as exactly as this
 _MOST_ENTRIES = 1 << 14  # of a folder that everyone may fill
 _PACKAGE = str(Path(__file__).absolute().parents[2]) + os.sep
 
@@ -238,6 +240,13 @@ def _read(handle: int, name: str, most: int) -> bytes:
     return data
 
 
+def _note_use(handle: int) -> None:
+    """Set a file's time of modification to now; file systems seldom keep the time of reading."""
+    with contextlib.suppress(OSError):
+        if os.utime in os.supports_fd and time.time() - os.fstat(handle).st_mtime > _USE_SECONDS:
+            os.utime(handle)
+
+
 def is_private_file(path: Path) -> bool:
     """Whether a path leads to a regular file that no other user can change or exchange."""
     try:
@@ -314,11 +323,14 @@ class PrivateFolder:
         with self.opened(bool(flags & os.O_CREAT)) as folder:
             return _open_file(self._name(name, folder), folder, flags)
 
-    def read(self, name: str, most: int) -> bytes:
-        """Read a file of at most so many bytes."""
+    def read(self, name: str, most: int, used: bool = False) -> bytes:
+        """Read a file of at most so many bytes; with `used` its time of modification becomes that of the last use."""
         handle = self.open(name, os.O_RDONLY)
         try:
-            return _read(handle, name, most)
+            data = _read(handle, name, most)
+            if used:
+                _note_use(handle)
+            return data
         finally:
             os.close(handle)
 
