@@ -77,9 +77,13 @@ class _Collector:
     def __enter__(self) -> None:
         was_on = gc.isenabled()
         self._blocks += 1
-        if self._blocks == 1:
-            self._was_on = was_on
-            gc.disable()
+        try:
+            if self._blocks == 1:
+                self._was_on = was_on
+                gc.disable()
+        except BaseException:  # Ctrl-C, after the collector was turned off
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
         self._blocks -= 1

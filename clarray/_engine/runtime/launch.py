@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -255,7 +256,8 @@ class Kernel:
     ) -> None:
         """Set the arguments and queue the launch, once more with the pool emptied where memory runs out.
 
-        From the last look at the device to the launch nothing is called, so no re-entrant call comes between.
+        From the last look at the device to the launch no Python code runs, so no re-entrant call comes between. The
+        garbage collector would run some as pyopencl reads its arguments.
         """
         device = self._device
         enqueue = enqueue or _enqueue
@@ -266,18 +268,23 @@ class Kernel:
         while True:
             if inline or device.called:
                 device.finish()
-            if device.pending if inline else device.called:
-                continue
-            if not inline:
-                device.pending = True
+            collects = gc.isenabled()
             try:
+                gc.disable()
+                if device.pending if inline else device.called:
+                    continue
+                if not inline:
+                    device.pending = True
+                device.begun += 1  # before: an interrupt that comes after the launch finds it counted
                 enqueue(commands, kernel, groups, local, None, None, True)
                 break
             except cl.Error as error:
-                self._make_room(groups, local, error, retries)
-                retries = True
+                failure = error
             finally:
-                device.begun += 1  # an interrupt that comes after the launch finds it counted
+                if collects:
+                    gc.enable()
+            self._make_room(groups, local, failure, retries)
+            retries = True
         bound.give_back(taken)
 
     def _check_owner(self, args: Sequence[Any]) -> None:

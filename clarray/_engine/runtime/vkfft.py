@@ -84,6 +84,8 @@ class Plan:
             except RuntimeError as error:
                 device.check_alive(error)
                 raise
+            finally:
+                device.pending = True  # again: a re-entrant call may have waited before the launch
             if state.recorder is not None:
                 queue.finish()
                 record("launch", "vkfft", given.nbytes + made.nbytes, time.perf_counter() - start)

@@ -14,7 +14,7 @@ import clarray
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.ops.special import cast_loop
-from clarray._engine.runtime import current_device
+from clarray._engine.runtime import Device, current_device, launch
 
 
 class _Cycle:
@@ -66,6 +66,38 @@ def named(name: Any) -> Any:
 def assert_each_block_is_there_once() -> None:
     blocks = Counter(id(block) for home in current_device().pool._bins.values() for block in list(home))
     assert not [block for block, times in blocks.items() if times > 1]
+
+
+class _Waits:
+    """Garbage that waits for the device, as what computes does."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.me = self
+
+    def __del__(self) -> None:
+        self.device.finish()
+
+
+def test_the_collector_rests_while_a_launch_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that it ran between the last look at the device and the launch would have the device taken for idle."""
+    device, queue = current_device(), launch._enqueue
+    pending: list[Any] = []
+
+    def enqueue(*args: Any) -> None:
+        _Waits(device)
+        assert len([[] for _ in range(2 * gc.get_threshold()[0])]) > 0  # pyopencl makes objects too
+        queue(*args)
+        pending.append(device.pending)
+
+    source = "__kernel void count_up(__global long *x) { x[0] += 1; }"
+    kernel = device.program(source, {"count_up": ("buffer",)}).kernel("count_up")
+    memory = device.upload(np.zeros(1, np.int64))
+    monkeypatch.setattr(launch, "_enqueue", enqueue)
+    kernel.launch((1,), (1,), (memory.buffer,))
+    assert pending[0]
+    assert gc.isenabled()
+    assert device.read_number(memory, 0, np.dtype(np.int64)) == 1
 
 
 @pytest.mark.parametrize("size", [1, 100, 5000])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import gc
 import operator
 import os
 import signal
@@ -258,6 +259,7 @@ def assert_all_is_free() -> None:
     thread.join()
     recording = state.recording  # another thread's is in order: it is at work
     assert (stuck, state.recorder, recording is not None and recording.is_ours) == ([], None, False)
+    assert gc.isenabled()
 
 
 def calls_of_python(loop: Loop) -> dict[str, int]:
