@@ -127,7 +127,7 @@ def test_a_source_is_compiled_with_the_declarations_it_needs(pocls: Any) -> None
     assert len(declarations) < 40_000 < 980_000
     assert "float16 __ovld __cnfn exp(float16 x);" in declarations
     assert "cosh" not in declarations
-    programs._built(pocls.context, pocls.cl_device, longer, options, apart=False)
+    programs.build(programs.created(pocls.context, longer), options, pocls.cl_device)
 
 
 def test_a_name_that_a_macro_makes_is_found_all_the_same(pocls: Any) -> None:

@@ -34,7 +34,10 @@ _MENDS = (
     (r"no device is called|no device \d", "unset CLARRAY_DEVICE, or set it to one of the devices' names"),
     (r"MemoryError|OUT_OF_(HOST_MEMORY|RESOURCES)|OBJECT_ALLOCATION", "end what else uses the device's memory"),
     (r"No space left|Disk quota", "make room on the disk of the cache folder, or name another one: CLARRAY_CACHE_DIR"),
-    (r"BUILD_PROGRAM_FAILURE|clBuildProgram", "update the device's driver; if it is the newest, " + _REPORT),
+    (
+        r"BUILD_PROGRAM_FAILURE|clBuildProgram|cannot compile this program",
+        "update the device's driver; if it is the newest, " + _REPORT,
+    ),
 )
 
 

@@ -22,9 +22,10 @@ from typing import Any
 
 import pyopencl as cl
 
-from clarray._engine.runtime import pocl
+from clarray._engine.runtime import pocl, pocl_folder
 from clarray._engine.runtime.accounts import host_pools
 from clarray._engine.runtime.limits import DRIVERS, FIRST, LATER, LOADER, POCL_FIRST, Room, in_units, shortage
+from clarray._engine.threads import collector_off
 
 if sys.platform != "win32":
     import resource
@@ -84,6 +85,7 @@ def compiling(device: cl.Device, loads: bool = False, launches: bool = False) ->
         LOADER if loads else LATER if device.int_ptr in _warm else POCL_FIRST if is_pocl else FIRST, "OpenCL's compiler"
     )
     if is_pocl:
+        pocl_folder.require()
         _require_files()
         if not loads:
             _require_linker(device)
@@ -162,21 +164,22 @@ def _require_process() -> None:
 def _require_threads(count: int, what: str) -> None:
     ended = threading.Event()
     threads: list[threading.Thread] = []
-    try:
-        for _ in range(count):
-            thread = threading.Thread(target=ended.wait, daemon=True)
-            thread.start()
-            threads.append(thread)
-    except RuntimeError:
-        raise OSError(
-            errno.EAGAIN,
-            f"{what} may start {count} threads or processes, and only {len(threads)} can be started: raise the limit "
-            "(ulimit -u, or pids.max of the container)",
-        ) from None
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join()
+    with collector_off:  # code that it runs in a thread may need a lock that the caller holds
+        try:
+            for _ in range(count):
+                thread = threading.Thread(target=ended.wait, daemon=True)
+                thread.start()
+                threads.append(thread)
+        except RuntimeError:
+            raise OSError(
+                errno.EAGAIN,
+                f"{what} may start {count} threads or processes, and only {len(threads)} can be started: raise the "
+                "limit (ulimit -u, or pids.max of the container)",
+            ) from None
+        finally:
+            ended.set()
+            for thread in threads:
+                thread.join()
 
 
 # SIGCHLD ----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import re
 import threading
 import time
@@ -187,10 +188,8 @@ class Program:
         if not includes.may_be_kept(self.source):
             return
         with contextlib.suppress(OSError, MemoryError):  # there is no room to make it
-            if self._device.is_pocl:
-                pocl_folder.require()
-                if queue.name in self._asked:
-                    return
+            if self._device.is_pocl and queue.name in self._asked:
+                return
             with preflight.compiling(queue.device):  # PoCL compiles variants of the kernels once more
                 if self._device.is_pocl:
                     self._asked.add(queue.name)
@@ -284,7 +283,7 @@ class Program:
                 binary = pocl_binary.renamed(binary, self._folder)
         try:
             program = cl.Program(device.context, [queue.device], [binary])
-            return _build(program, [], queue.device, apart, loads=True)
+            return build(program, [], queue.device, apart, loads=True)
         except cl.Error:
             return None
 
@@ -328,16 +327,15 @@ def compile_source(
         With the compiler's log and the numbered source.
     """
     options = [*build_options(device), *more_options]
-    if pocl.is_pocl(device):
-        pocl_folder.require()
+    shorter = pocl_header.with_declarations(source, attribute) if pocl.is_mendable(device) else None
+    if shorter is not None:
+        with contextlib.suppress(cl.Error):
+            return build(created(context, shorter[0]), [*options, *shorter[1]], device, apart)
+    program = created(context, source)
     try:
-        shorter = pocl_header.with_declarations(source, attribute) if pocl.is_mendable(device) else None
-        if shorter is not None:
-            with contextlib.suppress(cl.Error):
-                return _built(context, device, shorter[0], [*options, *shorter[1]], apart)
-        return _built(context, device, source, options, apart)
+        return build(program, options, device, apart)
     except cl.Error as error:
-        log, numbered = _numbered(str(error), source)
+        log, numbered = _numbered(build_log(program, device) or str(error), source)
         raise RuntimeError(f"{device.name.strip()} cannot compile this program:\n{log}\n{numbered}") from None
 
 
@@ -350,12 +348,30 @@ def _numbered(log: str, source: str) -> tuple[str, str]:
     return told, "\n".join(f"{number:4} {line}" for number, line in enumerate(after.splitlines(), 1))
 
 
-def _built(context: cl.Context, device: cl.Device, source: str, options: list[str], apart: bool) -> cl.Program:
-    # The one-argument form, since pyopencl would keep a second cache beside ours.
-    return _build(cl.Program(cl._cl._Program(context, source)), options, device, apart)
+def created(context: cl.Context, source: str) -> cl.Program:
+    """Return a program that is not built yet, without pyopencl's own cache on disk beside ours."""
+    return cl.Program(cl._cl._Program(context, source))
 
 
-def _build(program: cl.Program, options: list[str], device: cl.Device, apart: bool, loads: bool = False) -> cl.Program:
+def build(
+    program: cl.Program, options: list[str], device: cl.Device, apart: bool = False, loads: bool = False
+) -> cl.Program:
+    """Build a program on a stack of known size, after checking what the compiler needs.
+
+    Parameters
+    ----------
+    apart : bool
+        As of `Program.bind`.
+    loads : bool
+        The program was made from a binary: nothing is compiled.
+
+    Raises
+    ------
+    pyopencl.Error
+        The compiler refuses it: see `build_log`.
+    MemoryError, OSError
+        The compiler lacks something.
+    """
     with preflight.compiling(device, loads):
         if not apart:
             with quiet_build():
@@ -363,6 +379,24 @@ def _build(program: cl.Program, options: list[str], device: cl.Device, apart: bo
         # what pyopencl itself calls, without the warnings that it makes of the compiler's log
         on_large_stack(program._get_prg()._build)(options=" ".join([*options, "-w"]).encode(), devices=[device])
         return program
+
+
+def build_log(program: cl.Program, device: cl.Device) -> str:
+    """Return what the compiler wrote; '' if nothing. Bytes that are not UTF-8, as in names of files, are escaped.
+
+    pyopencl's own function fails with such bytes.
+    """
+    with contextlib.suppress(AttributeError, OSError):
+        call = ctypes.CDLL(cl._cl.__file__).clGetProgramBuildInfo
+        request = (ctypes.c_void_p(program.int_ptr), ctypes.c_void_p(device.int_ptr), cl.program_build_info.LOG)
+        nbytes = ctypes.c_size_t()
+        if call(*request, ctypes.c_size_t(0), None, ctypes.byref(nbytes)) == 0:
+            log = ctypes.create_string_buffer(nbytes.value + 1)
+            if call(*request, nbytes, log, None) == 0:
+                return log.value.decode(errors="backslashreplace").strip()
+    with contextlib.suppress(cl.Error, UnicodeDecodeError):
+        return str(program.get_build_info(device, cl.program_build_info.LOG)).replace("\0", "").strip()
+    return ""
 
 
 def build_options(device: cl.Device) -> list[str]:

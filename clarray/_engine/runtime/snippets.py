@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,7 @@ import pyopencl as cl
 
 from clarray._engine.runtime import includes
 from clarray._engine.runtime.cache import cache_of, key_of
-from clarray._engine.runtime.programs import build_options
-from clarray._engine.runtime.quiet import quiet_build
+from clarray._engine.runtime.programs import build, build_log, build_options, created
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device
@@ -28,23 +26,19 @@ def compiler_message(device: Device, source: str) -> str:
     key = key_of("snippet 1", device.identity, source)
     if cache.load(key) is not None:
         return ""
-    program = cl.Program(cl._cl._Program(device.context, source))
+    program = created(device.context, source)
     with device.lock:
         try:
-            with quiet_build():
-                program.build(build_options(device.main.device), devices=[device.main.device])
+            build(program, build_options(device.main.device), device.main.device)
         except cl.Error as error:
             device.check_alive(error)
-            return _log(program, device) or str(error)
+            return _without_frame(build_log(program, device.main.device)) or str(error)
     if includes.may_be_kept(source):
         cache.store(key, b"compiles")
     return ""
 
 
-def _log(program: cl.Program, device: Device) -> str:
-    """What the compiler wrote, without the frame that the driver puts around it."""
-    text = ""
-    with contextlib.suppress(cl.Error):
-        text = program.get_build_info(device.main.device, cl.program_build_info.LOG)
-    lines = [line.rstrip() for line in text.replace("\0", "").splitlines()]
+def _without_frame(log: str) -> str:
+    """Drop the lines that the driver puts around the compiler's."""
+    lines = [line.rstrip() for line in log.splitlines()]
     return "\n".join(line for line in lines if line and not re.match(_AROUND, line))

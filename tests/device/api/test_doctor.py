@@ -296,6 +296,7 @@ def test_a_driver_that_never_comes_back(monkeypatch: pytest.MonkeyPatch) -> None
         ("no OpenCL device found: and so on", "pocl-binary-distribution"),
         ("MemoryError: clarray needs 3 GiB", "end what else uses"),
         ("clBuildProgram failed: BUILD_PROGRAM_FAILURE", "update the device's driver"),
+        ("some device cannot compile this program", "update the device's driver"),
         ("the answer is not NumPy's", "report"),
     ],
 )
