@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 else:
     Methods = object
 
-__all__ = ["DeviceArray", "empty", "is_number", "is_writeable", "no_number", "one_hold", "seen_as", "wrap"]
+__all__ = [
+    "DeviceArray",
+    "empty",
+    "is_number",
+    "is_writeable",
+    "no_number",
+    "one_hold",
+    "runs_other_code",
+    "seen_as",
+    "wrap",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -150,13 +160,28 @@ class DeviceArray(Methods):
         return self
 
 
+_KINDS_OF_NUMPY = (DeviceArray, np.ndarray, np.generic, int, float, complex, str)
+
+
+def runs_other_code(value: Any) -> bool:
+    """Return whether the conversion of an operand may call other code, as a lazy array of another library does.
+
+    That code may wait for threads that use the device, so no lock is held meanwhile.
+    """
+    if isinstance(value, _KINDS_OF_NUMPY):
+        return False
+    if isinstance(value, list | tuple):
+        return any(map(runs_other_code, value))
+    return hasattr(value, "__array__")
+
+
 def one_hold(name: str) -> Callable[[Function], Function]:
     """Decorator: hold the device's lock from the first read to the last write of a call that writes to an argument.
 
     Parameters
     ----------
     name : str
-        The argument that is written. No lock is held if it is no array.
+        The argument that is written. No lock is held if it is no array, or if the call may run other code.
     """
 
     def decorate(function: Function) -> Function:
@@ -167,7 +192,7 @@ def one_hold(name: str) -> Callable[[Function], Function]:
             target = kwargs.get(name) if name in kwargs or len(args) <= at else args[at]
             if target.__class__ is tuple and len(target) == 1:
                 (target,) = target
-            if not isinstance(target, DeviceArray):
+            if not isinstance(target, DeviceArray) or any(map(runs_other_code, (*args, *kwargs.values()))):
                 return function(*args, **kwargs)
             with target.device.lock:
                 return function(*args, **kwargs)

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
+from inspect import signature
 from typing import Any, NamedTuple, TypeVar
 
-from clarray._core.device_array import DeviceArray, is_writeable
+from clarray._core.device_array import DeviceArray, is_writeable, one_hold
 from clarray._core.small_operands import (
     ELSEWHERE,
     MOST,
@@ -126,7 +127,7 @@ def small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, .
                         return None
         return ours(*args, **kwargs)
 
-    return update_wrapper(call, ours)  # type: ignore[return-value]
+    return one_hold(next(iter(signature(ours).parameters)))(update_wrapper(call, ours))  # type: ignore[return-value]
 
 
 def _written(

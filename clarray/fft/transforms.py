@@ -11,7 +11,7 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, one_hold
 from clarray._core.fallback import through_library
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, device_of_operands
@@ -45,6 +45,7 @@ _BACK = ("irfft", "irfftn", "hfft")  # from half a spectrum to reals
 
 
 @recorded
+@one_hold("out")
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Discrete Fourier transform along an axis.
 
@@ -77,12 +78,14 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, o
 
 
 @recorded
+@one_hold("out")
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `fft`; parameters as in `fft`."""
     return _along("ifft", a, n, axis, norm, out)
 
 
 @recorded
+@one_hold("out")
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Discrete Fourier transform of real values; see `fft` for the parameters.
 
@@ -101,6 +104,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 @recorded
+@one_hold("out")
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `rfft`; see `fft` for the parameters.
 
@@ -119,12 +123,14 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 
 @recorded
+@one_hold("out")
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Transform of a signal with Hermitian symmetry, whose spectrum is real; parameters as in `irfft`."""
     return _along("hfft", a, n, axis, norm, out)
 
 
 @recorded
+@one_hold("out")
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `hfft`; parameters as in `rfft`."""
     return _along("ihfft", a, n, axis, norm, out)
@@ -134,6 +140,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None,
 
 
 @recorded
+@one_hold("out")
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Discrete Fourier transform along several axes.
 
@@ -161,42 +168,49 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: 
 
 
 @recorded
+@one_hold("out")
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `fftn`; parameters as in `fftn`."""
     return _over("ifftn", a, s, axes, norm, out)
 
 
 @recorded
+@one_hold("out")
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Transform of real values along several axes: `rfft` along the last, `fft` along the others; see `fftn`."""
     return _over("rfftn", a, s, axes, norm, out)
 
 
 @recorded
+@one_hold("out")
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `rfftn`; the last extent is even when it is not given. See `fftn` for the parameters."""
     return _over("irfftn", a, s, axes, norm, out)
 
 
 @recorded
+@one_hold("out")
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Discrete Fourier transform along the last two axes; parameters as in `fftn`."""
     return _over("fftn", a, s, axes, norm, out)
 
 
 @recorded
+@one_hold("out")
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `fft2`: `ifftn` along the last two axes; parameters as in `fftn`."""
     return _over("ifftn", a, s, axes, norm, out)
 
 
 @recorded
+@one_hold("out")
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Transform of real values along the last two axes: `rfftn`; parameters as in `fftn`."""
     return _over("rfftn", a, s, axes, norm, out)
 
 
 @recorded
+@one_hold("out")
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, out: Any = None) -> DeviceArray:
     """Inverse of `rfft2`: `irfftn` along the last two axes; parameters as in `fftn`."""
     return _over("irfftn", a, s, axes, norm, out)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, one_hold
 from clarray._core.ufunc_calls import device_of_operands
 from clarray._engine.expr.axes import axis_number
 from clarray._numpy.creation import sequences
@@ -182,6 +182,7 @@ def matrix_transpose(x: Any, /) -> DeviceArray:
 # Chains of products ---------------------------------------------------------------------------
 
 
+@one_hold("out")
 def multi_dot(arrays: Sequence[Any], *, out: DeviceArray | None = None) -> DeviceArray:
     """Product of several matrices, in the order that needs the fewest multiplications.
 

@@ -66,6 +66,19 @@ STATEMENTS = (
     "np.copyto(x, w)",
     "np.copyto(x, c[0], where=m)",
     "np.put(x, i, 9)",
+    "np.put(x, i, c)",
+    "np.putmask(x, m, w)",
+    "np.place(x, m, c)",
+    "np.put_along_axis(x, i, 4, 0)",
+    "np.fill_diagonal(x[:4].reshape(2, 2), 6)",
+    "setitem(x, slice(1, -1), w[2:])",
+    "np.take(x, i, out=x[: i.size])",
+    "np.clip(x, 2, 9, out=x)",
+    "np.round(x, out=w)",
+    "np.concatenate((x[4:], x[:4]), out=x)",
+    "np.sum(x, keepdims=True, out=x[:1])",
+    "np.max(x, keepdims=True, out=w[:1])",
+    "np.choose(m, (x, w), out=x)",
     "np.cumsum(v, out=v)",
     "p = x + w",
     "p = x * 2 - y",
@@ -73,7 +86,23 @@ STATEMENTS = (
     "p = x.copy()",
     "p = p + x",
 )
-READS = ("x", "w", "y", "z", "p", "u", "x + w", "x - y", "x.sum()", "x[3]", "x[i]", "(x + w).max()", "np.sort(x)")
+READS = (
+    "x",
+    "w",
+    "y",
+    "z",
+    "p",
+    "u",
+    "x + w",
+    "x - y",
+    "x.sum()",
+    "x[3]",
+    "x[i]",
+    "x[m]",
+    "x[m] + 1",
+    "(x + w).max()",
+    "np.sort(x)",
+)
 
 
 @dataclass(frozen=True)

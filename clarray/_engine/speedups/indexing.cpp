@@ -1,4 +1,5 @@
 // Reading and writing by plain keys: the twins of `getitem` and `setitem` in clarray._numpy.indexing.subscripts.
+#include "operands.hpp"
 #include "places.hpp"
 
 namespace clarray {
@@ -190,7 +191,9 @@ PyObject* get_item(PyObject* of, PyObject* key) {
     return (*getitem)(of, key);
 }
 
-PyObject* set_item(PyObject* of, PyObject* key, PyObject* value) {
+namespace {
+
+PyObject* put(PyObject* of, PyObject* key, PyObject* value) {
     static Reference* const setitem = reference_of("setitem");
     static Reference* const recorded = reference_of("recorded_setitem");
     if (PyObject_TypeCheck(of, array_type)) {
@@ -200,6 +203,20 @@ PyObject* set_item(PyObject* of, PyObject* key, PyObject* value) {
     }
     // a value that a plain key names the place of is computed there
     return names_arrays(key) ? (*recorded)(of, key, value) : (*setitem)(of, key, value);
+}
+
+// Whether a value is converted without calling other code, which might wait for another thread.
+bool is_array_or_number(PyObject* value) { return Py_TYPE(value) == array_type || PyFloat_CheckExact(value) || PyLong_CheckExact(value); }
+
+}  // namespace
+
+// ``x[key] = y`` reads, computes and stores under one hold of the device's lock.
+PyObject* set_item(PyObject* of, PyObject* key, PyObject* value) {
+    if (!PyObject_TypeCheck(of, array_type) || !has_node(of) || !is_array_or_number(value)) return put(of, key, value);
+    PyObject* const lock = lock_of(array.node.of(of));
+    if (!lock) return put(of, key, value);
+    const Held held(lock);
+    return held ? put(of, key, value) : nullptr;
 }
 
 }  // namespace clarray

@@ -325,6 +325,12 @@ PyObject* device_of(PyObject* root) {
     return nullptr;
 }
 
+PyObject* lock_of(PyObject* value) {
+    PyObject* const in = node.memory.of(value);
+    PyObject* on = in != Py_None ? memory.device.of(in) : Py_TYPE(value) == known_type ? known.device.of(value) : device_of(value);
+    return on ? device.lock.of(on) : nullptr;
+}
+
 long long bytes_read(PyObject* root) {
     PyObject* inputs = node.inputs.of(root);
     long long nbytes = 0;

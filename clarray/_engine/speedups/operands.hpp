@@ -48,6 +48,9 @@ inline long long itemsize_of(PyObject* operand) {
 // The device of the memory that a node reads, which stays as long as the node; null where it reads none.
 PyObject* device_of(PyObject* root);
 
+// The lock of the device that a value lies on; null for numbers that are on none.
+PyObject* lock_of(PyObject* value);
+
 // The bytes of all that a node reads.
 long long bytes_read(PyObject* root);
 

@@ -214,13 +214,6 @@ Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     return result ? Outcome::DONE : Outcome::FAILED;
 }
 
-// The lock of the device that a value lies on; null for numbers that are on none.
-PyObject* lock_of(PyObject* value) {
-    PyObject* const in = node.memory.of(value);
-    PyObject* on = in != Py_None ? memory.device.of(in) : Py_TYPE(value) == known_type ? known.device.of(value) : device_of(value);
-    return on ? device.lock.of(on) : nullptr;
-}
-
 // ``x op= y`` reads, computes and stores under one hold of the device's lock.
 Outcome operate_held(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     PyObject* const lock = lock_of(array.node.of(mine));

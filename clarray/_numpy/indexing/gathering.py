@@ -9,7 +9,7 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, empty, wrap
+from clarray._core.device_array import DeviceArray, empty, one_hold, wrap
 from clarray._core.operands import array_node
 from clarray._core.views import view_of
 from clarray._engine.algorithms import launchers
@@ -161,6 +161,7 @@ def check_mode(mode: Any) -> str:
 
 
 @recorded
+@one_hold("out")
 def take(a: Any, indices: Any, axis: Any = None, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take elements, or slices along an axis, by their positions.
 

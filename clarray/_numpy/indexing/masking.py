@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, ones
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.views import view_of
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection
@@ -47,6 +47,7 @@ def _truth(a: Any) -> DeviceArray:
     return wrap(ufunc_calls.cast(as_array(a)._node, _BOOL))
 
 
+@one_hold("out")
 def compress(condition: Any, a: Any, axis: Any = None, out: DeviceArray | None = None) -> DeviceArray:
     """Take the elements, or the slices along an axis, where a condition holds.
 

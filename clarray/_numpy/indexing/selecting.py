@@ -12,7 +12,7 @@ import numpy as np
 
 from clarray._core import composing, ufunc_calls
 from clarray._core.creation import as_array, asarray, empty_like
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.operands import array_node, scalar_node, weak_type
 from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
@@ -150,6 +150,7 @@ _MOST_CHOICES = 63
 
 
 @recorded
+@one_hold("out")
 def choose(a: Any, choices: Any, out: DeviceArray | None = None, mode: str = "raise") -> DeviceArray:
     """Take each element from the choice that an array of numbers names there.
 
@@ -217,6 +218,7 @@ def _bent(given: DeviceArray, count: int, mode: str) -> Node:
 
 
 @recorded_growth
+@one_hold("out")
 def clip(
     a: Any,
     min: Any = None,
@@ -277,6 +279,7 @@ def clip(
 
 
 @recorded_growth
+@one_hold("out")
 def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceArray:
     """Round to a number of decimals, halves to even; as NumPy it scales, rounds and scales back.
 

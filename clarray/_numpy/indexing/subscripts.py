@@ -7,13 +7,14 @@ and a scalar written through it is one selecting pass. Other keys with arrays co
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from clarray._core import callers, small_indexing, ufunc_calls
-from clarray._core.device_array import DeviceArray, is_writeable, wrap
+from clarray._core.device_array import DeviceArray, is_writeable, runs_other_code, wrap
 from clarray._core.elements import NUMBERS, known_element, put_element
 from clarray._core.operands import STRONG, array_node, scalar_node
 from clarray._core.small_operands import ELSEWHERE
@@ -157,7 +158,15 @@ def iterate(array: DeviceArray) -> Iterator[DeviceArray]:
 
 @accelerated
 def setitem(array: DeviceArray, key: Any, value: Any) -> None:
-    """``array[key] = value``, the value converted and broadcast as NumPy does."""
+    """Write a value, converted and broadcast as NumPy does, to the elements of a key, under one hold of the lock."""
+    if runs_other_code(value):
+        _set(array, key, value)
+        return
+    with array.device.lock:  # from reading the operands to the launch that stores
+        _set(array, key, value)
+
+
+def _set(array: DeviceArray, key: Any, value: Any) -> None:
     node = array._node
     if node.memory is not None:
         found = index_plainly(node.shape, node.strides, node.offset, key)
@@ -367,6 +376,7 @@ def _store_selected(array: DeviceArray, mask: Node, value: DeviceArray) -> None:
         inner.dtype is not leaf.dtype
         or mask.shape != leaf.shape
         or not any(x.memory is leaf.memory for x in chosen.inputs)
+        or len(sys._current_frames()) > 1  # another thread could read the value while it has no node of its own
     ):
         ufunc_calls.assign(array, inner, mask)
         return

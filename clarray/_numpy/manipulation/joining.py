@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, ascontiguousarray
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.operands import weak_type
 from clarray._engine.algorithms import launchers
@@ -39,6 +39,7 @@ __all__ = [
 
 
 @recorded
+@one_hold("out")
 def concatenate(
     arrays: Sequence[Any],
     /,
@@ -193,6 +194,7 @@ def _to_stack(arrays: Any, *others: Any) -> list[DeviceArray]:
 
 
 @recorded
+@one_hold("out")
 def stack(
     arrays: Sequence[Any],
     axis: int = 0,

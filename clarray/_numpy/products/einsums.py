@@ -9,7 +9,7 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, cast, device_of_operands
 from clarray._core.views import make_view, view_of
@@ -26,6 +26,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 @recorded
+@one_hold("out")
 def einsum(
     *operands: Any,
     out: DeviceArray | None = None,

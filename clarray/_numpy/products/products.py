@@ -13,7 +13,7 @@ import numpy as np
 from clarray._core import callers
 from clarray._core.composing import applied
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, empty
+from clarray._core.device_array import DeviceArray, empty, one_hold
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, evaluate_if_eager, in_order
 from clarray._engine.expr import build
@@ -61,6 +61,7 @@ def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype, name: str) -> 
     out.check_writeable("output array is read-only")
 
 
+@one_hold("out")
 def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """Sum of products over the last axis of `a` and the last but one of `b` (its only one, if it is 1-d).
 
@@ -180,6 +181,7 @@ def _inner(a: Any, b: Any) -> DeviceArray:
     return _summed(left, left.ndim - 1, right, right.ndim - 1, dtype, None, "inner")
 
 
+@one_hold("out")
 def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     """Every element of `a` times every element of `b`, both flattened: an expression of shape (M, N).
 
@@ -382,6 +384,7 @@ def _minor(a: list[Node], b: list[Node], i: int, j: int) -> Node:
 
 
 @recorded_growth
+@one_hold("out")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> DeviceArray:
     """Sum along diagonals.
 

@@ -155,6 +155,7 @@ def accumulated_dtype(ufunc: np.ufunc, array: DeviceArray, dtype: Any = None) ->
 
 
 @recorded
+@one_hold("out")
 def reduceat(
     ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
 ) -> DeviceArray:

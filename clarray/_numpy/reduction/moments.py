@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._core import callers, ufunc_calls
 from clarray._core.composing import applied
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
 from clarray._engine.expr import build
@@ -53,6 +53,7 @@ def _float_dtypes(dtype: np.dtype, wanted: Any, out: Any = None) -> tuple[np.dty
 
 
 @recorded_growth
+@one_hold("out")
 def mean(
     a: Any,
     axis: Any = None,
@@ -257,6 +258,7 @@ def _over_freedom(total: Node, number: Node, ddof: Any, undefined: bool) -> Node
 
 
 @recorded_growth
+@one_hold("out")
 def var(
     a: Any,
     axis: Any = None,
@@ -313,6 +315,7 @@ def var(
 
 
 @recorded_growth
+@one_hold("out")
 def std(
     a: Any,
     axis: Any = None,

@@ -9,7 +9,7 @@ import numpy as np
 from clarray._core import callers, ufunc_calls
 from clarray._core.composing import applied, where
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._engine.expr.node import Node
 from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction import moments, reductions
@@ -61,6 +61,7 @@ def without_nan(found: DeviceArray, a: Any, axis: Any, out: Any) -> DeviceArray:
 
 
 @recorded_growth
+@one_hold("out")
 def nansum(
     a: Any,
     axis: Any = None,
@@ -83,6 +84,7 @@ def nansum(
 
 
 @recorded_growth
+@one_hold("out")
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -104,6 +106,7 @@ def _warned(found: DeviceArray) -> DeviceArray:
     return found
 
 
+@one_hold("out")
 def nanmax(
     a: Any,
     axis: Any = None,
@@ -116,6 +119,7 @@ def nanmax(
     return _warned(ufunc_reduce(np.fmax, a, axis, None, out, keepdims, initial, where))
 
 
+@one_hold("out")
 def nanmin(
     a: Any,
     axis: Any = None,
@@ -128,6 +132,7 @@ def nanmin(
     return _warned(ufunc_reduce(np.fmin, a, axis, None, out, keepdims, initial, where))
 
 
+@one_hold("out")
 def nanmean(
     a: Any,
     axis: Any = None,
@@ -166,6 +171,7 @@ def _variance(a: Any, axis: Any, dtype: Any, *args: Any, out: Any) -> tuple[Node
     return moments.variance(a, _summed_axis(a, axis), dtype, *args, out=out, undefined=undefined)
 
 
+@one_hold("out")
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -183,6 +189,7 @@ def nanvar(
     return without_nan(finished(ufunc_calls.cast(node, result), out), a, axis, out)
 
 
+@one_hold("out")
 def nanstd(
     a: Any,
     axis: Any = None,
@@ -211,6 +218,7 @@ def _nanarg(name: str, a: Any, axis: Any, out: Any, keepdims: Any, worst: float)
 
 
 @recorded_growth
+@one_hold("out")
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the largest element that is not NaN; parameters as in `clarray.argmax`.
 
@@ -223,6 +231,7 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = Fals
 
 
 @recorded_growth
+@one_hold("out")
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the smallest element that is not NaN; parameters as in `clarray.argmin`.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, empty, wrap
+from clarray._core.device_array import DeviceArray, empty, one_hold, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
 from clarray._core.views import make_view, view_of
@@ -171,6 +171,7 @@ def _fold(ufunc: np.ufunc, dtype: np.dtype, wanted: Any, out_dtype: Any = None) 
 
 @accelerated
 @recorded_growth
+@one_hold("out")
 def ufunc_reduce(
     ufunc: np.ufunc,
     array: Any,

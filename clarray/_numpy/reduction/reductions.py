@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import ufunc_calls
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._engine.ops.monoids import statistic_monoid
 from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction.reduce_calls import (
@@ -179,6 +179,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Device
 
 
 @recorded_growth
+@one_hold("out")
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> DeviceArray:
     """Largest minus smallest element over axes; parameters as in `sum`."""
     check_out(out)
@@ -214,6 +215,7 @@ def _arg(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> DeviceArray:
 
 
 @recorded_growth
+@one_hold("out")
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the first largest element, of the first NaN if there is one.
 
@@ -245,6 +247,7 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) 
 
 
 @recorded_growth
+@one_hold("out")
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> DeviceArray:
     """Position of the first smallest element, of the first NaN if there is one; see `argmax`."""
     return _arg("argmin", a, axis, out, keepdims)

@@ -16,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import View, can_broadcast, ordered_strides
@@ -101,6 +101,7 @@ def _isnan(a: DeviceArray) -> DeviceArray:
 # Median -------------------------------------------------------------------------------------------
 
 
+@one_hold("out")
 def median(
     a: Any,
     axis: Any = None,
@@ -145,6 +146,7 @@ def _median(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     return _with_nan(moments.mean(pair, 0), last)
 
 
+@one_hold("out")
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = _NO
 ) -> DeviceArray:
@@ -218,6 +220,7 @@ def _weights(weights: Any, a: DeviceArray, axis: Any, method: str) -> DeviceArra
     return given
 
 
+@one_hold("out")
 def quantile(
     a: Any,
     q: Any,
@@ -268,6 +271,7 @@ def quantile(
     return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Quantiles")
 
 
+@one_hold("out")
 def percentile(
     a: Any,
     q: Any,
@@ -396,6 +400,7 @@ def _between(a: DeviceArray, b: DeviceArray, t: Any) -> DeviceArray:
 # Skipping NaN -------------------------------------------------------------------------------------
 
 
+@one_hold("out")
 def nanquantile(
     a: Any,
     q: Any,
@@ -413,6 +418,7 @@ def nanquantile(
     return _quantiles(a, parts, axis, out, method, keepdims, weights, weak, "Quantiles", True)
 
 
+@one_hold("out")
 def nanpercentile(
     a: Any,
     q: Any,
