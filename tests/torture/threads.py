@@ -31,8 +31,9 @@ MOST_STATEMENTS = 8
 WHOLE = slice(None)
 DTYPES = ("int64", "int32", "float64")  # in which all results are exact
 
-# `x` and `w` are arrays of one axis, `u`, `v` and `r` views of `x`, `y` and `z` values that depend on both, `i`
-# distinct indices, `m` a mask and `c` a constant array. `p` is a value of the thread, and `read` notes what is read.
+# `x` and `w` are arrays of one axis, and `u`, `v` and `r` are views of `x`. `y`, `z`, the mask `b` and the selection `s`
+# are pending values of the first `x` and `w`. `i` has distinct indices, `m` is a mask that selects as many elements, and
+# `c` has as many values. `p` and `q` are values of the thread. `read` notes a value.
 STATEMENTS = (
     "iadd(x, 1)",
     "iadd(x, w)",
@@ -72,19 +73,36 @@ STATEMENTS = (
     "np.put_along_axis(x, i, 4, 0)",
     "np.fill_diagonal(x[:4].reshape(2, 2), 6)",
     "setitem(x, slice(1, -1), w[2:])",
-    "np.take(x, i, out=x[: i.size])",
+    "setitem(x, b, 2)",
+    "setitem(w, b, c[1])",
+    "setitem(x, m, c)",
+    "setitem(x, m, s)",
+    "setitem(x, m, q)",
+    "setitem(x, i, q)",
     "np.clip(x, 2, 9, out=x)",
     "np.round(x, out=w)",
-    "np.concatenate((x[4:], x[:4]), out=x)",
+    "np.concatenate((x[4:], x[:4]), out=w)",
+    "np.stack((w[:4], x[4:8]), out=x[:8].reshape(2, 4))",
     "np.sum(x, keepdims=True, out=x[:1])",
     "np.max(x, keepdims=True, out=w[:1])",
-    "np.choose(m, (x, w), out=x)",
+    "np.add.accumulate(x, out=w)",
+    "np.minimum.reduceat(x, i[::-1], out=w[: i.size])",
     "np.cumsum(v, out=v)",
     "p = x + w",
     "p = x * 2 - y",
     "p = r + 1",
     "p = x.copy()",
     "p = p + x",
+    "q = x[m]",
+    "q = np.extract(m, x)",
+    "q = np.compress(m, w)",
+    "q = q * 2",
+)
+# NumPy releases the GIL in these, however few elements there are, so that its threads come between.
+STATEMENTS_WITHOUT_GIL = (
+    "np.take(x, i, out=x[: i.size])",
+    "np.compress(m, x, out=w[: i.size])",
+    "np.choose(m, (x, w), out=x)",
 )
 READS = (
     "x",
@@ -100,6 +118,8 @@ READS = (
     "x[i]",
     "x[m]",
     "x[m] + 1",
+    "s",
+    "q",
     "(x + w).max()",
     "np.sort(x)",
 )
@@ -119,17 +139,17 @@ class Program:
         return f"{self.size} of {self.dtype}\n{threads}"
 
 
-def random_program(rng: random.Random, sizes: Sequence[int]) -> Program:
-    """Give a program of few enough statements for all its orders to be computed."""
+def random_program(rng: random.Random, sizes: Sequence[int], statements: Sequence[str]) -> Program:
+    """Draw a program of few enough statements for all its orders to be computed."""
     threads = rng.choice((2, 2, 3, 4))
     most = MOST_STATEMENTS // threads
-    texts = tuple(tuple(_statement(rng) for _ in range(rng.randint(1, most))) for _ in range(threads))
+    texts = tuple(tuple(_statement(rng, statements) for _ in range(rng.randint(1, most))) for _ in range(threads))
     codes = tuple(tuple(compile(text, text, "exec") for text in each) for each in texts)
     return Program(texts, codes, rng.choice(sizes), rng.choice(DTYPES))
 
 
-def _statement(rng: random.Random) -> str:
-    return f"read({rng.choice(READS)})" if rng.random() < 0.3 else rng.choice(STATEMENTS)
+def _statement(rng: random.Random, statements: Sequence[str]) -> str:
+    return f"read({rng.choice(READS)})" if rng.random() < 0.3 else rng.choice(statements)
 
 
 def values_of(program: Program, array: Callable[[np.ndarray], Any]) -> dict[str, Any]:
@@ -139,10 +159,14 @@ def values_of(program: Program, array: Callable[[np.ndarray], Any]) -> dict[str,
     w = array(np.arange(n, dtype=dtype)[::-1] % 5)
     places = np.arange(1, n, 3)[::-1].copy()
     named = {"x": x, "w": w, "u": x[1:], "v": x[:-1], "r": x[::-1], "i": array(places)}
-    named |= {"m": array(np.arange(n) % 3 == 1), "c": array(np.arange(places.size).astype(dtype)), "p": x + 1}
+    named |= {"m": array(np.arange(n) % 3 == 1), "c": array(np.arange(places.size).astype(dtype))}
     named |= {
         "y": x * 3,
         "z": x - w,
+        "b": x > w,
+        "s": x[named["m"]] - 1,
+        "p": x + 1,
+        "q": w[named["m"]],
         "np": np,
         "iadd": iadd,
         "isub": isub,
@@ -161,7 +185,7 @@ State = tuple[bytes, ...]
 def outcomes(program: Program) -> set[Any]:
     """Compute what all orders of the statements give, each as `outcome_of` has it."""
     shared = values_of(program, np.array)
-    start = [{"p": shared["p"], "reads": ()} for _ in program.codes]
+    start = [{"p": shared["p"], "q": shared["q"], "reads": ()} for _ in program.codes]
     found: set[Any] = set()
     _explore(program, shared, tuple(0 for _ in program.codes), start, found, set())
     return found
@@ -174,7 +198,7 @@ def _explore(
         done,
         shared["x"].tobytes(),
         shared["w"].tobytes(),
-        tuple((each["p"].tobytes(), each["reads"]) for each in local),
+        tuple((each["p"].tobytes(), each["q"].tobytes(), each["reads"]) for each in local),
     )
     if key in seen:
         return
@@ -188,16 +212,16 @@ def _explore(
             continue
         own = dict(local[number])
         reads: list[Any] = []
-        scope = {"p": own["p"], "read": lambda value, reads=reads: reads.append(_bytes(value))}
+        scope = {"p": own["p"], "q": own["q"], "read": lambda value, reads=reads: reads.append(_bytes(value))}
         exec(codes[done[number]], shared, scope)
-        own = {"p": scope["p"], "reads": own["reads"] + tuple(reads)}
+        own = {"p": scope["p"], "q": scope["q"], "reads": own["reads"] + tuple(reads)}
         after = (*done[:number], done[number] + 1, *done[number + 1 :])
         _explore(program, shared, after, [*local[:number], own, *local[number + 1 :]], found, seen)
         shared["x"][...], shared["w"][...] = before
 
 
 def _bytes(value: Any) -> bytes:
-    return np.asarray(value).tobytes()
+    return (np.asarray(value) + 0).tobytes()  # -0.0 becomes 0.0: `maximum` of both returns either, in NumPy too
 
 
 def outcome_of(shared: dict[str, Any], reads: list[tuple[bytes, ...]]) -> Any:
@@ -218,7 +242,7 @@ def run(program: Program, array: Callable[[np.ndarray], Any], evaluated: bool) -
     start = threading.Barrier(len(program.codes))
 
     def work(number: int) -> None:
-        scope = {"p": shared["p"], "read": lambda value: reads[number].append(_bytes(value))}
+        scope = {"p": shared["p"], "q": shared["q"], "read": lambda value: reads[number].append(_bytes(value))}
         try:
             start.wait(PATIENCE)
             for code in program.codes[number]:
@@ -251,11 +275,14 @@ def switching_often() -> Iterator[None]:
 def check(seed: int, seconds: float, array: Callable[[np.ndarray], Any], most_wrong: int = 1) -> tuple[int, list[str]]:
     """Run random programs for some time; give their number, and those that gave what no order gives."""
     rng = random.Random(seed)
+    is_numpy = array is np.array
+    sizes = SIZES_OF_NUMPY if is_numpy else SIZES
+    statements = STATEMENTS if is_numpy else STATEMENTS + STATEMENTS_WITHOUT_GIL
     wrong: list[str] = []
     programs = 0
     end = time.monotonic() + seconds
     while time.monotonic() < end and len(wrong) < most_wrong:
-        program = random_program(rng, SIZES_OF_NUMPY if array is np.array else SIZES)
+        program = random_program(rng, sizes, statements)
         allowed = outcomes(program)
         programs += 1
         faulthandler.dump_traceback_later(PATIENCE, exit=True)

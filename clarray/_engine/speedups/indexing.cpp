@@ -205,15 +205,12 @@ PyObject* put(PyObject* of, PyObject* key, PyObject* value) {
     return names_arrays(key) ? (*recorded)(of, key, value) : (*setitem)(of, key, value);
 }
 
-// Whether a value is converted without calling other code, which might wait for another thread.
-bool is_array_or_number(PyObject* value) { return Py_TYPE(value) == array_type || PyFloat_CheckExact(value) || PyLong_CheckExact(value); }
-
 }  // namespace
 
-// ``x[key] = y`` reads, computes and stores under one hold of the device's lock.
+// ``x[key] = y`` reads, computes and stores an array under one hold of the device's lock. What writes a number holds it itself.
 PyObject* set_item(PyObject* of, PyObject* key, PyObject* value) {
-    if (!PyObject_TypeCheck(of, array_type) || !has_node(of) || !is_array_or_number(value)) return put(of, key, value);
-    PyObject* const lock = lock_of(array.node.of(of));
+    const bool is_array = Py_TYPE(value) == array_type && PyObject_TypeCheck(of, array_type) && has_node(of);
+    PyObject* const lock = is_array ? lock_of(array.node.of(of)) : nullptr;
     if (!lock) return put(of, key, value);
     const Held held(lock);
     return held ? put(of, key, value) : nullptr;

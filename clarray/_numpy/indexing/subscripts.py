@@ -159,6 +159,8 @@ def iterate(array: DeviceArray) -> Iterator[DeviceArray]:
 @accelerated
 def setitem(array: DeviceArray, key: Any, value: Any) -> None:
     """Write a value, converted and broadcast as NumPy does, to the elements of a key, under one hold of the lock."""
+    if value.__class__ in NUMBERS and _set_plainly(array, key, value):  # in one step, which holds the lock itself
+        return
     if runs_other_code(value):
         _set(array, key, value)
         return
@@ -167,12 +169,17 @@ def setitem(array: DeviceArray, key: Any, value: Any) -> None:
 
 
 def _set(array: DeviceArray, key: Any, value: Any) -> None:
+    if not _set_plainly(array, key, value):
+        _setitem(array, key, value)
+
+
+def _set_plainly(array: DeviceArray, key: Any, value: Any) -> bool:
+    """Write to the elements of a plain key where that takes one launch or less. Return False if nothing was done."""
     node = array._node
-    if node.memory is not None:
-        found = index_plainly(node.shape, node.strides, node.offset, key)
-        if found is not None and is_writeable(array) and _put(node, *found, value):
-            return
-    _setitem(array, key, value)
+    if node.memory is None:
+        return False
+    found = index_plainly(node.shape, node.strides, node.offset, key)
+    return found is not None and is_writeable(array) and _put(node, *found, value)
 
 
 def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Any) -> bool:

@@ -30,6 +30,9 @@ def test_random_threads(kernels: bool) -> None:
         [["np.add(x, 1, out=x)"] * 2] * 3,
         [["setitem(x, WHOLE, y)"], ["read(y)"], ["setitem(w, WHOLE, y)"]],
         [["setitem(x, m, 0)"], ["x.sort()"], ["np.add(x, 1, out=x, where=m)"]],
+        [["setitem(x, i, c)"] * 2, ["np.add(x, 1, out=x, where=m)"] * 2],
+        [["np.put(x, i, c)"], ["np.clip(x, 2, 9, out=x)"], ["np.take(x, i, out=x[: i.size])"]],
+        [["q = x[m]", "setitem(x, m, q)", "read(q)"], ["setitem(x, m, s)", "read(s)"], ["iadd(x, 1)"]],
     ],
 )
 def test_classes_of_statements(threads: list[list[str]], size: int) -> None:
