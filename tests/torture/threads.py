@@ -31,8 +31,8 @@ MOST_STATEMENTS = 8
 WHOLE = slice(None)
 DTYPES = ("int64", "int32", "float64")  # in which all results are exact
 
-# `x` and `w` are arrays of one axis, and `u`, `v` and `r` are views of `x`. `y`, `z`, the mask `b` and the selection `s`
-# are pending values of the first `x` and `w`. `i` has distinct indices, `m` is a mask that selects as many elements, and
+# `x` and `w` are arrays of one axis, and `u`, `v` and `r` are views of `x`. `y`, `z`, the mask `b` and the selection
+# `s` are pending values of the first `x` and `w`. `i` has distinct indices, the mask `m` selects as many elements, and
 # `c` has as many values. `p` and `q` are values of the thread. `read` notes a value.
 STATEMENTS = (
     "iadd(x, 1)",
