@@ -178,10 +178,12 @@ def runs_other_code(value: Any) -> bool:
 def one_hold(name: str) -> Callable[[Function], Function]:
     """Decorator: hold the device's lock from the first read to the last write of a call that writes to an argument.
 
+    It also holds the lock if the first argument is a pending selection, as the call may read what that selects from.
+
     Parameters
     ----------
     name : str
-        The argument that is written. No lock is held if it is no array, or if the call may run other code.
+        The argument that is written. No lock is held if the call may run other code.
     """
 
     def decorate(function: Function) -> Function:
@@ -192,7 +194,9 @@ def one_hold(name: str) -> Callable[[Function], Function]:
             target = kwargs.get(name) if name in kwargs or len(args) <= at else args[at]
             if target.__class__ is tuple and len(target) == 1:
                 (target,) = target
-            if not isinstance(target, DeviceArray) or any(map(runs_other_code, (*args, *kwargs.values()))):
+            if not isinstance(target, DeviceArray):
+                target = args[0] if args and _is_selection(args[0]) else None
+            if target is None or any(map(runs_other_code, (*args, *kwargs.values()))):
                 return function(*args, **kwargs)
             with target.device.lock:
                 return function(*args, **kwargs)
@@ -200,6 +204,10 @@ def one_hold(name: str) -> Callable[[Function], Function]:
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _is_selection(value: Any) -> bool:
+    return isinstance(value, DeviceArray) and value._node.flags & MASKED != 0
 
 
 def seen_as(array: DeviceArray, kind: type, source: Any) -> Any:

@@ -29,6 +29,7 @@ PATIENCE = 120  # seconds that a program may take
 RUNS = 12  # of one program
 MOST_STATEMENTS = 8
 WHOLE = slice(None)
+LOCALS = ("p", "q")  # names of each thread's own
 DTYPES = ("int64", "int32", "float64")  # in which all results are exact
 
 # `x` and `w` are arrays of one axis, and `u`, `v` and `r` are views of `x`. `y`, `z`, the mask `b` and the selection
@@ -120,6 +121,9 @@ READS = (
     "x[m] + 1",
     "s",
     "q",
+    "s.sum()",
+    "(q + 1).max()",
+    "q.mean()",
     "(x + w).max()",
     "np.sort(x)",
 )
@@ -143,9 +147,14 @@ def random_program(rng: random.Random, sizes: Sequence[int], statements: Sequenc
     """Draw a program of few enough statements for all its orders to be computed."""
     threads = rng.choice((2, 2, 3, 4))
     most = MOST_STATEMENTS // threads
-    texts = tuple(tuple(_statement(rng, statements) for _ in range(rng.randint(1, most))) for _ in range(threads))
+    texts = [[_statement(rng, statements) for _ in range(rng.randint(1, most))] for _ in range(threads)]
+    return program_of(texts, rng.choice(sizes), rng.choice(DTYPES))
+
+
+def program_of(texts: Sequence[Sequence[str]], size: int, dtype: str) -> Program:
+    """Compile the statements of each thread."""
     codes = tuple(tuple(compile(text, text, "exec") for text in each) for each in texts)
-    return Program(texts, codes, rng.choice(sizes), rng.choice(DTYPES))
+    return Program(tuple(map(tuple, texts)), codes, size, dtype)
 
 
 def _statement(rng: random.Random, statements: Sequence[str]) -> str:
@@ -177,6 +186,11 @@ def values_of(program: Program, array: Callable[[np.ndarray], Any]) -> dict[str,
     return named
 
 
+def local_scope(shared: dict[str, Any], reads: list[bytes]) -> dict[str, Any]:
+    """Make the names of a thread: its values, and the function that notes what it reads."""
+    return {name: shared[name] for name in LOCALS} | {"read": lambda value: reads.append(_bytes(value))}
+
+
 # Every serial order ---------------------------------------------------------------------------------
 
 State = tuple[bytes, ...]
@@ -185,7 +199,7 @@ State = tuple[bytes, ...]
 def outcomes(program: Program) -> set[Any]:
     """Compute what all orders of the statements give, each as `outcome_of` has it."""
     shared = values_of(program, np.array)
-    start = [{"p": shared["p"], "q": shared["q"], "reads": ()} for _ in program.codes]
+    start = [({name: shared[name] for name in LOCALS}, ()) for _ in program.codes]
     found: set[Any] = set()
     _explore(program, shared, tuple(0 for _ in program.codes), start, found, set())
     return found
@@ -198,23 +212,23 @@ def _explore(
         done,
         shared["x"].tobytes(),
         shared["w"].tobytes(),
-        tuple((each["p"].tobytes(), each["q"].tobytes(), each["reads"]) for each in local),
+        tuple((tuple(values[name].tobytes() for name in LOCALS), reads) for values, reads in local),
     )
     if key in seen:
         return
     seen.add(key)
     if all(at == len(codes) for at, codes in zip(done, program.codes, strict=True)):
-        found.add(outcome_of(shared, [each["reads"] for each in local]))
+        found.add(outcome_of(shared, [reads for _, reads in local]))
         return
     before = shared["x"].copy(), shared["w"].copy()
     for number, codes in enumerate(program.codes):
         if done[number] == len(codes):
             continue
-        own = dict(local[number])
-        reads: list[Any] = []
-        scope = {"p": own["p"], "q": own["q"], "read": lambda value, reads=reads: reads.append(_bytes(value))}
+        values, reads = local[number]
+        new_reads: list[bytes] = []
+        scope = local_scope(values, new_reads)
         exec(codes[done[number]], shared, scope)
-        own = {"p": scope["p"], "q": scope["q"], "reads": own["reads"] + tuple(reads)}
+        own = {name: scope[name] for name in LOCALS}, reads + tuple(new_reads)
         after = (*done[:number], done[number] + 1, *done[number + 1 :])
         _explore(program, shared, after, [*local[:number], own, *local[number + 1 :]], found, seen)
         shared["x"][...], shared["w"][...] = before
@@ -242,7 +256,7 @@ def run(program: Program, array: Callable[[np.ndarray], Any], evaluated: bool) -
     start = threading.Barrier(len(program.codes))
 
     def work(number: int) -> None:
-        scope = {"p": shared["p"], "q": shared["q"], "read": lambda value: reads[number].append(_bytes(value))}
+        scope = local_scope(shared, reads[number])
         try:
             start.wait(PATIENCE)
             for code in program.codes[number]:

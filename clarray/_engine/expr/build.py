@@ -373,7 +373,10 @@ def _masked(loop: Any, args: tuple[Node, ...]) -> Node:
             return nary(loop, _stored(args))
     if mask is None:  # another thread has stored it meanwhile
         return nary(loop, args)
-    return compress(nary(loop, tuple(inner)), mask, compute)
+    grown = compress(nary(loop, tuple(inner)), mask, compute)
+    # Before another thread overwrites what a selection reads, it stores the selection.
+    are_pending = all(selected(a) is not None for a, part in zip(args, inner, strict=True) if a is not part)
+    return grown if are_pending else nary(loop, args)
 
 
 def _stored(args: tuple[Node, ...]) -> tuple[Node, ...]:

@@ -9,7 +9,8 @@ import pytest
 
 import clarray
 from clarray._engine.launch.first_calls import kernels_only
-from tests.torture.threads import Program, check, outcomes, run, switching_often
+from tests.torture.points import wrong_points
+from tests.torture.threads import check, outcomes, program_of, run, switching_often
 
 SECONDS = 8
 
@@ -36,17 +37,21 @@ def test_random_threads(kernels: bool) -> None:
     ],
 )
 def test_classes_of_statements(threads: list[list[str]], size: int) -> None:
-    texts = tuple(map(tuple, threads))
-    codes = tuple(tuple(compile(text, text, "exec") for text in each) for each in texts)
-    program = Program(texts, codes, size, "int64")
+    program = program_of(threads, size, "int64")
     allowed = outcomes(program)
     with switching_often():
         assert all(run(program, clarray.array, bool(turn % 2)) in allowed for turn in range(40))
 
 
 def test_a_wrong_order_is_seen() -> None:
-    texts = (("setitem(x, 3, 11)",), ("read(x[3])",))
-    codes = tuple(tuple(compile(text, text, "exec") for text in each) for each in texts)
-    allowed = outcomes(Program(texts, codes, 8, "int64"))
+    allowed = outcomes(program_of([["setitem(x, 3, 11)"], ["read(x[3])"]], 8, "int64"))
     assert {np.frombuffer(reads[1][0], np.int64).item() for *_, reads in allowed} == {3, 11}
     assert all(np.frombuffer(x, np.int64)[3] == 11 for x, *_ in allowed)
+
+
+@pytest.mark.parametrize(
+    "statement", ["q = q * 2", "p = s.sum()", "p = q.mean()", "setitem(x, m, s)", "setitem(x, i, c)"]
+)
+def test_a_write_at_any_bytecode(statement: str) -> None:
+    assert not list(wrong_points(statement, "setitem(w, m, -1)", 8, "int64", most=20))
+    assert not list(wrong_points(statement, "iadd(x, w)", 8, "int64", most=20))
