@@ -276,7 +276,7 @@ def _extents(
     """The values along each axis, and the axes, of a transform along several."""
     given = s
     if s is None:
-        s = [shape[axis] for axis in (range(len(shape)) if axes is None else axes)]
+        s = shape if axes is None else np.take(shape, axes).tolist()
     s = list(s)
     if axes is None:
         if given is not None:

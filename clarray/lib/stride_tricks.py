@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core.creation import asarray
 from clarray._core.device_array import DeviceArray
 from clarray._core.views import make_view, read_only, view_of
 from clarray._engine.expr.overlap import extent
-from clarray._engine.expr.view import View, as_shape
+from clarray._engine.expr.view import View, as_shape, contiguous
 
 __all__ = ["as_strided", "sliding_window_view"]
 
@@ -24,10 +25,10 @@ def as_strided(
     Parameters
     ----------
     x : array_like
-    shape : int or sequence of int, optional
+    shape : sequence of int, optional
         The view's; that of `x` when None.
     strides : sequence of int, optional
-        Bytes from one element to the next along each axis; those of `x` when None.
+        Bytes from one element to the next along each axis. By default those of `x`, or C order if `x` is in C order.
     subok : bool, optional
         Accepted for NumPy's sake.
     writeable : bool, optional
@@ -45,10 +46,10 @@ def as_strided(
     """
     array = asarray(x)
     old = view_of(array)
-    new = old.shape if shape is None else as_shape(shape)
+    new = old.shape if shape is None else as_shape(tuple(shape))
     itemsize = array.itemsize
     if strides is None:
-        steps = old.strides
+        steps = contiguous(new) if old.contiguous else old.strides
     else:
         if any(stride % itemsize for stride in strides):
             raise ValueError(f"strides must be multiples of the {itemsize} bytes of an element")
@@ -106,8 +107,8 @@ def sliding_window_view(
     [[1, 2, 3], [2, 3, 4]]
     """
     array = asarray(x)
-    windows = as_shape(window_shape)
-    if any(extent < 0 for extent in windows):
+    windows = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    if np.any(np.array(windows) < 0):
         raise ValueError("`window_shape` cannot contain negative values")
     if axis is None:
         axes = tuple(range(array.ndim))
@@ -123,6 +124,7 @@ def sliding_window_view(
                 "Must provide matching length window_shape and axis; "
                 f"got {len(windows)} window_shape elements and {len(axes)} axes elements."
             )
+    windows = as_shape(windows)
     left = list(array.shape)
     for at, extent_ in zip(axes, windows, strict=True):
         if left[at] < extent_:

@@ -12,7 +12,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import cast
-from clarray._engine.expr.axes import normalize_axes, normalize_axis
+from clarray._engine.expr.axes import normalize_axes, strict_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.speedups import recorded_growth
@@ -72,15 +72,20 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> D
     elif isinstance(axis, tuple):
         axes = axis
     else:
-        try:
-            axes = (int(axis),)
-        except Exception as error:
-            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+        axes = (_single_axis(axis),)
     if len(axes) == 1:
         return _vector_norm(array, ord, axes, keepdims)
     if len(axes) == 2:
         return _matrix_norm(array, ord, axes, keepdims)
     raise ValueError("Improper number of dimensions to norm.")
+
+
+def _single_axis(axis: Any) -> int:
+    """Read the axis of a norm, of which NumPy takes all that `int` takes."""
+    try:
+        return int(axis)
+    except Exception as error:
+        raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
 
 
 @recorded_growth
@@ -108,7 +113,8 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         There is no such axis.
     """
     array = _inexact(x)
-    return _vector_norm(array, ord, normalize_axes(axis, array.ndim), keepdims)
+    axes = axis if axis is None or isinstance(axis, tuple) else _single_axis(axis)
+    return _vector_norm(array, ord, normalize_axes(axes, array.ndim), keepdims)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> DeviceArray:
@@ -203,7 +209,7 @@ def _vector_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: 
 
 
 def _matrix_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> DeviceArray:
-    row, column = (normalize_axis(axis, array.ndim) for axis in axes)
+    row, column = (strict_axis(axis, array.ndim) for axis in axes)
     if row == column:
         raise ValueError("Duplicate axes given.")
     if ord in (None, "fro", "f"):

@@ -40,7 +40,8 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> DeviceArray:
     shape = list(np.shape(a))
     moved = [] if axes is None else list(axes)
     order = [axis for axis in range(len(shape)) if axis not in moved] + moved
-    if sorted(order) == list(range(len(shape))):  # others are for NumPy to refuse
+    # Other axes are for NumPy to refuse.
+    if all(isinstance(axis, int | np.integer) for axis in order) and sorted(order) == list(range(len(shape))):
         found = tuple(shape[axis] for axis in order)[np.ndim(b) :]
         if prod(found) == np.size(b) and prod(shape) == prod(found) ** 2:
             device = device_of_operands((a, b))

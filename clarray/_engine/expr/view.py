@@ -167,19 +167,18 @@ def broadcast_to(view: View, shape: Shape) -> View:
 # The same elements in another arrangement -----------------------------------------------------
 
 
-def transpose(view: View, axes: Sequence[Any] | None = None) -> View:
+def transpose(view: View, axes: Any = None) -> View:
     """Permute the axes; reverse them when None."""
     if axes is None:
         return View(view.shape[::-1], view.strides[::-1], view.offset)
     ndim = len(view.shape)
-    if len(axes) != ndim:
-        raise ValueError("axes don't match array")
-    order: list[int] = []
-    for axis in axes:
-        axis = strict_axis(axis, ndim)
-        if axis in order:
-            raise ValueError("repeated axis in transpose")
-        order.append(axis)
+    try:
+        order = [strict_axis(axis, ndim) for axis in (axes if hasattr(axes, "__len__") else (axes,))]
+        wrong = not len(order) == len(set(order)) == ndim
+    except (TypeError, ValueError, OverflowError):
+        wrong = True
+    if wrong:
+        numpy_error(view.shape, lambda array: array.transpose(axes))
     return View(
         tuple(view.shape[axis] for axis in order),
         tuple(view.strides[axis] for axis in order),

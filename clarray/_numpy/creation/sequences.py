@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.callers import without_lost_parts
-from clarray._core.creation import as_array, asarray, device_for, plain_order
+from clarray._core.creation import as_array, asarray, device_for, plain_order, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import data_dtype, device_dtype, new_leaf, upload
 from clarray._core.operands import weak_type
@@ -406,6 +406,8 @@ def eye(
     rows = as_count(N)
     columns = rows if M is None else as_count(M)
     wanted = device_dtype(dtype, on)
+    if k >= columns:  # compared before it is read as an integer, as NumPy does
+        return zeros((rows, columns), wanted, order, device=on)
     made = wrap(new_leaf(on, (rows, columns), wanted, plain_order(order)))
     shape = made.shape
     ones_at = _positions(shape, (-1, 1)) == operator.index(k)

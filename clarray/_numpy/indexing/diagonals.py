@@ -69,7 +69,7 @@ def diag(v: Any, k: int = 0) -> DeviceArray:
 
 def diagflat(v: Any, k: int = 0) -> DeviceArray:
     """Make the matrix whose `k`-th diagonal holds all elements of an array in C order; see `diag`."""
-    return diag(ravel(v), k)
+    return diag(ravel(v), k + 0)  # NumPy adds `k` to a number, so its bools pass
 
 
 @recorded_writes
@@ -140,10 +140,16 @@ def below(shape: Sequence[Any], k: Any) -> DeviceArray:
 
     Extents and `k` are made whole as NumPy's are, which come out of its `arange`.
     """
-    shape = tuple(max(0, math.ceil(extent)) for extent in shape)
-    k = k if type(k) is int else int(np.trunc(k))
+    shape = tuple(max(0, math.ceil(_single(extent))) for extent in shape)
+    k = k if type(k) is int else -int(np.trunc(_single(-k)))
     offsets = nodes.index(shape, (-1, 1), _INT64)
     return ufunc_calls.call(np.less_equal, (wrap(offsets), k))
+
+
+def _single(number: Any) -> Any:
+    """Return a number that can be compared; NumPy's ValueError for an array of several elements."""
+    bool(number <= 0)
+    return number
 
 
 @recorded_growth

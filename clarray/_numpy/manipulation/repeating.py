@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -100,13 +101,14 @@ def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
     array = asarray(A)
-    times = as_shape(reps)
+    times = tuple(reps) if np.iterable(reps) else (reps,)
     if isinstance(A, DeviceArray) and all(t == 1 for t in times):
         return creation.array(A, copy=True, ndmin=len(times))  # which keeps the order of elements
     ndim = max(len(times), array.ndim)
     times = (1,) * (ndim - len(times)) + times
-    if min(times, default=1) < 0:
+    if any(t < 0 for t in times):  # before they are read as integers, as in NumPy
         raise ValueError("negative dimensions are not allowed")
+    times = tuple(int(t) if isinstance(t, bool | np.bool) else operator.index(t) for t in times)
     shape, strides, offset = view_of(array)
     lead = (1,) * (ndim - len(shape))
     if not array.size:  # a view, as NumPy gives: read-only where `A` is
@@ -146,7 +148,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> DeviceArray:
     axis = None if axis is None else line_axis(axis, array.ndim)
     if axis is None or not array.ndim:
         array, axis = ravel(array), 0
-    counts = repeats if hasattr(repeats, "dtype") else np.array(repeats, np.intp)
+    # A float64 scalar is a Python float, which NumPy takes for an integer.
+    counts = repeats if hasattr(repeats, "dtype") and not isinstance(repeats, float) else np.array(repeats, np.intp)
     np.empty(0, counts.dtype).astype(np.intp, casting="safe")  # raises where that could change a number
     if counts.ndim > 1:
         raise ValueError("object too deep for desired array")
@@ -198,6 +201,8 @@ def resize(a: Any, new_shape: Any) -> DeviceArray:
         An extent is negative.
     """
     flat = ravel(asarray(a))
+    if getattr(new_shape, "ndim", None) == 0 and not isinstance(new_shape, np.integer):
+        raise TypeError("iteration over a 0-d array")
     shape = as_shape(new_shape)
     if min(shape, default=0) < 0:
         raise ValueError("all elements of `new_shape` must be non-negative")

@@ -56,14 +56,14 @@ broadcast_shapes = np.broadcast_shapes
 # Reshaping ----------------------------------------------------------------------------------------
 
 
-def reshape(a: Any, /, shape: Any = None, order: str | None = "C", *, copy: bool | None = None) -> DeviceArray:
+def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> DeviceArray:
     """Give an array another shape, as a view where NumPy gives one.
 
     Parameters
     ----------
     a : array_like
-    shape : int or sequence of int
-        One extent may be -1: it follows from the size.
+    shape : int or sequence of int, or None
+        One extent may be -1: it follows from the size. None keeps the shape and never copies.
     order : {'C', 'F', 'A'}, optional
         The order in which elements are read and placed.
     copy : bool, optional
@@ -87,6 +87,8 @@ def reshape(a: Any, /, shape: Any = None, order: str | None = "C", *, copy: bool
     array = asarray(a)
     letter = views.check_order(order)
     view = view_of(array)
+    if shape is None:
+        return make_view(array, view)
     found = views.reshape(view, shape, letter)
     if found is not None and not copy:
         return make_view(array, found)
@@ -130,8 +132,7 @@ def transpose(a: Any, axes: Any = None) -> DeviceArray:
     >>> clarray.transpose([[1, 2], [3, 4]]).tolist()
     [[1, 3], [2, 4]]
     """
-    wanted = (axes,) if isinstance(axes, int | np.integer) else axes
-    return transform_view(asarray(a), views.transpose, wanted)
+    return transform_view(asarray(a), views.transpose, axes)
 
 
 permute_dims = transpose
@@ -163,7 +164,13 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
     first = start + n if start < 0 else start
     if not 0 <= first <= n:
         raise np.exceptions.AxisError(f"'start' arg requires {-n} <= start < {n + 1}, but {start} was passed in")
-    return moveaxis(array, axis, first - 1 if axis < first else first)
+    if axis < first:
+        first -= 1
+    if axis == first:
+        return array[...]
+    order = [other for other in range(n) if other != axis]
+    order.insert(first, axis)
+    return transpose(array, order)
 
 
 def squeeze(a: Any, axis: Any = None) -> DeviceArray:
@@ -192,7 +199,12 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> DeviceArray:
     >>> clarray.broadcast_to([1, 2], (2, 2)).tolist()
     [[1, 2], [1, 2]]
     """
-    return read_only(_repeated(asarray(array), views.as_shape(shape)))
+    source = asarray(array)
+    try:
+        extents = views.as_shape(shape)
+    except TypeError:
+        views.numpy_error(source.shape, lambda host: np.broadcast_to(host, shape))
+    return read_only(_repeated(source, extents))
 
 
 def _repeated(array: DeviceArray, shape: tuple[int, ...]) -> DeviceArray:
@@ -313,10 +325,12 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
     if k == 0:
         return array[...]
     if k == 2:
-        return flip(array, axes)
+        return flip(flip(array, axes[0]), axes[1])
+    order = np.arange(array.ndim)
+    order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
     if k == 1:
-        return swapaxes(flip(array, axes[1]), *axes)
-    return flip(swapaxes(array, *axes), axes[1])
+        return transpose(flip(array, axes[1]), order)
+    return flip(transpose(array, order), axes[1])
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceArray:

@@ -24,6 +24,14 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser", "sinc"]
 _FLOAT64 = np.dtype(np.float64)
 
 
+def _real(*values: Any) -> list[float]:
+    """Read real numbers; the errors are those of NumPy, which makes an array of them."""
+    numbers = np.array([0.0, *values])
+    if numbers.dtype.kind != "f":
+        raise TypeError("a real number is required for each parameter of a window")
+    return numbers[1:].tolist()
+
+
 def _angles(M: float) -> DeviceArray:  # noqa: N803
     """From -pi to pi in `M` steps."""
     angles: DeviceArray = arange(1 - M, M, 2) * math.pi / (M - 1)
@@ -32,7 +40,7 @@ def _angles(M: float) -> DeviceArray:  # noqa: N803
 
 def _cosines(M: Any, *weights: float) -> DeviceArray:  # noqa: N803
     """The sum of ``weights[k] * cos(k * angle)``."""
-    M = float(M)  # noqa: N806
+    (M,) = _real(M)  # noqa: N806
     if M <= 1:
         return ones(1) if M == 1 else empty(0)
     angles = _angles(M)
@@ -77,7 +85,7 @@ def bartlett(M: float) -> DeviceArray:  # noqa: N803
     >>> clarray.bartlett(5).tolist()
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
-    M = float(M)  # noqa: N806
+    (M,) = _real(M)  # noqa: N806
     if M <= 1:
         return ones(1) if M == 1 else empty(0)
     found: DeviceArray = 1 - abs(arange(1 - M, M, 2)) / (M - 1)
@@ -97,8 +105,13 @@ def kaiser(M: float, beta: float) -> DeviceArray:  # noqa: N803
     Returns
     -------
     (M,) DeviceArray of float64
+
+    Raises
+    ------
+    TypeError
+        A parameter is a text or a complex number.
     """
-    M, beta = float(M), float(beta)  # noqa: N806
+    M, beta = _real(M, beta)  # noqa: N806
     if M <= 1:
         return ones(1) if M == 1 else empty(0)
     middle = (M - 1) / 2

@@ -17,7 +17,7 @@ from clarray._core.device_array import DeviceArray, empty, one_hold
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, evaluate_if_eager, in_order
 from clarray._engine.expr import build
-from clarray._engine.expr.axes import normalize_axis
+from clarray._engine.expr.axes import normalize_axis, strict_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, View, contiguous
 from clarray._engine.ops.ufuncs import find_loop
@@ -251,8 +251,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
     for i, j in zip(first, second, strict=True):  # an axis that is not there is an IndexError
         if left.shape[i] != right.shape[j]:
             raise ValueError("shape-mismatch for sum")
-    first = [normalize_axis(at, left.ndim) for at in first]
-    second = [normalize_axis(at, right.ndim) for at in second]
+    first = [strict_axis(at, left.ndim) for at in first]
+    second = [strict_axis(at, right.ndim) for at in second]
     _refuse_duplicates(first, second)  # by two names
     number = count()
     a_labels = [-1 - first.index(i) if i in first else next(number) for i in range(left.ndim)]
@@ -263,12 +263,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
 
 
 def _integers(axes: Any) -> list[int]:
-    """Return an axis, or a sequence or array of them, as a list."""
+    """Return an axis, or a sequence or array of them, as a list. Bools stay, for `strict_axis` to refuse."""
     try:
         axes = list(axes)
     except TypeError:
         axes = [axes]
-    return [operator.index(axis) for axis in axes]
+    return [axis if isinstance(axis, bool) else operator.index(axis) for axis in axes]
 
 
 def _refuse_duplicates(*axes: list[Any]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from clarray._core import callers, ufunc_calls
 from clarray._core.composing import applied
+from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
@@ -226,6 +227,8 @@ def variance(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
+    if not isinstance(ddof, int | float):
+        ddof = _real_number(ddof)
     total, number, result, divided = _squares(a, axis, dtype, ddof, keepdims, where, given_mean, out)
     exact = total.dtype if total.dtype.kind == "f" else _FLOAT64
     total = ufunc_calls.cast(total, exact)
@@ -239,6 +242,14 @@ def variance(
     if build.selected(operand(a)) is None:
         _warn_of_none(_NO_FREEDOM, found, number, ddof)
     return found, result
+
+
+def _real_number(value: Any) -> Any:
+    """Read `ddof`; TypeError unless it is a single real number."""
+    number = asnumpy(value)
+    if number.ndim or number.dtype.kind not in "biuf":
+        raise TypeError(f"ddof must be a real number, not {value!r}")
+    return number.item()
 
 
 _NO_FREEDOM = "Degrees of freedom <= 0 for slice"

@@ -93,7 +93,7 @@ def unique(
     array = as_array(ar)
     index, inverse, counts = bool(return_index), bool(return_inverse), bool(return_counts)
     if axis is not None:
-        if array.ndim > 1 and not hasattr(axis, "__index__"):
+        if array.ndim > 1 and (not hasattr(axis, "__index__") or np.ndim(axis)):
             shapes.moveaxis(array, axis, 0)  # its errors come first in NumPy
         axis = normalize_axis(axis, array.ndim)
     if axis is None or array.ndim == 1:
