@@ -7,6 +7,7 @@ methods and protocols are functions of the modules above, which `clarray._api.at
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +28,7 @@ else:
 __all__ = [
     "DeviceArray",
     "empty",
+    "hold_for",
     "is_number",
     "is_writeable",
     "no_number",
@@ -175,6 +177,17 @@ def runs_other_code(value: Any) -> bool:
     return hasattr(value, "__array__")
 
 
+def hold_for(target: Any, *operands: Any) -> AbstractContextManager[Any]:
+    """Return what a statement holds from its first read to its last write: the lock of the target's device.
+
+    It holds nothing if the target is no array, or if the conversion of an operand may run other code.
+    """
+    if not isinstance(target, DeviceArray) or any(map(runs_other_code, operands)):
+        return nullcontext()
+    lock: AbstractContextManager[Any] = target.device.lock
+    return lock
+
+
 def one_hold(name: str) -> Callable[[Function], Function]:
     """Decorator: hold the device's lock from the first read to the last write of a call that writes to an argument.
 
@@ -183,7 +196,7 @@ def one_hold(name: str) -> Callable[[Function], Function]:
     Parameters
     ----------
     name : str
-        The argument that is written. No lock is held if the call may run other code.
+        The argument that is written; see `hold_for`.
     """
 
     def decorate(function: Function) -> Function:
@@ -194,11 +207,11 @@ def one_hold(name: str) -> Callable[[Function], Function]:
             target = kwargs.get(name) if name in kwargs or len(args) <= at else args[at]
             if target.__class__ is tuple and len(target) == 1:
                 (target,) = target
-            if not isinstance(target, DeviceArray):
-                target = args[0] if args and _is_selection(args[0]) else None
-            if target is None or any(map(runs_other_code, (*args, *kwargs.values()))):
+            if target is None and args and _is_selection(args[0]):
+                target = args[0]
+            if target is None:
                 return function(*args, **kwargs)
-            with target.device.lock:
+            with hold_for(target, *args, *kwargs.values()):
                 return function(*args, **kwargs)
 
         return call  # type: ignore[return-value]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.creation import zeros
-from clarray._core.device_array import DeviceArray, no_number, seen_as
+from clarray._core.device_array import DeviceArray, hold_for, no_number, seen_as
 from clarray._core.host_data import device_dtype
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
@@ -131,7 +131,8 @@ def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
         lies = view_of(array)
         return _swapped(array if lies.contiguous or lies.f_contiguous else array.copy())
     array.check_writeable()
-    array[...] = _swapped(array)
+    with hold_for(array):
+        array[...] = _swapped(array)
     return array
 
 

@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from clarray._core import creation
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, hold_for, wrap
 from clarray._numpy.indexing.gathering import take, take_along_axis
 from clarray._numpy.reduction.scans import cumsum
 from clarray._numpy.sorting.sets import unique
@@ -79,7 +79,8 @@ class Orders(Uniform):
         if isinstance(x, DeviceArray | np.ndarray):
             axis = normalize_axis_index(axis, x.ndim)
             order = self._order(x.shape[axis])
-            x[...] = np.take(x, order.get() if isinstance(x, np.ndarray) else order, axis)
+            with hold_for(x):
+                x[...] = np.take(x, order.get() if isinstance(x, np.ndarray) else order, axis)
             return
         if axis != 0:
             raise NotImplementedError("Axis argument is only supported on ndarray objects")
@@ -116,14 +117,19 @@ class Orders(Uniform):
         if out is not None and out.shape != array.shape:
             raise ValueError("out must have the same shape as x")
         if axis is None:
-            made = take(array.reshape(-1), self._order(array.size)).reshape(array.shape)
+            order = self._order(array.size)
         else:
             axis = normalize_axis_index(axis, array.ndim)
-            made = take_along_axis(array, argsort(self._keys(array.shape), axis, kind="stable"), axis)
-        if out is None:
-            return made
-        out[...] = made
-        return out
+            order = argsort(self._keys(array.shape), axis, kind="stable")
+        with hold_for(out):
+            if axis is None:
+                made = take(array.reshape(-1), order).reshape(array.shape)
+            else:
+                made = take_along_axis(array, order, axis)
+            if out is None:
+                return made
+            out[...] = made
+            return out
 
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True

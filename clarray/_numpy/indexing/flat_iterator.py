@@ -9,7 +9,7 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, hold_for, wrap
 from clarray._core.views import view_of
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
@@ -97,6 +97,10 @@ class flatiter:  # noqa: N801 - NumPy's name
             self._out_of_bounds(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        with hold_for(self._array, key, value):
+            self._set(key, value)
+
+    def _set(self, key: Any, value: Any) -> None:
         if key.__class__ is tuple and not key:
             raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
         array, key = self._array, self._key(key)

@@ -84,6 +84,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Dev
     return _running(np.multiply, a, axis, dtype, out)
 
 
+@one_hold("out")
 def _cumulative(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> DeviceArray:
     array = atleast_1d(as_array(x, out.device if isinstance(out, DeviceArray) else None))
     if axis is None:
@@ -141,12 +142,14 @@ def cumulative_prod(
 
 
 @recorded
+@one_hold("out")
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running sum along an axis, NaN counting as zero; see `clarray.cumsum`."""
     return without_nan(cumsum(replaced(a, 0), axis, dtype, out), a, (), out)
 
 
 @recorded
+@one_hold("out")
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> DeviceArray:
     """The running product along an axis, NaN counting as one; see `clarray.cumsum`."""
     return without_nan(cumprod(replaced(a, 1), axis, dtype, out), a, (), out)

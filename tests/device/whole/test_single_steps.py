@@ -1,0 +1,170 @@
+"""A statement that writes to an array reads and writes under one hold of the device's lock.
+
+Other threads then see a single step: see `tests.torture.threads`. Here the holds that launch kernels are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarray
+from clarray._engine.runtime import Device, current_device
+
+from .test_every_function import KEYWORDS
+from .test_outputs import NAMES, arguments
+
+CALLS = 2  # the second one is recorded
+
+# `x` and `w` have one axis, `A` two, `z` and `Z` are complex. `m` is a mask, `i` has indices, `c` as many values.
+STATEMENTS = (
+    "x[1:] = x[:-1]",
+    "x[...] = w[::-1]",
+    "x[m] = c",
+    "x[i] = c",
+    "x[pending] = 0",
+    "x[m] = selected",
+    "A[:, i] = A[:, :3]",
+    "A[m, 1] = c",
+    "x.flat = c",
+    "x.flat[i] = c",
+    "x.flat[m] = 5",
+    "z.real = x",
+    "x += w",
+    "A @= A",
+    "x.sort()",
+    "A.sort(axis=0)",
+    "x.partition(3)",
+    "x.fill(2)",
+    "x.put(i, c)",
+    "x.byteswap(True)",
+    "x.clip(2, 4, out=x)",
+    "A.trace(out=x[0])",
+    "np.copyto(x, x[::-1])",
+    "np.copyto(x, w, where=m)",
+    "np.put(x, i, c)",
+    "np.place(x, m, c)",
+    "np.putmask(x, m, w)",
+    "np.put_along_axis(x, i, c, 0)",
+    "np.put_along_axis(A, order, A, 1)",
+    "np.fill_diagonal(A, c, wrap=True)",
+    "np.nan_to_num(x, copy=False)",
+    "ufuncs.add.at(x, i, c)",
+    "ufuncs.multiply.at(x, i, x[:3])",
+    "ufuncs.add.reduce(A, 0, out=x)",
+    "ufuncs.add.accumulate(x, out=x)",
+    "ufuncs.add.reduceat(x, i[::-1], out=x[:3])",
+    "ufuncs.add(x, w, out=x, where=m)",
+    "ufuncs.divmod(x, w + 1, out=(x, w))",
+    "ufuncs.matmul(A, A, out=A)",
+    "np.cumulative_sum(x, out=nine, include_initial=True)",
+    "np.fft.fft(z, out=z)",
+    "np.fft.ifft2(Z, out=Z)",
+    "np.fft.irfft(z[:5], out=x)",
+    "np.linalg.multi_dot((A, A, A), out=A)",
+    "shuffled.shuffle(x)",
+    "shuffled.shuffle(A, axis=1)",
+    "shuffled.permuted(x, out=x)",
+)
+
+
+class CountingLock:
+    """The lock of a device, which counts the outermost holds in which kernels are launched."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.lock = device.lock
+        self.depth = 0
+        self.begun = 0
+        self.holds = 0
+
+    def acquire(self, *args: Any) -> bool:
+        is_held: bool = self.lock.acquire(*args)
+        if is_held:
+            if not self.depth:
+                self.begun = self.device.begun
+            self.depth += 1
+        return is_held
+
+    def release(self) -> None:
+        self.depth -= 1
+        if not self.depth:
+            self.holds += self.device.begun != self.begun
+        self.lock.release()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *args: object) -> None:
+        self.release()
+
+
+@contextmanager
+def counted_holds() -> Iterator[CountingLock]:
+    device = current_device()
+    counting = device.lock = CountingLock(device)
+    try:
+        yield counting
+    finally:
+        device.lock = counting.lock
+
+
+def evaluated(values: Any) -> Any:
+    for value in values:
+        if isinstance(value, clarray.DeviceArray):
+            value.evaluate()
+    current_device().finish()
+    return values
+
+
+class Shuffled(clarray.random.Generator):
+    """A generator whose order is known, so that drawing it launches nothing."""
+
+    __slots__ = ("order",)
+
+    def _order(self, count: int) -> clarray.DeviceArray:
+        assert count == 8
+        return self.order
+
+
+def named_values() -> dict[str, Any]:
+    n = 8
+    h = clarray.array
+    x = h(np.arange(1.0, n + 1))
+    m = h(np.arange(n) % 3 == 1)
+    values = {"x": x, "w": h(np.arange(n)[::-1] % 5.0), "m": m, "i": h([7, 4, 1]), "c": h([1.0, 2.0, 3.0])}
+    values |= {"A": h(np.arange(64.0).reshape(8, 8)), "z": h(np.arange(n) + 1j), "nine": h(np.zeros(9))}
+    values |= {
+        "Z": h(np.arange(64.0).reshape(8, 8) + 1j),
+        "order": h(np.argsort(np.sin(np.arange(64.0)).reshape(8, 8), 1)),
+    }
+    shuffled = Shuffled(clarray.random.Philox(1))
+    shuffled.order = h([3, 1, 2, 0, 7, 5, 6, 4])
+    evaluated((*values.values(), shuffled.order))
+    return values | {"pending": x > 3, "selected": x[m] * 2, "np": clarray, "ufuncs": np, "shuffled": shuffled}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_statements(statement: str) -> None:
+    code = compile(statement, statement, "exec")
+    for _ in range(CALLS):
+        values = named_values()
+        with counted_holds() as counted:
+            exec(code, values)
+        assert counted.holds <= 1, "kernels in several holds"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs(name: str) -> None:
+    keywords = KEYWORDS.get(name, {})
+    result = np.asarray(getattr(np, name)(*arguments(name, "float32", np), **keywords))
+    for _ in range(CALLS):
+        args = evaluated(arguments(name, "float32", clarray))
+        (out,) = evaluated([clarray.zeros(result.shape, result.dtype)])
+        with counted_holds() as counted:
+            getattr(clarray, name)(*args, **keywords, out=out)
+        assert counted.holds <= 1, "kernels in several holds"
