@@ -1,10 +1,18 @@
-"""What one statement costs on small arrays: NumPy, clarray with its compiled core, and clarray in Python alone.
+"""What one statement costs on small arrays: NumPy, clarray as users have it, and clarray with parts of it turned off.
 
     python benchmarks/statements.py --turns 4
 
-Each turn is a process of its own for each of the three, one after the other. Of each statement the best of many short
-rounds counts, over all turns: other programs on the machine, of which a round may be free, only lengthen it. What was
-asked for stands beside, and what is not reached is marked.
+==============  ==============================================================================================
+default         nothing is set, and kernels have been compiled by an earlier process
+empty cache     nothing is set, and this process compiles the kernels: the steady state should be the same
+kernels         kernels compute everything, NumPy nothing (``CLARRAY_TIER=0``)
+no core         Python alone, without the compiled core (``CLARRAY_PURE=1``)
+runtime         the OpenCL runtime launches, where the core would call machine code (``CLARRAY_DIRECT=0``)
+==============  ==============================================================================================
+
+Each turn is a process of its own for each of them, one after the other. A statement is repeated for half a second
+before it counts. Then the best of many short rounds counts, over all turns: other programs on the machine, of which a
+round may be free, only lengthen it. The times asked for stand beside, and a time that is longer is marked.
 """
 
 from __future__ import annotations
@@ -15,6 +23,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,6 +32,15 @@ import numpy as np
 
 ROUND = 1e-3  # seconds
 ROUNDS = 150
+WARM = 0.5  # seconds before a statement counts
+KINDS = {  # the library, and the environment
+    "NumPy": ("numpy", {}),
+    "default": ("clarray", {}),
+    "empty cache": ("clarray", {}),
+    "kernels": ("clarray", {"CLARRAY_TIER": "0"}),
+    "no core": ("clarray", {"CLARRAY_PURE": "1"}),
+    "runtime": ("clarray", {"CLARRAY_DIRECT": "0"}),
+}
 
 
 class Row(NamedTuple):
@@ -30,16 +48,16 @@ class Row(NamedTuple):
 
     Parameters
     ----------
-    python, core : float
-        Asked for in Python alone, and with the compiled core.
+    python, core : float or None
+        Asked for in Python alone, and by default.
     statement : str
         About the names of `names`.
     steps : int
         Of a loop: what counts is one of them.
     """
 
-    python: float
-    core: float
+    python: float | None
+    core: float | None
     statement: str
     steps: int = 1
 
@@ -60,6 +78,9 @@ ROWS = {
         22, 5, "u[1:-1, 1:-1] = (v[2:, 1:-1] + v[:-2, 1:-1] + v[1:-1, 2:] + v[1:-1, :-2]) * 0.25"
     ),
     "float(x.sum())": Row(6, 2.5, "float(x.sum())"),
+    "float(x.mean())": Row(None, None, "float(x.mean())"),
+    "float(x.var())": Row(None, None, "float(x.var())"),
+    "np.allclose(x, y)": Row(None, None, "xp.allclose(x, y)"),
     "np.where(x > .5, x, y), evaluated": Row(8, 3, "done(xp.where(x > 0.5, x, y))"),
     "x[x > .5], evaluated": Row(25, 10, "done(x[x > 0.5])"),
     "x[i] = (b[i] - L[i, :i] @ x[:i]) / L[i, i]": Row(20, 6, "s[50] = (b[50] - L[50, :50] @ s[:50]) / L[50, 50]"),
@@ -88,7 +109,9 @@ def measure(library: str) -> dict[str, float]:
     found = {}
     for name, row in ROWS.items():
         run = loop_of(row.statement, names(importlib.import_module(library)))
-        run(50)
+        start = time.perf_counter()
+        while time.perf_counter() - start < WARM:
+            run(50)
         count = max(1, int(ROUND / max(run(20) / 20, 1e-9)))
         found[name] = min(run(count) for _ in range(ROUNDS)) / count / row.steps * 1e6
     return found
@@ -96,13 +119,15 @@ def measure(library: str) -> dict[str, float]:
 
 def measure_by_turns(turns: int) -> dict[str, dict[str, float]]:
     """The best of several processes of each kind."""
-    kinds = {"numpy": ("numpy", "0"), "core": ("clarray", "0"), "python": ("clarray", "1")}
-    best: dict[str, dict[str, float]] = {kind: {} for kind in kinds}
+    best: dict[str, dict[str, float]] = {kind: {} for kind in KINDS}
     for _ in range(turns):
-        for kind, (library, pure) in kinds.items():
-            command = [sys.executable, __file__, "--measure", library]
-            environment = os.environ | {"CLARRAY_PURE": pure, "CLARRAY_TIER": "0"}
-            printed = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+        for kind, (library, settings) in KINDS.items():
+            with tempfile.TemporaryDirectory() as empty:
+                environment = os.environ | settings
+                if kind == "empty cache":
+                    environment |= {"CLARRAY_CACHE_DIR": empty}
+                command = [sys.executable, __file__, "--measure", library]
+                printed = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
             for name, took in json.loads(printed).items():
                 best[kind][name] = min(took, best[kind].get(name, took))
     return best
@@ -119,12 +144,14 @@ def main() -> None:
         return
     best = measure_by_turns(options.turns)
     width = max(map(len, ROWS))
-    print(f"{'statement':{width}}  NumPy    core  asked    Python  asked")
+    print(f"{'statement':{width}}" + "".join(f"{kind:>12}" for kind in KINDS) + "  asked: default, no core")
     for name, row in ROWS.items():
-        core, python = best["core"][name], best["python"][name]
-        marks = [" " if took <= asked else "*" for took, asked in ((core, row.core), (python, row.python))]
-        first = f"{name:{width}}  {best['numpy'][name]:5.2f}  {core:6.2f}{marks[0]} {row.core:5}"
-        print(f"{first}  {python:8.2f}{marks[1]} {row.python:5}")
+        asked = {"default": row.core, "no core": row.python}
+        line = f"{name:{width}}"
+        for kind, found in best.items():
+            limit = asked.get(kind)
+            line += f"{found[name]:11.2f}{'*' if limit is not None and found[name] > limit else ' '}"
+        print(line + "".join(f"{'-' if limit is None else limit:>7}" for limit in asked.values()))
 
 
 if __name__ == "__main__":

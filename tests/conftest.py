@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from . import both_ways
+
 # Read by SciPy when it is imported, and wanted by tests/users: it takes arrays of other libraries as they are.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
@@ -46,6 +48,23 @@ def a_file_of_its_own_for_who_needs_memory(tmp_path_factory: pytest.TempPathFact
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keeping, "_signs", lambda: folder)
         yield
+
+
+@pytest.fixture(autouse=True)
+def kernels_alone(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let kernels compute everything in a test that is marked so, unless it turns first calls on itself."""
+    if request.node.get_closest_marker("kernels_alone") is None:
+        yield
+        return
+    from clarray._engine.launch.first_calls import kernels_only
+
+    with kernels_only(), both_ways.paused():
+        yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if os.environ["CLARRAY_TIER"] not in ("", "0"):
+        config.pluginmanager.register(both_ways)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

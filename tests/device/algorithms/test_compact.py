@@ -277,6 +277,7 @@ def test_anything_selected(data: st.DataObject) -> None:
         np.testing.assert_array_equal(found.get(), np.flatnonzero(values < density))
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.parametrize("name", ["tiny-cpu", "tiny-gpu", "tiny-fenced"])
 def test_what_a_mask_selects_is_counted_once(name: str) -> None:
     """Until the mask is written; also of what it does not select."""

@@ -36,9 +36,12 @@ ODD = 12345  # stands for NaN, whose bits are open
 AT_ONCE = 24  # expressions that one kernel computes
 
 capabilities = current_device().capabilities
-pytestmark = pytest.mark.skipif(
-    capabilities.kind != "cpu" or not capabilities.host_memory, reason="there are first calls on CPUs only"
-)
+pytestmark = [
+    pytest.mark.kernels_alone,
+    pytest.mark.skipif(
+        capabilities.kind != "cpu" or not capabilities.host_memory, reason="there are first calls on CPUs only"
+    ),
+]
 
 
 @pytest.fixture

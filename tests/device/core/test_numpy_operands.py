@@ -125,6 +125,7 @@ def test_arrays_of_no_numbers(values: list[Any]) -> None:
     assert not (clarray.ones(len(values)) == host).any() if host.dtype.kind in "SU" else True
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
 @pytest.mark.parametrize("form", ["x + s", "s - x", "x < s", "x += s", "(x + x) * s", "x[1:3] = s"])
 def test_the_way_is_short(form: str) -> None:
@@ -138,6 +139,7 @@ def test_the_way_is_short(form: str) -> None:
     assert min(python_calls(call) for _ in range(3)) <= 20  # 51 to 62 by way of an array
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
 @pytest.mark.parametrize("form", ["x + h", "h - x", "x @ h", "x += h"])
 def test_the_way_of_arrays_is_short(form: str) -> None:

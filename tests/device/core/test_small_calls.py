@@ -21,9 +21,10 @@ from clarray._engine.speedups import core
 
 from ..conftest import check_same, outcome
 
-pytestmark = pytest.mark.skipif(
-    not serves(current_device()), reason="there are small calls on CPUs only, of all dtypes"
-)
+pytestmark = [
+    pytest.mark.kernels_alone,
+    pytest.mark.skipif(not serves(current_device()), reason="there are small calls on CPUs only, of all dtypes"),
+]
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "contiguous": lambda x: x,
     "strided": lambda x: x[::2, 1:],

@@ -159,6 +159,7 @@ def test_searchsorted_of_scalars_and_errors(same: Same) -> None:
         same(lambda xp, s=sorter: xp.searchsorted(xp.asarray(x), 3, sorter=s), message=False)
 
 
+@pytest.mark.kernels_alone
 def test_searchsorted_in_what_is_not_sorted_stays_inside() -> None:
     x = RNG.permutation(1000).astype(np.float32)
     x[::7] = np.nan

@@ -1,0 +1,265 @@
+"""Have kernels compute, too, what NumPy computes in their place, and compare: a plugin of ``CLARRAY_TIER=1 pytest``.
+
+    first call, small call  ->  NumPy computes  ->  its writes are undone  ->  the kernels compute  ->  the same bits?
+
+By default NumPy computes small values until a kernel has been compiled, so most of the suite's statements would launch
+nothing. Here each of them is computed in both ways. What the compiled core copies by a few indices is not seen here:
+``tests/device/indexing/test_few_indices.py`` compares that.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+Function = Callable[..., Any]
+
+# Of equal elements, zeros of both signs among them, NumPy leaves open which one comes first.
+SIGN_OF_ZERO_IS_OPEN = ("sort", "unique", "union1d", "intersect1d", "setdiff1d", "setxor1d")
+ORDER_IS_OPEN = ("partition", "argpartition")
+
+# Where an operand overlaps the target, these of NumPy's read what they have written.
+READ_WRITTEN = ("place", "fill_diagonal")
+
+counts: Counter[str] = Counter()  # 'both': computed in both ways; and what NumPy alone computed, by its name
+found: list[str] = []  # differences, for where a test expects an error of any kind
+_inside = threading.local()
+_paused = False
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """For a test that says itself what NumPy computes, and what kernels."""
+    global _paused
+    _paused = True
+    try:
+        yield
+    finally:
+        _paused = False
+
+
+def _is_off() -> bool:
+    return _paused or getattr(_inside, "kernels", False)
+
+
+def install() -> None:
+    """Compare from here on, in this process."""
+    import clarray
+    from clarray._api import small_functions
+    from clarray._core import small_calls, small_indexing
+    from clarray._engine.launch import first_calls
+
+    ours: dict[int, Function] = {}
+    for table, home in ((small_functions.METHODS, clarray.DeviceArray), (small_functions.FUNCTIONS, clarray)):
+        ours |= {id(rule): getattr(home, name).__wrapped__ for name, rule in table.items()}
+    writes: dict[Any, Function] = {
+        entry[0]: getattr(home, name).__wrapped__
+        for table, home in ((small_functions.WRITES, clarray), (small_functions.WRITING_METHODS, clarray.DeviceArray))
+        for name, entry in table.items()
+    }
+    first_calls.OnHost.run = _checked_first_call(first_calls.OnHost.run)  # type: ignore[method-assign]
+    small_calls._tried = _checked_call(small_calls._tried, ours)
+    small_calls._written = _checked_write(small_calls._written, writes)
+    small_indexing.picked = _checked_getitem(small_indexing.picked)
+    small_indexing.put = _checked_setitem(small_indexing.put)
+
+
+# The plugin -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True, scope="session")
+def statements_in_both_ways() -> None:
+    """Compare wherever NumPy computes in the place of kernels."""
+    install()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["both ways"] = dict(counts), found
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add what a worker of ``pytest -n`` has counted."""
+    counted, differences = getattr(node, "workeroutput", {}).get("both ways", ({}, []))
+    counts.update(counted)
+    found.extend(differences)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how many statements NumPy computed in the place of kernels, and how many of them were not compared."""
+    both = counts["both"]
+    alone = counts.total() - both
+    terminalreporter.write_line(
+        f"NumPy computed {both + alone} statements in the place of kernels, {alone} of them alone"
+    )
+    for name, count in counts.most_common(6):
+        if name != "both":
+            terminalreporter.write_line(f"  {name}: {count}")
+    for difference in found[:20]:
+        terminalreporter.write_line(difference)
+
+
+# Both ways --------------------------------------------------------------------------------------------
+
+
+def _checked_first_call(original: Function) -> Function:
+    def run(self: Any) -> None:
+        from clarray._engine.expr.host_value import host_array
+
+        if _is_off():
+            original(self)
+            return
+        memory = self._target.memory
+        with memory.device.lock:
+            memory.device.finish()
+            target = host_array(self._target)
+            before = target.copy()
+            original(self)
+            memory.device.finish()
+            value = target.copy()
+            target[...] = before
+            for launch in self._launches():
+                launch.run()
+            memory.device.finish()
+            _compare(value, target, getattr(self._root.op, "name", "copy"))
+
+    return run
+
+
+def _checked_call(original: Function, ours: dict[int, Function]) -> Function:
+    from clarray._core.small_operands import ELSEWHERE
+
+    def tried(rule: Any, device: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        value = original(rule, device, args, kwargs)
+        if value is not ELSEWHERE and not _is_off():
+            name = rule.numpys.__name__
+            function = ours.get(id(rule))
+            if function is None:
+                counts[name] += 1
+            else:
+                _by_kernels(name, value, function, *args, **kwargs)
+        return value
+
+    return tried
+
+
+def _checked_write(original: Function, writes: dict[Any, Function]) -> Function:
+    def written(target: Any, numpys: Function, args: tuple[Any, ...], values: tuple[int, ...], most: int) -> bool:
+        return _compared_write(
+            target, lambda: original(target, numpys, args, values, most), numpys.__name__, writes[numpys], *args
+        )
+
+    return written
+
+
+def _checked_getitem(original: Function) -> Function:
+    from clarray._core.small_operands import ELSEWHERE
+
+    def picked(array: Any, key: Any) -> Any:
+        value = original(array, key)
+        if value is not ELSEWHERE and not _is_off():
+            _by_kernels("getitem", value, type(array).__getitem__, array, key)
+        return value
+
+    return picked
+
+
+def _checked_setitem(original: Function) -> Function:
+    def put(array: Any, key: Any, value: Any) -> bool:
+        return _compared_write(
+            array, lambda: original(array, key, value), "setitem", type(array).__setitem__, array, key, value
+        )
+
+    return put
+
+
+def _compared_write(target: Any, original: Callable[[], bool], name: str, function: Function, *args: Any) -> bool:
+    from clarray._core.small_operands import window
+    from clarray._engine.launch.first_calls import setting
+
+    if _is_off() or not setting.on:
+        return original()
+    memory = target._node.memory
+    if memory is None or memory.elements(target.dtype) is None:
+        return original()
+    with memory.device.lock:
+        memory.device.finish()
+        elements = window(target._node)
+        if name in READ_WRITTEN and any(_overlaps(elements, one) for one in args[1:]):
+            counts["overlapping"] += 1
+            return original()
+        before = elements.copy()
+        if not original():
+            return False
+        value = elements.copy()
+        elements[...] = before
+        _by_kernels(name, value, lambda *args: (function(*args), target)[1], *args)
+        elements = window(target._node)
+        memory.device.finish()
+        elements[...] = value
+    return True
+
+
+def _overlaps(elements: np.ndarray, operand: Any) -> bool:
+    from clarray._core.small_operands import window
+
+    node = getattr(operand, "_node", None)
+    return node is not None and np.may_share_memory(elements, window(node))
+
+
+def _by_kernels(name: str, value: Any, function: Function, *args: Any, **kwargs: Any) -> None:
+    """Call a function without small calls and first calls, and compare its result."""
+    from clarray._engine.launch.first_calls import kernels_only
+
+    _inside.kernels = True
+    try:
+        with kernels_only(), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            again = function(*args, **kwargs)
+            _compare(value, again, name)
+    finally:
+        _inside.kernels = False
+
+
+def _compare(numpys: Any, ours: Any, name: str) -> None:
+    counts["both"] += 1
+    if name in ORDER_IS_OPEN:
+        numpys, ours = np.sort(_on_host(numpys), None), np.sort(_on_host(ours), None)
+    if not _is_same(numpys, ours, name in (*SIGN_OF_ZERO_IS_OPEN, *ORDER_IS_OPEN)):
+        found.append(f"{name}: NumPy gave {numpys!r}, the kernels {ours!r}")
+        raise AssertionError(found[-1])
+
+
+def _is_same(numpys: Any, ours: Any, zeros_are_one: bool) -> bool:
+    if isinstance(numpys, tuple | list):
+        return (
+            type(numpys) is type(ours)
+            and len(numpys) == len(ours)
+            and all(_is_same(one, other, zeros_are_one) for one, other in zip(numpys, ours, strict=True))
+        )
+    if isinstance(numpys, bool | int | float | complex | str | type(None)):
+        return type(numpys) is type(ours) and (numpys == ours or numpys != numpys)
+    one, other = _on_host(numpys), _on_host(ours)
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype.kind not in "fc":
+        return bool(np.array_equal(one, other))
+    parts = one.real.dtype
+    one, other = np.ascontiguousarray(one).view(parts), np.ascontiguousarray(other).view(parts)
+    bits = f"u{parts.itemsize}"
+    same = one == other if zeros_are_one else one.view(bits) == other.view(bits)
+    return bool(np.all(same | (np.isnan(one) & np.isnan(other))))
+
+
+def _on_host(value: Any) -> np.ndarray:
+    import clarray
+
+    return clarray.asnumpy(value) if isinstance(value, clarray.DeviceArray) else np.asarray(value)
