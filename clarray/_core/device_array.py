@@ -162,7 +162,8 @@ class DeviceArray(Methods):
         return self
 
 
-_KINDS_OF_NUMPY = (DeviceArray, np.ndarray, np.generic, int, float, complex, str)
+_PLAIN_OPERANDS = (DeviceArray, np.ndarray, np.generic, int, float, complex, str)
+_CONVERSIONS = ("__array__", "__array_interface__", "__float__")
 
 
 def runs_other_code(value: Any) -> bool:
@@ -170,11 +171,12 @@ def runs_other_code(value: Any) -> bool:
 
     That code may wait for threads that use the device, so no lock is held meanwhile.
     """
-    if isinstance(value, _KINDS_OF_NUMPY):
+    if isinstance(value, _PLAIN_OPERANDS):
         return False
     if isinstance(value, list | tuple):
         return any(map(runs_other_code, value))
-    return hasattr(value, "__array__")
+    kind = type(value)  # a dtype may be given as NumPy's class, whose instances have such methods
+    return any(hasattr(kind, name) for name in _CONVERSIONS)
 
 
 def hold_for(target: Any, *operands: Any) -> AbstractContextManager[Any]:

@@ -5,6 +5,7 @@ Other threads then see a single step: see `tests.torture.threads`. Here the hold
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,7 @@ from .test_every_function import KEYWORDS
 from .test_outputs import NAMES, arguments
 
 CALLS = 2  # the second one is recorded
+PATIENCE = 20  # seconds
 
 # `x` and `w` have one axis, `A` two, `z` and `Z` are complex. `m` is a mask, `i` has indices, `c` as many values.
 STATEMENTS = (
@@ -62,6 +64,7 @@ STATEMENTS = (
     "ufuncs.divmod(x, w + 1, out=(x, w))",
     "ufuncs.matmul(A, A, out=A)",
     "np.cumulative_sum(x, out=nine, include_initial=True)",
+    "np.nanmean(A, 0, dtype=ufuncs.float64, out=x)",
     "np.fft.fft(z, out=z)",
     "np.fft.ifft2(Z, out=Z)",
     "np.fft.irfft(z[:5], out=x)",
@@ -69,6 +72,24 @@ STATEMENTS = (
     "shuffled.shuffle(x)",
     "shuffled.shuffle(A, axis=1)",
     "shuffled.permuted(x, out=x)",
+)
+
+
+# `lazy` is converted by code that waits for another thread, which computes.
+STATEMENTS_OF_OTHER_CODE = (
+    "x[...] = lazy",
+    "x[m] = lazy[m]",
+    "x += lazy",
+    "x.flat = lazy",
+    "np.copyto(x, lazy)",
+    "np.put(x, i, lazy)",
+    "np.putmask(x, m, lazy)",
+    "np.concatenate((x[:4], lazy[:4]), out=x)",
+    "np.clip(x, lazy, 9, out=x)",
+    "np.outer(lazy, x, out=A)",
+    "np.mean((lazy, x), 0, out=x)",
+    "ufuncs.add(x, lazy, out=x)",
+    "ufuncs.add.at(x, i, lazy[i])",
 )
 
 
@@ -156,6 +177,29 @@ def test_statements(statement: str) -> None:
         with counted_holds() as counted:
             exec(code, values)
         assert counted.holds <= 1, "kernels in several holds"
+
+
+class Lazy:
+    """An array of another library, which computes it in a thread."""
+
+    def __init__(self, key: Any = ...) -> None:
+        self.key = np.asarray(key) if isinstance(key, clarray.DeviceArray) else key
+
+    def __getitem__(self, key: Any) -> Lazy:
+        return Lazy(key)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        values: list[np.ndarray] = []
+        thread = threading.Thread(target=lambda: values.append((clarray.arange(8.0) + 1).get()), daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+        assert values, "the statement holds the lock while it converts"
+        return np.asarray(values[0], dtype)[self.key]
+
+
+@pytest.mark.parametrize("statement", STATEMENTS_OF_OTHER_CODE)
+def test_conversions_hold_no_lock(statement: str) -> None:
+    exec(statement, named_values() | {"lazy": Lazy()})
 
 
 @pytest.mark.parametrize("name", NAMES)
