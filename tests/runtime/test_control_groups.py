@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import mmap
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,43 @@ def test_the_tightest_limit_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "processor_limits", lambda: iter([3, 5]))
     assert limits.processors(1) == 1
     assert limits.processors(1 << 20) <= 3
+
+
+@pytest.mark.skipif("sys.platform != 'linux'", reason="limits of Linux")
+def test_what_is_left_of_a_limit_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest mapping that the system grants is what is left."""
+    mib, granted = 1 << 20, mmap.mmap
+
+    def grant(handle: int, size: int, flags: int) -> mmap.mmap:
+        if size > 200 * mib:
+            raise OSError(errno.ENOMEM, "no memory")
+        return granted(handle, size, flags)
+
+    def refuse(name: str) -> None:
+        raise FileNotFoundError(name)
+
+    monkeypatch.setattr(limits, "open", refuse, raising=False)
+    unlimited = limits.resource.RLIM_INFINITY
+    assert limits._used_bytes([100 * mib, unlimited]) == (0, 0)
+    monkeypatch.setattr(mmap, "mmap", grant)
+    assert limits._used_bytes([unlimited, 1000 * mib]) == (0, 800 * mib)
+
+
+def test_plenty_of_memory_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    mib, reads = 1 << 20, [0]
+
+    def read() -> int:
+        reads[0] += 1
+        return 2000 * mib
+
+    monkeypatch.setattr(limits, "_plenty", [-1.0, 0])
+    monkeypatch.setattr(limits, "_free_bytes", read)
+    monkeypatch.setattr(limits, "memory_limits", lambda: iter(()))
+    monkeypatch.setattr(limits.time, "monotonic", lambda: 5.0)
+    assert [limits.shortage(limits.Room(0, 0, need * mib)) is None for need in (100, 200, 1000, 2001)] == [True] * 3 + [
+        False
+    ]
+    assert reads == [3]  # the third and the fourth leave less than processes can touch in that time
 
 
 def test_the_process_has_read_its_own_groups() -> None:

@@ -248,7 +248,7 @@ x = clarray.ones(1000, clarray.float32)
 (x + 1).sum().item()
 with open("/proc/self/statm") as statm:
     pages = int(statm.read().split()[0])
-resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (1100 << 20), -1))
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (700 << 20), -1))
 for n in range(100, 500, 30):
     y = clarray.zeros(n << 20, clarray.int8)
     y[-1] = 1

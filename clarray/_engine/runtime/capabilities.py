@@ -189,7 +189,7 @@ def _named(devices: list[cl.Device]) -> bool:
 def _binary_id(context: cl.Context, device: cl.Device) -> str:
     """Compile a program to see how the device's binaries are marked."""
     program = compile_source(context, device, _EMPTY)
-    with preflight.compiling(device, launches=True):
+    with preflight.compiling(device, launches=True, gives_binary=True):
         return pocl_binary.binary_id(binary_of(program))
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from clarray._engine.runtime.control_groups import memory_limits, processor_limits
@@ -15,9 +16,13 @@ if sys.platform != "win32":
     import resource
 
 _NO_LIMIT = 1 << 62
+_MOST_MAPPED = 1 << 36  # bytes that a look by mappings finds at most
+_MAP_NORESERVE = 0x4000  # Linux's number: nothing is set aside for pages that are never touched
 _SHORT = 8  # memory is short where less than this part of it is left
 _RECENT = 0.1  # seconds for which an answer will do where memory is dropped: it takes some 0.1 ms
 _ANSWERED = [0.0, 0]  # when, and the answer
+_PLENTY = 1 << 30  # bytes: processes touch less in that time
+_plenty = [-_RECENT, 0]  # when what is left of the memory shared with other processes was read, and how much that was
 
 
 class Room(NamedTuple):
@@ -28,19 +33,26 @@ class Room(NamedTuple):
     resident: int
 
 
-_MIB = 1 << 20
-# Loading PoCL 3.0 and Intel's runtime, both of which a query of OpenCL loads: 585 MiB of addresses, 126 of data and 108
-# resident, on 2 cores (Zen 4, 2026-11-28). Each further core has threads with stacks of 8 MiB.
-_STACKS = 16 * _MIB * (os.cpu_count() or 1)
-DRIVERS = Room(608 * _MIB + _STACKS, 160 * _MIB + _STACKS, 144 * _MIB)
-# The first kernel of a process, by PoCL: 352 MiB of addresses (344 end the process), 177 of data, 217 resident.
-POCL_FIRST = Room(448 * _MIB, 288 * _MIB, 256 * _MIB)
-# By Intel's runtime: 139, 133 and 133 MiB.
-FIRST = Room(224 * _MIB, 192 * _MIB, 176 * _MIB)
-# Later kernels, of which the largest took 74, 15 and 15 MiB.
-LATER = Room(192 * _MIB, 96 * _MIB, 64 * _MIB)
-# Loading machine code from disk: at most 12, 12 and 10 MiB.
-LOADER = Room(32 * _MIB, 32 * _MIB, 24 * _MIB)
+def _mib(addresses: int, data: int, resident: int) -> Room:
+    return Room(addresses << 20, data << 20, resident << 20)
+
+
+# The most that each step took in new processes without a limit: MiB of addresses, data and resident memory. With less
+# some steps succeed, and others fail or crash: the least that sufficed, found by bisection, is in parentheses.
+# Kernels of ten families; 2 cores (AMD EPYC, Zen 4), PoCL 3.0, Intel's runtime 2026.2, 2026-11-28.
+#
+#                                      PoCL                    Intel
+#   loading both drivers               697, 143, 109 (656)     2 threads of PoCL's; 1021, 275, 109 (833) with 8
+#   a device's first kernel            126, 125, 152 (59)      132, 109, 162 (93)
+#   a later kernel                      74,  50,  15            80,  50,  16
+#   loading machine code from disk      28,  28,  19 (4)        55,  30,  21 (24)
+#   giving a program's binary          282, 282,  15 (282)     nothing; PoCL allocates 256 and touches little of it
+_CORES = os.cpu_count() or 1
+DRIVERS = _mib(704 + 24 * _CORES, 128 + 24 * _CORES, 144)  # each thread of PoCL's has a stack of 8 MiB
+FIRST = _mib(160, 160, 192)
+LATER = _mib(96, 96, 64)
+LOADER = _mib(40, 40, 32)
+POCL_BINARY = _mib(352, 352, 64)
 _RESERVE = LATER  # what arrays leave of a limit, for kernels that are still to be compiled
 
 
@@ -74,14 +86,17 @@ def container_bytes_for_arrays() -> int:
     The group's usage counts touched pages only, and launches touch theirs after later arrays have been allocated.
     """
     limits = [limit for limit, _ in memory_limits()]
-    return min(limits, default=_NO_LIMIT) - DRIVERS.resident - POCL_FIRST.resident
+    return min(limits, default=_NO_LIMIT) - DRIVERS.resident - FIRST.resident - LATER.resident
 
 
 def shortage(room: Room) -> Shortage | None:
     """Return the first limit that leaves less memory than needed; None if there is enough."""
-    limits = [("the system", _free_bytes(), room.resident)]
-    limits += [("the control group (container)", limit - used, room.resident) for limit, used in memory_limits()]
-    limits += [(name, limit - used, need) for name, limit, used, need in _own(room)]
+    limits = [(name, limit - used, need) for name, limit, used, need in _own(room)]
+    if time.monotonic() - _plenty[0] > _RECENT or _plenty[1] < room.resident + _PLENTY:
+        shared = [("the system", _free_bytes())]
+        shared += [("the control group (container)", limit - used) for limit, used in memory_limits()]
+        _plenty[:] = time.monotonic(), min(left for _, left in shared)
+        limits += [(name, left, room.resident) for name, left in shared]
     return next((Shortage(*each) for each in limits if each[1] < each[2]), None)
 
 
@@ -122,19 +137,35 @@ def _own(room: Room = _RESERVE) -> Iterator[tuple[str, int, int, int]]:
     if sys.platform == "linux":
         limits = [resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
         if any(limit != resource.RLIM_INFINITY for limit in limits):
-            used = _used_pages()
-            for name, limit, pages, need in zip(("ulimit -v", "ulimit -d"), limits, used, room[:2], strict=True):
+            used = _used_bytes(limits)
+            for name, limit, taken, need in zip(("ulimit -v", "ulimit -d"), limits, used, room[:2], strict=True):
                 if limit != resource.RLIM_INFINITY:
-                    yield name, limit, pages * resource.getpagesize(), need
+                    yield name, limit, taken, need
 
 
-def _used_pages() -> tuple[int, int]:
-    """Return the pages of address space and of private data; without /proc an upper bound is not known, so none."""
+def _used_bytes(limits: Sequence[int]) -> tuple[int, ...]:
+    """Return how much of the limits on address space and private data is used.
+
+    Without /proc the largest mapping that the system grants is taken for what is left.
+    """
     with contextlib.suppress(OSError, ValueError):
         with open("/proc/self/statm") as pages:
             size, *_, data, _ = map(int, pages.read().split())
-        return size, data
-    return 0, 0
+        return size * resource.getpagesize(), data * resource.getpagesize()
+    return tuple(limit - _largest_mapping(limit) if limit != resource.RLIM_INFINITY else 0 for limit in limits)
+
+
+def _largest_mapping(most: int) -> int:
+    """Return the largest private mapping, in MiB steps, that the system grants; `most` bytes at most."""
+    granted, refused = 0, (min(most, _MOST_MAPPED) >> 20) + 1
+    while refused - granted > 1:
+        middle = (granted + refused) // 2
+        try:
+            mmap.mmap(-1, middle << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE).close()
+            granted = middle
+        except OSError:
+            refused = middle
+    return granted << 20
 
 
 def in_units(nbytes: int) -> str:

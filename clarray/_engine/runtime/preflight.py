@@ -18,13 +18,14 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pyopencl as cl
 
 from clarray._engine.runtime import pocl, pocl_folder
 from clarray._engine.runtime.accounts import host_pools
-from clarray._engine.runtime.limits import DRIVERS, FIRST, LATER, LOADER, POCL_FIRST, Room, in_units, shortage
+from clarray._engine.runtime.limits import DRIVERS, FIRST, LATER, LOADER, POCL_BINARY, Room, in_units, shortage
 from clarray._engine.threads import collector_off
 
 if sys.platform != "win32":
@@ -62,7 +63,9 @@ _warm: set[int] = set()  # devices that a kernel has been compiled for: PoCL loa
 
 
 @contextlib.contextmanager
-def compiling(device: cl.Device, loads: bool = False, launches: bool = False) -> Iterator[None]:
+def compiling(
+    device: cl.Device, loads: bool = False, launches: bool = False, gives_binary: bool = False
+) -> Iterator[None]:
     """Check what a device's compiler needs, for a block that may compile, and let it wait for its children.
 
     Parameters
@@ -71,6 +74,8 @@ def compiling(device: cl.Device, loads: bool = False, launches: bool = False) ->
         The machine code is on disk: nothing is compiled.
     launches : bool
         The block launches a kernel for the first time. PoCL makes the machine code then, not at the build.
+    gives_binary : bool
+        The block asks for a program's binary.
 
     Raises
     ------
@@ -81,9 +86,8 @@ def compiling(device: cl.Device, loads: bool = False, launches: bool = False) ->
     """
     is_pocl = pocl.is_pocl(device)
     _open_standard_streams()
-    require(
-        LOADER if loads else LATER if device.int_ptr in _warm else POCL_FIRST if is_pocl else FIRST, "OpenCL's compiler"
-    )
+    room = LOADER if loads else LATER if device.int_ptr in _warm else FIRST
+    require(POCL_BINARY if is_pocl and gives_binary else room, "OpenCL's compiler")
     if is_pocl:
         pocl_folder.require()
         _require_files()
@@ -146,13 +150,18 @@ def _require_files() -> None:
 
 
 def _require_linker(device: cl.Device) -> None:
-    if pocl.is_mendable(device) and shutil.which("ld", path=os.environ.get("PATH", "")) is None:
+    if pocl.is_mendable(device) and not os.access(_linker(os.environ.get("PATH", "")), os.X_OK):
         raise FileNotFoundError(
             errno.ENOENT,
             "PoCL links kernels with this program, and no folder of PATH has it: install binutils, or add its folder "
             "to PATH",
             "ld",
         )
+
+
+@cache
+def _linker(path: str) -> str:
+    return shutil.which("ld", path=path) or os.devnull  # which cannot be executed
 
 
 def _require_process() -> None:

@@ -190,7 +190,9 @@ class Program:
         with contextlib.suppress(OSError, MemoryError):  # there is no room to make it
             if self._device.is_pocl and queue.name in self._asked:
                 return
-            with preflight.compiling(queue.device):  # PoCL compiles variants of the kernels once more
+            with preflight.compiling(
+                queue.device, gives_binary=True
+            ):  # PoCL compiles variants of the kernels once more
                 if self._device.is_pocl:
                     self._asked.add(queue.name)
                 binary = self._binary(self._built[queue.name])
@@ -264,7 +266,7 @@ class Program:
         if not (self._built and self._device.compiled.binary_ids):
             return None
         built = next(iter(self._built.values()))
-        with preflight.compiling(queue.device):
+        with preflight.compiling(queue.device, gives_binary=True):
             binary = binary_of(built)
         return self._from_binary(binary, queue, apart)
 
