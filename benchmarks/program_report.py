@@ -35,9 +35,14 @@ class Row:
         runs = self.seconds.get(peer, [])
         return min(runs[1:] or runs) if runs and peer not in self.differs else None
 
-    def times_faster(self, peer: str, other: str) -> float | None:
-        """How many times `other`'s speed `peer` reaches."""
-        mine, theirs = self.best(peer), self.best(other)
+    def first(self, peer: str) -> float | None:
+        """The first run; None where the answer is wrong or missing."""
+        runs = self.seconds.get(peer)
+        return runs[0] if runs and peer not in self.differs else None
+
+    def times_faster(self, peer: str, other: str, first: bool = False) -> float | None:
+        """How many times `other`'s speed `peer` reaches, in the best run or the first."""
+        mine, theirs = (self.first(one) if first else self.best(one) for one in (peer, other))
         return theirs / mine if mine and theirs else None
 
 
@@ -108,6 +113,13 @@ class Report:
                 print(
                     f"{size}: {peer} has {mean:.3g} of NumPy's speed (geometric mean), {ahead} of {len(ratios)} ahead"
                 )
+        for first in (False, True):
+            found = {row.program: row.times_faster("clarray", "numpy", first) for row in rows}
+            ratios = [ratio for ratio in found.values() if ratio is not None]
+            if ratios:
+                slower = ", ".join(f"{name} {ratio:.2f}" for name, ratio in found.items() if ratio and ratio < 1)
+                run = "first" if first else "best"
+                print(f"{size}: {run} runs {geometric_mean(ratios):.3g} of NumPy's speed; below 1: {slower or 'none'}")
         beside = [ratio for row in rows if (ratio := row.times_faster("clarray", "cupy")) is not None]
         if beside:
             ahead, mean = sum(ratio > 1 for ratio in beside), geometric_mean(beside)
