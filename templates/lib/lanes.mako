@@ -13,16 +13,21 @@ HELPER ${t} ca_${name}_${t}(${", ".join(f"{t} {n}" for n in names)}) {
 <%def name="some(t)">
 <%
     from clarray._engine.ops.ctype import CType
-    bytes_ = dialect.convert("m", t, CType("char", t.width))
-    test = {2: f"as_ushort({bytes_})", 4: f"as_uint({bytes_})", 8: f"as_ulong({bytes_})"}.get(t.width)
+    halves = [w for w in (8, 4, 2) if w < t.width and w * t.bits >= 128]
+    width = min([t.width, *halves])
+    words = width * t.bits // 64
+    last = f"m{width}" if halves else "m"
 %>\
-/* Whether a lane of the mask is set: as any(), which takes ten shuffles on PoCL. */
+/* Whether a bit of a lane is set: as any() of masks, which takes ten shuffles on PoCL. */
 HELPER int ca_some_${t}(${t} m) {
-% if t.width == 16:
-  const ulong2 both = as_ulong2(${bytes_});
-  return (both.x | both.y) != 0;
+% for w in halves:
+  const ${CType(t.scalar, w)} m${w} = ${f"m{2 * w}" if 2 * w < t.width else "m"}.lo | ${f"m{2 * w}" if 2 * w < t.width else "m"}.hi;
+% endfor
+% if words >= 2:
+  const ulong${words} words = as_ulong${words}(${last});
+  return (${' | '.join(f"words.s{k}" for k in range(words))}) != 0;
 % else:
-  return ${test} != 0;
+  return as_${ {64: "ulong", 32: "uint", 16: "ushort"}[width * t.bits]}(${last}) != 0;
 % endif
 }
 </%def>

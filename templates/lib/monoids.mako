@@ -7,12 +7,17 @@ def sum_tree(names):
     return f"({sum_tree(names[:half])} + {sum_tree(names[half:])})"
 
 %>
-## Algebras: how values are accumulated. Each def writes, for the monoid `m` (MonoidCode of reduce/source.py):
+## Algebras: how values are accumulated. Each def writes, for the monoid `m` (MonoidCode of reduce/monoid_code.py):
 ##
 ##   acc_t, state_t     the accumulator at the kernel's width, and of one lane (one type at width 1)
 ##   acc_identity()     an accumulator that has seen nothing
 ##   accumulate(a, x)   one value enters (with its position i where m.indexed)
 ##   combine(a, b)      two states become one; a is of earlier positions
+##
+## An algebra that carries its range has two ways for that:
+##
+##   fast(&r, x...)     values enter r, which may leave the range; returns a check_t, joined with others by m.check_join
+##   accumulate(a, x)   stays in range; values enter by it if m.passed(check) is false
 ##
 ## and in a def of its own, for a state of one lane or (Width.finish names it) of the kernel's width,
 ##
@@ -116,30 +121,35 @@ HELPER ${acc} ${name}(const ${acc} a, const ${acc} b) {
 <%def name="enter_sum(m, name, values, counted=False)">
 <%
   T = m.value_type
-  ones = values if m.width > 1 else ['sum']
+  given = ', '.join(f'const {T} {x}' for x in values)
+  ones = values if m.width > 1 or len(values) == 1 else ['sum']
 %>
-HELPER acc_t ${name}(const acc_t a, ${', '.join(f'const {T} {x}' for x in values)}) {
-  acc_t r = a;
+HELPER ${T} ${name}(acc_t *r, ${given}) {
 % if ones != values:
   const ${T} sum = ${sum_tree(values)};
 % endif
 % for x in ones:
   {
-    const ${T} s = r.s + ${x}, z = s - r.s;
-    r.e += (r.s - (s - z)) + (${x} - z);
-    r.s = s;
+    const ${T} s = r->s + ${x}, z = s - r->s;
+    r->e += (r->s - (s - z)) + (${x} - z);
+    r->s = s;
   }
 % endfor
 % if counted:
-  r.n += ${len(values)};
+  r->n += ${len(values)};
 % endif
-  if (${m.every('r.e - r.e == 0')}) return r;
-  return add_ranged(r, add_scaled(a) + ${sum_tree([f"{x} * {m.real('0x1p-64')}" for x in values])});
+  return r->e;
 }
 </%def>
 <%def name="two_sum(m, counted=False)">
 ${add(m, 'acc_t', 'add', counted)}
-${enter_sum(m, 'accumulate', ['x'], counted)}
+${enter_sum(m, 'fast', ['x'], counted)}
+HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) {
+  acc_t r = a;
+  const ${m.check_type} check = fast(&r, x);
+  if (${m.passed('check')}) return r;
+  return add_ranged(r, add_scaled(a) + x * ${m.real('0x1p-64')});
+}
 % if m.width > 1:
 ${add(m.at(1), 'state_t', 'combine', counted)}
 % else:
@@ -157,7 +167,7 @@ HELPER ${t.type(m.components[0][1])} ${t.finish}_total(const ${t.state} s) {
 <%def name="compensated(m)">
 ${two_sum(m)}
 % if m.block:
-${enter_sum(m, 'accumulate_block', [f'x{k}' for k in range(m.block_size)])}
+${enter_sum(m, 'fast_block', [f'x{k}' for k in range(m.block_size)])}
 % endif
 </%def>
 <%def name="compensated_finish(m, t)">
@@ -182,10 +192,18 @@ HELPER ${t.result} ${t.finish}(const ${t.state} s) { return ${t.finish}_total(s)
 ## number, the right infinity or zero and never NaN, whatever its parts are.
 ##
 ##   |v|    1/S ......... 1/H ........ 1 ........ H ......... S        H * H = S
-##                         |<------ times gives ------>|
-##           |<-------- the quick way goes on with ---------->|
+##                         |<--- scaled to this range --->|
+##           |<---------------- middle range ----------------->|
+##
+## A product of a number in the middle range, 2^-63 to 2^64 (float64: 2^-511 to 2^512), needs no scaling if it is in this range.
+## The two highest bits of such an exponent differ.
 <%def name="multiply(m, acc, name)">
 <% T, R = m.wide(m.components[0][1]), m.wide(m.components[1][1]) %>
+## The highest bit of the exponent is set if the number is in the middle range.
+HELPER ${m.bits} ${name}_middle(const ${T} v) {
+  const ${m.bits} bits = as_${m.bits}(${m.size('v') if m.complex else 'v'});
+  return bits ^ (bits << 1);
+}
 HELPER ${acc} ${name}_scaled(${acc} a) {
   const ${R} size = ${m.size('a.v')};
   const ${R} k = size > ${m.scale(0.5)} ? a.k + 1 : (size < ${m.scale(-0.5)} ? a.k - 1 : a.k);
@@ -198,6 +216,10 @@ HELPER ${acc} ${name}(${acc} a, ${acc} b) {
   if (!b.has) return a;
   if (!a.has) return b;
 % endif
+  ${acc} r = a;
+  r.v = ${m.apply('a.v', 'b.v')};
+  r.k = a.k + b.k;
+  if (${m.passed(f'{name}_middle(r.v)')}) return r;
   a = ${name}_scaled(a);
   b = ${name}_scaled(b);
   a.v = ${m.apply('a.v', 'b.v')};
@@ -212,48 +234,42 @@ HELPER ${T} ${name}_value(${acc} a) {
   return a.v * (a.k > 1 ? (${R})(${m.scale(1)}) : (a.k < -1 ? (${R})(${m.scale(-1)}) : (${R})(1)));
 }
 </%def>
-## Values enter one after the other. A product that leaves the range of 2^-511 to 2^512 (float32: 2^-63 to 2^64) has an exponent
-## whose two highest bits are alike. The values enter once more then: what came before is scaled first, and where that was
-## not enough they enter by `times`. What is zero, infinite or NaN already stays so.
+## Values enter in pairs, so that the state waits for one multiplication of two. A pair between two numbers of the middle range is
+## not subnormal, and so has all its digits.
 <%def name="enter_product(m, acc, name, times, values)">
 <%
-  T, R = m.wide(m.components[0][1]), m.wide(m.components[1][1])
-  U = m.bits
-  given = ', '.join(f'const {T} {x}' for x in values)
-  outside = m.some(f'((inside & {m.high_bit}) == 0) & live')
+  T, U = m.wide(m.components[0][1]), m.bits
+  pairs = [values[n : n + 2] for n in range(0, len(values), 2)]
 %>
-HELPER ${U} ${name}_quickly(${acc} *a, ${given}) {
-  ${U} inside = ~(${U})0, bits;
-% for x in values:
-  a->v = ${m.apply('a->v', x)};
-  bits = as_${U}(${m.size('a->v') if m.complex else 'a->v'});
-  inside &= bits ^ (bits << 1);
+HELPER ${U} ${name}(${acc} *r, ${', '.join(f'const {T} {x}' for x in values)}) {
+  ${U} bits = ~(${U})0;
+% for pair in pairs:
+  r->v = ${m.apply('r->v', m.apply(*pair) if len(pair) == 2 else pair[0])};
+  bits &= ${times}_middle(r->v);
 % endfor
-  return inside;
+  return bits;
 }
-HELPER ${acc} ${name}(const ${acc} a, ${given}) {
+</%def>
+## One value enters. If the state leaves the middle range it is scaled first, and if that is not enough, the value is too.
+<%def name="enter_factor(m, acc, name, times)">
+<% T, R, U = m.wide(m.components[0][1]), m.wide(m.components[1][1]), m.bits %>
+HELPER ${acc} ${name}(const ${acc} a, const ${T} x) {
   ${acc} r = a;
-  ${U} inside = ${name}_quickly(&r, ${', '.join(values)});
-  if (!(${m.some(f'(inside & {m.high_bit}) == 0')})) return r;
+  r.v = ${m.apply('a.v', 'x')};
+  if (${m.passed(f'{times}_middle(r.v)')}) return r;
+  r = ${times}_scaled(a);
+  r.v = ${m.apply('r.v', 'x')};
   const ${R} size = ${m.size('a.v')};
   const ${m.comparison} live = (size > 0) & (size < (${R})(INFINITY));
-  if (!(${outside})) return r;
-  r = ${times}_scaled(a);
-  inside = ${name}_quickly(&r, ${', '.join(values)});
-  if (!(${outside})) return r;
-  const ${T} values[${len(values)}] = {${', '.join(values)}};
-  r = a;
-  for (int n = 0; n < ${len(values)}; ++n) {
-    ${acc} x = a;
-    x.v = values[n];
-    x.k = (${R})(0);
-    r = ${times}(r, x);
-  }
-  return r;
+  if (${m.passed(f'({times}_middle(r.v) | (live ? ({U})0 : ~({U})0))')}) return r;
+  ${acc} b = a;
+  b.v = x;
+  b.k = (${R})(0);
+  return ${times}(a, b);
 }
 </%def>
 <%def name="product(m)">
-<% one, single = ['x'], m.at(1) %>
+<% single = m.at(1) %>
 ${multiply(m, 'acc_t', 'times')}
 % if m.takes_first:
 HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) {
@@ -264,12 +280,13 @@ HELPER acc_t accumulate(const acc_t a, const ${m.value_type} x) {
   return times(a, b);
 }
 % else:
-${enter_product(m, 'acc_t', 'accumulate', 'times', one)}
-${enter_product(m, 'acc_t', 'accumulate_block', 'times', [f'x{k}' for k in range(m.block_size)]) if m.block else ''}
+${enter_product(m, 'acc_t', 'fast', 'times', ['x'])}
+${enter_product(m, 'acc_t', 'fast_block', 'times', [f'x{k}' for k in range(m.block_size)]) if m.block else ''}
+${enter_factor(m, 'acc_t', 'accumulate', 'times')}
 % endif
 % if m.width > 1:
 ${multiply(single, 'state_t', 'combine')}
-${enter_product(single, 'state_t', 'accumulate_lane', 'combine', one)}
+${enter_factor(single, 'state_t', 'accumulate_lane', 'combine')}
 % else:
 HELPER state_t combine(const state_t a, const state_t b) { return times(a, b); }
 HELPER ${m.lane(m.components[0][1])} combine_value(const state_t a) { return times_value(a); }
@@ -323,24 +340,26 @@ HELPER acc_t accumulate(const acc_t a, const ${T} x) {
 }
 ## The rounded mean of the values leaves deviations that do not quite add up to zero: what they add up to is its
 ## low part, and the sum of squares about it is corrected.
-HELPER acc_t accumulate_block(const acc_t a, ${', '.join(f'const {T} x{k}' for k in range(m.block_size))}) {
-  acc_t r = a;
-  ${T} mean = ${sum_tree([f'x{k}' for k in range(m.block_size)])} * ${fraction};
-  if (!(${m.every('mean - mean == 0')})) mean = ${sum_tree([f'x{k} * {fraction}' for k in range(m.block_size)])};
+<% given = ', '.join(f'const {T} x{k}' for k in range(m.block_size)) %>
+HELPER ${R} fast_block(acc_t *r, ${given}) {
+  const ${T} mean = ${sum_tree([f'x{k}' for k in range(m.block_size)])} * ${fraction};
 % for k in range(m.block_size):
   const ${T} d${k} = x${k} - mean;
 % endfor
-  const ${T} sum = ${sum_tree([f'd{k}' for k in range(m.block_size)])}, rest = sum - sum == 0 ? sum : (${T})(0);
-  const ${T} low = rest * ${fraction};
+  const ${T} rest = ${sum_tree([f'd{k}' for k in range(m.block_size)])}, low = rest * ${fraction};
   const ${R} squares = ${sum_tree([f'product(d{k}, d{k})' for k in range(m.block_size)])}, less = product(rest, low);
-  const ${R} m2 = squares - (less < squares ? less : (${R})(0));
-  r.n = a.n + (${R})(${m.block_size});
-  const ${T} far = mean - a.mean, near = low - a.low, d = far + near;
-  const ${R} share = (${R})(${m.block_size}) / r.n;
-  move_mean(&r, bounded(far * share, mean));
-  r.low += near * share;  // apart: the first block is far from 0, and its low part would be lost
-  add_deviation(&r, m2 + product(d * (a.n * share), d));
-  return r;
+  const ${R} m2 = squares - (less < squares ? less : (${R})(0)), n = r->n;
+  const ${T} far = mean - r->mean, near = low - r->low, d = far + near;
+  const ${R} all = n + (${R})(${m.block_size}), share = (${R})(${m.block_size}) / all, step = m2 + product(d * (n * share), d);
+% if m.width > 1:
+  // before the state changes: there are no registers for two
+  if (!${m.passed('step')}) return step;
+% endif
+  r->n = all;
+  move_mean(r, far * share);
+  r->low += near * share;  // apart: the first block is far from 0, and its low part would be lost
+  add_deviation(r, step);
+  return step;
 }
 HELPER state_t combine(const state_t a, const state_t b) {
   if (b.n == 0) return a;
@@ -430,62 +449,4 @@ HELPER ${acc} ${name}(const ${acc} a, const ${acc} b) {
   return r;
 }
 % endif
-</%def>
-<%def name="accumulator(m, name)">
-typedef struct { ${' '.join(f'{m.wide(d)} {n};' for n, d in m.components)} } ${name};
-</%def>
-
-## From vector accumulators to the state of one lane: `join` makes one accumulator of two, lane by lane, where the algebra has words
-## for vectors; `fold_lanes` combines the lanes of one, `take_lane` takes one of them.
-<%def name="lanes(m)">
-% if m.joins:
-${joining(m, 'acc_t', 'join')}
-## The halves of an accumulator, until two lanes are left: lane after lane takes longer than a row of thousands.
-% for half in (m.width >> step for step in range(1, m.width.bit_length() - 1)):
-${accumulator(m.at(half), f'acc{half}_t')}
-${joining(m.at(half), f'acc{half}_t', f'join{half}')}
-% endfor
-HELPER state_t fold_lanes(const acc_t a${m.width}) {
-% for half in (m.width >> step for step in range(1, m.width.bit_length() - 1)):
-  acc${half}_t lo${half}, hi${half};
-% for n, _ in m.components:
-  lo${half}.${n} = a${2 * half}.${n}.lo;
-  hi${half}.${n} = a${2 * half}.${n}.hi;
-% endfor
-  const acc${half}_t a${half} = join${half}(lo${half}, hi${half});
-% endfor
-  state_t lo, hi;
-% for n, _ in m.components:
-  lo.${n} = a2.${n}.lo;
-  hi.${n} = a2.${n}.hi;
-% endfor
-  return combine(lo, hi);
-}
-% else:
-## One after the other: the algebra combines no vectors.
-HELPER state_t fold_lanes(const acc_t a) {
-  state_t r = state_identity();
-% for n, dt in m.components:
-  ${m.lane(dt)} lanes_${n}[${m.width}];
-  vstore${m.width}(a.${n}, 0, lanes_${n});
-% endfor
-  for (int l = 0; l < ${m.width}; ++l) {
-    state_t s;
-% for n, dt in m.components:
-    s.${n} = lanes_${n}[l];
-% endfor
-    r = combine(r, s);
-  }
-  return r;
-}
-% endif
-HELPER state_t take_lane(const acc_t a, const int l) {
-  state_t s;
-% for n, dt in m.components:
-  ${m.lane(dt)} lanes_${n}[${m.width}];
-  vstore${m.width}(a.${n}, 0, lanes_${n});
-  s.${n} = lanes_${n}[l];
-% endfor
-  return s;
-}
 </%def>

@@ -2,8 +2,10 @@
 ## read as the first one's, so that the compiler loads and converts it once. Where fewer rows are left the last one is summed again.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="blocks" file="/reduce/products.mako"/>
-<%def name="rows(enter, enter_partial, decode, write)">
+<%namespace name="states" file="/lib/accumulators.mako"/>
+<%def name="rows(enter, enter_partial, decode, write, entering)">
 <%
+  carried = m.carries and (not masked or m.absorbs)
   in_all = common
   def at_rows(operands, y, suffix=''):
       return [at_row(s, f'{y}{suffix}') for s in operands]
@@ -55,8 +57,13 @@ ${blocks.run([f'acc{y}' for y in range(abreast)], abreast, row_operands, False, 
 % for s in row_operands(y):
           ${access.load(s, s.base, 'at', f'_{y}')}
 % endfor
+% if not carried:
           ${enter(f'acc{y}', f'_{y}', 0, m.position)}
+% endif
 % endfor
+% if carried:
+${states.enter(m, [(f'acc{y}', entering(0, f'_{y}')) for y in range(abreast)], 'fast', ' '.join(capture(enter, f'acc{y}', f'_{y}', 0, m.position) for y in range(abreast)))}
+% endif
         }
       }
       if (at < last) {

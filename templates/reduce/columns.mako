@@ -1,5 +1,6 @@
 ## Down the columns of a reduction: each work-item takes every so many rows, X of them at a time, with a strip of outputs in `acc`.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
+<%namespace name="states" file="/lib/accumulators.mako"/>
 <%def name="down(decode, place, enter, enter_partial, entering)">
 <%
   parts = V // d.width
@@ -25,9 +26,7 @@
 % endfor
 % endfor
 % if block:
-% for w in range(parts):
-        acc[v * ${parts} + ${w}] = accumulate_block(acc[v * ${parts} + ${w}], ${', '.join(entering(w, f'_{x}') for x in range(X))});
-% endfor
+${states.enter(m, [(f'acc[v * {parts} + {w}]', ', '.join(entering(w, f'_{x}') for x in range(X))) for w in range(parts)], 'fast_block', capture(row_by_row, decode, enter, parts))}
 % else:
 % for w in range(parts):
         {
@@ -81,4 +80,26 @@
       }
 % endif
     }
+</%def>
+## The values of a vector of outputs enter row by row. They are loaded again, so that the fast path needs not keep them.
+<%def name="row_by_row(decode, enter, parts)">
+<%
+  def of_lanes(n):
+      return f'lanes * {n}' if lanes == 0 else str(lanes * n)
+%>
+for (${I} next = row, stop = row + ${of_lanes(X)}; next < stop; next += ${of_lanes(1)}) {
+% for s in operands:
+  ${I} ${s.base} = ${s.name}kept;
+% endfor
+  {
+    ${I} number = next;
+    ${decode('r', 'number', reduced_rank, operands)}
+  }
+% for s in operands:
+  ${access.load(s, s.base, 'j')}
+% endfor
+% for w in range(parts):
+  ${enter(f'acc[v * {parts} + {w}]', '', w, m.position)}
+% endfor
+}
 </%def>

@@ -7,6 +7,7 @@
 ## Where groups have one work-item it combines a vector of neighbouring outputs at once, if the algebra has words for that.
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="monoids" file="/lib/monoids.mako"/>
+<%namespace name="states" file="/lib/accumulators.mako"/>
 <%
   wg = policy.work_group
 %>
@@ -31,7 +32,7 @@ ${monoids.identity(m)}
 ${getattr(monoids, m.algebra)(m)}
 ${getattr(monoids, m.algebra + '_finish')(m, m.narrow_result)}
 % if wide:
-${monoids.accumulator(wide, 'wide_t')}
+${states.accumulator(wide, 'wide_t')}
 ${monoids.joining(wide, 'wide_t', 'join_wide')}
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))

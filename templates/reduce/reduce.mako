@@ -21,6 +21,7 @@
 ## the policy has a fence, else by a second launch (combine.mako).
 <%namespace name="access" file="/lib/access.mako" inheritable="True"/>
 <%namespace name="monoids" file="/lib/monoids.mako"/>
+<%namespace name="states" file="/lib/accumulators.mako"/>
 <%namespace name="together" file="/reduce/abreast.mako"/>
 <%namespace name="walking" file="/reduce/columns.mako"/>
 <%namespace name="blocks" file="/reduce/products.mako"/>
@@ -69,6 +70,17 @@ ${acc} = accumulate(${acc}, ${value.call(w, tag)});
 ## as count == V: NVIDIA's compiler (driver 580.159) takes that comparison of a clamped number for last >= j.
 <%def name="whole(j, last)" filter="trim">
 ${j} + ${V} ${within} ${last}
+</%def>
+## The values of an iteration along a row enter one after the other. They are loaded again, so that the fast path needs not keep them.
+<%def name="one_by_one()">
+for (${I} j = at + lane * ${V}, stop = j + ${of_lanes(V * X)}; j < stop; j += ${of_lanes(V)}) {
+% for s in operands:
+  ${access.load(s, s.base, 'j')}
+% endfor
+% for w in range(parts):
+  ${enter(acc_of(w, 0), '', w, m.position)}
+% endfor
+}
 </%def>
 ## Only the first `count` of V elements enter, or those of a mask.
 <%def name="enter_partial(acc, count, chain, inside='')">
@@ -184,7 +196,7 @@ ${getattr(monoids, m.algebra + '_finish')(m, m.wide_result)}
 % endif
 ${monoids.masked(m)}
 % if d.width > 1:
-${monoids.lanes(m)}
+${states.lanes(m)}
 % endif
 ATTR __kernel __attribute__((reqd_work_group_size(${wg}, 1, 1)))
 void reduce(${arguments.declared}) {
@@ -221,7 +233,7 @@ void reduce(${arguments.declared}) {
     const ${I} part = 0, block = task;
 % endif
 % if abreast > 1:
-${together.rows(enter, enter_partial, decode, write)}
+${together.rows(enter, enter_partial, decode, write, entering)}
 % elif not columns:
     const ${I} output = block * ${of_side(1)} + beside;
     const bool active = output < outputs;
@@ -275,9 +287,7 @@ ${blocks.run([f'acc0_{c}' for c in range(chains)], 1, lambda y: operands, pairs)
 % endfor
 % endfor
 % if block:
-% for a in range(accumulators):
-        acc${a}_0 = accumulate_block(acc${a}_0, ${', '.join(entering(w, f'_{x}') for x in range(X) for w in range(a, parts, accumulators))});
-% endfor
+${states.enter(m, [(f'acc{a}_0', ', '.join(entering(w, f'_{x}') for x in range(X) for w in range(a, parts, accumulators))) for a in range(accumulators)], 'fast_block', capture(one_by_one))}
 % else:
 % for x in range(X):
 % for w in range(parts):

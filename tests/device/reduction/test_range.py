@@ -25,6 +25,11 @@ RUNNING_PRODUCTS = ["cumprod", "nancumprod", "cumulative_prod"]
 VARIANCES = ["var", "std", "nanvar", "nanstd"]
 
 
+def forms(functions: list[str], layout: str) -> list[str]:
+    """The functions for a layout: those without NaNs are masked reductions, and are compiled for one layout only."""
+    return functions if layout == "flat" else [name for name in functions if not name.startswith("nan")]
+
+
 def repeated(*parts: float) -> Callable[[np.random.Generator, Any], np.ndarray]:
     """The same few numbers again and again, as shares of the largest."""
     return lambda rng, info: np.resize(np.array(parts), LENGTH) * float(info.max)
@@ -156,7 +161,7 @@ def test_sums_and_products_are_those_of_exact_numbers(dtype: np.dtype, layout: s
         for product, functions in ((False, [*SUMS, *RUNNING_SUMS]), (True, [*PRODUCTS, *RUNNING_PRODUCTS])):
             with np.errstate(all="ignore"):
                 exact = exact_parts(view(x), axis, product)
-            for function in functions:
+            for function in forms(functions, layout):
                 found = getattr(clarray, function)(view(clarray.array(x)), axis=axis).get()
                 for got, runs in zip(parts(found), exact, strict=True):
                     wanted = np.moveaxis(runs, -1, axis or 0)
@@ -173,7 +178,7 @@ def test_variances_leave_the_range_where_numpys_do(dtype: np.dtype, layout: str,
     for name in VALUES:
         x = values(name, dtype)
         spread = LENGTH**2 * float(np.finfo(dtype).eps) * float(max(np.abs(part).max() for part in parts(x)))
-        for function in VARIANCES:
+        for function in forms(VARIANCES, layout):
             with np.errstate(all="ignore"):
                 numpys = getattr(np, function)(view(x), axis=axis)
             ours = getattr(clarray, function)(view(clarray.array(x)), axis=axis).get()

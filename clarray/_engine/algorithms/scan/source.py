@@ -12,7 +12,7 @@ from clarray._engine.algorithms.scan.plan import COLUMNS, LOOKBACK, SPLIT, Paral
 from clarray._engine.codegen.expression import Call, Inputs, Operand, converted, operand, parameters
 from clarray._engine.codegen.render import Source, make_dialect, render, source
 from clarray._engine.expr.node import Node
-from clarray._engine.fused.reduce.source import MonoidCode, lane_dtype
+from clarray._engine.fused.reduce.monoid_code import MonoidCode, lane_dtype
 from clarray._engine.ops.ctype import Dialect, compute_type, convert
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import Monoid, literal

@@ -22,6 +22,7 @@ from clarray._engine.expr.node import CONST, INDEX, Node, index
 from clarray._engine.expr.overlap import outermost_first
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import contiguous
+from clarray._engine.fused.reduce.monoid_code import lane_dtype
 from clarray._engine.fused.reduce.plan import (
     COLUMNS,
     ROWS,
@@ -37,7 +38,7 @@ from clarray._engine.fused.reduce.plan import (
     tasks_abreast,
 )
 from clarray._engine.fused.reduce.products import is_product
-from clarray._engine.fused.reduce.source import Epilogue, combine_source, lane_dtype, reduce_source
+from clarray._engine.fused.reduce.source import Epilogue, combine_source, reduce_source
 from clarray._engine.launch.kernel_cache import COUNTERS, KernelCache
 from clarray._engine.launch.operands import Operands, inline_limit
 from clarray._engine.ops.monoids import Monoid, Reduction, extremum_monoid, widened_monoid
