@@ -162,7 +162,7 @@ class DeviceArray(Methods):
         return self
 
 
-_PLAIN_OPERANDS = (DeviceArray, np.ndarray, np.generic, int, float, complex, str)
+_PLAIN_OPERANDS = (DeviceArray, np.ndarray, np.generic, int, float, complex, str, slice)
 _CONVERSIONS = ("__array__", "__array_interface__", "__float__")
 
 

@@ -32,16 +32,20 @@ bool note_view(PyObject* leaf) {
 
 namespace {
 
+bool is_plain(PyObject* item) { return PyLong_CheckExact(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis; }
+
+bool is_plain_or_array(PyObject* item) { return is_plain(item) || Py_TYPE(item) == array_type; }
+
+bool every_item(PyObject* key, bool (*holds)(PyObject*)) {
+    if (!PyTuple_CheckExact(key)) return holds(key);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
+        if (!holds(PyTuple_GET_ITEM(key, i))) return false;
+    return true;
+}
+
 // Whether a key names a part of a pending value, so that it becomes memory: not of what has no axes.
 bool is_computed_for(PyObject* key, PyObject* value) {
-    const auto is_plain = [](PyObject* item) {
-        return PyLong_CheckExact(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
-    };
-    if (is_selection(value) || !PyTuple_GET_SIZE(node.shape.of(value))) return false;
-    if (!PyTuple_CheckExact(key)) return is_plain(key);
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
-        if (!is_plain(PyTuple_GET_ITEM(key, i))) return false;
-    return true;
+    return !is_selection(value) && PyTuple_GET_SIZE(node.shape.of(value)) && every_item(key, is_plain);
 }
 
 // What a key names of an array, which lies in memory then.
@@ -207,10 +211,11 @@ PyObject* put(PyObject* of, PyObject* key, PyObject* value) {
 
 }  // namespace
 
-// ``x[key] = y`` reads, computes and stores an array under one hold of the device's lock. What writes a number holds it itself.
+// ``x[key] = y`` reads, computes and stores an array under one hold of the device's lock. What writes a number holds it itself,
+// and for other keys `setitem` does, unless other code converts them.
 PyObject* set_item(PyObject* of, PyObject* key, PyObject* value) {
     const bool is_array = Py_TYPE(value) == array_type && PyObject_TypeCheck(of, array_type) && has_node(of);
-    PyObject* const lock = is_array ? lock_of(array.node.of(of)) : nullptr;
+    PyObject* const lock = is_array && every_item(key, is_plain_or_array) ? lock_of(array.node.of(of)) : nullptr;
     if (!lock) return put(of, key, value);
     const Held held(lock);
     return held ? put(of, key, value) : nullptr;

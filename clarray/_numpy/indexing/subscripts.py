@@ -161,7 +161,7 @@ def setitem(array: DeviceArray, key: Any, value: Any) -> None:
     """Write a value, converted and broadcast as NumPy does, to the elements of a key, under one hold of the lock."""
     if value.__class__ in NUMBERS and _set_plainly(array, key, value):  # in one step, which holds the lock itself
         return
-    if runs_other_code(value):
+    if runs_other_code(value) or runs_other_code(key):
         _set(array, key, value)
         return
     with array.device.lock:  # from reading the operands to the launch that stores

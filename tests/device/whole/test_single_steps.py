@@ -75,7 +75,7 @@ STATEMENTS = (
 )
 
 
-# `lazy` is converted by code that waits for another thread, which computes.
+# `lazy` and `lazy_indices` are converted by code that waits for another thread, which computes.
 STATEMENTS_OF_OTHER_CODE = (
     "x[...] = lazy",
     "x[m] = lazy[m]",
@@ -90,6 +90,12 @@ STATEMENTS_OF_OTHER_CODE = (
     "np.mean((lazy, x), 0, out=x)",
     "ufuncs.add(x, lazy, out=x)",
     "ufuncs.add.at(x, i, lazy[i])",
+    "x[lazy_indices] = w",
+    "x[lazy_indices] = 3",
+    "A[lazy_indices, 1] = w",
+    "x.flat[lazy_indices] = w",
+    "np.put(x, lazy_indices, w)",
+    "np.take(x, lazy_indices, out=w)",
 )
 
 
@@ -182,24 +188,25 @@ def test_statements(statement: str) -> None:
 class Lazy:
     """An array of another library, which computes it in a thread."""
 
-    def __init__(self, key: Any = ...) -> None:
+    def __init__(self, dtype: str, key: Any = ...) -> None:
+        self.wanted = dtype
         self.key = np.asarray(key) if isinstance(key, clarray.DeviceArray) else key
 
     def __getitem__(self, key: Any) -> Lazy:
-        return Lazy(key)
+        return Lazy(self.wanted, key)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         values: list[np.ndarray] = []
-        thread = threading.Thread(target=lambda: values.append((clarray.arange(8.0) + 1).get()), daemon=True)
+        thread = threading.Thread(target=lambda: values.append(clarray.arange(8.0).get()), daemon=True)
         thread.start()
         thread.join(PATIENCE)
         assert values, "the statement holds the lock while it converts"
-        return np.asarray(values[0], dtype)[self.key]
+        return np.asarray(values[0], dtype or self.wanted)[self.key]
 
 
 @pytest.mark.parametrize("statement", STATEMENTS_OF_OTHER_CODE)
 def test_conversions_hold_no_lock(statement: str) -> None:
-    exec(statement, named_values() | {"lazy": Lazy()})
+    exec(statement, named_values() | {"lazy": Lazy("float64"), "lazy_indices": Lazy("int64")})
 
 
 @pytest.mark.parametrize("name", NAMES)
