@@ -31,7 +31,14 @@ def _most(nested: Any) -> int:
     return int(np.max(np.abs(nested))) if np.size(nested) else 0
 
 
-def _taken(a: Any, indices: Any, axis: Any = None, **_: Any) -> int:
+def _refuse_wrapping(mode: Any) -> None:
+    """Keep mode 'wrap' from NumPy, which subtracts the extent in a loop: an index of 2**62 takes years."""
+    if mode not in ("raise", "clip"):
+        raise ValueError("a mode for kernels")
+
+
+def _taken(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> int:
+    _refuse_wrapping(mode)
     named = 1 if indices.__class__ is int else np.size(indices)
     return named if axis is None or not np.size(a) else named * (np.size(a) // np.shape(a)[axis])
 
@@ -84,6 +91,12 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
     """NumPy's, stable whatever kind it is asked for, as the kernels are."""
     check_kind(a.dtype, kind, order, stable)
     return np.ndarray.argsort(a, axis, kind="stable")
+
+
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
+    """NumPy's, without mode 'wrap'."""
+    _refuse_wrapping(mode)
+    np.put(a, ind, v, mode)
 
 
 # The functions ---------------------------------------------------------------------------------------
@@ -168,7 +181,7 @@ METHODS: dict[str, Rule] = {
 
 # What writes to its first operand, and which operands are written there.
 WRITES: dict[str, tuple[Any, tuple[int, ...]]] = {
-    "put": (np.put, (2,)),
+    "put": (put, (2,)),
     "place": (np.place, (2,)),
     "putmask": (np.putmask, (2,)),
     "fill_diagonal": (np.fill_diagonal, (1,)),

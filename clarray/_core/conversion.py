@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import sys
 import time
 from typing import Any
@@ -15,6 +14,7 @@ from clarray._core.elements import element
 from clarray._core.host_data import device_dtype, host_window
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import view as views
+from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.host_value import elements_in
 from clarray._engine.expr.indexing import index_plainly
 from clarray._engine.expr.node import CONST, Node, leaf
@@ -116,7 +116,7 @@ def item(array: DeviceArray, *args: Any) -> Any:
     if not args:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     if len(args) == 1 and not isinstance(args[0], tuple):
-        flat = operator.index(args[0])
+        flat = c_integer(args[0])
         if not -array.size <= flat < array.size:
             raise IndexError(f"index {flat} is out of bounds for size {array.size}")
         position: Any = np.unravel_index(flat % array.size, array.shape) if array.ndim else ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from clarray._core.moving import computed_copy, converted, in_order, moved, orde
 from clarray._core.operands import NO_MASKS, PYTHON_SCALARS, host_array
 from clarray._core.sequences import MAX_NDIM, check_depth, holds_arrays, put_together
 from clarray._core.views import make_view, view_of
+from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import as_shape, check_order
 from clarray._engine.runtime import Device, current_device, different_devices, find_device
 from clarray._engine.speedups import recorded
@@ -157,7 +157,7 @@ def array(
     made = _make(object, dtype, order, device, copy, subok)
     if ndmax != MAX_NDIM:
         check_depth(object, made.ndim, ndmin, ndmax)
-    missing = operator.index(ndmin) - made.ndim
+    missing = c_integer(ndmin, 32) - made.ndim
     return made.reshape((1,) * missing + made.shape) if missing > 0 else made
 
 

@@ -16,7 +16,7 @@ from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._engine import runtime
 from clarray._engine.expr.host_value import elements_in
 from clarray._engine.expr.node import Node, contiguous_leaf, leaf
-from clarray._engine.expr.view import Shape, View, check_order, contiguous, memory_order, ordered_strides
+from clarray._engine.expr.view import Shape, View, check_order, check_size, contiguous, memory_order, ordered_strides
 from clarray._engine.ops.dtypes import DTYPES, dtype_row
 from clarray._engine.runtime import Device, profiling
 from clarray._engine.runtime.mirrors import UPLOADED
@@ -72,7 +72,10 @@ def new_leaf(
     if like is None or len(like.shape) != len(shape):
         like = View(shape, contiguous(shape))
     strides = ordered_strides(shape, axis_order(like, order or "C"))
-    memory = device.allocate(prod(shape) * dtype.itemsize)
+    nbytes = prod(shape) * dtype.itemsize
+    if not nbytes:
+        check_size(shape, dtype.itemsize)
+    memory = device.allocate(nbytes)
     if zero:
         device.fill_zero(memory)
     return leaf(memory, shape, strides, 0, dtype)

@@ -5,7 +5,6 @@ By way of the host each of them would be waited for, copied there and back.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -18,6 +17,7 @@ from clarray._core.host_data import device_dtype, new_leaf, upload
 from clarray._core.operands import PYTHON_SCALARS, scalar_node
 from clarray._core.views import view_at
 from clarray._engine.algorithms import launchers
+from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import contiguous
 from clarray._engine.runtime import Device
@@ -111,7 +111,7 @@ def _is_plain(node: Node, dtype: np.dtype) -> bool:
 
 def check_depth(a: Any, ndim: int, ndmin: int, ndmax: Any) -> None:
     """Raise ValueError unless `ndmax` is in range and sequences that became an array are nested no deeper."""
-    if not 0 <= operator.index(ndmax) <= MAX_NDIM:
+    if not 0 <= c_integer(ndmax, 32) <= MAX_NDIM:
         raise ValueError(f"ndmax must be in the range [0, NPY_MAXDIMS ({MAX_NDIM})]")
     if ndmin > ndmax:
         raise ValueError(f"ndmin must be <= ndmax ({ndmax})")

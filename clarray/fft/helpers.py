@@ -59,6 +59,8 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
 def _count(n: Any) -> int:
     if not isinstance(n, int | np.integer):
         raise ValueError("n should be an integer")
+    if n >= 2**63:
+        raise ValueError("Maximum allowed dimension exceeded")
     return as_count(n)
 
 

@@ -266,6 +266,8 @@ def polyder(p: Any, m: int = 1) -> Any:
     found = _given(p)
     for _ in range(m):
         found = _slope(found)
+        if not found.size:  # and so are all further derivatives
+            break
     if found.ndim != 1:
         _slope(found)  # NumPy looks one derivative further: what has no length or does not fit is refused
     return _like(found, p)

@@ -12,7 +12,7 @@ from clarray._core.creation import asarray
 from clarray._core.device_array import DeviceArray
 from clarray._core.views import make_view, read_only, view_of
 from clarray._engine.expr.overlap import extent
-from clarray._engine.expr.view import View, as_shape, contiguous
+from clarray._engine.expr.view import View, as_shape, check_size, contiguous
 
 __all__ = ["as_strided", "sliding_window_view"]
 
@@ -58,6 +58,7 @@ def as_strided(
         raise ValueError("mismatch in length of strides and shape")
     if any(operator.index(extent) < 0 for extent in new):
         raise ValueError(f"negative dimensions are not allowed, as in the shape {new}")
+    check_size(new, itemsize)
     view = View(new, steps, old.offset)
     _check_inside(array, view)
     made = make_view(array, view)

@@ -12,7 +12,7 @@ from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import cast
-from clarray._engine.expr.axes import normalize_axes, strict_axis
+from clarray._engine.expr.axes import normalize_axes, normalize_axis, strict_axis
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.speedups import recorded_growth
@@ -209,7 +209,9 @@ def _vector_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: 
 
 
 def _matrix_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> DeviceArray:
-    row, column = (strict_axis(axis, array.ndim) for axis in axes)
+    row, column = (normalize_axis(axis, array.ndim) for axis in axes)
+    for axis in axes:
+        strict_axis(axis, array.ndim)
     if row == column:
         raise ValueError("Duplicate axes given.")
     if ord in (None, "fro", "f"):

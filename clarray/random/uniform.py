@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from clarray._core import creation, ufunc_calls
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
+from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node, Shape
 from clarray._engine.ops.dtypes import DTYPES
 from clarray.random import nodes
@@ -128,7 +128,7 @@ class Uniform(Source):
 
     def bytes(self, length: Any) -> bytes:
         """Draw `length` random bytes, as Python's ``bytes``."""
-        length = operator.index(length)
+        length = c_integer(length)
         if length < 0:
             raise ValueError("negative dimensions are not allowed")
         words = wrap(nodes.words(self._bit_generator.take, (-(-length // 4),), nodes.UINT32))

@@ -46,6 +46,14 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return (normalize_axis(axis, ndim),)
 
 
+def c_integer(value: Any, bits: int = 64) -> int:
+    """Read an integer that NumPy passes to C; OverflowError for one that does not fit into `bits` bits."""
+    number = operator.index(value)
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise OverflowError(f"Python int too large to convert to C {'int' if bits == 32 else 'long'}")
+    return number
+
+
 def axis_number(value: Any) -> int:
     """Read an axis that may be negative or out of range; TypeError for a bool."""
     if isinstance(value, bool | np.bool):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray._engine.expr.axes import normalize_axes, normalize_axis, strict_axis
+from clarray._engine.expr.axes import c_integer, normalize_axes, normalize_axis, strict_axis
 
 Shape = tuple[int, ...]
 
@@ -93,6 +93,7 @@ def numpy_error(shape: Shape, request: Callable[[np.ndarray], object]) -> NoRetu
 
 
 MAX_DIMENSIONS = 64  # NumPy's limit
+_LARGE = 2**20  # the sizes of shapes with smaller extents are not looked at before memory is asked for
 
 
 def as_shape(shape: Any) -> Shape:
@@ -108,8 +109,16 @@ def as_shape(shape: Any) -> Shape:
         else:
             if (n := len(found)) > MAX_DIMENSIONS:
                 raise ValueError(f"maximum supported dimension for an ndarray is currently {MAX_DIMENSIONS}, found {n}")
+            if max(found, default=0) > _LARGE:
+                check_size(found)
             return found
     return (as_count(shape),)
+
+
+def check_size(shape: Shape, itemsize: int = 1) -> None:
+    """Raise NumPy's ValueError if the extents other than 0 make 2**63 bytes or more."""
+    if prod(filter(None, shape)) * itemsize >= 2**63:
+        raise ValueError("array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.")
 
 
 def as_count(number: Any) -> int:
@@ -244,7 +253,7 @@ def diagonal(view: View, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Vie
     second = normalize_axis(axis2, ndim, "axis2")
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
-    offset = operator.index(offset)
+    offset = c_integer(offset, 32)
     rows = view.shape[first] - max(-offset, 0)
     columns = view.shape[second] - max(offset, 0)
     count = max(min(rows, columns), 0)

@@ -13,6 +13,7 @@ from clarray._core import ufunc_calls
 from clarray._core.creation import asarray, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.expr import node as nodes
+from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import contiguous
 from clarray._engine.speedups import recorded_growth, recorded_writes
 from clarray._numpy.indexing import gathering
@@ -141,7 +142,7 @@ def below(shape: Sequence[Any], k: Any) -> DeviceArray:
     Extents and `k` are made whole as NumPy's are, which come out of its `arange`.
     """
     shape = tuple(max(0, math.ceil(_single(extent))) for extent in shape)
-    k = k if type(k) is int else -int(np.trunc(_single(-k)))
+    k = -c_integer(-k) if type(k) is int else -int(np.trunc(_single(-k)))
     offsets = nodes.index(shape, (-1, 1), _INT64)
     return ufunc_calls.call(np.less_equal, (wrap(offsets), k))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -15,6 +16,7 @@ from clarray._core.operands import scalar_node, weak_type
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.node import MASKED, Node
+from clarray._engine.expr.view import as_shape
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.ops.snippets import Parameter, Snippet, parse_parameters
 from clarray._engine.runtime import Device
@@ -181,11 +183,17 @@ def declared(parameters: tuple[Parameter, ...], types: Types, signature: Signatu
     return tuple((p.name, dtype_of(p, types, signature), p.raw) for p in parameters)
 
 
+# No launch of so many work-items ends: an empty kernel takes an hour on the fastest GPU.
+TOO_MANY_WORK_ITEMS = 2**48
+
+
 def shape_argument(size: Any) -> tuple[int, ...]:
-    """What ``size=`` means."""
-    shape = tuple(map(int, size)) if isinstance(size, tuple | list) else (int(size),)
+    """Read ``size=``, an integer or a sequence of integers."""
+    shape = as_shape(size)
     if any(n < 0 for n in shape):
         raise ValueError("size must not be negative")
+    if math.prod(shape) >= TOO_MANY_WORK_ITEMS:
+        raise ValueError(f"size={size!r} has 2**48 work-items or more, which no device computes in an hour")
     return shape
 
 

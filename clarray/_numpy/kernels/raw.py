@@ -13,7 +13,9 @@ from clarray._core.device_array import DeviceArray
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
+from clarray._engine.expr.view import as_count
 from clarray._engine.runtime.includes import note_of
+from clarray._numpy.kernels.arguments import TOO_MANY_WORK_ITEMS
 
 __all__ = ["RawKernel", "RawModule"]
 
@@ -85,7 +87,7 @@ class RawKernel:
         Raises
         ------
         TypeError
-            The number of arguments is wrong, or an argument does not fit its parameter.
+            The number of arguments is wrong, an argument does not fit its parameter, or a size is no integer.
         ValueError
             An array is not C-contiguous, or read-only where the pointer is not const; sizes are wrong; arrays are on
             two devices.
@@ -185,13 +187,16 @@ def _sizes(name: str, grid: Any, block: Any) -> tuple[tuple[int, ...], tuple[int
     """Groups, and work-items of one, along as many dimensions."""
     found = []
     for what, given in (("grid", grid), ("block", block)):
-        sizes = tuple(map(int, given)) if isinstance(given, tuple | list) else (int(given),)
+        sizes = tuple(map(as_count, given)) if isinstance(given, tuple | list) else (as_count(given),)
         least = 0 if what == "grid" else 1
         if not 1 <= len(sizes) <= _MOST_DIMENSIONS or min(sizes) < least:
             raise ValueError(f"kernel {name!r}: {what} must be one to three numbers from {least} on, not {given!r}")
         found.append(sizes)
-    if math.prod(found[0]) * math.prod(found[1]) >= 2**63:
-        raise ValueError(f"kernel {name!r}: a grid of {grid!r} groups of {block!r} has 2**63 work-items or more")
+    if math.prod(found[0]) * math.prod(found[1]) >= TOO_MANY_WORK_ITEMS:
+        raise ValueError(
+            f"kernel {name!r}: a grid of {grid!r} groups of {block!r} has 2**48 work-items or more, which no device "
+            "computes in an hour"
+        )
     most = max(map(len, found))
     groups, local = (sizes + (1,) * (most - len(sizes)) for sizes in found)
     return groups, local

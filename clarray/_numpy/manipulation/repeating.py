@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from clarray._core.views import view_of
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.index_map.plan import WRAP
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.axes import line_axis
+from clarray._engine.expr.axes import c_integer, line_axis
 from clarray._engine.expr.view import View, as_shape
 from clarray._engine.speedups import recorded
 from clarray._numpy.creation.sequences import arange
@@ -108,7 +107,7 @@ def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     times = (1,) * (ndim - len(times)) + times
     if any(t < 0 for t in times):  # before they are read as integers, as in NumPy
         raise ValueError("negative dimensions are not allowed")
-    times = tuple(int(t) if isinstance(t, bool | np.bool) else operator.index(t) for t in times)
+    times = tuple(int(t) if isinstance(t, bool | np.bool) else c_integer(t) for t in times)
     shape, strides, offset = view_of(array)
     lead = (1,) * (ndim - len(shape))
     if not array.size:  # a view, as NumPy gives: read-only where `A` is

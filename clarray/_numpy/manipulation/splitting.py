@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from clarray._core.creation import asarray
@@ -50,7 +50,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Devic
         if sections <= 0:
             raise ValueError("number sections must be larger than 0.")
         each, longer = divmod(total, sections)
-        cuts = [number * each + min(number, longer) for number in range(sections + 1)]
+        # One list of all sizes, as NumPy makes: a number that is far too large is a MemoryError.
+        cuts = list(accumulate([0] + [each + 1] * longer + [each] * (sections - longer)))
     before = (slice(None),) * normalize_axis(axis, array.ndim)
     return [array[(*before, slice(a, b))] for a, b in pairwise(cuts)]
 

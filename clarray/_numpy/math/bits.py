@@ -11,7 +11,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.reinterpreting import view
 from clarray._core.ufunc_calls import in_order
 from clarray._engine.algorithms.index_map.plan import CONSTANT
-from clarray._engine.expr.axes import strict_axis
+from clarray._engine.expr.axes import c_integer, strict_axis
 from clarray._engine.expr.result_layout import layout_of
 from clarray._engine.expr.view import as_count
 from clarray._numpy.manipulation.index_maps import Map, remapped
@@ -126,7 +126,7 @@ def _in_order(made: DeviceArray, given: DeviceArray) -> DeviceArray:
 
 def _counted(bits: DeviceArray, count: int | None) -> DeviceArray:
     extent = bits.shape[-1]
-    count = None if count is None else as_count(count)
+    count = None if count is None else c_integer(as_count(count))
     if count is None or count == extent:
         return bits
     if count + extent < 0:

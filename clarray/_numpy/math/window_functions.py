@@ -27,9 +27,9 @@ _FLOAT64 = np.dtype(np.float64)
 def _real(*values: Any) -> list[float]:
     """Read real numbers; the errors are those of NumPy, which makes an array of them."""
     numbers = np.array([0.0, *values])
-    if numbers.dtype.kind != "f":
+    if numbers.dtype.kind not in "fO":  # an integer beyond 64 bits makes an array of objects
         raise TypeError("a real number is required for each parameter of a window")
-    return numbers[1:].tolist()
+    return numbers[1:].astype(float).tolist()
 
 
 def _angles(M: float) -> DeviceArray:  # noqa: N803

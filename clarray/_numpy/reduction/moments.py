@@ -15,6 +15,7 @@ from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
 from clarray._engine.expr import build
+from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.ops.monoids import fold_monoid, statistic_monoid
@@ -227,7 +228,7 @@ def variance(
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    if not isinstance(ddof, int | float):
+    if type(ddof) is not float:
         ddof = _real_number(ddof)
     total, number, result, divided = _squares(a, axis, dtype, ddof, keepdims, where, given_mean, out)
     exact = total.dtype if total.dtype.kind == "f" else _FLOAT64
@@ -246,6 +247,8 @@ def variance(
 
 def _real_number(value: Any) -> Any:
     """Read `ddof`; TypeError unless it is a single real number."""
+    if isinstance(value, int):
+        return c_integer(value)
     number = asnumpy(value)
     if number.ndim or number.dtype.kind not in "biuf":
         raise TypeError(f"ddof must be a real number, not {value!r}")

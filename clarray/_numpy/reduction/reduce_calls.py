@@ -16,7 +16,7 @@ from clarray._core.operands import scalar_node
 from clarray._core.views import make_view, view_of
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
-from clarray._engine.expr.axes import normalize_axes, strict_axis
+from clarray._engine.expr.axes import c_integer, normalize_axes, strict_axis
 from clarray._engine.expr.indexing import index
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.overlap import reduced_strides
@@ -53,6 +53,8 @@ def _no_axes(axis: Any) -> bool:
 
 def averaged_axes(node: Node, axis: Any) -> tuple[int, ...]:
     """The axes of a mean or a variance, which NumPy counts itself: a 0-d array has none of them."""
+    if isinstance(axis, int):
+        c_integer(axis, 32)  # NumPy counts the elements along the axis before it sums
     axes = axes_of(node, axis)
     if not node.shape and axis is not None and not _no_axes(axis):
         strict_axis(axis, 0)

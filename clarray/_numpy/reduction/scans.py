@@ -212,6 +212,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NO, append: Any = _
     difference: Any = np.not_equal if array.dtype == bool else np.subtract
     for _ in range(n):
         array = difference(array[later], array[earlier])
+        if not array.shape[place]:  # and so are all further differences
+            break
     return array
 
 

@@ -14,6 +14,7 @@ from clarray._core.host_data import device_dtype, host_window
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.histogram.plan import MOST_BINS, first_guess
 from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.bounds import bounds_of
 from clarray._engine.expr.node import contiguous_leaf
 from clarray._engine.expr.view import as_count
@@ -65,7 +66,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> DeviceArray:
     array = _as_counts(x)
     if minlength is None:
         raise TypeError("use 0 instead of None for minlength")
-    least = as_count(minlength)
+    least = c_integer(as_count(minlength))
     if least < 0:
         raise ValueError("'minlength' must not be negative")
     device = array.device
