@@ -393,7 +393,7 @@ def _reduce_from(
 ) -> Node:
     """A reduction that starts with `first`."""
     dtype = monoid.out_dtype
-    if monoid.algebra == "first":  # no identity: `first` becomes the first element
+    if monoid.algebra == "first" or _affects_range(monoid, first):  # `first` becomes the first element
         at = axes[0]
         line = tuple(1 if a == at else n for a, n in enumerate(node.shape))
         node = _joined(ufunc_calls.full(first, line), ufunc_calls.cast(node, dtype), at)
@@ -405,6 +405,16 @@ def _reduce_from(
     total = reduced(fold_monoid(ufunc, dtype, wide), node, mask, axes, keepdims)
     result = build.binary(find_loop(ufunc, (wide, wide), (wide,)), ufunc_calls.cast(first, wide), total)
     return ufunc_calls.cast(result, dtype)
+
+
+def _affects_range(monoid: Monoid, first: Node) -> bool:
+    """Return whether a start can bring a sum or product back into range, so that it must be an element of it."""
+    if monoid.algebra == "product":
+        return bool(first.value != 1)
+    if monoid.algebra != "compensated":
+        return False
+    info = np.finfo(monoid.out_dtype)
+    return max(abs(first.value.real), abs(first.value.imag)) >= float(info.max) * float(info.eps) / 4
 
 
 def _joined(first: Node, rest: Node, axis: int) -> Node:

@@ -217,3 +217,29 @@ def test_infinity_and_nan_go_on(dtype: np.dtype, policy: str) -> None:
                 if function == "mean":  # NumPy divides complex numbers by complex ones, which makes more NaNs
                     got = np.where(np.isnan(wanted), wanted, got)
                 assert np.isclose(got, wanted, equal_nan=True).all(), f"{function} of {odd}"
+
+
+def test_a_start_is_part_of_the_whole(dtype: np.dtype) -> None:
+    """A start brings what is out of range back, as one value more does."""
+    largest = float(np.finfo(dtype).max)
+    rows: list[tuple[str, list[float], float, float]] = [
+        ("prod", [largest, 2.0, 1.5], 0.0, 0.0),
+        ("prod", [largest, 4.0], 0.125, largest / 2),
+        ("prod", [1 / 1024, 4 / largest, 1 / 1024], 1024.0, 4 / largest / 1024),
+        ("sum", [largest, largest, 1.0], -largest, largest),
+        ("sum", [-largest, -largest / 2], largest, -largest / 2),
+        ("sum", [1.0, 2.0], 3.0, 6.0),
+    ]
+    for name, numbers, start, wanted in rows:
+        x = clarray.array(np.array(numbers, dtype))
+        mask = np.ones(len(numbers), bool)
+        results = [
+            getattr(clarray, name)(x, initial=start),
+            getattr(clarray, "nan" + name)(x, initial=start),
+            getattr(clarray, name)(x.reshape(-1, 1), axis=0, initial=start, where=mask[:, None]),
+            {"sum": np.add, "prod": np.multiply}[name].reduce(x, initial=start),
+        ]
+        for result in results:
+            found = np.asarray(result.get()).ravel()[0]
+            assert np.isclose(found.real, wanted, rtol=8 * float(np.finfo(dtype).eps), atol=0), (name, numbers, start)
+            assert found.imag == 0
