@@ -107,7 +107,10 @@ def concatenate(
             raise TypeError(f"Cannot cast array data from {kind!r} to {wanted!r} according to the rule '{casting}'")
     if out is None:
         return _joined(parts, shape, axis, wanted)
-    _write(out, parts, axis)
+    if any(part._node.memory is out._node.memory for part in parts):
+        _write(out, parts, axis)  # as NumPy: a part may be read after an earlier one has been written over it
+    else:  # in one step, between whose parts no other thread can read the output
+        copyto(out, _joined(parts, shape, axis, wanted), "unsafe")
     return out
 
 

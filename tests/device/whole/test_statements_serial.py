@@ -32,6 +32,7 @@ def test_random_threads(kernels: bool) -> None:
         [["setitem(x, WHOLE, y)"], ["read(y)"], ["setitem(w, WHOLE, y)"]],
         [["setitem(x, m, 0)"], ["x.sort()"], ["np.add(x, 1, out=x, where=m)"]],
         [["setitem(x, i, c)"] * 2, ["np.add(x, 1, out=x, where=m)"] * 2],
+        [["np.concatenate((x[4:], x[:4]), out=w)"], ["iadd(x, 1)"], ["read(x + w)"]],
         [["np.put(x, i, c)"], ["np.clip(x, 2, 9, out=x)"], ["np.take(x, i, out=x[: i.size])"]],
         [["q = x[m]", "setitem(x, m, q)", "read(q)"], ["setitem(x, m, s)", "read(s)"], ["iadd(x, 1)"]],
     ],
