@@ -80,6 +80,22 @@ def _counted(x: Any, /, weights: Any = None, minlength: Any = 0) -> int:
     return int(max(np.max(x, initial=0), minlength))
 
 
+def _without_negative_zeros(*operands: Any, **_: Any) -> int:
+    """Keep -0.0 from NumPy, which may change its sign as it sorts. Kernels put -0.0 before 0.0."""
+    for a in operands:
+        if isinstance(a, np.ndarray) and a.dtype.kind in "fc":
+            for part in (a.real, a.imag) if a.dtype.kind == "c" else (a,):
+                if not part.all() and np.signbit(part[part == 0]).any():
+                    raise ValueError("an order for kernels")
+    return 0
+
+
+def _distinct(ar: Any, return_index: Any = 0, return_inverse: Any = 0, return_counts: Any = 0, axis: Any = None) -> int:
+    if axis is not None and ar.dtype == np.float16:
+        raise ValueError("NumPy puts rows of float16 with NaN first, kernels last")
+    return _without_negative_zeros(ar)
+
+
 def _all_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
     return np.size(a) * np.size(b)
 
@@ -91,6 +107,30 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
     """NumPy's, stable whatever kind it is asked for, as the kernels are."""
     check_kind(a.dtype, kind, order, stable)
     return np.ndarray.argsort(a, axis, kind="stable")
+
+
+def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> np.ndarray:
+    """Return the sorted array, as kernels do. NumPy checks the arguments."""
+    np.partition(a, kth, axis, kind, order)
+    return np.sort(a, axis)
+
+
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> np.ndarray:
+    """Return the positions that sort the array, as kernels do. NumPy checks the arguments."""
+    np.ndarray.argpartition(a, kth, axis, kind, order)
+    return argsort(a, axis)
+
+
+def sort_in_place(a: Any, *args: Any) -> None:
+    """NumPy's method, without a -0.0."""
+    _without_negative_zeros(a)
+    a.sort(*args)
+
+
+def partition_in_place(a: Any, *args: Any) -> None:
+    """NumPy's method, with the order of `partition`."""
+    _without_negative_zeros(a)
+    np.copyto(a, partition(a, *args))
 
 
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
@@ -142,13 +182,16 @@ _MOVED = {
 }
 
 _ORDERED = {
-    "sort": Rule(np.sort, "any", most=MOST_ORDERED),
-    "partition": Rule(np.partition, "any", most=MOST_ORDERED),
+    "sort": Rule(np.sort, "any", _without_negative_zeros, most=MOST_ORDERED),
+    "partition": Rule(partition, "any", _without_negative_zeros, most=MOST_ORDERED),
     "argsort": Rule(argsort, "any", most=MOST_ORDERED),
-    "argpartition": Rule(np.ndarray.argpartition, "any", most=MOST_ORDERED),
+    "argpartition": Rule(argpartition, "any", most=MOST_ORDERED),
     "lexsort": Rule(np.lexsort, "any", most=MOST_ORDERED),
-    "unique": Rule(np.unique, "any"),
-    **{f.__name__: Rule(f, "joined", joined=2) for f in (np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d)},
+    "unique": Rule(np.unique, "any", _distinct),
+    **{
+        f.__name__: Rule(f, "joined", _without_negative_zeros, joined=2)
+        for f in (np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d)
+    },
 }
 
 _COMPUTED = {
@@ -189,8 +232,8 @@ WRITES: dict[str, tuple[Any, tuple[int, ...]]] = {
 }
 WRITING_METHODS: dict[str, tuple[Any, ...]] = {
     "put": WRITES["put"],
-    "sort": (np.ndarray.sort, (), MOST_ORDERED),
-    "partition": (np.ndarray.partition, (), MOST_ORDERED),
+    "sort": (sort_in_place, (), MOST_ORDERED),
+    "partition": (partition_in_place, (), MOST_ORDERED),
 }
 
 

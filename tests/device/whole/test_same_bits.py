@@ -1,7 +1,11 @@
-"""Sums of weights have the same bits: first and sixth time, with empty and full caches, with any number of threads.
+"""The same call gives the same bits, whoever computes it.
 
-NumPy computes some first and small calls, kernels the others, and both must agree. A child process makes each call six
-times and reports a hash of each result. The parent compares the hashes within one process and between processes.
+NumPy computes some first and small calls, kernels the others, and both must agree: for every function, with zeros of
+both signs, infinities and NaN among the operands. The bits of NaN are open.
+
+Sums of weights have the same bits first and sixth time, with empty and full caches, with any number of threads. A child
+process makes each call six times and reports a hash of each result. The parent compares the hashes within one process
+and between processes.
 """
 
 from __future__ import annotations
@@ -16,10 +20,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import clarray
+from clarray._engine.launch.first_calls import kernels_only, setting
+from clarray._engine.launch.kernel_cache import kernel_cache_of
+from clarray._engine.runtime import current_device
+
+from ..closeness import on_device
+from .test_every_function import FUNCTIONS, KEYWORDS, NO_CALL, fresh, sample
 
 TIMES = 6
+SPECIAL = np.array([0.0, -0.0, 1.5, -0.0, 0.0, -1.5, 1.5, np.inf, -np.inf, np.nan])
+NO_BITS = {"ndarray", "info", "show_runtime", "histogramdd"}  # a class, what prints, and a table of 16 axes
+IN_PLACE = {
+    "x.sort()": lambda x: x.sort(),
+    "x.sort(0)": lambda x: x.sort(0),
+    "x.partition(1)": lambda x: x.partition(1),
+    "x.argsort()": lambda x: x.argsort(),
+    "x.argpartition(1)": lambda x: x.argpartition(1),
+}
 
 
 def weighted() -> dict[str, Any]:
@@ -82,6 +102,78 @@ def test_sums_of_weights(tmp_path: Path) -> None:
         if set(hashes) != {runs[0][name][0]}
     ]
     assert not unlike, "\n".join(unlike)
+
+
+def operand(value: Any, dtype: str, times: int, special: bool) -> Any:
+    """Return an argument of a sample with arrays of floats replaced, `times` as long along each axis."""
+    if type(value) in (tuple, list):
+        return type(value)(operand(each, dtype, times, special) for each in value)
+    if not isinstance(value, np.ndarray) or not value.ndim:
+        return value
+    made = value if times == 1 or value.dtype == bool else np.kron(value, np.ones((times,) * value.ndim, value.dtype))
+    if value.dtype.kind != "f":
+        return made
+    random = np.random.default_rng(made.size)
+    ascending = made.ndim == 1 and bool((np.diff(value) >= 0).all())
+    if special:
+        made = SPECIAL[random.integers(0, SPECIAL.size, made.shape)]
+        made = made + 1j * SPECIAL[random.integers(0, 7, made.shape)] if dtype[0] == "c" else made
+    else:
+        made = (made + random.random(made.shape)) * np.pi
+    return np.sort(made.astype(dtype)) if ascending else made.astype(dtype)
+
+
+def canonical(value: Any) -> bytes:
+    """Return the bits of results, with one NaN for all."""
+    if isinstance(value, tuple | list):
+        return b"|".join(map(canonical, value))
+    if isinstance(value, clarray.DeviceArray):
+        value = clarray.asnumpy(value)
+    if not isinstance(value, np.ndarray):
+        return repr(value).encode() if isinstance(value, int | float | str) else b""
+    if value.dtype.kind == "c":
+        value = np.ascontiguousarray(value).view(value.real.dtype)
+    if value.dtype.kind == "f":
+        value = np.where(np.isnan(value), value.dtype.type(12345.5), value)
+    return value.tobytes()
+
+
+def called(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+    """Return the bits of a call's results and of its operands, or its error."""
+    given = on_device(fresh(args))
+    try:
+        return canonical((function(*given, **kwargs), given))
+    except (ArithmeticError, MemoryError, TypeError, ValueError, IndexError) as error:
+        return type(error).__name__.encode()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "times", "special"), [("f4", 1, False), ("f4", 4, True), ("f8", 4, True), ("c8", 4, True)]
+)
+def test_every_function(dtype: str, times: int, special: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy computes all that it ever computes, then the kernels compute the same."""
+    monkeypatch.setattr(setting, "on", True)
+    for name in ("look_after", "compile_after", "wait_after"):
+        monkeypatch.setattr(setting, name, 1e9)
+    cache = kernel_cache_of(current_device())
+    monkeypatch.setattr(cache, "prepared", {})
+    monkeypatch.setattr(cache, "rendered", {})
+    rows = [
+        (name, getattr(clarray, name), sample(name), KEYWORDS.get(name, {}))
+        for name in sorted(FUNCTIONS)
+        if name not in NO_CALL and name not in NO_BITS
+    ]
+    rows += [(name, method, (np.ones((3, 4), "f4"),), {}) for name, method in IN_PLACE.items()]
+    unlike = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, function, args, kwargs in rows:
+            args = operand(args, dtype, times, special)
+            first = called(function, args, kwargs)
+            with kernels_only():
+                if called(function, args, kwargs) != first:
+                    unlike.append(name)
+    assert not unlike
 
 
 if __name__ == "__main__":
