@@ -174,6 +174,18 @@ def within(theirs: np.ndarray, ours: np.ndarray, moved: Sequence[np.ndarray], od
     return open_ | (np.abs(ours.astype(wide) - center) <= bound) | ~np.isfinite(spread)
 
 
+def keep_range(theirs: Any, ours: Any) -> None:
+    """Raise `Found` where a sum, a product or what follows from one is NaN, and NumPy's is not; operands are finite."""
+    if (
+        isinstance(theirs, np.ndarray | np.generic)
+        and theirs.dtype.kind in "fc"
+        and isinstance(ours, clarray.DeviceArray)
+    ):
+        lost = np.isnan(clarray.asnumpy(ours)) & ~np.isnan(theirs)
+        if lost.any():
+            raise Found("value", theirs, ours, "NaN of finite operands")
+
+
 def left_open(theirs: Any, ours: Any) -> bool:
     """Whether there are numbers that are not NumPy's, and need not be: what overflows on one side alone."""
     if isinstance(theirs, tuple | list):

@@ -13,7 +13,7 @@ import numpy as np
 import clarray
 
 from . import known
-from .compare import Difference, Found, Undetermined, compare, compare_hosts, left_open, shown
+from .compare import Difference, Found, Undetermined, compare, compare_hosts, keep_range, left_open, shown
 from .follow import FOLLOWING, following, looks_at_order, order_of, together, written_apart
 from .program import Program, Statement, compiled
 from .sides import Moved, Side, quiet
@@ -26,6 +26,7 @@ ENDS_NUMPY = re.compile(r"\b(less|less_equal|greater|greater_equal|equal|not_equ
 PRODUCTS = re.compile(  # what makes of n elements more than some n, or takes n * n steps
     r"outer|kron|meshgrid|ix_|diag|tri[lu]|vander|convolve|correlate|cov|corrcoef|inner|tensordot|dot|mat|vec|@|einsum|poly|r_|c_"
 )
+SUMS = re.compile(r"\b(nan|cum)?(sum|prod|mean|var|std)\(|cumulative_(sum|prod)\(")  # no NaN of finite numbers
 RUNS = 2  # of NumPy's with moved values, beside the one as it is
 SHARED_WORK = 2_000  # for NumPy's exact answer whether arrays share memory
 
@@ -200,6 +201,8 @@ def differences(k: int, oracle: Oracle, ours: Side, program: Program) -> list[Di
                 compare_hosts(theirs, ours.names[name], moved)
             else:
                 compare(theirs, ours.names[name], moved)
+            if statement is program.statements[k] and program.order == "evaluated" and keeps_range(statement, oracle):
+                keep_range(theirs, ours.names[name])
             if statement is not None:
                 compare_memory(
                     theirs,
@@ -216,6 +219,18 @@ def differences(k: int, oracle: Oracle, ours: Side, program: Program) -> list[Di
         except Exception as error:
             listed.append(Difference("raised", k, name, "a value", f"raised {shown(error)} when read", detail=error))
     return listed
+
+
+def keeps_range(statement: Statement, oracle: Oracle) -> bool:
+    """Whether a statement adds or multiplies finite numbers, so that nothing of it is NaN."""
+    operands = map(oracle.plain.names.get, statement.names.reads)
+    arrays = [a for a in operands if isinstance(a, np.ndarray | np.generic) and a.dtype.kind in "biufc"]
+    return bool(
+        not statement.names.writes
+        and SUMS.search(statement.text)
+        and arrays
+        and all(np.isfinite(a).all() for a in arrays)
+    )
 
 
 def meant(found: list[Difference], k: int, oracle: Oracle, ours: Side, program: Program) -> set[str]:

@@ -61,7 +61,8 @@ def datum(rng: Random, name: str, sizes: tuple[int, ...], dtypes: tuple[str, ...
 
 
 def profile(rng: Random) -> str:
-    return rng.choice(PROFILES) if rng.random() < 0.5 else "tame"
+    drawn = rng.random()
+    return "edge" if drawn < 0.1 else rng.choice(PROFILES) if drawn < 0.55 else "tame"
 
 
 def grown(

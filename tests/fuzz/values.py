@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-PROFILES = ("tame", "positive", "few", "sorted", "wide", "extreme")
+PROFILES = ("tame", "positive", "few", "sorted", "wide", "extreme")  # and "edge": finite, at the edge of the range
 
 
 def values(seed: int, shape: Any, dtype: Any, profile: str) -> Any:
@@ -23,7 +23,7 @@ def values(seed: int, shape: Any, dtype: Any, profile: str) -> Any:
         low, high = {"positive": (1, 9), "few": (0, 3)}.get(profile, (0 if dtype.kind == "u" else -9, 10))
         drawn = rng.integers(low, high, size)
         if dtype.kind == "f":
-            drawn = (drawn / (4 if profile in ("tame", "extreme") else 1)).astype(dtype)
+            drawn = (drawn / (4 if profile in ("tame", "extreme", "edge") else 1)).astype(dtype)
         if profile == "wide" and dtype.kind == "f":
             drawn = rng.standard_normal(size) * 10.0 ** rng.integers(-3, 3, size)
         elif profile == "wide":
@@ -32,7 +32,12 @@ def values(seed: int, shape: Any, dtype: Any, profile: str) -> Any:
             info = np.finfo(dtype)
             odd = [np.nan, np.inf, -np.inf, -0.0, 0.0, info.max, info.min, info.tiny, info.smallest_subnormal, info.eps]
             drawn = np.where(rng.random(size) < 0.3, np.array(odd, dtype)[rng.integers(0, len(odd), size)], drawn)
-        elif profile == "extreme":
+        elif profile == "edge" and dtype.kind == "f":
+            info = np.finfo(dtype)
+            odd = [info.max, info.max / 2, 2.0 ** (info.maxexp // 2), info.tiny, info.smallest_subnormal, 0.0]
+            odd = [sign * x for x in odd for sign in (1, -1)]
+            drawn = np.where(rng.random(size) < 0.5, np.array(odd, dtype)[rng.integers(0, len(odd), size)], drawn)
+        elif profile in ("extreme", "edge"):
             limits = np.iinfo(dtype)
             odd = [limits.min, limits.max, limits.max - 1, limits.max // 2 + 1, 0]
             drawn = drawn.astype(dtype)
