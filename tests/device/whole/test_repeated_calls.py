@@ -189,6 +189,35 @@ def test_function(name: str) -> None:
     check_repeated(name, getattr(clarray, name), getattr(np, name), sample(name), KEYWORDS.get(name, {}))
 
 
+_SQUARE = np.eye(4) + np.arange(16.0).reshape(4, 4) / 20
+_SYMMETRIC, _LINE = _SQUARE @ _SQUARE.T, np.arange(4.0)
+_OF_MATRICES: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("inv", "det", "slogdet", "qr", "svdvals", "matrix_rank", "norm", "trace", "diagonal"), (_SQUARE,)),
+    **dict.fromkeys(("matrix_norm", "vector_norm", "matrix_transpose", "pinv", "cond"), (_SQUARE,)),
+    **dict.fromkeys(("cholesky", "eigvalsh"), (_SYMMETRIC,)),
+    **dict.fromkeys(("matmul", "tensordot", "vecdot"), (_SQUARE, _SYMMETRIC)),
+    **dict.fromkeys(("solve", "lstsq"), (_SQUARE, _LINE)),
+    "outer": (_LINE, _LINE),
+    "cross": (_LINE[1:], _LINE[:0:-1]),
+    "matrix_power": (_SQUARE, 3),
+    "multi_dot": ([_SQUARE, _SYMMETRIC, _SQUARE],),
+    "tensorsolve": (_SQUARE, _LINE),
+    "tensorinv": (_SQUARE, 1),
+}
+_TRANSFORMS = [f"{inverse}{kind}fft{axes}" for kind in ("", "r") for inverse in ("", "i") for axes in ("", "2", "n")]
+_TRANSFORMS += ["hfft", "ihfft", "fftshift", "ifftshift"]
+_OF_MODULES = {f"linalg.{name}": args for name, args in _OF_MATRICES.items()}
+_OF_MODULES |= {f"fft.{name}": (_SQUARE,) for name in _TRANSFORMS}
+
+
+@pytest.mark.usefixtures("computed_by")
+@pytest.mark.parametrize("name", _OF_MODULES)
+def test_function_of_a_module(name: str) -> None:
+    module, function = name.split(".")
+    ours, theirs = (getattr(getattr(xp, module), function) for xp in (clarray, np))
+    check_repeated(name, ours, theirs, _OF_MODULES[name], {})
+
+
 # Calls of ufuncs, methods and statements, which have no other forms ----------------------------------------
 
 COMPLEX, REAL, MASK, INDICES = np.arange(5000) * 1j, np.ones(5000), np.arange(5000) % 2 == 0, np.array([1, 2, 3])
