@@ -29,6 +29,7 @@ def _real(*values: Any) -> list[float]:
     numbers = np.array([0.0, *values])
     if numbers.dtype.kind not in "fO":  # an integer beyond 64 bits makes an array of objects
         raise TypeError("a real number is required for each parameter of a window")
+    numbers < 1  # noqa: B015 - NumPy's error, where an object is no number
     return numbers[1:].astype(float).tolist()
 
 
