@@ -56,9 +56,10 @@ def kernels_alone(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.node.get_closest_marker("kernels_alone") is None:
         yield
         return
-    from clarray._engine.launch.first_calls import kernels_only
+    from clarray._engine.launch.first_calls import setting
 
-    with kernels_only(), both_ways.paused():
+    with pytest.MonkeyPatch.context() as patch, both_ways.paused():
+        patch.setattr(setting, "on", False)
         yield
 
 
