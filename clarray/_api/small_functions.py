@@ -15,6 +15,7 @@ import numpy as np
 
 from clarray._core.small_calls import Rule, small_call, small_write
 from clarray._core.small_operands import MOST_ORDERED
+from clarray._engine.ops.dtypes import DTYPES
 from clarray._numpy.products.gufuncs import multiplied
 from clarray._numpy.sorting.sorting import check_kind
 
@@ -91,7 +92,7 @@ def _without_negative_zeros(*operands: Any, **_: Any) -> int:
 
 
 def _distinct(ar: Any, return_index: Any = 0, return_inverse: Any = 0, return_counts: Any = 0, axis: Any = None) -> int:
-    if axis is not None and ar.dtype == np.float16:
+    if axis is not None and ar.dtype in DTYPES and DTYPES[ar.dtype].packed:
         raise ValueError("NumPy puts rows of float16 with NaN first, kernels last")
     return _without_negative_zeros(ar)
 
