@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -151,6 +152,12 @@ def quick_builds() -> Iterator[None]:
     is_cpu = current_device().capabilities.kind == "cpu"
     with _policies_in_force(lambda before: replace(before, optimized=not is_cpu)):
         yield
+
+
+@pytest.fixture
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the threads of pytest's workers: beside other threads a selection is stored in more launches."""
+    monkeypatch.setattr(sys, "_current_frames", lambda: {0: None})
 
 
 @pytest.fixture

@@ -96,8 +96,11 @@ MAX_DIMENSIONS = 64  # NumPy's limit
 _LARGE = 2**20  # the sizes of shapes with smaller extents are not looked at before memory is asked for
 
 
-def as_shape(shape: Any) -> Shape:
-    """Read a shape given as one integer or as a sequence of integers."""
+_TOO_BIG = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
+
+
+def as_shape(shape: Any, too_big: str = _TOO_BIG) -> Shape:
+    """Read a shape given as one integer or as a sequence of integers; `too_big` is the error of 2**63 elements."""
     if type(shape) is int:
         return (shape,)
     if isinstance(shape, Iterable) and not isinstance(shape, str | bytes | dict | set | frozenset):
@@ -110,15 +113,15 @@ def as_shape(shape: Any) -> Shape:
             if (n := len(found)) > MAX_DIMENSIONS:
                 raise ValueError(f"maximum supported dimension for an ndarray is currently {MAX_DIMENSIONS}, found {n}")
             if max(found, default=0) > _LARGE:
-                check_size(found)
+                check_size(found, 1, too_big)
             return found
     return (as_count(shape),)
 
 
-def check_size(shape: Shape, itemsize: int = 1) -> None:
+def check_size(shape: Shape, itemsize: int = 1, too_big: str = _TOO_BIG) -> None:
     """Raise NumPy's ValueError if the extents other than 0 make 2**63 bytes or more."""
     if prod(filter(None, shape)) * itemsize >= 2**63:
-        raise ValueError("array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.")
+        raise ValueError(too_big)
 
 
 def as_count(number: Any) -> int:

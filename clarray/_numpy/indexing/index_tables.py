@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 _INT64 = np.dtype(np.int64)
+_INVALID_DIMS = "invalid dims: array size defined by dims is larger than the maximum possible size."
 _MOST = 2**63 - 1
 
 
@@ -250,13 +251,13 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     ValueError
         An index is out of bounds with the mode 'raise'; waits for the answer.
     """
-    extents = as_shape(dims)
+    extents = as_shape(dims, _INVALID_DIMS)
     modes = mode if isinstance(mode, tuple | list) else (mode,) * len(extents)
     modes = [check_mode(one) for one in modes]
     steps = _steps(extents, _counting_order(order))
     size = prod(extents)
     if size > _MOST:
-        raise ValueError("invalid dims: array size defined by dims is larger than the maximum possible size.")
+        raise ValueError(_INVALID_DIMS)
     if len(multi_index) != len(extents):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(extents)}")
     device = ufunc_calls.device_of_operands(tuple(multi_index))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,7 @@ from clarray._engine.launch.kernel_cache import Launch, kernel_cache_of
 
 from ..conftest import assert_same
 
-
-@pytest.fixture(autouse=True)
-def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the threads of pytest's workers: beside other threads a selection is stored in more launches."""
-    monkeypatch.setattr(sys, "_current_frames", lambda: {0: None})
-
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 # The statement, and its launches; all names are looked at afterwards.
 STATEMENTS: list[tuple[str, int]] = [
