@@ -91,7 +91,15 @@ def _without_negative_zeros(*operands: Any, **_: Any) -> int:
     return 0
 
 
-def _distinct(ar: Any, return_index: Any = 0, return_inverse: Any = 0, return_counts: Any = 0, axis: Any = None) -> int:
+def _distinct(
+    ar: Any,
+    return_index: Any = 0,
+    return_inverse: Any = 0,
+    return_counts: Any = 0,
+    axis: Any = None,
+    equal_nan: Any = 1,
+) -> int:
+    """Leave `sorted` to kernels: NumPy's order without it is that of a hash table."""
     if axis is not None and ar.dtype in DTYPES and DTYPES[ar.dtype].packed:
         raise ValueError("NumPy puts rows of float16 with NaN first, kernels last")
     return _without_negative_zeros(ar)
