@@ -27,6 +27,7 @@ from clarray._engine.launch.first_calls import kernels_only, setting
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import current_device
 
+from ...both_ways import bits_of
 from ..closeness import on_device
 from .test_every_function import FUNCTIONS, KEYWORDS, NO_CALL, fresh, sample
 
@@ -123,28 +124,13 @@ def operand(value: Any, dtype: str, times: int, special: bool) -> Any:
     return np.sort(made.astype(dtype)) if ascending else made.astype(dtype)
 
 
-def canonical(value: Any) -> bytes:
-    """Return the bits of results, with one NaN for all."""
-    if isinstance(value, tuple | list):
-        return b"|".join(map(canonical, value))
-    if isinstance(value, clarray.DeviceArray):
-        value = clarray.asnumpy(value)
-    if not isinstance(value, np.ndarray):
-        return repr(value).encode() if isinstance(value, int | float | str) else b""
-    if value.dtype.kind == "c":
-        value = np.ascontiguousarray(value).view(value.real.dtype)
-    if value.dtype.kind == "f":
-        value = np.where(np.isnan(value), value.dtype.type(12345.5), value)
-    return value.tobytes()
-
-
-def called(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+def called(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the bits of a call's results and of its operands, or its error."""
     given = on_device(fresh(args))
     try:
-        return canonical((function(*given, **kwargs), given))
+        return bits_of((function(*given, **kwargs), given))
     except (ArithmeticError, MemoryError, TypeError, ValueError, IndexError) as error:
-        return type(error).__name__.encode()
+        return type(error)
 
 
 @pytest.mark.parametrize(
