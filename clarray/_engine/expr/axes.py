@@ -1,4 +1,4 @@
-"""What ``axis=`` means: one axis, the axes of a reduction, the axis of a function along lines.
+"""Readings of ``axis=``: one axis, the axes of a reduction, the axis of a function along lines.
 
 NumPy's functions in C refuse a bool as an axis, those in Python take it.
 """

@@ -94,8 +94,6 @@ def numpy_error(shape: Shape, request: Callable[[np.ndarray], object]) -> NoRetu
 
 MAX_DIMENSIONS = 64  # NumPy's limit
 _LARGE = 2**20  # the sizes of shapes with smaller extents are not looked at before memory is asked for
-
-
 _TOO_BIG = "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
 
 

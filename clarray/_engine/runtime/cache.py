@@ -83,7 +83,7 @@ def _private(chosen: Path) -> Path:
 
 
 def cache_of(name: str) -> DiskCache:
-    """Give one of CACHES."""
+    """Return the cache of this name, one of CACHES."""
     assert name in CACHES
     return DiskCache(cache_folder() / name)
 

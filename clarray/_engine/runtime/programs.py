@@ -190,9 +190,8 @@ class Program:
         with contextlib.suppress(OSError, MemoryError):  # there is no room to make it
             if self._device.is_pocl and queue.name in self._asked:
                 return
-            with preflight.compiling(
-                queue.device, gives_binary=True
-            ):  # PoCL compiles variants of the kernels once more
+            # PoCL compiles variants of the kernels once more.
+            with preflight.compiling(queue.device, gives_binary=True):
                 if self._device.is_pocl:
                     self._asked.add(queue.name)
                 binary = self._binary(self._built[queue.name])

@@ -401,7 +401,7 @@ def _store_selected(array: DeviceArray, mask: Node, value: DeviceArray) -> None:
 
 
 def _grown_again(node: Node, grown: dict[Node, Node]) -> Node:
-    """The same expression with nodes of its own, so that one pass computes it: selections read the others."""
+    """Copy an expression, so that one pass computes it; selections read the nodes of the original."""
     if node.memory is not None or not isinstance(node.op, Loop):
         return node
     found = grown.get(node)

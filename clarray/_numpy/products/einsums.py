@@ -322,7 +322,7 @@ def _sum(array: DeviceArray, axes: tuple[int, ...], work: np.dtype) -> DeviceArr
 
 
 def _path(text: str, arrays: list[DeviceArray], optimize: Any) -> list[tuple[int, ...]]:
-    """Which operands are contracted at each step."""
+    """Return the operands that are contracted at each step."""
     if len(arrays) <= 2:
         return [tuple(range(len(arrays)))]
     wanted = optimize if not isinstance(optimize, bool | str | type(None)) or optimize else "greedy"

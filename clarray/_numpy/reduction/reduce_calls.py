@@ -1,4 +1,4 @@
-"""How reductions are called: the axes, masks, outputs, initial values of ``ufunc.reduce``."""
+"""Calls of reductions: the axes, masks, outputs and initial values of ``ufunc.reduce``."""
 
 from __future__ import annotations
 

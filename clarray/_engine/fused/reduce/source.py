@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Epilogue(NamedTuple):
-    """What is done to a finished result before it is stored.
+    """The operations on a finished result before it is stored.
 
     Parameters
     ----------
