@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from inspect import signature
+from inspect import signature, unwrap
 from typing import Any, NamedTuple, TypeVar
 
 from clarray._core.device_array import DeviceArray, is_writeable, one_hold
@@ -82,7 +82,7 @@ class Rule(NamedTuple):
 
 def small_call(ours: Function, rule: Rule) -> Function:
     """A function that leaves its small calls to NumPy."""
-    code = ours.__code__
+    code = unwrap(ours).__code__  # type: ignore[attr-defined]
     names = code.co_varnames[: code.co_argcount]
     by_position = min([names.index(name) for name in rule.refused if name in names], default=len(names))
     if code.co_flags & 4:  # *args
