@@ -9,10 +9,11 @@ nothing. Here each of them is computed in both ways. What the compiled core copi
 
 from __future__ import annotations
 
+import inspect
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -54,12 +55,15 @@ def install() -> None:
     from clarray._api import small_functions
     from clarray._core import small_calls, small_indexing
     from clarray._engine.launch import first_calls
+    from clarray._numpy.products import gufuncs, products
 
     ours: dict[int, Function] = {}
     for table, home in ((small_functions.METHODS, clarray.DeviceArray), (small_functions.FUNCTIONS, clarray)):
-        ours |= {id(rule): getattr(home, name).__wrapped__ for name, rule in table.items()}
+        ours |= {id(rule): _by_clarray(getattr(home, name)) for name, rule in table.items()}
+    for function in (gufuncs._small_product, products._dot, products._inner):
+        ours[id(_closed_over(function)["rule"])] = _by_clarray(function)
     writes: dict[Any, Function] = {
-        entry[0]: getattr(home, name).__wrapped__
+        entry[0]: _by_clarray(getattr(home, name))
         for table, home in ((small_functions.WRITES, clarray), (small_functions.WRITING_METHODS, clarray.DeviceArray))
         for name, entry in table.items()
     }
@@ -68,6 +72,19 @@ def install() -> None:
     small_calls._written = _checked_write(small_calls._written, writes)
     small_indexing.picked = _checked_getitem(small_indexing.picked)
     small_indexing.put = _checked_setitem(small_indexing.put)
+
+
+def _by_clarray(function: Any) -> Function:
+    """What computes a function's calls that NumPy does not."""
+    found: Function = _closed_over(function)["ours"]
+    return found
+
+
+def _closed_over(function: Any) -> Mapping[str, Any]:
+    """What the function that asks NumPy first, below its decorators, is made with."""
+    while not inspect.isfunction(function) or "ours" not in function.__code__.co_freevars:
+        function = function.__wrapped__
+    return inspect.getclosurevars(function).nonlocals
 
 
 # The plugin -------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ import numpy as np
 from clarray._core.small_calls import Rule, small_call, small_write
 from clarray._core.small_operands import MOST_ORDERED
 from clarray._engine.ops.dtypes import DTYPES
-from clarray._numpy.products.gufuncs import multiplied
 from clarray._numpy.sorting.sorting import check_kind
 
 __all__ = ["FUNCTIONS", "METHODS", "as_method", "serve", "served"]
@@ -163,29 +162,27 @@ _FINDING: dict[str, Any] = {  # and counting, and comparing
     "isin": np.isin,
 }
 
-_RECORDED = ("argmax", "argmin", "count_nonzero", "array_equal", "isin")  # their launches are, as those of others below
-
 _MOVED = {
     "take": Rule(np.ndarray.take, "any", _taken),
     "compress": Rule(np.compress, "any"),
     "extract": Rule(np.extract, "any"),
     "delete": Rule(np.delete, "any"),
     "repeat": Rule(np.ndarray.repeat, "any", _repeated),
-    "tile": Rule(np.tile, "any", _tiled, first=True),
-    "roll": Rule(np.roll, "any", first=True),
-    "resize": Rule(np.resize, "any", _resized, first=True),
-    "pad": Rule(np.pad, "one", _padded, first=True),
+    "tile": Rule(np.tile, "any", _tiled),
+    "roll": Rule(np.roll, "any"),
+    "resize": Rule(np.resize, "any", _resized),
+    "pad": Rule(np.pad, "one", _padded),
     "diag": Rule(np.diag, "any", _squared),
     "diagflat": Rule(np.diagflat, "any", _squared),
     "insert": Rule(np.insert, "one"),
-    "concatenate": Rule(np.concatenate, "joined", first=True),
-    "stack": Rule(np.stack, "joined", first=True),
-    "vstack": Rule(np.vstack, "joined", first=True),
-    "hstack": Rule(np.hstack, "joined", first=True),
-    "dstack": Rule(np.dstack, "joined", first=True),
-    "column_stack": Rule(np.column_stack, "joined", first=True),
-    "append": Rule(np.append, "joined", joined=2, first=True),
-    "block": Rule(np.block, "joined", first=True),
+    "concatenate": Rule(np.concatenate, "joined"),
+    "stack": Rule(np.stack, "joined"),
+    "vstack": Rule(np.vstack, "joined"),
+    "hstack": Rule(np.hstack, "joined"),
+    "dstack": Rule(np.dstack, "joined"),
+    "column_stack": Rule(np.column_stack, "joined"),
+    "append": Rule(np.append, "joined", joined=2),
+    "block": Rule(np.block, "joined"),
     "packbits": Rule(np.packbits, "integers"),
     "unpackbits": Rule(np.unpackbits, "integers", _unpacked),
 }
@@ -205,20 +202,17 @@ _ORDERED = {
 
 _COMPUTED = {
     "bincount": Rule(np.bincount, "integers", _counted, refused=("weights",)),
-    "cumsum": Rule(np.ndarray.cumsum, "integers", first=True),
-    "cumprod": Rule(np.ndarray.cumprod, "integers", first=True),
+    "cumsum": Rule(np.ndarray.cumsum, "integers"),
+    "cumprod": Rule(np.ndarray.cumprod, "integers"),
     "convolve": Rule(np.convolve, "integers", _all_pairs),
     "correlate": Rule(np.correlate, "integers", _all_pairs),
-    "dot": Rule(np.dot, "integers", multiplied),
-    "inner": Rule(np.inner, "integers", _all_pairs),
-    "vdot": Rule(np.vdot, "integers", first=True),
-    "outer": Rule(np.outer, "integers", _all_pairs, first=True),
-    "kron": Rule(np.kron, "integers", _all_pairs, first=True),
-    "allclose": Rule(np.allclose, "alike", first=True),
+    "vdot": Rule(np.vdot, "integers"),
+    "kron": Rule(np.kron, "integers", _all_pairs),
+    "allclose": Rule(np.allclose, "alike"),
 }
 
 FUNCTIONS: dict[str, Rule] = {
-    **{name: Rule(numpys, "any", first=name in _RECORDED) for name, numpys in _FINDING.items()},
+    **{name: Rule(numpys, "any") for name, numpys in _FINDING.items()},
     **_ORDERED,
     **_MOVED,
     **_COMPUTED,
@@ -227,7 +221,7 @@ FUNCTIONS: dict[str, Rule] = {
 # Methods; those of them that are functions too have their parameters.
 METHODS: dict[str, Rule] = {
     **{name: FUNCTIONS[name] for name in ("argmax", "argmin", "argsort", "argpartition", "nonzero", "searchsorted")},
-    **{name: FUNCTIONS[name] for name in ("take", "repeat", "cumsum", "cumprod", "dot")},
+    **{name: FUNCTIONS[name] for name in ("take", "repeat", "cumsum", "cumprod")},
     "compress": Rule(np.ndarray.compress, "any"),
 }
 

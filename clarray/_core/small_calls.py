@@ -1,15 +1,19 @@
 """Small calls: functions that NumPy computes where the arrays lie, on a device that is the CPU.
 
-    clarray.roll(x, 3)  --  small, in host memory, exact?  --yes-->  numpy.roll on the arrays' memory, into new memory
+    clarray.roll(x, 3)  --  has the core recorded such a call?  --yes-->  its launches, again
                                       |
                                       no
                                       v
-                               clarray's own roll, by kernels
+                            small, in host memory, exact?  --yes-->  numpy.roll on the arrays' memory, into new memory;
+                                      |                              after many such calls clarray's, to be recorded
+                                      no
+                                      v
+                            clarray's own roll, by kernels
 
-A launch costs PoCL more than NumPy takes for thousands of elements, and what comes before it, a plan and the keys of
-its kernels, ten times as much. So whatever gives the same bits whoever computes it, as it moves, orders, compares,
-counts or finds elements, or computes with integers, is NumPy's own as long as it is small. Which of the two computes
-follows from the call, the shapes and the dtypes alone (and, where a result's size is data, from that).
+A plan and the keys of its kernels take longer than NumPy for thousands of elements, and a kernel 100 ms to compile. So
+whatever gives the same bits whoever computes it, as it moves, orders, compares, counts or finds elements, or computes
+with integers, is NumPy's own as long as it is small and has no recording. The core repeats recorded launches in less
+time than NumPy takes: roll of 100 elements 2 us and 15, allclose 4 and 30, take 2 and 6.
 `clarray._api.small_functions` says which functions there are.
 """
 
@@ -35,16 +39,12 @@ from clarray._core.small_operands import (
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.ops.host_functions import is_cast_alike
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import core
+from clarray._engine.runtime.recording import is_for_kernels
+from clarray._engine.speedups import around_recorded
 
-__all__ = ["FIRST", "Rule", "small_call", "small_write"]
+__all__ = ["Rule", "small_call", "small_write"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-# Calls of a function that NumPy has first, where the launches of its calls are recorded: the compiled core makes them
-# again in less time than NumPy takes (roll of 100 elements 4 us and 10, allclose 4 and 21), but only once its kernels
-# are there, in 100 ms.
-FIRST = 1000
 
 
 class Rule(NamedTuple):
@@ -65,8 +65,6 @@ class Rule(NamedTuple):
         How many operands, the first ones, are joined; what else there is, axes and the like, has no say in the dtype.
     most : int
         Elements up to which a call is NumPy's.
-    first : bool
-        Whether only the first calls are, `FIRST` of them, as the compiled core is faster. Their bits are the same.
     refused : tuple of str
         Parameters that kernels see to, if one is given.
     """
@@ -76,28 +74,27 @@ class Rule(NamedTuple):
     room: Callable[..., int] | None = None
     joined: int = 1
     most: int = MOST
-    first: bool = False
     refused: tuple[str, ...] = ("out", "dtype", "casting", "like", "device")
 
 
 def small_call(ours: Function, rule: Rule) -> Function:
-    """A function that leaves its small calls to NumPy."""
+    """A function that leaves its small calls to NumPy, where the core does not repeat their launches."""
+    return around_recorded(ours, lambda function: _small_call(function, rule))
+
+
+def _small_call(ours: Function, rule: Rule) -> Function:
     code = unwrap(ours).__code__  # type: ignore[attr-defined]
     names = code.co_varnames[: code.co_argcount]
     by_position = min([names.index(name) for name in rule.refused if name in names], default=len(names))
     if code.co_flags & 4:  # *args
         by_position = MOST
-    left = FIRST
-    always = not rule.first or core is None
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        nonlocal left
-        if setting.on and len(args) <= by_position and (always or left > 0):
+        if setting.on and len(args) <= by_position and not is_for_kernels():
             device = _served(args, rule.dtypes == "integers")
             if device is not None:
                 found = _tried(rule, device, args, kwargs)
                 if found is not ELSEWHERE:
-                    left -= 1
                     return found
         return ours(*args, **kwargs)
 
@@ -117,11 +114,17 @@ def small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, .
     most : int
         Elements up to which a call is NumPy's.
     """
+    return around_recorded(ours, lambda function: _small_write(function, numpys, values, most))
+
+
+def _small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, ...], most: int) -> Function:
+    least = 2 if values else 1
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if setting.on and not kwargs and len(args) > 1 - (not values) and args[0].__class__ is DeviceArray:
-            target = args[0]
-            if is_writeable(target) and serves(device := device_of_node(target._node)):
+        target = args[0] if setting.on and not kwargs and len(args) >= least else None
+        if target.__class__ is DeviceArray and is_writeable(target) and not is_for_kernels():
+            device = device_of_node(target._node)
+            if serves(device):
                 with device.lock:
                     if _written(target, numpys, args, values, most):
                         return None

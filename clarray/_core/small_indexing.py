@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray, is_writeable
-from clarray._core.small_calls import FIRST
 from clarray._core.small_operands import (
     ELSEWHERE,
     MOST,
@@ -26,7 +25,8 @@ from clarray._engine.expr import build
 from clarray._engine.expr.node import MASKED, Node
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import core, known_to_core
+from clarray._engine.runtime.recording import is_for_kernels
+from clarray._engine.speedups import known_to_core
 
 __all__ = ["picked", "put"]
 
@@ -40,7 +40,7 @@ known_to_core("MOST_OF_MANY", MOST_OF_MANY)
 
 def picked(array: DeviceArray, key: Any) -> Any:
     """The elements that a key with arrays names; ELSEWHERE where kernels have to find them."""
-    if not setting.on or array.__class__ is not DeviceArray:
+    if not setting.on or array.__class__ is not DeviceArray or is_for_kernels():
         return ELSEWHERE
     device = device_of_node(array._node)
     if not serves(device):
@@ -66,14 +66,10 @@ def getitem(source: np.ndarray, key: Any) -> Any:
 
 def put(array: DeviceArray, key: Any, value: Any) -> bool:
     """Write to the elements that a key with arrays names; False where kernels have to, and nothing has been done."""
-    global _fills_left
-    if not setting.on or array.__class__ is not DeviceArray or not is_writeable(array):
+    if not setting.on or array.__class__ is not DeviceArray or not is_writeable(array) or is_for_kernels():
         return False
     device = device_of_node(array._node)
     if not serves(device):
-        return False
-    fills = _fills(key, value)
-    if fills and _fills_left <= 0:
         return False
     with device.lock:
         taker = Taker(device)
@@ -85,18 +81,7 @@ def put(array: DeviceArray, key: Any, value: Any) -> bool:
             overwrite(array._node, np.ndarray.__setitem__, *found, given)
         except Exception:
             return False
-    _fills_left -= fills
     return True
-
-
-_fills_left = FIRST
-
-
-def _fills(key: Any, value: Any) -> bool:
-    """Whether a number is written where a mask is set, which the compiled core does in one launch."""
-    if core is None or key.__class__ is not DeviceArray or value.__class__ is DeviceArray:
-        return False
-    return bool(key._node.dtype.kind == "b")
 
 
 def _windows(taker: Taker, node: Node, key: Any) -> tuple[np.ndarray, Any] | None:

@@ -26,6 +26,7 @@ from clarray._engine.expr.host_value import Undefined, host_array, host_value, i
 from clarray._engine.expr.node import Node
 from clarray._engine.launch.kernel_cache import Launch
 from clarray._engine.runtime import Capabilities, Compiling, Kernel, Memory, compile_beside, held_at_fork, profiling
+from clarray._engine.runtime.recording import is_for_kernels
 from clarray._engine.speedups import core, known_to_core
 from clarray._engine.threads import collector_off
 
@@ -110,7 +111,7 @@ class Awaited:
 
     def is_awaited(self, root: Node, target: Node, size: int) -> bool:
         """Whether NumPy computes a tree of so many elements into a leaf this time; if not, the kernel does."""
-        if self.ready or not setting.on:
+        if self.ready or not setting.on or is_for_kernels():
             return False
         if self.seconds >= setting.wait_after or (self._compiling is not None and self._compiling.done):
             self.ready = True

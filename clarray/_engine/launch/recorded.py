@@ -29,6 +29,7 @@ def record_call(
     kwargs: Mapping[str, Any] | None,
     device: Device,
     inputs: Sequence[Memory],
+    seen: int,
 ) -> tuple[Any, Recording | NotImplementedType | None]:
     """Call a function, and say what the device was given to do.
 
@@ -40,6 +41,8 @@ def record_call(
         Of all operands.
     inputs : sequence of Memory
         Each memory of the operands once.
+    seen : int
+        How often such a call has been made.
 
     Returns
     -------
@@ -49,4 +52,4 @@ def record_call(
     """
     cache = kernel_cache_of(device)
     use_launches(cache)
-    return record(Recording(inputs, cache.kept), partial(function, *args, **(kwargs or {})))
+    return record(Recording(inputs, cache.kept, seen), partial(function, *args, **(kwargs or {})))

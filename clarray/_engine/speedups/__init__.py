@@ -20,7 +20,7 @@ Kind = TypeVar("Kind", bound=type)
 
 _OPENCL = ("clSetKernelArg", "clEnqueueNDRangeKernel")
 
-_INTERFACE = 14  # between these modules and the core; a core of another one is left alone
+_INTERFACE = 15  # between these modules and the core; a core of another one is left alone
 
 
 _COPIED = 10  # seconds that copies of the files of one build may be apart
@@ -98,7 +98,19 @@ def recorded_growth(function: Function) -> Function:
 
 def _standing_for(function: Function, repeatable: bool = False, grows: bool = False) -> Function:
     found: Function = core.Recorded(function, repeatable, grows)
+    _kinds[id(found)] = found, repeatable, grows
     return found
+
+
+def around_recorded(function: Function, wrap: Callable[[Function], Function]) -> Function:
+    """Wrap what is called where the core does not repeat the launches of a call; of any other function all calls."""
+    if id(function) not in _kinds:
+        return wrap(function)
+    _, repeatable, grows = _kinds[id(function)]
+    return _standing_for(wrap(function.__wrapped__), repeatable, grows)  # type: ignore[attr-defined]
+
+
+_kinds: dict[int, tuple[Any, bool, bool]] = {}  # of what stands for functions; they live for good
 
 
 def called_by_core(function: Function) -> Function:

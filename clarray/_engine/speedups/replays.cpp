@@ -331,8 +331,9 @@ void put_off(const Call& call) {
 // Call Python under a recording; the second item is the recording, or None.
 Ref recorded_call(const Call& call, PyObject* function, PyObject* positional, PyObject* named) {
     static Reference* const record_call = reference_of("record_call");
-    Ref inputs = tuple_of_refs(call.memories);
-    Ref both = inputs ? Ref::steal((*record_call)(function, positional, named, call.device, inputs.get())) : Ref();
+    const Entry* entry = entry_of(call);
+    Ref inputs = tuple_of_refs(call.memories), seen = Ref::steal(PyLong_FromLong(entry ? entry->seen : 0));
+    Ref both = inputs && seen ? Ref::steal((*record_call)(function, positional, named, call.device, inputs.get(), seen.get())) : Ref();
     if (both && PyTuple_GET_ITEM(both.get(), 1) != Py_NotImplemented) return both;
     put_off(call);
     return both ? Ref::steal(PyTuple_Pack(2, PyTuple_GET_ITEM(both.get(), 0), Py_None)) : Ref();

@@ -15,6 +15,7 @@ from clarray._core.composing import applied
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, empty, one_hold
 from clarray._core.host_data import device_dtype
+from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, evaluate_if_eager, in_order
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axis, strict_axis
@@ -25,6 +26,7 @@ from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import conjugate, contract
 from clarray._numpy.products.einsums import einsum, einsum_path
+from clarray._numpy.products.gufuncs import multiplied
 from clarray._numpy.products.vectors import vector_product
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.accumulations import outer as outer_product
@@ -91,18 +93,23 @@ def dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     >>> int(clarray.dot([1, 2, 3], [4, 5, 6]))
     32
     """
-    short = vector_product(a, b) if out is None else None  # not recorded: the core has one launch for all lengths
-    return _dot(a, b, out) if short is None else short
+    if out is not None:
+        return _dot(a, b, out)
+    short = vector_product(a, b)  # not recorded: the core has one launch for all lengths
+    return _dot(a, b) if short is None else short
 
 
 @recorded
-def _dot(a: Any, b: Any, out: Any) -> DeviceArray:
+def _dot(a: Any, b: Any, out: Any = None) -> DeviceArray:
     left, right, dtype = _arrays(a, b)
     if not left.ndim or not right.ndim:
         _check_out(out, left.shape or right.shape, dtype, "dot")
         loop = find_loop(np.logical_and if dtype.kind == "b" else np.multiply, (dtype, dtype), (dtype,))
         return _into(out, evaluate_if_eager(build.binary(loop, left._node, right._node)), "dot")
     return _summed(left, left.ndim - 1, right, max(right.ndim - 2, 0), dtype, out, "dot")
+
+
+_dot = small_call(_dot, Rule(np.dot, "integers", multiplied))
 
 
 def _summed(
@@ -173,12 +180,19 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
     return _inner(a, b) if short is None else short
 
 
+def _multiplied_rows(a: Any, b: Any) -> int:
+    return np.size(a) * np.size(b)
+
+
 @recorded
 def _inner(a: Any, b: Any) -> DeviceArray:
     left, right, dtype = _arrays(a, b)
     if not left.ndim or not right.ndim:
         return dot(left, right)
     return _summed(left, left.ndim - 1, right, right.ndim - 1, dtype, None, "inner")
+
+
+_inner = small_call(_inner, Rule(np.inner, "integers", _multiplied_rows))
 
 
 @one_hold("out")

@@ -284,6 +284,7 @@ def _check_partition(array: DeviceArray, at: int, kth: Any, kind: Any, order: An
     return places
 
 
+@recorded
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """A copy in which element `kth` is where a sort puts it, no larger ones before it.
 
@@ -301,6 +302,7 @@ def _has_nan(array: DeviceArray) -> bool:
     return array.dtype.kind == "f" and bool(np.isnan(wrap(array._node).max().item()))
 
 
+@recorded
 @one_hold("array")
 def partition_in_place(
     array: DeviceArray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
@@ -310,6 +312,7 @@ def partition_in_place(
     _replace(array, partition(array, kth, operator.index(axis), kind, order))
 
 
+@recorded
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> DeviceArray:
     """Positions that would partition an array; those that sort it. See `numpy.argpartition`."""
     array = as_array(a)
