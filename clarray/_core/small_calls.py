@@ -83,7 +83,7 @@ def small_call(ours: Function, rule: Rule) -> Function:
 
 
 def _small_call(ours: Function, rule: Rule) -> Function:
-    code = unwrap(ours).__code__  # type: ignore[attr-defined]
+    code = unwrap(ours).__code__
     names = code.co_varnames[: code.co_argcount]
     by_position = min([names.index(name) for name in rule.refused if name in names], default=len(names))
     if code.co_flags & 4:  # *args

@@ -1,6 +1,6 @@
 """First calls: what NumPy computes in a kernel's place while there is none.
 
-    seldom used            used often                                   compiled, or 50 ms used up
+    seldom used            used often                                   compiled
     NumPy computes    ->   rendered, compiled by a thread beside   ->   the kernel computes
                            while NumPy goes on
 
@@ -36,7 +36,7 @@ MOST_ELEMENTS = 4096
 
 
 class Setting:
-    """Whether there are first calls by NumPy in this process, and how many, in seconds that they take in all."""
+    """Whether there are first calls by NumPy in this process, and after how many seconds of them a kernel is made."""
 
     def __init__(self) -> None:
         self.on = os.environ.get("CLARRAY_TIER", "1") not in ("", "0")
@@ -44,7 +44,6 @@ class Setting:
         self.outside = self.on
         self.look_after = 0.001  # a kernel that is used so often is loaded, if it is kept on disk
         self.compile_after = 0.02  # a kernel that is used so often is compiled
-        self.wait_after = 0.05  # and waited for then
         self.most = 0.0006  # that one call counts: what takes longer waits for the machine
         self.statement = 25e-6 if core is not None else 0.0  # that the core would save, beside NumPy's share
 
@@ -96,7 +95,7 @@ class Awaited:
     def __init__(self, make: Callable[[Node], Kernel] | None = None) -> None:
         self.ready = False  # NumPy computes nothing in its place any more
         self.launched = False  # if only for values too large for NumPy, maybe by the device's other threads
-        self.seconds = 0.0  # that first calls have taken
+        self.seconds = 0.0  # that first calls have taken: they say when the kernel is made, not who computes
         self._make = make
         self._kernel: Kernel | None = None
         self._compiling: Compiling | None = None
@@ -113,7 +112,7 @@ class Awaited:
         """Whether NumPy computes a tree of so many elements into a leaf this time; if not, the kernel does."""
         if self.ready or not setting.on or is_for_kernels():
             return False
-        if self.seconds >= setting.wait_after or (self._compiling is not None and self._compiling.done):
+        if self._compiling is not None and self._compiling.done:
             self.ready = True
             return False
         return size <= MOST_ELEMENTS and _is_in_reach(target) and all(map(_is_in_reach, root.inputs or (root,)))

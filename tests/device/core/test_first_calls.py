@@ -50,11 +50,10 @@ def first_calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]
     cache = kernel_cache_of(current_device())
     before = cache.prepared, cache.rendered
 
-    def wanted(look_after: float = 1e9, compile_after: float = 1e9, wait_after: float = 1e9) -> None:
+    def wanted(look_after: float = 1e9, compile_after: float = 1e9) -> None:
         monkeypatch.setattr(setting, "on", True)
         monkeypatch.setattr(setting, "look_after", look_after)
         monkeypatch.setattr(setting, "compile_after", compile_after)
-        monkeypatch.setattr(setting, "wait_after", wait_after)
         cache.prepared, cache.rendered = {}, {}
 
     wanted()
@@ -354,12 +353,6 @@ def test_a_kernel_that_is_kept_is_loaded_soon(kept: bool, first_calls: Any, monk
         assert profiled(lambda: (x - 7 * x).evaluate()) == times
 
 
-def test_a_kernel_is_waited_for_in_the_end(first_calls: Any) -> None:
-    first_calls(wait_after=0.0)
-    x = clarray.ones(5, np.int32)
-    assert profiled(lambda: (x - 3 * x).evaluate()) == (0, 1)
-
-
 def test_kernels_only(first_calls: Any) -> None:
     x = clarray.ones(5, np.int32)
     assert profiled(lambda: (x - 5 * x).evaluate()) == (1, 0)
@@ -369,8 +362,8 @@ def test_kernels_only(first_calls: Any) -> None:
     assert profiled(lambda: (5 * x - x).evaluate()) == (1, 0)
 
 
-def test_threads_wait_for_one_kernel(first_calls: Any) -> None:
-    first_calls(compile_after=0.0, wait_after=0.01)
+def test_threads_share_one_kernel(first_calls: Any) -> None:
+    first_calls(compile_after=0.0)
     x = clarray.array(np.arange(7, dtype=np.float32))
     wrong = []
 
