@@ -154,6 +154,10 @@ def _checked_call(original: Function, ours: dict[int, Function]) -> Function:
     from clarray._core.small_operands import ELSEWHERE
 
     def tried(rule: Any, device: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with device.lock:  # another thread may write between the two ways
+            return compared(rule, device, args, kwargs)
+
+    def compared(rule: Any, device: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         value = original(rule, device, args, kwargs)
         if value is not ELSEWHERE and not _is_off():
             name = rule.numpys.__name__
@@ -177,13 +181,14 @@ def _checked_write(original: Function, writes: dict[Any, Function]) -> Function:
 
 
 def _checked_getitem(original: Function) -> Function:
-    from clarray._core.small_operands import ELSEWHERE
+    from clarray._core.small_operands import ELSEWHERE, device_of_node
 
     def picked(array: Any, key: Any) -> Any:
-        value = original(array, key)
-        if value is not ELSEWHERE and not _is_off():
-            _by_kernels("getitem", value, type(array).__getitem__, array, key)
-        return value
+        with device_of_node(array._node).lock:
+            value = original(array, key)
+            if value is not ELSEWHERE and not _is_off():
+                _by_kernels("getitem", value, type(array).__getitem__, array, key)
+            return value
 
     return picked
 

@@ -60,6 +60,12 @@ def _padded(array: Any, pad_width: Any, mode: Any = "constant", **others: Any) -
     return prod(extent + around for extent in np.shape(array))
 
 
+def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> int:
+    if isinstance(obj, np.ndarray) and obj.dtype.kind in "iu" and obj.dtype.itemsize < 8:
+        raise ValueError("NumPy counts places in the indices' dtype, where they may overflow")
+    return 0
+
+
 def _unpacked(a: Any, /, *_: Any, **__: Any) -> int:
     if not np.size(a):
         raise ValueError("NumPy 2.4 leaves bits unset, where `count` asks for some")
@@ -183,7 +189,7 @@ _MOVED = {
     "pad": Rule(np.pad, "one", _padded),
     "diag": Rule(np.diag, "any", _squared),
     "diagflat": Rule(np.diagflat, "any", _squared),
-    "insert": Rule(np.insert, "one"),
+    "insert": Rule(np.insert, "one", _inserted),
     "concatenate": Rule(np.concatenate, "joined"),
     "stack": Rule(np.stack, "joined"),
     "vstack": Rule(np.vstack, "joined"),

@@ -32,6 +32,7 @@ from clarray._engine.expr.node import (
     index,
     leaf,
 )
+from clarray._engine.expr.replanning import Changed, replanned
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compact, compacted
@@ -87,16 +88,10 @@ def evaluate(node: Node) -> Node:
             _place(node, device)
             return node
         counted = bounds_of(node) if node.op is INDEX else None
-        cache = kernel_cache_of(device)
-        if flags & (SHARED | MASKED) or not node.size or (flags & REDUCES and not _reduces_alone(node)):
-            out, launches = prepare(cache, node, None)
-            for launch in launches:
-                launch.run()
-            memory, strides, in_order = out.memory, out.strides, out.contiguous
-            assert memory is not None
-        else:  # most nodes: nothing has to be computed before them, so the graph is not looked at
-            memory = device.pool.allocate(node.size * node.dtype.itemsize)
-            strides, in_order = _launch_alone(cache, node, flags, memory)
+        try:
+            memory, strides, in_order = _computed(kernel_cache_of(device), node, flags)
+        except Changed:
+            return evaluate(node)
         become_memory(node, memory, strides, in_order)
         if counted is not None:
             remember(node, *counted)
@@ -106,6 +101,19 @@ def evaluate(node: Node) -> Node:
 
 
 held_at_fork(graph_lock)
+
+
+def _computed(cache: KernelCache, node: Node, flags: int) -> tuple[Memory, Shape, bool]:
+    """The memory that a node has been computed into, its strides there, and whether they are C-contiguous."""
+    if flags & (SHARED | MASKED) or not node.size or (flags & REDUCES and not _reduces_alone(node)):
+        out, launches = prepare(cache, node, None)
+        for launch in launches:
+            launch.run()
+        assert out.memory is not None
+        return out.memory, out.strides, out.contiguous
+    # most nodes: nothing has to be computed before them, so the graph is not looked at
+    memory = cache.device.pool.allocate(node.size * node.dtype.itemsize)
+    return memory, *_launch_alone(cache, node, flags, memory)
 
 
 def _reduces_alone(node: Node) -> bool:
@@ -210,6 +218,7 @@ def finish(node: Node) -> Node:
     return node
 
 
+@replanned
 def prepare(
     cache: KernelCache,
     node: Node,

@@ -12,6 +12,7 @@ import numpy as np
 
 from clarray._engine.expr.layout import COUNT
 from clarray._engine.expr.node import Node
+from clarray._engine.expr.replanning import Changed
 from clarray._engine.ops.ctype import Dialect, cast, compute_type
 from clarray._engine.ops.dtypes import Packed, dtype_row, is_exact
 from clarray._engine.ops.special import cast_loop
@@ -118,6 +119,11 @@ class Function:
         Variable name of each input node, by ``id``.
     types : sequence of (str, dtype, bool)
         Name, dtype and whether it is one scalar for all lanes, in parameter order.
+
+    Raises
+    ------
+    Changed
+        A re-entrant call has computed one of its nodes meanwhile.
     """
 
     def __init__(
@@ -155,8 +161,10 @@ class Function:
         elif node.op is cast_loop(node.dtype):
             name = self._converted(node.args[0], node.dtype)
         else:
-            loop = node.op
-            args = [self._converted(a, wanted) for a, wanted in zip(node.args, loop.in_dtypes, strict=True)]
+            loop, operands = node.op, node.args
+            if loop is None:
+                raise Changed
+            args = [self._converted(a, wanted) for a, wanted in zip(operands, loop.in_dtypes, strict=True)]
             text = emit(loop, args, self.dialect)
             name = self._assign(str(compute_type(node.dtype, self.dialect.width)), text)
         self._names[id(node)] = name

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
+from clarray._engine.expr.node import Node
+from clarray._engine.expr.replanning import Changed
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.runtime import Device, Kernel, Memory
 from clarray._engine.speedups import core
 from clarray._engine.values import dataclass
+
+Prepare = TypeVar("Prepare", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +90,22 @@ class CoreLaunch:
     @property
     def global_bytes(self) -> int:
         return self.device.pool._global_bytes
+
+
+def planned_at_once(function: Prepare) -> Prepare:
+    """Decorator: give None where a re-entrant call has computed a node of the call's while it was planned."""
+
+    @wraps(function)
+    def call(*args: Any) -> CoreLaunch | None:
+        nodes = [arg for arg in args if isinstance(arg, Node)]
+        before = [node.inputs for node in nodes]
+        try:
+            made = function(*args)
+        except Changed:
+            return None
+        return made if all(node.inputs is inputs for node, inputs in zip(nodes, before, strict=True)) else None
+
+    return call  # type: ignore[return-value]
 
 
 def use_launches(cache: KernelCache) -> Any:

@@ -241,6 +241,7 @@ def test_what_is_written_is_looked_at(write: str) -> None:
         clarray.bincount(x, minlength=400)
 
 
+@pytest.mark.kernels_alone
 def test_what_a_dtype_or_an_operation_bounds_is_not_waited_for() -> None:
     host = np.random.default_rng(3).integers(0, 256, 5000, np.uint8)
     x = clarray.array(host)

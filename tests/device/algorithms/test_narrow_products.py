@@ -45,6 +45,7 @@ def launches(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) ->
         yield found
 
 
+@pytest.mark.kernels_alone
 def test_every_dtype(same: Same, dtype: str, launches: list[int]) -> None:
     a, b, c = whole((4, 9, 5), dtype), whole((4, 5, 7), dtype, 1), whole((4, 7, 5), dtype, 1)
     same(lambda xp: xp.asarray(a) @ xp.asarray(b))
@@ -60,6 +61,7 @@ def test_every_extent(same: Same, extent: int, launches: list[int]) -> None:
     assert launches == ([m] if m > 1 else [])
 
 
+@pytest.mark.kernels_alone
 def test_rows_of_several_vectors(same: Same, launches: list[int]) -> None:
     for dtype, n in (("float32", 31), ("uint16", 17), ("complex64", 13), ("float16", 29), ("bool", 30)):
         a, b = whole((2, 19, 4), dtype), whole((2, 4, n), dtype, 1)

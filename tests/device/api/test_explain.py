@@ -70,6 +70,7 @@ def test_the_launches_are_those_that_run() -> None:
     np.testing.assert_array_equal(other, np.arange(1000, dtype=np.float32) * 2 - 1)
 
 
+@pytest.mark.kernels_alone
 def test_explaining_memory_and_selections() -> None:
     x = array()
     assert "nothing is left to run" in x.explain()

@@ -63,6 +63,7 @@ def test_no_python_runs_where_a_number_becomes_memory(dtype: str, monkeypatch: p
     assert min(calls) == 0
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.skipif(speedups.core is None, reason="there is no compiled core")
 @pytest.mark.parametrize(("statement", "functions"), STATEMENTS)
 def test_no_python_runs(statement: str, functions: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from clarray._engine.algorithms.gather.source import gather_source
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.bounds import are_apart, bounds_of, reaches_outside, remember, remember_outside, remember_part
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.expr.view import View
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups
@@ -39,6 +40,7 @@ _TABLE = 1 << 26  # bytes, at most, that are looked at where a part of them is a
 _PARTS = 1 << 12  # and parts
 
 
+@replanned
 def gather(source: Node, numbers: Node) -> Node:
     """The elements of a leaf at flat positions.
 
@@ -62,6 +64,7 @@ def gather(source: Node, numbers: Node) -> Node:
     return gather_selection(source, named)
 
 
+@replanned
 def gather_selection(source: Node, named: IndexSelection, target: Node | None = None) -> Node:
     """The elements of a leaf that are named.
 
@@ -102,6 +105,7 @@ def gather_selection(source: Node, named: IndexSelection, target: Node | None = 
     return target
 
 
+@replanned
 def scatter_selection(array: Node, named: IndexSelection, value: Node, once: bool = False) -> None:
     """Write to the elements of a leaf that are named; where a number repeats, the last one stays.
 

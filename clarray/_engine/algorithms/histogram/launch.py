@@ -43,6 +43,7 @@ from clarray._engine.expr.layout import (
     vector_width,
 )
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import Operands
 from clarray._engine.runtime import Kernel, Memory
@@ -129,6 +130,7 @@ def count_values(value: Node, weight: Node | None, bins: int, known: int | None)
         return found, top
 
 
+@replanned
 def histogram(axes: Sequence[Axis], weight: Node | None, out: np.dtype, summed: str) -> Node:
     """Count the elements in each bin, or sum their weights.
 

@@ -11,11 +11,13 @@ from clarray._engine.algorithms.index_map.plan import SAME, Axis, copied, index_
 from clarray._engine.algorithms.index_map.source import index_map_source
 from clarray._engine.expr.layout import reach
 from clarray._engine.expr.node import Node
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.expr.view import View
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 
 
+@replanned
 def index_map(source: Node, view: View, axes: Sequence[Axis], target: Node) -> None:
     """Write to each element of a new array the element of a leaf that its axes' maps name.
 

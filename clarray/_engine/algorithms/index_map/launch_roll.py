@@ -28,6 +28,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.build import COST_LIMIT, become_copy, reduction
 from clarray._engine.expr.finish import Finish
 from clarray._engine.expr.node import Node, view_leaf
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
@@ -38,6 +39,7 @@ __all__ = ["roll"]
 MOST_LARGER = 1.5  # the copy, as a multiple of the array: two rolls on their own write twice its elements
 
 
+@replanned
 def roll(source: Node, shifts: Sequence[int]) -> Node | None:
     """Grow a roll of a leaf by a number of places along each axis, towards the end.
 

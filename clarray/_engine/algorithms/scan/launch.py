@@ -15,6 +15,7 @@ from clarray._engine.algorithms.scan.source import scan_source
 from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf
 from clarray._engine.expr.overlap import k_order_strides
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
@@ -26,6 +27,7 @@ from clarray._engine.writing import flush_readers, overlaps
 __all__ = ["reduce_segments", "scan"]
 
 
+@replanned
 def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, sequential: bool = False) -> Node:
     """Combine the elements along an axis and keep every state.
 
@@ -61,6 +63,7 @@ def scan(value: Node, monoid: Monoid, axis: int, target: Node | None = None, *, 
     return target
 
 
+@replanned
 def reduce_segments(value: Node, monoid: Monoid, axis: int, positions: Node) -> Node:
     """Combine the elements between positions along an axis, as ``ufunc.reduceat`` does.
 

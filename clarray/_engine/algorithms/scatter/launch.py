@@ -9,6 +9,7 @@ from clarray._engine.algorithms.scatter.plan import ScatterPlan, scatter_space, 
 from clarray._engine.algorithms.scatter.source import scatter_source
 from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.node import EAGER, Node
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 from clarray._engine.launch.operands import COSTLY, operands_of
@@ -16,6 +17,7 @@ from clarray._engine.ops.ufuncs import Loop
 from clarray._engine.writing import flush_readers
 
 
+@replanned
 def scatter_update(array: Node, targets: IndexSelection, loop: Loop, value: Node | None) -> None:
     """Apply ``element = loop(element, value)`` at each position, one after the other.
 

@@ -11,6 +11,7 @@ from clarray._engine.algorithms.snippet.source import check_source, snippet_sour
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.layout import Space, aligned, collapse
 from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 from clarray._engine.launch.operands import COSTLY, Operands, operands_of
@@ -34,6 +35,7 @@ def check(device: Device, snippet: Snippet) -> tuple[str, str]:
     return message, source
 
 
+@replanned
 def run(device: Device, snippet: Snippet, inputs: Sequence[Node], targets: Sequence[Node], shape: Shape) -> None:
     """Run a snippet once for each position of `shape`.
 

@@ -10,12 +10,14 @@ import numpy as np
 from clarray._engine.algorithms.snippet.source_raw import Parameter, RawKernelSource, macros, read_kernel
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import EAGER, Node, memory_of
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.runtime import Device
 from clarray._engine.writing import flush_readers
 
 __all__ = ["Parameter", "macros", "read_kernel", "run_raw"]
 
 
+@replanned
 def run_raw(
     device: Device,
     source: RawKernelSource,

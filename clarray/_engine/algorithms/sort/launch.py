@@ -15,6 +15,7 @@ from clarray._engine.algorithms.sort.plan import group_plan, key_kind
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.bounds import remember
 from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.expr.view import contiguous, memory_order, moveaxis, ordered_strides
 from clarray._engine.launch.kernel_cache import KernelCache, device_of, kernel_cache_of
@@ -26,6 +27,7 @@ __all__ = ["argsort_rows", "sort_rows", "sort_pairs"]
 _INT64 = np.dtype(np.int64)
 
 
+@replanned
 def sort_rows(value: Node, axis: int) -> Node:
     """The elements sorted along an axis, NaN last, complex numbers in NumPy's order.
 
@@ -55,6 +57,7 @@ def sort_rows(value: Node, axis: int) -> Node:
     return found
 
 
+@replanned
 def argsort_rows(value: Node, axis: int) -> Node:
     """The positions along an axis in the order of its elements, equal ones in the order they have.
 
@@ -75,6 +78,7 @@ def argsort_rows(value: Node, axis: int) -> Node:
     return found
 
 
+@replanned
 def sort_pairs(value: Node, payload: Node) -> tuple[Node, Node]:
     """Elements of one axis, sorted stably, and others moved along with them.
 

@@ -8,10 +8,12 @@ from clarray._engine.algorithms.unique.plan_bitmap import SAMPLE, BitmapPlan, bi
 from clarray._engine.algorithms.unique.source_bitmap import bitmap_source
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node, contiguous_leaf
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.runtime import Memory
 
 
+@replanned
 def distinct_by_bitmap(value: Node) -> Node | None:
     """The distinct values in order, all NaN as one; None where that does not pay, or has no room.
 

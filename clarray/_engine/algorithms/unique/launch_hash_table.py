@@ -9,9 +9,11 @@ from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan, is_
 from clarray._engine.algorithms.unique.plan_range_table import group_count
 from clarray._engine.algorithms.unique.source_hash_table import hash_table_source
 from clarray._engine.expr.node import Node
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 
 
+@replanned
 def distinct_by_hash_table(value: Node, equal_nan: bool) -> np.ndarray | None:
     """The distinct values, in no order, if there are few of them.
 

@@ -10,6 +10,7 @@ import numpy as np
 from clarray._engine.expr.bounds import count_of, remember_count
 from clarray._engine.expr.layout import INT_LIMIT, aligned
 from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf
+from clarray._engine.expr.replanning import replanned
 from clarray._engine.expr.view import Shape, broadcast_shapes
 from clarray._engine.fused.compact.plan import WORD, CompactPlan, compact_plan, flat_step, parts
 from clarray._engine.fused.compact.source import compact_source, places
@@ -28,6 +29,7 @@ def compacted(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> Nod
     return contiguous_leaf(memory, (total,), value.dtype)
 
 
+@replanned
 def compact(cache: KernelCache, value: Node, mask: Node, room: int = 0) -> tuple[Memory, int]:
     """The elements of `value` where `mask` is set, in C order, in new memory, and their number.
 

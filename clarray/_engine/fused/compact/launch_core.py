@@ -5,13 +5,14 @@ from __future__ import annotations
 from clarray._engine.expr.layout import INT_LIMIT
 from clarray._engine.expr.node import Node
 from clarray._engine.fused.compact.launch import COUNT_BYTES, prepare_compact
-from clarray._engine.launch.core_launch import CoreLaunch, use_launches
+from clarray._engine.launch.core_launch import CoreLaunch, planned_at_once, use_launches
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import called_by_core
 
 
 @called_by_core
+@planned_at_once
 def selection_for_core(device: Device, value: Node, mask: Node) -> CoreLaunch | None:
     """What the core keeps of a selection that one work-item does; None where many do, or the host sees no count.
 

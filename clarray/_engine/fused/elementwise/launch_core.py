@@ -9,7 +9,7 @@ from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.elementwise.launch import Flat, Strided, flat_kernel, kernel_of, strided_kernel
-from clarray._engine.launch.core_launch import CoreLaunch, use_launches
+from clarray._engine.launch.core_launch import CoreLaunch, planned_at_once, use_launches
 from clarray._engine.launch.first_calls import Awaited, setting
 from clarray._engine.launch.kernel_cache import KernelCache, kernel_cache_of
 from clarray._engine.runtime import Device
@@ -17,6 +17,7 @@ from clarray._engine.speedups import called_by_core
 
 
 @called_by_core
+@planned_at_once
 def elementwise_for_core(
     device: Device, root: Node, offset: int, strides: Shape | None, flat: bool, every: bool
 ) -> CoreLaunch | None:

@@ -10,13 +10,14 @@ from clarray._engine.fused.reduce.launch import prepared_for, run_limit
 from clarray._engine.fused.reduce.launch_first import awaited_reduction
 from clarray._engine.fused.reduce.prepare import EXTENT, prepare_reduction
 from clarray._engine.fused.reduce.source import Epilogue
-from clarray._engine.launch.core_launch import CoreLaunch, use_launches
+from clarray._engine.launch.core_launch import CoreLaunch, planned_at_once, use_launches
 from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import called_by_core
 
 
 @called_by_core
+@planned_at_once
 def reduction_for_core(device: Device, root: Node, run: bool) -> CoreLaunch | None:
     """What the core keeps of a reduction in one launch; None of one that takes two, or that tells positions.
 
