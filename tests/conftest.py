@@ -14,8 +14,8 @@ from . import both_ways
 # Read by SciPy when it is imported, and wanted by tests/users: it takes arrays of other libraries as they are.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-# Read when clarray is imported: what is tested are the kernels, though few tests would use one often enough.
-os.environ.setdefault("CLARRAY_TIER", "0")
+# Read when clarray is imported. What NumPy computes in the place of kernels, kernels compute as well: see `both_ways`.
+os.environ.setdefault("CLARRAY_TIER", "1")
 
 # PoCL goes on after a division by zero, whose quotient another device may take for an address: here the process ends.
 os.environ.setdefault("POCL_SIGFPE_HANDLER", "0")

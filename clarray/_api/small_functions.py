@@ -48,6 +48,8 @@ def _repeated(a: Any, repeats: Any, axis: Any = None) -> int:
 
 
 def _tiled(A: Any, reps: Any) -> int:  # noqa: N803 - NumPy's name
+    if not np.size(A):
+        raise ValueError("NumPy may give the array itself, which may be read-only")
     return np.size(A) * (reps if reps.__class__ is int else prod(np.ravel(reps).tolist()))
 
 

@@ -161,6 +161,7 @@ def test_what_is_written_is_the_same(dtype: str) -> None:
             assert found[0] == found[1], (value, key)
 
 
+@pytest.mark.kernels_alone
 @needs_core
 def test_the_common_statements_are_the_cores() -> None:
     """Nothing of these is handed to Python, once their kernels are known."""
@@ -366,6 +367,7 @@ def test_becoming_memory_waits_for_whoever_grows() -> None:
     assert pending.tolist() == [5] * 7
 
 
+@pytest.mark.kernels_alone
 @needs_core
 def test_an_interrupt_leaves_no_reader_behind() -> None:
     """What was grown from a node reads the memory that it becomes, also where Ctrl-C comes just then."""

@@ -71,6 +71,7 @@ def _names() -> dict[str, Any]:
     return {**numbers, "b": np.arange(20) % 3 == 1, "z": numbers["u"] + 1j * numbers["v"]}
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.parametrize(("statement", "launches"), STATEMENTS)
 def test_launches(statement: str, launches: int) -> None:
     expected = {**_names(), "double": _double, "np": np}

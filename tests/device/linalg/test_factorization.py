@@ -387,6 +387,7 @@ def test_what_follows_from_inverses(blocks: None) -> None:
         clarray.linalg.tensorinv(clarray.zeros((2, 3, 6)))
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
 @pytest.mark.parametrize("name", ["det", "inv", "cholesky", "qr"])
 def test_a_list_of_launches_is_the_cores_and_each_matrix_has_its_own_result(blocks: None, name: str) -> None:
