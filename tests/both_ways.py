@@ -1,4 +1,4 @@
-"""Have kernels compute, too, what NumPy computes in their place, and compare: a plugin of ``CLARRAY_TIER=1 pytest``.
+"""Have kernels compute, too, what NumPy computes in their place, and compare: a plugin of pytest, and the fuzzer's.
 
     first call, small call  ->  NumPy computes  ->  its writes are undone  ->  the kernels compute  ->  the same bits?
 
