@@ -63,6 +63,8 @@ def host_reduction(monoid: Monoid) -> np.ufunc | None:
     loop = monoid.loop
     if loop is None or monoid.algebra != "fold" or loop.ufunc in CHANGES_FIRST:
         return None
+    if supported_ufuncs.get(loop.ufunc) is not loop.row:
+        return None  # a user's, of which NumPy knows nothing
     dtypes = {monoid.in_dtype, loop.out_dtype, monoid.out_dtype}
     integers = all(d.kind in "biu" for d in dtypes)
     return loop.ufunc if integers or (loop.row.host is not None and all(map(is_alike, dtypes))) else None

@@ -371,6 +371,7 @@ def test_selections_written_where_they_were_selected(body: Any, same: Any) -> No
     same(lambda xp: body(xp.array(START), xp.array(M), xp.array(START[::-1].copy())))
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(("body", "launches"), [(add, 1), (add_selected, 1), (copy_compared, 2)])
 def test_they_are_not_computed_before(body: Any, launches: int) -> None:

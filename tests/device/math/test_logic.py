@@ -71,6 +71,7 @@ def test_tolerances_that_are_not_finite_are_told() -> None:
         clarray.isclose(x, x, atol=np.nan)
 
 
+@pytest.mark.kernels_alone
 def test_isclose_of_pending_operands_is_one_pass() -> None:
     x, y = clarray.ones(64, "float32").copy(), clarray.ones(64, "float32").copy()
     a, b = x * 2 + 1, y * 3
