@@ -29,7 +29,6 @@ STATEMENTS = [
 ]
 
 
-@pytest.mark.kernels_alone
 @pytest.mark.parametrize("statement", STATEMENTS)
 @pytest.mark.parametrize("on", [True, False], ids=["first calls", "kernels"])
 def test_a_part_is_computed_meanwhile(statement: str, on: bool, monkeypatch: pytest.MonkeyPatch) -> None:
