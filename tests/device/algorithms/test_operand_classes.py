@@ -23,6 +23,8 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import DTYPES, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Same = Callable[..., None]
 ROWS, COLUMNS = 12, 64  # a work-item of a GPU has whole vectors of columns, and all that it takes
 FP64 = current_device().capabilities.fp64

@@ -30,6 +30,8 @@ from ..whole.test_every_function import (
     sample,
 )
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 CELL = np.array(5, "float32")
 ONE = np.array([3], "float32")
 NONE = np.zeros(0, "float32")

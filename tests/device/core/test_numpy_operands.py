@@ -17,6 +17,8 @@ from ..closeness import skip_without_float64
 from ..conftest import DTYPES, FEW_DTYPES
 from .test_recordings import python_calls
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 VALUES = [0, 1, 3, -1, 200, 2.5, -0.0, float("nan"), float("inf"), 2**31, 2**53 + 1, 3 - 2j]
 
 

@@ -16,6 +16,8 @@ from clarray._core.operands import Manner, manner_of
 
 from ..conftest import assert_same
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 X = np.array([1, 2, 3], "float32")
 OPERATORS = {
     name: getattr(operator, name)

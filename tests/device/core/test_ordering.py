@@ -11,6 +11,8 @@ import pytest
 
 import clarray
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 BASE = np.arange(1, 25, dtype=np.float32).reshape(4, 6)
 
 

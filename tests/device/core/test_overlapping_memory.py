@@ -13,6 +13,7 @@ import clarray
 from clarray._engine.runtime import current_device
 
 pytestmark = [
+    pytest.mark.usefixtures("quick_builds"),
     pytest.mark.skipif(not current_device().capabilities.host_memory, reason="no memory is shared with the host"),
     pytest.mark.usefixtures("tier"),
 ]

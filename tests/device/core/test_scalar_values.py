@@ -15,6 +15,8 @@ import clarray
 from ..closeness import skip_without_float64
 from ..conftest import check_same
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 DTYPES = ["bool", "int8", "uint16", "float32", "complex64"]
 SCALARS: dict[str, Any] = {
     "-1": -1,

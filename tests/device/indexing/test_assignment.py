@@ -16,6 +16,8 @@ import clarray
 
 from ..conftest import by_dtype
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 KEYS = {
     "integer": 1,
     "negative": -2,

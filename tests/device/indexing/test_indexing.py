@@ -15,6 +15,8 @@ from clarray._engine.launch.first_calls import kernels_only
 
 from ..conftest import check_same, policy_changed, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 HOST = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
 COLUMN = np.array([[2], [0], [-1]])
 ROW = np.array([1, -4])

@@ -15,7 +15,7 @@ from clarray._engine.expr.bounds import bounds_of, fact_of
 
 from ..conftest import check_same, policy_in_force
 
-pytestmark = pytest.mark.kernels_alone
+pytestmark = [pytest.mark.usefixtures("quick_builds"), pytest.mark.kernels_alone]
 
 FAR = 99  # no element of the arrays here
 MANY = 5000  # more than a CPU selects from in one launch

@@ -10,6 +10,8 @@ import pytest
 
 from ..conftest import check_same
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 # Stacks of either operand: of the same shape, with axes that the other lacks or repeats.
 STACKS = [
     ((3, 4), (3, 4)),

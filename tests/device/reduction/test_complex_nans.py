@@ -11,6 +11,8 @@ import pytest
 
 import clarray
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Axis = int | tuple[int, ...] | None
 
 REDUCTIONS: dict[str, Callable[[ModuleType, Any, Axis], Any]] = {

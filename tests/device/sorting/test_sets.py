@@ -24,6 +24,8 @@ from clarray._numpy.sorting.uniques import table_of
 
 from ..conftest import by_dtype, policy_changed, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Same = Callable[..., None]
 RNG = np.random.default_rng(20261121)
 FLAGS = [

@@ -17,6 +17,8 @@ import clarray
 
 from ..conftest import by_dtype
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Body = Callable[[Any], Any]
 ULPS = 4
 

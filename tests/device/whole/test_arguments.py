@@ -10,6 +10,8 @@ import pytest
 
 from ..outcomes import differences, listed
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 INPUTS = {
     "MATRIX": "xp.array([[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]], 'f4')",
     "COMPLEX": "xp.array([[3 - 1j, 1, 4j, 1], [5, 9, 2, 6]], 'c8')",

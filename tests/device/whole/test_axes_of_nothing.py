@@ -13,6 +13,8 @@ from ..outcomes import differences, listed
 from .test_every_function import FUNCTIONS, KEYWORDS, sample
 from .test_odd_arguments import NAMES, source
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 SHAPES = ["(0,)", "(0, 3)", "(3, 0)", "(2, 0, 3)", "(0, 0)", "(1, 0)"]
 AXES = ["None", "0", "1", "2", "-1", "(0, 1)", "()"]
 DTYPES = ["i1", "?", "c8", "f2"]

@@ -18,6 +18,8 @@ import clarray
 from ..closeness import on_device, outcome, skip_without_float64
 from ..conftest import policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 X = np.array([[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]], "float32")
 Y = X[::-1] / 4
 V = X[0].copy()

@@ -21,6 +21,8 @@ from ..outcomes import difference, listed, outcome
 from .test_every_function import KEYWORDS, sample
 from .test_odd_arguments import NAMES, source
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 INTEGERS = frozenset(
     """
     axis axes axis1 axis2 axisa axisb axisc source destination start shape newshape new_shape dims repeats reps shift

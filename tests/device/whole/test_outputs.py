@@ -19,6 +19,8 @@ import clarray
 from ..closeness import skip_without_float64
 from .test_every_function import FUNCTIONS, KEYWORDS, NO_CALL, X, Y, sample
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Make = Callable[[ModuleType, list[Any]], Any]
 
 OPERANDS = ["bool", "uint8", "float32", "complex64"]

@@ -20,6 +20,8 @@ from clarray._engine.launch.first_calls import setting
 from ..closeness import skip_without_float64
 from .test_every_function import FUNCTIONS, KEYWORDS, NO_CALL, fresh, sample
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 TIMES = 6
 USERS = "<the user's line>"
 

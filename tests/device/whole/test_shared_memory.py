@@ -29,6 +29,7 @@ from .test_every_function import (
 )
 
 pytestmark = [
+    pytest.mark.usefixtures("quick_builds"),
     pytest.mark.skipif(not current_device().capabilities.host_memory, reason="no memory is shared with the host"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning"),
 ]
