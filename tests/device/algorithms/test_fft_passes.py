@@ -193,6 +193,7 @@ def test_errors_are_pocketffts(n: int, dtype: str) -> None:
     )
 
 
+@pytest.mark.kernels_alone
 def test_a_result_is_scaled_by_its_last_pass() -> None:
     x = host((4, 48), "F")
     with clarray.profile() as p:

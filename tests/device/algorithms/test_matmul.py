@@ -188,6 +188,7 @@ def test_pending_operands(same: Same, policy: str) -> None:
     same(body)
 
 
+@pytest.mark.kernels_alone
 def test_a_dot_product_is_one_pass() -> None:
     x = clarray.asarray(whole((1000,))).copy()
     y = clarray.asarray(whole((1000,), seed=1)).copy()

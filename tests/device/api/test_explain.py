@@ -23,6 +23,7 @@ def array(n: int = 1000) -> clarray.DeviceArray:
     return clarray.array(np.arange(n, dtype=np.float32))
 
 
+@pytest.mark.kernels_alone
 def test_explaining_runs_nothing() -> None:
     a, b = array(), array() + 1
     value = ((a - b) ** 2).sum()
@@ -81,6 +82,7 @@ def test_explaining_memory_and_selections() -> None:
         assert "shared with the host" in clarray.asarray(host).explain()
 
 
+@pytest.mark.kernels_alone
 def test_profile_tells_who_asked() -> None:
     x = array(1 << 16)
     (x + 1).evaluate()

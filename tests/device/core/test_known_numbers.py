@@ -94,6 +94,7 @@ def test_a_product_of_short_vectors_is_a_number(dtype: str) -> None:
     assert clarray.asnumpy(product) == np.array(5, dtype)
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.skipif(not numbers_come_at_once(), reason="what is launched is waited for later")
 def test_a_step_of_a_triangular_solve_is_one_launch() -> None:
     lower, b, x = (clarray.array(np.arange(1, 1 + n * m).reshape(n, m) / 8) for n, m in ((5, 5), (1, 5), (1, 5)))
@@ -117,6 +118,7 @@ def test_a_number_is_a_value_of_its_own() -> None:
     assert number.device is x.device
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.skipif(not current_device().capabilities.host_memory, reason="numbers are read by launches")
 def test_nothing_is_launched_for_a_number() -> None:
     x = clarray.array(np.arange(4.0, dtype=np.float32))

@@ -96,6 +96,7 @@ def test_grids_of_several_dimensions(shape: tuple[int, ...]) -> None:
         assert_same(array.max(axis=0), host.max(axis=0))
 
 
+@pytest.mark.kernels_alone
 def test_what_is_enqueued_in_between(device: Device) -> None:
     """A profile has PoCL launch, and so has a kernel that is new."""
     x, expected = clarray.arange(LARGE, dtype=np.int64), np.arange(LARGE)

@@ -143,6 +143,7 @@ def test_what_clarray_alone_writes_is_read(way: str) -> None:
     assert elements(x) == clarray.asnumpy(x).tolist() != list(range(12))
 
 
+@pytest.mark.kernels_alone
 @own_memory
 def test_the_host_keeps_what_it_has_brought() -> None:
     x = clarray.array(np.arange(1000.0))
@@ -189,6 +190,7 @@ def test_elements_anywhere_in_much_memory_bring_little_with_them() -> None:
     assert sum(r.nbytes for r in p.records if r.kind == "transfer") <= 4 + 4 * 4096
 
 
+@pytest.mark.kernels_alone
 @own_memory
 def test_a_copy_of_an_element_is_read_without_a_launch_and_is_of_its_time() -> None:
     x = clarray.arange(100, dtype=np.float32)

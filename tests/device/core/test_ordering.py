@@ -199,6 +199,7 @@ def test_evaluated_is_evaluated() -> None:
 N = 1 << 16
 
 
+@pytest.mark.kernels_alone
 def test_a_reduction_of_an_expression_allocates_no_array() -> None:
     a, b = clarray.ones(N, np.float32), clarray.zeros(N, np.float32)
     with clarray.profile() as p:
@@ -208,6 +209,7 @@ def test_a_reduction_of_an_expression_allocates_no_array() -> None:
     assert p.allocated_bytes < N
 
 
+@pytest.mark.kernels_alone
 def test_a_masked_reduction_is_one_pass_over_memory() -> None:
     x = clarray.arange(N, dtype=np.float32).evaluate() - N // 2
     x.evaluate()
@@ -225,6 +227,7 @@ def test_a_masked_reduction_is_one_pass_over_memory() -> None:
         assert p.allocated_bytes < N
 
 
+@pytest.mark.kernels_alone
 def test_what_follows_a_reduction_is_in_its_last_pass() -> None:
     a = clarray.ones(N, np.float32)
     with clarray.profile() as p:
@@ -233,6 +236,7 @@ def test_what_follows_a_reduction_is_in_its_last_pass() -> None:
     assert p.launches <= 2
 
 
+@pytest.mark.kernels_alone
 def test_an_elementwise_expression_is_one_launch_and_one_allocation() -> None:
     a, b = clarray.ones(N, np.float32), clarray.ones(N, np.float32)
     with clarray.profile() as p:
@@ -241,6 +245,7 @@ def test_an_elementwise_expression_is_one_launch_and_one_allocation() -> None:
     assert p.allocated_bytes == 4 * N
 
 
+@pytest.mark.kernels_alone
 def test_views_move_nothing() -> None:
     x = array()
     with clarray.profile() as p:
@@ -252,6 +257,7 @@ def test_views_move_nothing() -> None:
 # Nothing is built for new numbers -----------------------------------------------------------------
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.parametrize(
     "work",
     [

@@ -126,6 +126,7 @@ def test_read_only_buffers_give_read_only_arrays() -> None:
     assert found.sum() == theirs.sum()
 
 
+@pytest.mark.kernels_alone
 def test_what_is_owned_stays_pending() -> None:
     """An expression of an adopted array is fused: the memory is nobody else's."""
     host, layout = pickling.outgoing(clarray.arange(1000.0))

@@ -52,6 +52,7 @@ def test_shared_parts_are_what_they_were(seed: int, order: str) -> None:
         np.testing.assert_array_equal(clarray.asnumpy(ours), theirs)
 
 
+@pytest.mark.kernels_alone
 def test_a_ladder_of_shared_parts_costs_a_launch_each() -> None:
     x = clarray.ones(4, np.float32).evaluate()
     with clarray.profile() as p:

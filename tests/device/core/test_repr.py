@@ -149,6 +149,7 @@ def test_text_of_what_is_pending_is_numpys(body: Any, options: dict[str, Any]) -
     assert texts[0] == texts[1]
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.parametrize("body", PENDING.values(), ids=PENDING)
 def test_what_is_pending_stays_so(body: Any) -> None:
     y = body(clarray, clarray.array(BIG))

@@ -73,6 +73,7 @@ def test_nothing_is_reduced_without_identity_where_lines_have_elements(shape: tu
     check(largest(clarray.zeros(shape, np.float32), axis=axis), np.zeros(shape, np.float32).max(axis))
 
 
+@pytest.mark.kernels_alone
 def test_reductions_are_pending_and_fuse(host: np.ndarray) -> None:
     x = clarray.array(host.astype(np.float32))
     expected = np.linalg.norm(host.astype(np.float64) * 2)

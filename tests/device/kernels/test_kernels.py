@@ -68,6 +68,7 @@ def test_broadcasting_and_strides(policy: str, numbers: np.ndarray) -> None:
     check(POSITION(x.T), np.where(host.T % 2, np.arange(24).reshape(6, 4), -24))
 
 
+@pytest.mark.kernels_alone
 def test_results_are_pending_and_fuse(numbers: np.ndarray) -> None:
     x = clarray.array(numbers)
     DIFFERENCE(x * 2, 1).sum().item()
@@ -116,6 +117,7 @@ def test_complex_numbers_are_pairs() -> None:
     np.testing.assert_allclose(size.get(), [5, 13], rtol=1e-6)  # length is not correctly rounded everywhere
 
 
+@pytest.mark.kernels_alone
 def test_several_outputs_and_whole_arrays(policy: str, numbers: np.ndarray) -> None:
     table = clarray.array(numbers * 10)
     x = clarray.array(numbers)

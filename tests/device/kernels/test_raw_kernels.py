@@ -253,6 +253,7 @@ def test_sizes_that_cannot_be(grid: Any, block: Any, what: str, increased: clarr
         increased(grid, block, (clarray.zeros(4, np.float32),))
 
 
+@pytest.mark.kernels_alone
 def test_nothing_runs_in_no_groups(scaled: clarray.RawKernel, increased: clarray.RawKernel) -> None:
     y = clarray.zeros(4, np.float32)
     with clarray.profile() as p:

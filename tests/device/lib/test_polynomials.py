@@ -32,6 +32,7 @@ def test_polyval_of_other_dtypes() -> None:
     check_close("polyval", P, 3)
 
 
+@pytest.mark.kernels_alone
 def test_polyval_is_one_pass() -> None:
     x = clarray.array(X)
     pending = x + 1

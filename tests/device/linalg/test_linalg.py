@@ -127,6 +127,7 @@ def test_norms_of_special_values() -> None:
             np.testing.assert_array_equal(clarray.linalg.norm(clarray.array(x), order), np.linalg.norm(x, order))
 
 
+@pytest.mark.kernels_alone
 def test_a_norm_is_one_pass_over_what_is_pending() -> None:
     x = clarray.array(host("float32", (512, 256)))
     for norm in (lambda a: clarray.linalg.norm(a), lambda a: clarray.linalg.norm(a, 3, axis=1)):

@@ -62,6 +62,7 @@ def test_join_errors(same: Any, number: int) -> None:
     same(lambda xp: WRONG[number](xp, xp.asarray(HOST)))
 
 
+@pytest.mark.kernels_alone
 def test_pending_parts_are_computed_in_their_places() -> None:
     a = clarray.zeros((64, 512), dtype=np.float32)
     with clarray.profile() as seen:
@@ -69,6 +70,7 @@ def test_pending_parts_are_computed_in_their_places() -> None:
     assert seen.launches == 2
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.parametrize(("kind", "count"), [("uint8", 2), ("complex64", 3), ("float32", 19)])
 def test_short_parts_are_joined_in_few_launches(policy: str, kind: str, count: int) -> None:
     host = [np.arange(n * 5, n * 5 + 5 * (1 + n % 3)).astype(kind).reshape(5, -1) for n in range(count)]

@@ -72,6 +72,7 @@ def test_layout_is_kept() -> None:
     assert clarray.roll(clarray.array(host), 2, 1).strides == np.roll(host, 2, 1).strides
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.parametrize(
     "call",
     [

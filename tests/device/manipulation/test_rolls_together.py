@@ -145,6 +145,7 @@ def test_dtypes(dtype: str) -> None:
         assert_same(mine, sum((np.roll(host, s, axis) for axis in axes for s in (1, -1)), start=host))
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.parametrize(("read", "more"), [(lambda a: a, 0), (lambda a: (a * a).sum(axis=1), 1)], ids=["all", "sum"])
 def test_neighbours_are_copied_once(read: Callable[[Any], Any], more: int) -> None:
     x = clarray.array(board())

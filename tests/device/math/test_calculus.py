@@ -48,6 +48,7 @@ def test_gradient_errors() -> None:
         clarray.gradient(clarray.asarray(GRID), axis=2)
 
 
+@pytest.mark.kernels_alone
 def test_gradient_takes_one_pass_inside_and_one_per_end() -> None:
     x = clarray.asarray(GRID.ravel()).copy()
     pending = x * 2

@@ -58,6 +58,7 @@ def test_errors(args: tuple[Any, ...]) -> None:
     check_close("interp", *args)
 
 
+@pytest.mark.kernels_alone
 def test_one_pass_computes_a_pending_operand() -> None:
     x, xp, fp = (clarray.array(a) for a in (X, XP, FP))
     pending = x * 2 + 1

@@ -136,6 +136,7 @@ def test_calls_follow_each_other() -> None:
     np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
+@pytest.mark.kernels_alone
 def test_a_draw_takes_no_pass_of_its_own() -> None:
     rng = default_rng(1)
     (rng.random(1000, np.float32) * 2).evaluate()

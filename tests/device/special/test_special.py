@@ -89,6 +89,7 @@ def test_complex_raises() -> None:
         clarray.special.erf(clarray.ones(2, "complex64"))
 
 
+@pytest.mark.kernels_alone
 def test_part_of_an_expression() -> None:
     x = clarray.array(np.linspace(-2, 2, 50, dtype="float32")).evaluate()
     with clarray.profile() as record:

@@ -227,6 +227,7 @@ def test_warnings_name_the_callers_line() -> None:
     assert caught[0].filename == __file__
 
 
+@pytest.mark.kernels_alone
 def test_a_mean_is_one_launch() -> None:
     x = clarray.array(np.ones((64, 64), np.float32))
     for body in (

@@ -368,6 +368,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(setting, "on", False)
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_profile_sees_each_call(name: str) -> None:
