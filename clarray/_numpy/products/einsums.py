@@ -11,7 +11,7 @@ from clarray._core import callers
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.host_data import device_dtype
-from clarray._core.ufunc_calls import assign, cast, device_of_operands
+from clarray._core.ufunc_calls import assign, broadcast, cast, device_of_operands
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.view import View
 from clarray._engine.ops.dtypes import wide_dtype
@@ -99,15 +99,14 @@ def einsum(
     if out is not None:
         if not isinstance(out, DeviceArray):
             raise TypeError("out must be a DeviceArray")
-        if out.shape != tuple(extents[label] for label in result):
-            raise ValueError(
-                f"operand shape mismatch: the output has shape {out.shape}, the subscripts give "
-                f"{tuple(extents[label] for label in result)}"
-            )
+        shape = tuple([extents[label] for label in result])
+        if len(shape) != out.ndim or any(n not in (1, wanted) for n, wanted in zip(shape, out.shape, strict=True)):
+            raise ValueError(f"operand shape mismatch: the output has shape {out.shape}, the subscripts give {shape}")
     if len(terms) == 1:
         made = _single(*terms[0], result, work)
     else:
-        made = _chain(terms, result, work, _path(text, arrays, optimize), out)
+        fitting = out if out is not None and out.shape == shape else None
+        made = _chain(terms, result, work, _path(text, arrays, optimize), fitting)
     if out is None and only_view:
         return made if made.ndim else made[()]  # a value, for which NumPy gives a scalar
     if out is None:
@@ -120,7 +119,7 @@ def einsum(
             f"{len(arrays)} dtype, according to the rule '{casting}'"
         )
     out.check_writeable("output array is read-only")
-    assign(out, made._node)
+    assign(out, made._node if made.shape == out.shape else broadcast(made._node, out.shape))
     return out
 
 

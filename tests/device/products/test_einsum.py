@@ -181,3 +181,20 @@ def test_any_subscripts(data: st.DataObject) -> None:
     text = ",".join(parts) + "->" + result
     operands = [whole(tuple(extents[c] for c in part), seed=n) for n, part in enumerate(parts)]
     check_same(lambda xp: xp.einsum(text, *map(xp.asarray, operands)))
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes", "out"),
+    [
+        ("ij,j->i", [(1, 2), (2,)], (3,)),
+        ("ij,jk->ik", [(1, 2), (2, 1)], (2, 4)),
+        ("ij->j", [(3, 1)], (2,)),
+        ("ij,jk->ik", [(2, 3), (3, 1)], (2, 5)),
+        ("ij,j->i", [(2, 2), (2,)], (1,)),
+        ("ij,j->i", [(1, 2), (2,)], (2, 3)),
+    ],
+)
+def test_an_output_of_more_elements(same: Any, subscripts: str, shapes: list[tuple[int, ...]], out: Any) -> None:
+    """NumPy repeats what has one element along an axis."""
+    operands = [np.arange(1, 1 + np.prod(shape)).reshape(shape) for shape in shapes]
+    same(lambda xp: xp.einsum(subscripts, *map(xp.array, operands), out=xp.zeros(out, int)), message=False)
