@@ -109,8 +109,6 @@ def _distinct(
     """Leave `sorted` to kernels: NumPy's order without it is that of a hash table."""
     if axis is not None and ar.dtype in DTYPES and DTYPES[ar.dtype].packed:
         raise ValueError("NumPy puts rows of float16 with NaN first, kernels last")
-    if ar.dtype.kind in "iu" and ar.size > MOST_HASHED:
-        raise ValueError("kernels sort integers in less time than NumPy has them in a hash table")
     return _without_negative_zeros(ar)
 
 
@@ -210,7 +208,7 @@ _ORDERED = {
     "argsort": Rule(argsort, "any", most=MOST_ORDERED),
     "argpartition": Rule(argpartition, "any", most=MOST_ORDERED),
     "lexsort": Rule(np.lexsort, "any", most=MOST_ORDERED),
-    "unique": Rule(np.unique, "any", _distinct),
+    "unique": Rule(np.unique, "any", _distinct, most_integers=MOST_HASHED),
     **{
         f.__name__: Rule(f, "joined", _without_negative_zeros, joined=2, most=MOST_IN_SETS)
         for f in (np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d)

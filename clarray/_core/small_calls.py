@@ -63,8 +63,8 @@ class Rule(NamedTuple):
         more than they have.
     joined : int
         How many operands, the first ones, are joined; what else there is, axes and the like, has no say in the dtype.
-    most : int
-        Elements up to which a call is NumPy's.
+    most, most_integers : int
+        Elements up to which a call is NumPy's; where all are integers or bools, the smaller of both.
     refused : tuple of str
         Parameters that kernels see to, if one is given.
     """
@@ -74,6 +74,7 @@ class Rule(NamedTuple):
     room: Callable[..., int] | None = None
     joined: int = 1
     most: int = MOST
+    most_integers: int = MOST
     refused: tuple[str, ...] = ("out", "dtype", "casting", "like", "device")
 
 
@@ -155,7 +156,7 @@ def _tried(rule: Rule, device: Device, args: tuple[Any, ...], kwargs: dict[str, 
     taker = Taker(device, rule.most, rule.joined if rule.dtypes == "joined" else 0, rule.dtypes == "integers")
     with device.lock:
         given = taker.each((*args, *kwargs.values()) if kwargs else args)
-        if given is None or not _fit(rule.dtypes, taker):
+        if given is None or not _fit(rule, taker):
             return ELSEWHERE
         named = {}
         if kwargs:
@@ -184,7 +185,10 @@ def _served(args: tuple[Any, ...], integers: bool) -> Device | None:
     return None
 
 
-def _fit(wanted: str, taker: Taker) -> bool:
+def _fit(rule: Rule, taker: Taker) -> bool:
+    wanted = rule.dtypes
+    if taker.integers and rule.most - taker.left > rule.most_integers:
+        return False
     if wanted == "any":
         return True
     if wanted == "integers":
