@@ -105,8 +105,12 @@ def special(dtype: str, n: int) -> np.ndarray:
     return a
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int32", "uint8", "bool"])
-@pytest.mark.parametrize("policy", ["own", "tiny-cpu"], indirect=True)
+# Another policy changes how rows are walked, not how two values are compared: three dtypes stand for all.
+ROWS_OF = [("own", kind) for kind in ("float64", "float32", "float16", "int64", "int32", "uint8", "bool")]
+ROWS_OF += [("tiny-cpu", kind) for kind in ("float32", "float16", "int64")]
+
+
+@pytest.mark.parametrize(("policy", "dtype"), ROWS_OF, indirect=["policy"])
 def test_extrema_and_their_positions(dtype: str) -> None:
     for n in (*range(1, 36), 63, 64, 65, 79, 130, 259):
         host = special(dtype, n)
