@@ -25,14 +25,15 @@ from clarray._engine.expr.node import (
     MASKED,
     REDUCES,
     SHARED,
+    Changed,
     Node,
     Selection,
     contiguous_leaf,
     graph_lock,
     index,
     leaf,
+    replanned,
 )
-from clarray._engine.expr.replanning import Changed, replanned
 from clarray._engine.expr.result_layout import result_strides
 from clarray._engine.expr.view import Shape, contiguous, is_contiguous
 from clarray._engine.fused.compact.launch import compact, compacted

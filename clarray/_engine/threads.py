@@ -13,6 +13,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any, TypeVar
 
+from clarray._engine.speedups import core
+
 __all__ = ["collector_off", "import_whole", "on_large_stack", "start"]
 
 Value = TypeVar("Value")
@@ -68,6 +70,8 @@ class _Collector:
 
     For changes of context variables too: while Python 3.11 makes one, the collector may run code that makes another,
     which frees what the first one reads. From Python 3.12 on the collector runs between two instructions.
+
+    The compiled core's is used where it is there: Ctrl-C as `__exit__` begins leaves the collector off here.
     """
 
     def __init__(self) -> None:
@@ -91,7 +95,7 @@ class _Collector:
             gc.enable()
 
 
-collector_off = _Collector()
+collector_off: Any = _Collector() if core is None else core.Collector()
 
 
 def import_whole(name: str) -> Any:

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from clarray._engine.expr.layout import COUNT
-from clarray._engine.expr.node import Node
-from clarray._engine.expr.replanning import Changed
+from clarray._engine.expr.node import Changed, Node
 from clarray._engine.ops.ctype import Dialect, cast, compute_type
 from clarray._engine.ops.dtypes import Packed, dtype_row, is_exact
 from clarray._engine.ops.special import cast_loop

@@ -18,7 +18,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -37,6 +39,7 @@ MASKED = 8  # the value is compressed by a mask, its size is not known yet
 READONLY = 16  # of a leaf: a view that may not be written through, though its memory may
 
 Shape = tuple[int, ...]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 graph_lock = reentrant_lock()  # taken after a device's lock, never before it
 known_to_core("graph_lock", graph_lock)
@@ -59,6 +62,28 @@ class Interner:
 
 intern_structure = Interner()
 known_to_core("intern_structure", intern_structure)
+
+
+class Changed(Exception):
+    """A pending node has become a leaf while a kernel was rendered from it: a re-entrant call has computed it.
+
+    Such a call is of the thread that holds the device's lock: a signal handler, ``__del__`` or a callback of a weak
+    reference, which Python runs between two bytecodes.
+    """
+
+
+def replanned(function: Function) -> Function:
+    """Decorator of what plans a pass over pending operands and launches it: call it again where they have changed."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        while True:
+            try:
+                return function(*args, **kwargs)
+            except Changed:  # raised before the launch
+                continue
+
+    return call  # type: ignore[return-value]
 
 
 class Node:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from clarray._engine.expr.node import Node
-from clarray._engine.expr.replanning import Changed
+from clarray._engine.expr.node import Changed, Node
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache
 from clarray._engine.runtime import Device, Kernel, Memory

@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from clarray._engine.expr.host_value import Undefined, host_array, host_value, is_computed_alike
-from clarray._engine.expr.node import Node
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import Node, replanned
 from clarray._engine.launch.kernel_cache import Launch
 from clarray._engine.runtime import Capabilities, Compiling, Kernel, Memory, compile_beside, held_at_fork, profiling
 from clarray._engine.runtime.recording import is_for_kernels

@@ -253,6 +253,7 @@ PyObject* reference_called(PyObject* twin, PyObject* const* arguments, size_t fl
 
 bool add_operator_type(PyObject* module);
 bool add_lock_type(PyObject* module);
+bool add_collector_type(PyObject* module);
 bool add_launches_type(PyObject* module);
 
 }  // namespace clarray

@@ -22,8 +22,7 @@ from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBou
 from clarray._engine.algorithms.gather.source import gather_source
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.bounds import are_apart, bounds_of, reaches_outside, remember, remember_outside, remember_part
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, index, intern_structure, replanned
 from clarray._engine.expr.view import View
 from clarray._engine.fused.compact.launch import flat
 from clarray._engine.fused.elementwise.plan import groups

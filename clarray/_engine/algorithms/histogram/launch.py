@@ -42,8 +42,7 @@ from clarray._engine.expr.layout import (
     index_type,
     vector_width,
 )
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import Operands
 from clarray._engine.runtime import Kernel, Memory

@@ -10,8 +10,7 @@ import numpy as np
 from clarray._engine.algorithms.index_map.plan import SAME, Axis, copied, index_map_plan, simplified
 from clarray._engine.algorithms.index_map.source import index_map_source
 from clarray._engine.expr.layout import reach
-from clarray._engine.expr.node import Node
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import Node, replanned
 from clarray._engine.expr.view import View
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of

@@ -27,8 +27,7 @@ from clarray._engine.algorithms.index_map.plan import WRAP, Axis
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.build import COST_LIMIT, become_copy, reduction
 from clarray._engine.expr.finish import Finish
-from clarray._engine.expr.node import Node, view_leaf
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import Node, replanned, view_leaf
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.expr.view import Shape
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of

@@ -8,8 +8,7 @@ from typing import Any
 
 from clarray._engine.algorithms.join.plan import join_plan, together
 from clarray._engine.algorithms.join.source import join_source
-from clarray._engine.expr.node import Node
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import Node, replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 from clarray._engine.runtime import Device

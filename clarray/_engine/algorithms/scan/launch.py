@@ -13,9 +13,8 @@ from clarray._engine.algorithms.scan.launch_parallel import run_parallel
 from clarray._engine.algorithms.scan.plan import Lines, ScanPlan, line_blocks, line_space, scan_plan
 from clarray._engine.algorithms.scan.source import scan_source
 from clarray._engine.evaluate import materialize_shared
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, replanned
 from clarray._engine.expr.overlap import k_order_strides
-from clarray._engine.expr.replanning import replanned
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of

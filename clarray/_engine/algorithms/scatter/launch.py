@@ -8,8 +8,7 @@ from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.algorithms.scatter.plan import ScatterPlan, scatter_space, split
 from clarray._engine.algorithms.scatter.source import scatter_source
 from clarray._engine.evaluate import materialize_shared
-from clarray._engine.expr.node import EAGER, Node
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import EAGER, Node, replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 from clarray._engine.launch.operands import COSTLY, operands_of

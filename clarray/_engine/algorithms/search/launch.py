@@ -10,8 +10,7 @@ from clarray._engine.algorithms.search.source import search_source
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.bounds import remember
 from clarray._engine.expr.layout import index_type
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import COSTLY

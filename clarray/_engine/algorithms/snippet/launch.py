@@ -10,8 +10,7 @@ from clarray._engine.algorithms.snippet.plan import snippet_plan
 from clarray._engine.algorithms.snippet.source import check_source, snippet_source
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.layout import Space, aligned, collapse
-from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import EAGER, Node, Shape, contiguous_leaf, replanned
 from clarray._engine.fused.elementwise.plan import groups
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, kernel_cache_of
 from clarray._engine.launch.operands import COSTLY, Operands, operands_of

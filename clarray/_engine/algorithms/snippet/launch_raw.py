@@ -9,8 +9,7 @@ import numpy as np
 
 from clarray._engine.algorithms.snippet.source_raw import Parameter, RawKernelSource, macros, read_kernel
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.node import EAGER, Node, memory_of
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import EAGER, Node, memory_of, replanned
 from clarray._engine.runtime import Device
 from clarray._engine.writing import flush_readers
 

@@ -14,8 +14,7 @@ from clarray._engine.algorithms.sort.launch_words import lines_of, order_by_word
 from clarray._engine.algorithms.sort.plan import group_plan, key_kind
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.bounds import remember
-from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import EAGER, Node, contiguous_leaf, leaf, replanned
 from clarray._engine.expr.result_layout import view_of
 from clarray._engine.expr.view import contiguous, memory_order, moveaxis, ordered_strides
 from clarray._engine.launch.kernel_cache import KernelCache, device_of, kernel_cache_of

@@ -16,8 +16,7 @@ from clarray._engine.algorithms.stencil.policy import StencilPolicy
 from clarray._engine.algorithms.stencil.source import stencil_source, tile_dtype
 from clarray._engine.evaluate import evaluate, materialize_shared
 from clarray._engine.expr.layout import STEPPED, index_type, reach
-from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf, replanned
 from clarray._engine.expr.view import contiguous
 from clarray._engine.fused.reduce.plan import power_of_two
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of

@@ -19,8 +19,7 @@ from clarray._engine.algorithms.stencil.plan_separable import VECTOR, Line, Sepa
 from clarray._engine.algorithms.stencil.source_separable import separable_source
 from clarray._engine.evaluate import materialize_shared
 from clarray._engine.expr.layout import ALIGNMENT, index_type, starts_aligned
-from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import CONST, EAGER, Node, contiguous_leaf, replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.launch.operands import Operands, operands_of
 from clarray._engine.ops.dtypes import dtype_row

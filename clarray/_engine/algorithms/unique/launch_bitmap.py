@@ -7,8 +7,7 @@ import numpy as np
 from clarray._engine.algorithms.unique.plan_bitmap import SAMPLE, BitmapPlan, bitmap_plan, in_runs
 from clarray._engine.algorithms.unique.source_bitmap import bitmap_source
 from clarray._engine.evaluate import evaluate
-from clarray._engine.expr.node import Node, contiguous_leaf
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import Node, contiguous_leaf, replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 from clarray._engine.runtime import Memory
 

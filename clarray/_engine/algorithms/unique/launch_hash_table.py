@@ -8,8 +8,7 @@ from clarray._engine.algorithms.flat_operands import FlatOperands, flat_operands
 from clarray._engine.algorithms.unique.plan_hash_table import HashTablePlan, is_worth_trying
 from clarray._engine.algorithms.unique.plan_range_table import group_count
 from clarray._engine.algorithms.unique.source_hash_table import hash_table_source
-from clarray._engine.expr.node import Node
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import Node, replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 
 

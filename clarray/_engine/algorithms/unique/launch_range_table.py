@@ -16,8 +16,7 @@ from clarray._engine.algorithms.unique.plan_range_table import (
     table_bytes,
 )
 from clarray._engine.algorithms.unique.source_range_table import range_table_source
-from clarray._engine.expr.node import Node, contiguous_leaf
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import Node, contiguous_leaf, replanned
 from clarray._engine.launch.kernel_cache import KernelCache, Launch, device_of, kernel_cache_of
 
 MOST = 1 << 32  # elements that a count of 32 bits holds

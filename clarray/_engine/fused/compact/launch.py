@@ -9,8 +9,7 @@ import numpy as np
 
 from clarray._engine.expr.bounds import count_of, remember_count
 from clarray._engine.expr.layout import INT_LIMIT, aligned
-from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf
-from clarray._engine.expr.replanning import replanned
+from clarray._engine.expr.node import CONST, INDEX, Node, contiguous_leaf, replanned
 from clarray._engine.expr.view import Shape, broadcast_shapes
 from clarray._engine.fused.compact.plan import WORD, CompactPlan, compact_plan, flat_step, parts
 from clarray._engine.fused.compact.source import compact_source, places
