@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from clarray._engine.speedups import core
 
-__all__ = ["collector_off", "import_whole", "on_large_stack", "start"]
+__all__ = ["collector_off", "import_whole", "on_large_stack", "start", "without_collector"]
 
 Value = TypeVar("Value")
 _STACK_BYTES = 16 << 20  # of address space; pages that are never touched cost nothing
@@ -72,30 +72,56 @@ class _Collector:
     which frees what the first one reads. From Python 3.12 on the collector runs between two instructions.
 
     The compiled core's is used where it is there: Ctrl-C as `__exit__` begins leaves the collector off here.
+
+    Attributes
+    ----------
+    blocks : int
+        That have begun and not ended, in all threads.
+    was_on : bool
+        Whether the collector was on before the first of them.
     """
 
     def __init__(self) -> None:
-        self._blocks = 0
-        self._was_on = False
+        self.blocks = 0
+        self.was_on = False
 
     def __enter__(self) -> None:
-        was_on = gc.isenabled()
-        self._blocks += 1
         try:
-            if self._blocks == 1:
-                self._was_on = was_on
-                gc.disable()
-        except BaseException:  # Ctrl-C, after the collector was turned off
+            self.blocks += 1
+            if self.blocks == 1:
+                self.was_on = gc.isenabled()
+            gc.disable()
+        except BaseException:  # Ctrl-C
             self.__exit__()
             raise
 
     def __exit__(self, *_: object) -> None:
-        self._blocks -= 1
-        if not self._blocks and self._was_on:
+        self.blocks -= 1
+        if not self.blocks and self.was_on:
             gc.enable()
 
 
-collector_off: Any = _Collector() if core is None else core.Collector()
+_collector = _Collector()
+collector_off: Any = _collector if core is None else core.Collector()
+
+
+def without_collector(function: Callable[..., Value], *args: Any) -> Value:
+    """Call a function while the garbage collector is off; whatever Ctrl-C interrupts, it is on afterwards."""
+    if core is not None:
+        with collector_off:
+            return function(*args)
+    # written out: Python runs no signal handler between these instructions, as it would where `__exit__` begins
+    off = _collector
+    try:
+        off.blocks += 1
+        if off.blocks == 1:
+            off.was_on = gc.isenabled()
+        gc.disable()
+        return function(*args)
+    finally:
+        off.blocks -= 1
+        if not off.blocks and off.was_on:
+            gc.enable()
 
 
 def import_whole(name: str) -> Any:

@@ -28,7 +28,7 @@ from clarray._engine.launch.kernel_cache import Launch
 from clarray._engine.runtime import Capabilities, Compiling, Kernel, Memory, compile_beside, held_at_fork, profiling
 from clarray._engine.runtime.recording import is_for_kernels
 from clarray._engine.speedups import core, known_to_core
-from clarray._engine.threads import collector_off
+from clarray._engine.threads import without_collector
 
 __all__ = ["Awaited", "OnHost", "Setting", "are_used", "kernels_only", "setting"]
 
@@ -169,12 +169,10 @@ class _ErrorsIgnored:
 
     def __enter__(self) -> None:
         self._state = np.errstate(all="ignore")
-        with collector_off:
-            self._state.__enter__()
+        without_collector(self._state.__enter__)
 
     def __exit__(self, *error: Any) -> None:
-        with collector_off:
-            self._state.__exit__(*error)
+        without_collector(self._state.__exit__, *error)
 
 
 class OnHost:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -20,7 +19,7 @@ from clarray._engine.runtime.profiling import record, state
 from clarray._engine.runtime.progress import compiling
 from clarray._engine.runtime.taken import Taken
 from clarray._engine.speedups import core, known_to_core, laid_out, lend_opencl
-from clarray._engine.threads import on_large_stack
+from clarray._engine.threads import on_large_stack, without_collector
 
 if TYPE_CHECKING:
     from clarray._engine.runtime.device import Device, Queue
@@ -268,25 +267,26 @@ class Kernel:
         while True:
             if inline or device.called:
                 device.finish()
-            # Not `collector_off`: it takes 1 us more, and Ctrl-C as its exit begins would leave the collector off.
-            collects = gc.isenabled()
             try:
-                gc.disable()
-                if device.pending if inline else device.called:
-                    continue
-                if not inline:
-                    device.pending = True
-                device.begun += 1  # before: an interrupt that comes after the launch finds it counted
-                enqueue(commands, kernel, groups, local, None, None, True)
-                break
+                if without_collector(self._attempt, inline, enqueue, commands, kernel, groups, local):
+                    break
+                continue
             except cl.Error as error:
                 failure = error
-            finally:
-                if collects:
-                    gc.enable()
             self._make_room(groups, local, failure, retries)
             retries = True
         bound.give_back(taken)
+
+    def _attempt(self, inline: bool, enqueue: Any, *what: Any) -> bool:
+        """Launch, unless there is still something to wait for."""
+        device = self._device
+        if device.pending if inline else device.called:
+            return False
+        if not inline:
+            device.pending = True
+        device.begun += 1  # before: an interrupt that comes after the launch finds it counted
+        enqueue(*what, None, None, True)
+        return True
 
     def _check_owner(self, args: Sequence[Any]) -> None:
         """See that all buffers are this device's: a runtime given another's computes anything, or crashes."""
