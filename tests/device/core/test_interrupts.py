@@ -291,7 +291,7 @@ def others_at_work(stop: threading.Event) -> None:
 
 # between the opening of a file and its `with` Python itself lets an interrupt leave it to the garbage collector
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-@pytest.mark.kernels_alone  # with NumPy's first calls one of a dozen runs ends with a write that is half done: to be mended
+@pytest.mark.kernels_alone  # with first calls by NumPy one of a dozen runs leaves a write half done: to be mended
 @pytest.mark.parametrize("by", ["itself", "beside another thread"])
 def test_a_storm_of_interrupts(storm: Storm, by: str) -> None:
     random, loop = Random(COUNT), Loop()
