@@ -16,6 +16,7 @@ import numpy as np
 from clarray._core.small_calls import Rule, small_call, small_write
 from clarray._core.small_operands import MOST, MOST_ORDERED
 from clarray._engine.ops.dtypes import DTYPES
+from clarray._numpy.products.gufuncs import all_pairs
 from clarray._numpy.sorting.sorting import check_kind
 
 __all__ = ["FUNCTIONS", "METHODS", "as_method", "serve", "served"]
@@ -110,10 +111,6 @@ def _distinct(
     if axis is not None and ar.dtype in DTYPES and DTYPES[ar.dtype].packed:
         raise ValueError("NumPy puts rows of float16 with NaN first, kernels last")
     return _without_negative_zeros(ar)
-
-
-def _all_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
-    return np.size(a) * np.size(b)
 
 
 # Functions that differ from NumPy's ------------------------------------------------------------------
@@ -219,10 +216,10 @@ _COMPUTED = {
     "bincount": Rule(np.bincount, "integers", _counted, refused=("weights",)),
     "cumsum": Rule(np.ndarray.cumsum, "integers"),
     "cumprod": Rule(np.ndarray.cumprod, "integers"),
-    "convolve": Rule(np.convolve, "integers", _all_pairs),
-    "correlate": Rule(np.correlate, "integers", _all_pairs),
+    "convolve": Rule(np.convolve, "integers", all_pairs),
+    "correlate": Rule(np.correlate, "integers", all_pairs),
     "vdot": Rule(np.vdot, "integers"),
-    "kron": Rule(np.kron, "integers", _all_pairs),
+    "kron": Rule(np.kron, "integers", all_pairs),
     "allclose": Rule(np.allclose, "alike"),
 }
 

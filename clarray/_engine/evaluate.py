@@ -25,7 +25,6 @@ from clarray._engine.expr.node import (
     MASKED,
     REDUCES,
     SHARED,
-    Changed,
     Node,
     Selection,
     contiguous_leaf,
@@ -64,6 +63,7 @@ Allocate = Callable[[int], Memory]
 
 
 @accelerated
+@replanned
 def evaluate(node: Node) -> Node:
     """Make sure that a node is in memory; it has been launched, not necessarily finished.
 
@@ -89,10 +89,7 @@ def evaluate(node: Node) -> Node:
             _place(node, device)
             return node
         counted = bounds_of(node) if node.op is INDEX else None
-        try:
-            memory, strides, in_order = _computed(kernel_cache_of(device), node, flags)
-        except Changed:
-            return evaluate(node)
+        memory, strides, in_order = _computed(kernel_cache_of(device), node, flags)
         become_memory(node, memory, strides, in_order)
         if counted is not None:
             remember(node, *counted)

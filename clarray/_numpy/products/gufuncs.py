@@ -100,6 +100,11 @@ def multiplied(a: Any, b: Any) -> int:
     return np.asarray(a).size * (b.size // b.shape[-min(2, b.ndim)] if b.ndim else 1)
 
 
+def all_pairs(a: Any, b: Any, *_: Any, **__: Any) -> int:
+    """How many products there are of an element of each operand."""
+    return np.size(a) * np.size(b)
+
+
 @recorded
 def _product(a: DeviceArray, b: DeviceArray) -> DeviceArray:
     """``a @ b`` of arrays that `vector_product` does not multiply."""
@@ -373,4 +378,4 @@ def _let_numpy_say(ufunc: np.ufunc, a: Any, b: Any, given: dict[str, Any]) -> No
     )
 
 
-__all__ = ["call", "generalized", "multiplied"]
+__all__ = ["all_pairs", "call", "generalized", "multiplied"]

@@ -26,7 +26,7 @@ from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.manipulation import shapes
 from clarray._numpy.products.contraction import conjugate, contract
 from clarray._numpy.products.einsums import einsum, einsum_path
-from clarray._numpy.products.gufuncs import multiplied
+from clarray._numpy.products.gufuncs import all_pairs, multiplied
 from clarray._numpy.products.vectors import vector_product
 from clarray._numpy.reduction import reductions
 from clarray._numpy.reduction.accumulations import outer as outer_product
@@ -180,10 +180,6 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
     return _inner(a, b) if short is None else short
 
 
-def _multiplied_rows(a: Any, b: Any) -> int:
-    return np.size(a) * np.size(b)
-
-
 @recorded
 def _inner(a: Any, b: Any) -> DeviceArray:
     left, right, dtype = _arrays(a, b)
@@ -192,7 +188,7 @@ def _inner(a: Any, b: Any) -> DeviceArray:
     return _summed(left, left.ndim - 1, right, right.ndim - 1, dtype, None, "inner")
 
 
-_inner = small_call(_inner, Rule(np.inner, "integers", _multiplied_rows))
+_inner = small_call(_inner, Rule(np.inner, "integers", all_pairs))
 
 
 @one_hold("out")

@@ -112,6 +112,7 @@ ASSIGNED = [
         "v[i] = 2.5",
     ),
 ]
+PRODUCTS = ["xp.dot(x, x.T)", "v.dot(v)", "xp.dot(v, 2)", "xp.inner(x, x)", "xp.outer(v, x)"]
 PICKED = [
     *(
         "v[i]",
@@ -187,7 +188,7 @@ def test_every_function_has_calls() -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.usefixtures("small")
 def test_bits_are_numpys(dtype: str, layout: str) -> None:
-    for text in [*(text for calls in CALLS.values() for text in calls), *PICKED, *ASSIGNED]:
+    for text in [*(text for calls in CALLS.values() for text in calls), *PICKED, *ASSIGNED, *PRODUCTS]:
         theirs, expected = run(np, text, dtype, layout)
         ours, error = run(clarray, text, dtype, layout)
         assert type(error) is type(expected), f"{text}: {error!r} instead of {expected!r}"
@@ -213,7 +214,7 @@ def is_rounded(text: str, dtype: str) -> bool:
 @pytest.mark.usefixtures("small")
 def test_bits_and_places_are_the_kernels(dtype: str, layout: str) -> None:
     """Where elements lie decides in which order they are added: a result must not lie otherwise for being small."""
-    for name, calls in {**CALLS, "picked": PICKED, "assigned": ASSIGNED}.items():
+    for name, calls in {**CALLS, "picked": PICKED, "assigned": ASSIGNED, "products": PRODUCTS}.items():
         for text in calls:
             ours, error = run(clarray, text, dtype, layout)
             with kernels_only():
