@@ -155,6 +155,7 @@ def test_neighbours_are_copied_once(read: Callable[[Any], Any], more: int) -> No
     assert p.launches in (2, 2 + more)  # a sum may have a second pass
 
 
+@pytest.mark.kernels_alone
 def test_explained_as_it_is_computed() -> None:
     x = clarray.array(board())
     rolled = neighbours(clarray, x)
@@ -181,6 +182,7 @@ def test_no_room_for_the_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_same(rolled, neighbours(np, host))
 
 
+@pytest.mark.kernels_alone
 def test_small_arrays_are_rolled_at_once() -> None:
     x = clarray.array(board())
     assert clarray.roll(x, 1, 0)._node.memory is None
