@@ -6,7 +6,6 @@ It has `complex_transform`, `from_real` and `to_real`, which give None where it 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +19,8 @@ from clarray._engine.ops.dtypes import wide_dtype
 from clarray._numpy.products.contraction import conjugate
 
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+_NORMS = (*_SWAPPED,)
+_UNUSUAL = 2**48  # values along an axis: no array has as many
 
 
 def several_axes(
@@ -50,9 +51,9 @@ def one_axis(by: Any, name: str, array: DeviceArray, n: int | None, axis: int, n
         found = one_axis(by, "rfft", array, n, axis, _swapped(norm))
         return None if found is None else conjugate(found)
     made: DeviceArray | None
-    n = operator.index(n)
-    if n < 1:
-        raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+    if type(n) is not int or not 0 < n < _UNUSUAL or norm not in _NORMS:
+        _check_by_numpy(name, n, axis, norm, array)
+        n = int(n)
     inverse = name[0] == "i"
     divisor = _divisor(_swapped(norm) if inverse else norm, n)
     axis = normalize_axis(axis, array.ndim)
@@ -70,6 +71,17 @@ def one_axis(by: Any, name: str, array: DeviceArray, n: int | None, axis: int, n
     return made
 
 
+def _check_by_numpy(name: str, n: Any, axis: Any, norm: Any, array: DeviceArray) -> None:
+    """Raise NumPy's error if its function refuses the arguments of a transform. It transforms no line."""
+    shape: tuple[int, ...] = (0,) * array.ndim
+    try:
+        normalize_axis(axis, array.ndim)
+        shape, axis = (0, 1), -1  # as the result of a single line would take memory
+    except (TypeError, ValueError):
+        pass  # for NumPy to refuse, after the number of values and the norm
+    getattr(np.fft, name)(np.empty(shape, array.dtype), n, axis, norm)
+
+
 def _swapped(norm: Any) -> str:
     try:
         return _SWAPPED[norm]
@@ -79,10 +91,4 @@ def _swapped(norm: Any) -> str:
 
 def _divisor(norm: Any, n: int) -> float:
     """What a transform is divided by."""
-    if norm is None or norm == "backward":
-        return 1
-    if norm == "ortho":
-        return math.sqrt(n)
-    if norm == "forward":
-        return n
-    raise ValueError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
+    return n if norm == "forward" else math.sqrt(n) if norm == "ortho" else 1

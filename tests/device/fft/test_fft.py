@@ -91,9 +91,11 @@ def test_what_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two mistakes NumPy's is told, by the kernels too where the host has them otherwise."""
     monkeypatch.setattr(transforms, "_kernels_pay", lambda *_: True)
     if name in LINES:
-        calls = list(itertools.product([None, 4, 0, "x"], [-1, 3, "x"], [None, "what"]))
+        counts = [None, 4, 0, "x", -1.0, 2.0, True, np.True_, np.int8(3), 1j, *map(np.array, (4, [0], [0, 1], [2.0]))]
+        calls = list(itertools.product(counts, [-1, 3, "x"], [None, "what"]))
+        calls += [(n, -1, norm) for n in (2**62, 2**63, 2**64) for norm in (None, "ortho", "forward")]
     else:
-        shapes: list[Any] = [None, (4, 6), (4, 0), (4, "x"), (4,)]
+        shapes: list[Any] = [None, (4, 6), (4, 0), (4, "x"), (4,), (4, True), [np.True_, np.False_], (2, 2**64)]
         calls = list(itertools.product(shapes, [(0, 1), (0, 3)], [None, "what"]))
     for dtype in ("float32", "complex64", "float16"):
         x = host(dtype)
