@@ -237,8 +237,8 @@ def lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, ...] | None:
     basis, values, other = made
     eps = _precision(left)
     part = eps * max(shape) if rcond is None else rcond
-    bound = values[0] * (part if part >= 0 else eps)  # as LAPACK's gelsd
-    large = values > bound
+    bound = values[0] * (eps if part <= 0 or part >= 1 else part)  # as LAPACK's gelsd
+    large = ~(values <= bound)  # all of them if `rcond` is NaN
     rank = np.count_nonzero(large)
     inverse = np.where(large, 1 / np.where(large, values, 1), 0).astype(values.dtype)
     x = _adjoint(other) @ (inverse[:, None] * (_adjoint(basis) @ columns))

@@ -193,6 +193,10 @@ def test_what_follows_from_singular_values(form: str) -> None:
                 found = clarray.linalg.lstsq(x[one], clarray.asarray(side), 1e-4)
                 for ours, theirs in zip(found, np.linalg.lstsq(y[one], side, 1e-4), strict=True):
                     same(ours, np.asarray(theirs))
+        for rcond in (-1, 0, 0.999, 1, 2**31, np.nan):
+            found = clarray.linalg.lstsq(x[0], clarray.asarray(b[: y.shape[1]]), rcond)
+            for ours, theirs in zip(found, np.linalg.lstsq(y[0], b[: y.shape[1]], rcond), strict=True):
+                same(ours, np.asarray(theirs))
     h = a[:, :3] + a[:, :3].swapaxes(1, 2)
     u, s, vh = (np.asarray(x) for x in clarray.linalg.svd(clarray.asarray(h), hermitian=True))
     np.testing.assert_allclose(s, np.linalg.svd(h, hermitian=True)[1], rtol=1e-4)
