@@ -29,9 +29,8 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
         A pending value shares with nothing but itself; an array that `clarray.asarray` made of an ndarray
         on a device that works in host memory shares with the ndarray.
     """
-    found = _side_by_side(a, b)
     # NumPy's stubs know only the two extreme values of max_work
-    return found is not None and np.may_share_memory(*found, max_work=max_work)  # type: ignore[arg-type]
+    return np.may_share_memory(*_side_by_side(a, b), max_work=max_work)  # type: ignore[arg-type]
 
 
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
@@ -60,12 +59,14 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     >>> clarray.shares_memory(x[:2], x[1:]), clarray.shares_memory(x[::2], x[1::2])
     (True, False)
     """
-    found = _side_by_side(a, b)
-    return found is not None and np.shares_memory(*found, max_work=max_work)  # type: ignore[arg-type]
+    return np.shares_memory(*_side_by_side(a, b), max_work=max_work)  # type: ignore[arg-type]
 
 
-def _side_by_side(a: Any, b: Any) -> tuple[Any, Any] | None:
-    """Give both as ndarrays at the addresses of the arrays; None when they cannot share memory."""
+_APART = (np.empty(0), np.empty(0))
+
+
+def _side_by_side(a: Any, b: Any) -> tuple[Any, Any]:
+    """Give both as ndarrays at the addresses of the arrays; two without elements if they cannot share memory."""
     first, second = (x._node.memory if isinstance(x, DeviceArray) else None for x in (a, b))
     if first is not None and first is second:
         return _placed(a, SOMEWHERE), _placed(b, SOMEWHERE)
@@ -79,7 +80,7 @@ def _side_by_side(a: Any, b: Any) -> tuple[Any, Any] | None:
         elif memory is not None and memory.device.capabilities.host_memory:
             found.append(_placed(one, memory.address))
         else:
-            return None
+            return _APART  # NumPy still judges `max_work`
     return found[0], found[1]
 
 
