@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,16 @@ def warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def relay(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function of NumPy, and give its warnings at the line of the nearest caller outside clarray."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = function(*args, **kwargs)
+    for each in caught:
+        warn(str(each.message), each.category)
+    return result
 
 
 def warn_of_lost_parts(given: np.dtype, wanted: np.dtype) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from clarray._core import callers
 from clarray._core.creation import asarray, zeros_like
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import axis_order
@@ -311,6 +312,9 @@ def flipud(m: Any) -> DeviceArray:
     return flip(_of_ndim(asarray(m), 1), 0)
 
 
+_TURNED = np.array([[0, 1], [3, 2]])  # after k quarters the first element is k
+
+
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
     """Rotate by `k` quarters in the plane of two axes, as a view; see `numpy.rot90`."""
     array = asarray(m)
@@ -321,7 +325,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
         raise ValueError("Axes must be different.")
     if not all(-array.ndim <= axis < array.ndim for axis in axes):
         raise ValueError(f"Axes={axes} out of range for array of ndim={array.ndim}.")
-    k %= 4
+    k = k % 4 if type(k) is int else int(callers.relay(np.rot90, _TURNED, k)[0, 0])
     if k == 0:
         return array[...]
     if k == 2:
