@@ -11,6 +11,7 @@ from numpy.linalg import LinAlgError
 
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, one_hold
+from clarray._core.numpy_release import NUMPY_2_5
 from clarray._core.ufunc_calls import device_of_operands
 from clarray._engine.expr.axes import axis_number
 from clarray._numpy.creation import sequences
@@ -131,7 +132,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> DeviceArray:
         The axis has not three elements.
     """
     left, right = _arrays(x1, x2)
-    if left.shape[axis] != 3 or right.shape[axis] != 3:
+    if not NUMPY_2_5 and (left.shape[axis] != 3 or right.shape[axis] != 3):
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
             f"{left.shape[axis]} and {right.shape[axis]} dimensional instead."

@@ -9,6 +9,7 @@ import numpy as np
 from clarray._core.creation import as_array, empty
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
+from clarray._core.numpy_release import NUMPY_2_5
 from clarray._core.ufunc_calls import device_of_operands
 from clarray._engine.speedups import recorded
 from clarray._numpy.kernels.kernels import ElementwiseKernel
@@ -17,7 +18,6 @@ from clarray._numpy.sorting.sorting import argsort
 
 __all__ = ["interp"]
 
-_NOTHING_BETWEEN_NOTHING = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # before, NumPy refuses to look for nothing
 
 # The interval that holds x is searched for and interpolated in by the same work-item: one pass, whose tables are in the
 # cache. As in NumPy an interval is approached from its other end where that avoids inf - inf, and is constant where
@@ -140,7 +140,7 @@ def _check_depth(array: DeviceArray) -> None:
 
 
 def _check(points: int, places: DeviceArray, values: DeviceArray) -> None:
-    if places.size == 0 and (points or not _NOTHING_BETWEEN_NOTHING):
+    if places.size == 0 and (points or not NUMPY_2_5):  # before 2.5, NumPy refuses to look for nothing
         raise ValueError("array of sample points is empty")
     if places.size != values.size:
         raise ValueError("fp and xp are not of the same length.")
