@@ -10,6 +10,7 @@ from clarray._core import callers, ufunc_calls
 from clarray._core.composing import Operand, applied, as_operand, composed, imag_part, real_part, where
 from clarray._core.creation import as_array, asarray
 from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.numpy_release import NUMPY_2_5
 from clarray._core.operands import scalar_node
 from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full, in_order
 from clarray._engine.evaluate import evaluate
@@ -357,6 +358,11 @@ def real_if_close(a: Any, tol: float = 100) -> DeviceArray:
     return real(array) if _all(close) else array
 
 
+_FIX_IS_DEPRECATED = (
+    "numpy.fix is deprecated. Use numpy.trunc instead, which is faster and follows the Array API standard."
+)
+
+
 def fix(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     """Round towards zero; the same as `clarray.trunc`.
 
@@ -371,5 +377,7 @@ def fix(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     -------
     DeviceArray
     """
+    if NUMPY_2_5:
+        callers.warn(_FIX_IS_DEPRECATED, DeprecationWarning)
     found: DeviceArray = ufunc_calls.call(np.trunc, (as_array(x),), out=out)
     return found

@@ -209,6 +209,7 @@ def test_conversions_hold_no_lock(statement: str) -> None:
     exec(statement, named_values() | {"lazy": Lazy("float64"), "lazy_indices": Lazy("int64")})
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")  # from NumPy 2.5 on
 @pytest.mark.parametrize("name", NAMES)
 def test_outputs(name: str) -> None:
     keywords = KEYWORDS.get(name, {})
