@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -12,12 +13,13 @@ from numpy import ndindex
 from clarray._core import composing, ufunc_calls
 from clarray._core.creation import as_array, asarray, empty, ones
 from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.numpy_release import NUMPY_2_5
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, as_shape, broadcast_shapes, check_order, contiguous
 from clarray._numpy.creation.sequences import arange
 from clarray._numpy.indexing import masking
-from clarray._numpy.indexing.diagonals import below
+from clarray._numpy.indexing.diagonals import below, warn_of_no_integer
 from clarray._numpy.indexing.gathering import check_mode
 from clarray._numpy.indexing.subscripts import getitem
 
@@ -309,6 +311,12 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray,
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[DeviceArray, ...]:
     """Find the indices of a matrix at and above a diagonal, in C order; parameters as in `tril_indices`."""
+    if NUMPY_2_5:  # which takes unsigned integers, and warns of a bool
+        try:
+            k = operator.index(k)
+        except TypeError:
+            if not isinstance(k, type(k - 1)):
+                warn_of_no_integer(k)
     return masking.nonzero(~below((n, n if m is None else m), k - 1))
 
 
