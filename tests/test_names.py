@@ -51,12 +51,19 @@ def is_there(name: str) -> bool:
     path = "clarray"
     for part in name.split(".")[1:]:
         path += f".{part}"
-        if hasattr(found, part):
+        try:
             found = getattr(found, part)
             continue
+        except AttributeError as error:
+            if "pip install" in str(error):
+                return True  # nobody can tell without that package
         try:
             found = importlib.import_module(path)
-        except ImportError:  # or for type checkers alone
+        except ModuleNotFoundError as error:
+            if not f"{error.name}.".startswith("clarray."):
+                return True  # nobody can tell without that package
+            return (ROOT / path.replace(".", "/")).with_suffix(".pyi").exists()  # for type checkers alone
+        except ImportError:
             return (ROOT / path.replace(".", "/")).with_suffix(".pyi").exists()
     return True
 
