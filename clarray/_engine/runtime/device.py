@@ -104,7 +104,7 @@ class Device(Waiting):
     _sign: cl.Buffer  # written to see whether the device still works
 
     # What every launch looks at lies where the compiled core finds it.
-    __slots__ = ("lock", "pending", "called", "closed", "_dropped", "__dict__", "__weakref__")
+    __slots__ = ("lock", "pending", "called", "closed", "begun", "_dropped", "__dict__", "__weakref__")
 
     alive: ClassVar[weakref.WeakSet[Device]] = weakref.WeakSet()
     several: ClassVar[bool] = False  # this process has opened more than one: whose memory a kernel gets is checked
@@ -119,7 +119,8 @@ class Device(Waiting):
         self.lock: Any = device_lock()
         self.pending: Any = False
         self.called = False
-        self.queued = self.begun = 0  # bytes in the queue; launches and first calls, for whatever is interrupted
+        self.queued = 0  # bytes in the queue
+        self.begun = 0  # launches and first calls: an interrupted write compares two counts
         self.inherited = self.lost = self.closed = False  # no call into OpenCL is made for the first two
         self.successor: Device | None = None
         self.recent: deque[Launched] = deque(maxlen=_REMEMBERED)

@@ -226,13 +226,8 @@ class Kernel:
             try:
                 inline = inline and device.inline is not None
                 code = self.code.get(local) if state.recorder is None else None
-                if code is not None:
-                    try:
-                        called = core.run(code, groups, local, args, device, inline, nbytes)
-                    finally:
-                        device.begun += 1  # as below
-                    if called:
-                        return
+                if code is not None and core.run(code, groups, local, args, device, inline, nbytes):
+                    return
                 bound = self._inline if inline else self._main
                 if bound is None or local not in bound.seen or state.recorder is not None:
                     self._launch_observed(groups, local, args, inline, nbytes)

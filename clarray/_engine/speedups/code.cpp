@@ -119,9 +119,15 @@ PyObject* run_for_python(PyObject*, PyObject* const* args, Py_ssize_t count) {
         return PyErr_Occurred() ? nullptr : Py_NewRef(Py_False);
     Seen seen{nullptr, Ref::share(args[0])};
     const Run run{nullptr, args[2], args[5] == Py_True, &seen, nullptr, as_wide(args[6]), dimensions, global, items};
-    return guarded([&] {
+    return guarded([&]() -> PyObject* {
         const Outcome done = run_code(run, args[4], arguments, given_count);
-        return done == Outcome::FAILED ? nullptr : PyBool_FromLong(done == Outcome::DONE);
+        if (done == Outcome::FAILED) return nullptr;
+        if (done != Outcome::DONE) Py_RETURN_FALSE;
+        // counted here: an interrupt may come before the launch, in finish(), and as soon as this returns
+        Ref counted = Ref::steal(PyLong_FromLongLong(as_wide(device.begun.of(args[4])) + 1));
+        if (!counted) return nullptr;
+        device.begun.set(args[4], counted.get());
+        Py_RETURN_TRUE;
     });
 }
 

@@ -27,7 +27,7 @@ struct CodeSlots {
     Slot address{"address"}, codes{"codes"}, places{"places"};
 };
 struct DeviceSlots {
-    Slot lock{"lock"}, pending{"pending"}, called{"called"}, closed{"closed"}, dropped{"_dropped"};
+    Slot lock{"lock"}, pending{"pending"}, called{"called"}, closed{"closed"}, begun{"begun"}, dropped{"_dropped"};
 };
 struct RecorderSlots {
     Slot recorder{"recorder"}, recording{"recording"};

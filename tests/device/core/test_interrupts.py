@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dis
 import gc
+import math
 import operator
 import os
 import signal
@@ -27,11 +28,13 @@ import pytest
 
 import clarray
 from clarray._engine.expr.node import graph_lock
-from clarray._engine.launch.first_calls import kernels_only
+from clarray._engine.launch.first_calls import kernels_only, setting
+from clarray._engine.launch.kernel_cache import forget
 from clarray._engine.runtime import current_device, quiet
 from clarray._engine.runtime.profiling import state
 from clarray._engine.runtime.progress import _compiled
 
+from ... import both_ways
 from .test_garbage import assert_each_block_is_there_once
 from .test_recordings import python_calls
 
@@ -194,6 +197,13 @@ class Storm:
 
 
 @pytest.fixture
+def one_way() -> Iterator[None]:
+    """Compare no results of NumPy and kernels: the kernel of the comparison would count as part of the statement."""
+    with both_ways.paused():
+        yield
+
+
+@pytest.fixture
 def storm() -> Iterator[Storm]:
     with Storm() as made:
         yield made
@@ -291,7 +301,7 @@ def others_at_work(stop: threading.Event) -> None:
 
 # between the opening of a file and its `with` Python itself lets an interrupt leave it to the garbage collector
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-@pytest.mark.kernels_alone  # with first calls by NumPy one of a dozen runs leaves a write half done: to be mended
+@pytest.mark.usefixtures("one_way")
 @pytest.mark.parametrize("by", ["itself", "beside another thread"])
 def test_a_storm_of_interrupts(storm: Storm, by: str) -> None:
     random, loop = Random(COUNT), Loop()
@@ -361,16 +371,16 @@ def test_interrupts_while_kernels_are_made(storm: Storm) -> None:
 LOOKS = {
     dis.opmap[name] for name in ("RESUME", "CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD") if name in dis.opmap
 }
-HERE = str(Path(clarray.__file__).parent)
+HERE = tuple(str(Path(package.__file__).parent) for package in (clarray, np))
 
 
 class Points:
     """Counts the points of Python at which an interrupt may come, and lets one come where it is due.
 
-    Of clarray's Python, or of the one file named.
+    In clarray's and NumPy's Python code (NumPy's functions in C call Python as well), or in the files of `where`.
     """
 
-    def __init__(self, where: str = HERE) -> None:
+    def __init__(self, where: str | tuple[str, ...] = HERE) -> None:
         self.where, self.seen, self.due = where, 0, -1
         self._known: dict[Any, tuple[bytes, list[Any]]] = {}
         self._last: dict[int, int] = {}
@@ -379,6 +389,7 @@ class Points:
         if not frame.f_code.co_filename.startswith(self.where):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        self._last[id(frame)] = frame.f_lasti  # RESUME: its own event is this one
         return self._step
 
     def _step(self, frame: Any, event: str, _: Any) -> Any:
@@ -420,8 +431,17 @@ class Points:
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_an_interrupt_at_each_point(name: str, storm: Storm) -> None:
-    """At some of them, evenly, where there are many; INTERRUPTS says of how many in all."""
+@pytest.mark.parametrize("by", ["kernels", "NumPy"])
+@pytest.mark.usefixtures("one_way")
+def test_an_interrupt_at_each_point(name: str, by: str, storm: Storm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupt a statement at evenly chosen points, INTERRUPTS in all, computed by kernels or by NumPy.
+
+    NumPy goes on computing expressions because no kernel is ever compiled in its place.
+    """
+    if by == "NumPy":
+        monkeypatch.setattr(setting, "look_after", math.inf)
+        monkeypatch.setattr(setting, "compile_after", math.inf)
+        forget(current_device())
     loop, points, before = Loop(), Points(), ("growing on", "sum of two")
     for _ in range(5):
         loop.run([*before, name])
