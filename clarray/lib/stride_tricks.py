@@ -18,7 +18,13 @@ __all__ = ["as_strided", "sliding_window_view"]
 
 
 def as_strided(
-    x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
+    x: Any,
+    shape: Any = None,
+    strides: Any = None,
+    subok: bool = False,
+    writeable: bool = True,
+    *,
+    check_bounds: bool | None = None,
 ) -> DeviceArray:
     """View an array's memory with another shape and other strides.
 
@@ -33,6 +39,8 @@ def as_strided(
         Accepted for NumPy's sake.
     writeable : bool, optional
         False for a view that cannot be written. One whose elements share memory never can.
+    check_bounds : bool, optional
+        Accepted for NumPy's sake: bounds are always checked.
 
     Returns
     -------

@@ -58,7 +58,7 @@ def test_strided_views_stay_inside_the_memory() -> None:
     x = clarray.arange(6, dtype=np.int32)
     as_strided = clarray.lib.stride_tricks.as_strided
     with pytest.raises(ValueError, match="leave the array's memory"):
-        as_strided(x, (7,), (4,))
+        as_strided(x, (7,), (4,), check_bounds=False)
     with pytest.raises(ValueError, match="leave the array's memory"):
         as_strided(x[1:], (3,), (-4,))
     with pytest.raises(ValueError, match="multiples of the 4 bytes"):
