@@ -10,6 +10,7 @@ from clarray._core import callers
 from clarray._core.creation import asarray, device_for, plain_order
 from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import device_dtype, new_leaf
+from clarray._core.numpy_release import NUMPY_2_5
 from clarray._core.reinterpreting import view
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr import view as views
@@ -96,6 +97,7 @@ def set_shape(array: DeviceArray, shape: Any) -> None:
     ValueError
         The sizes differ.
     """
+    _warn_of_setting("shape", "reshape")
     found = views.reshape(view_of(array), shape)
     if found is None:
         raise AttributeError(_NO_FIT)
@@ -105,7 +107,18 @@ def set_shape(array: DeviceArray, shape: Any) -> None:
 
 def set_dtype(array: DeviceArray, dtype: Any) -> None:
     """``array.dtype = dtype``: the same memory as elements of another dtype, as `view` has it."""
+    _warn_of_setting("dtype", "view")
     array._node = view(array, np.dtype(dtype))._node
+
+
+def _warn_of_setting(attribute: str, method: str) -> None:
+    """Warn that an attribute is set in place, as NumPy does from 2.5 on."""
+    if NUMPY_2_5:
+        callers.warn(
+            f"Setting the {attribute} on an array has been deprecated in NumPy 2.5; "
+            f"the method `{method}` makes a new view",
+            DeprecationWarning,
+        )
 
 
 def set_strides(array: DeviceArray, strides: Any) -> None:

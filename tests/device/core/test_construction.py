@@ -168,6 +168,12 @@ def test_strides_warn_as_numpys() -> None:
                 x.strides = (4, 8)
 
 
+@pytest.mark.filterwarnings("error:Setting the:DeprecationWarning")
+@pytest.mark.parametrize("statement", ["x.shape = (4, 3)", "x.shape = 'ab'", "x.dtype = 'u4'", "x.dtype = 'none'"])
+def test_attributes_warn_as_numpys(statement: str) -> None:
+    check_same(after(statement), message=False)
+
+
 # Bytes and parts ----------------------------------------------------------------------------------
 
 
