@@ -120,14 +120,16 @@ def _policies_in_force(changed: Callable[[Policies], Policies]) -> Iterator[None
 def policy_in_force(name: str) -> Iterator[None]:
     """Plan as the row `name` says: kernels of every device's shape run on any device.
 
-    On a CPU those of GPUs are compiled without optimization, which takes a third of the time; of its own none is.
+    On a CPU those of GPUs are compiled without optimization, which takes a third of the time. Other rows are compiled
+    with optimization, unless `quick_builds` is in force.
     """
     cache = kernel_cache_of(current_device())
 
     def row(before: Policies) -> Policies:
         found = before if name == "own" else ROWS[name]
         is_of_gpus = not found.elementwise.explicit
-        return replace(found, optimized=False) if is_of_gpus and cache.capabilities.kind == "cpu" else found
+        is_quick = not before.optimized or (is_of_gpus and cache.capabilities.kind == "cpu")
+        return replace(found, optimized=not is_quick)
 
     with _policies_in_force(row):
         cache.prepared.clear()

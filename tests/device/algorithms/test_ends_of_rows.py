@@ -21,7 +21,14 @@ LENGTHS = [*range(1, 36), 63, 64, 65, 79]
 WRITTEN = [("own", "float32"), ("own", "uint8"), ("tiny-cpu", "float32")]
 REDUCED = [*WRITTEN, ("own", "float64"), ("tiny-cpu", "float16")]
 
-pytestmark = [pytest.mark.usefixtures("quick_builds"), pytest.mark.usefixtures("policy")]
+pytestmark = pytest.mark.usefixtures("policy")
+
+
+@pytest.fixture(autouse=True)
+def builds(request: pytest.FixtureRequest, policy: str) -> None:
+    """Compile kernels of the tiny vectors with optimization and the many others without."""
+    if policy == "own":
+        request.getfixturevalue("quick_builds")
 
 
 def rows(dtype: str, n: int) -> np.ndarray:
