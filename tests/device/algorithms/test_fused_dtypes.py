@@ -13,6 +13,8 @@ import clarray
 from ..closeness import outcome, skip_without_float64
 from ..conftest import policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 HOST = (np.arange(240) % 7).astype("float32").reshape(12, 20)
 
 

@@ -14,6 +14,8 @@ import pytest
 
 import clarray
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 COUNT = int(os.environ.get("STATEMENTS", "1500"))  # of each kind; docs/testing.rst says how many have been run
 ROUNDS = 3
 SLACK = 200  # what is kept weakly, by number rather than for good

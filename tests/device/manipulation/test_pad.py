@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import clarray
 from clarray._engine.runtime import current_device
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 HOST = np.random.default_rng(2).integers(0, 100, (4, 5, 3))
 MAPPED = ["constant", "edge", "reflect", "symmetric", "wrap"]
 WIDTHS: list[Any] = [2, (1, 3), ((1, 0), (0, 2), (3, 4)), ((9,), (0,), (20,)), ((0, 0), (13, 1), (0, 0))]

@@ -14,6 +14,7 @@ from clarray._engine.runtime import Device
 from ..conftest import assert_same, policy_changed
 
 pytestmark = [
+    pytest.mark.usefixtures("quick_builds"),
     pytest.mark.usefixtures("policy"),
     pytest.mark.parametrize("policy", ["tiny-cpu", "tiny-gpu"], indirect=True),
 ]

@@ -11,6 +11,8 @@ import clarray
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.runtime import current_device
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 UFUNCS = {ufunc.__name__: ufunc for ufunc in supported_ufuncs if ufunc.nin < 3}
 DTYPES = ["float32", "uint8"]
 

@@ -12,6 +12,8 @@ from clarray._engine.runtime import current_device
 
 from .test_reductions import BYTES, CHOSEN, HOST, Body, small
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 
 @pytest.mark.parametrize("axis", [None, 0, -2, (0, 2), (), (-1, 0, 1)], ids=str)
 @pytest.mark.parametrize("name", ["sum", "max", "any", "count_nonzero", "ptp"])

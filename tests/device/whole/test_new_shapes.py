@@ -16,6 +16,8 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 SIDE = 96
 # Vectors that are aligned and that are not, rows of one and of several vectors; not so few elements that loops vanish.
 KNOWN = (32, 33, 40, 41, 44, 48, 63, 64, 65, 68, 76, 80, 84, 16, 17, 20, 28, 30)

@@ -31,6 +31,7 @@ from .test_every_function import (
 )
 
 pytestmark = [
+    pytest.mark.usefixtures("quick_builds"),
     pytest.mark.kernels_alone,  # NumPy computes where the arrays lie, which a check of reads takes for one
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
