@@ -60,6 +60,7 @@ AXES = [None, 0, 1, 2, -1, (0, 1), (0, 2), (1, 2), (0, 1, 2), (2, 0)]
 SHAPES = [(3, 5, 37), (37, 6, 4)]
 
 
+@pytest.mark.usefixtures("quick_builds")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_layouts(same: Any, policy: str, shape: tuple[int, ...], layout: str) -> None:
@@ -72,6 +73,7 @@ def test_layouts(same: Any, policy: str, shape: tuple[int, ...], layout: str) ->
     same(body)
 
 
+@pytest.mark.usefixtures("quick_builds")
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "every second", "backwards"])
 def test_layouts_of_positions(same: Any, policy: str, layout: str) -> None:
     # there are many equal values, and the first one counts, in whatever order memory is read
@@ -85,6 +87,7 @@ def test_layouts_of_positions(same: Any, policy: str, layout: str) -> None:
     same(body)
 
 
+@pytest.mark.usefixtures("quick_builds")
 @pytest.mark.parametrize("layout", ["contiguous", "middle last", "every second", "repeated rows"])
 def test_layouts_of_masks(same: Any, policy: str, layout: str) -> None:
     host, chosen = small((4, 5, 33)), small((4, 5, 33), np.int8, seed=1) > 0
@@ -98,6 +101,7 @@ def test_layouts_of_masks(same: Any, policy: str, layout: str) -> None:
     same(body)
 
 
+@pytest.mark.usefixtures("quick_builds")
 def test_policy_of_another_device(same: Any) -> None:
     host = small((40, 130))
 
@@ -199,6 +203,7 @@ NAMES = ["sum", "prod", "max", "min", "any", "argmax", "argmin", "nansum"]
 AS_ANY = ["all", "count_nonzero"]  # elements as bools, as `any` takes them of every dtype
 
 
+@pytest.mark.usefixtures("quick_builds")
 @by_dtype("name", NAMES, AS_ANY)
 def test_every_dtype(same: Any, dtype: str, name: str) -> None:
     host = small((5, 7), dtype)
@@ -358,6 +363,7 @@ AFTERWARDS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.usefixtures("quick_builds")
 @pytest.mark.parametrize("name", ["tiny-cpu", "tiny-gpu", "own"])
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "complex64"])
 def test_dtypes_of_what_is_done_to_the_result(same: Any, name: str, dtype: str) -> None:
