@@ -11,9 +11,9 @@ import clarray
 from clarray._core.creation import as_array
 from clarray._core.device_array import wrap
 from clarray._engine.algorithms.sort.launch import argsort_rows, sort_pairs, sort_rows
-from clarray._engine.launch.kernel_cache import kernel_cache_of
 from clarray._engine.runtime import current_device
-from clarray._engine.tuning.rows import ROWS
+
+from ..conftest import policy_in_force
 
 # 4 and 16 are where the tiny policies change from counting to digits, and from one work-item to several.
 SIZES = (0, 1, 2, 4, 5, 15, 16, 17, 31, 33, 100, 257, 1000)
@@ -73,19 +73,18 @@ def test_sizes(policy: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "uint64"])
-def test_look_back_that_gives_up(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    cache = kernel_cache_of(current_device())
-    monkeypatch.setattr(cache, "policies", ROWS["tiny-fenced"])
-    for n in (17, 33, 1000):
-        check(values(dtype, (n,)))
+def test_look_back_that_gives_up(dtype: str) -> None:
+    with policy_in_force("tiny-fenced"):
+        for n in (17, 33, 1000):
+            check(values(dtype, (n,)))
 
 
 @pytest.mark.parametrize("row", ["tiny-cpu", "tiny-gpu", "tiny-fenced"])
 def test_counts_and_positions_of_64_bits(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clarray._engine.algorithms.sort.plan.WORD", 1)
-    monkeypatch.setattr(kernel_cache_of(current_device()), "policies", ROWS[row])
-    for n in (17, 1000):
-        check(values("float32", (n,)))
+    with policy_in_force(row):
+        for n in (17, 1000):
+            check(values("float32", (n,)))
 
 
 @pytest.mark.parametrize("shape", [(7, 3), (40, 5), (3, 33), (300, 2), (2, 257), (5, 1), (0, 4), (4, 0)])
