@@ -220,8 +220,15 @@ PANELS = {
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("panels", PANELS)
+# Each with a real and a complex dtype, and each dtype with at least two of them: the other pairs with `--exhaustive`.
+PANELS_OF_DTYPES = [
+    pytest.param(dtype, panels, marks=[] if (place - number) % len(DTYPES) in (0, 1) else pytest.mark.exhaustive)
+    for number, panels in enumerate(PANELS)
+    for place, dtype in enumerate(DTYPES)
+]
+
+
+@pytest.mark.parametrize(("dtype", "panels"), PANELS_OF_DTYPES)
 def test_blocks_of_panels(dtype: str, panels: str) -> None:
     """Of what is left, a block of panels, a few panels of one, a single one that is not whole, and nothing."""
     with in_blocks("gpu"), policy_changed("factorization", block=16, blocked_bytes=1, **PANELS[panels]):
