@@ -460,6 +460,7 @@ def test_a_process(end: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (3 if "error" in end else 0, "as it comes" if "stderr" in end else "")
 
 
+@pytest.mark.exhaustive  # the suite itself runs these files so, unless it is started with CLARRAY_TIER=0
 def test_loops_of_statements_with_first_calls() -> None:
     """What compares statements of all kinds with NumPy does so with NumPy in the kernels' place."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:benchmark"]
