@@ -15,6 +15,8 @@ import pytest
 import clarray
 from clarray import linalg
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 HERE = Path(__file__).name
 
 

@@ -20,6 +20,8 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import FEW_DTYPES, by_dtype
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 SHAPES = [(), 0, 1, 7, (3,), (2, 0, 3), (2, 3, 4), [5, 2], (np.int64(3), 2)]
 
 

@@ -38,7 +38,7 @@ STATEMENTS: dict[str, tuple[Callable[..., Any], list[list[slice]]]] = {
 }
 
 
-pytestmark = pytest.mark.usefixtures("kernels_stay")
+pytestmark = [pytest.mark.usefixtures("quick_builds"), pytest.mark.usefixtures("kernels_stay")]
 
 
 @pytest.fixture(params=["own", "gpu"], autouse=True)

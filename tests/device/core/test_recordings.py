@@ -21,6 +21,7 @@ from clarray._engine.runtime import current_device
 from ..conftest import policy_in_force
 
 pytestmark = [
+    pytest.mark.usefixtures("quick_builds"),
     pytest.mark.kernels_alone,  # small calls are recorded later: test_recorded_small_calls.py
     pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted"),
 ]

@@ -14,6 +14,8 @@ import clarray
 import clarray.random
 import clarray.special
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 RANDOM = np.random.default_rng(5)
 ARRAYS = {
     "0-d": np.float32(3.25),

@@ -16,7 +16,7 @@ A = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
 B = np.linspace(-2, 2, 4).astype(np.float32)
 I = np.arange(-6, 6, dtype=np.int32).reshape(3, 4)  # noqa: E741
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+pytestmark = [pytest.mark.usefixtures("quick_builds"), pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
 
 @pytest.fixture(autouse=True)

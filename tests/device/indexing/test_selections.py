@@ -24,6 +24,8 @@ from ..whole.test_every_function import (
     sample,
 )
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 # Which of equal elements comes first, and in which order a partition leaves the others, is NumPy's own affair.
 TIES = {"argpartition", "argsort", "partition"}
 HOST = (np.arange(18) * 5 % 13).astype("int8").reshape(3, 6)

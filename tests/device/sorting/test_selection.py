@@ -19,6 +19,8 @@ from clarray._numpy.statistics.quantile_methods import METHODS
 
 from ..conftest import policy_changed
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Same = Callable[..., None]
 RNG = np.random.default_rng(5)
 ALWAYS = {"selected": 1, "parted": 1, "places": 8}

@@ -14,6 +14,8 @@ import pytest
 from ..outcomes import differences, listed
 from .test_every_function import FUNCTIONS, KEYWORDS, NO_CALL, sample
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 # By the name of the parameter. Most are refused, which compiles nothing.
 ODD = {
     "axis": ["'0'", "1.5", "9", "-9", "(0, 0)", "(0, 9)", "np.int64(0)", "xp.array(0)", "{}"],
