@@ -1,4 +1,4 @@
-"""Warnings at the user's line, however deep in clarray they are found to be due."""
+"""Warnings at the user's line, and the installed release of NumPy, whose answers clarray gives."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from numpy.exceptions import ComplexWarning
 from clarray._engine.runtime.recording import spoil
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+NUMPY_2_5 = np.lib.NumpyVersion(np.__version__) >= "2.5.0"  # for the few answers that NumPy itself cannot be asked for
 
 
 def warn(message: str, category: type[Warning]) -> None:

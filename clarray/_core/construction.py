@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers
+from clarray._core.callers import NUMPY_2_5
 from clarray._core.creation import asarray, device_for, plain_order
 from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import device_dtype, new_leaf
-from clarray._core.numpy_release import NUMPY_2_5
 from clarray._core.reinterpreting import view
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr import view as views

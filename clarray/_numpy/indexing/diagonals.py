@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, ufunc_calls
+from clarray._core.callers import NUMPY_2_5
 from clarray._core.creation import asarray, zeros
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.numpy_release import NUMPY_2_5
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import contiguous

@@ -11,9 +11,9 @@ import numpy as np
 from numpy import ndindex
 
 from clarray._core import composing, ufunc_calls
+from clarray._core.callers import NUMPY_2_5
 from clarray._core.creation import as_array, asarray, empty, ones
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.numpy_release import NUMPY_2_5
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, as_shape, broadcast_shapes, check_order, contiguous

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from clarray._core.callers import NUMPY_2_5
 from clarray._core.creation import as_array, empty
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
-from clarray._core.numpy_release import NUMPY_2_5
 from clarray._core.ufunc_calls import device_of_operands
 from clarray._engine.speedups import recorded
 from clarray._numpy.kernels.kernels import ElementwiseKernel

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, ufunc_calls
+from clarray._core.callers import NUMPY_2_5
 from clarray._core.composing import Operand, applied, as_operand, composed, imag_part, real_part, where
 from clarray._core.creation import as_array, asarray
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.numpy_release import NUMPY_2_5
 from clarray._core.operands import scalar_node
 from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full, in_order
 from clarray._engine.evaluate import evaluate

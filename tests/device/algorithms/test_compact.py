@@ -19,7 +19,7 @@ from clarray._engine.evaluate import kernel_cache_of, positions
 from clarray._engine.fused.compact import launch as compaction
 from clarray._engine.runtime import current_device
 
-from ..conftest import FEW_DTYPES, by_dtype, policy_in_force
+from ..conftest import FEW_DTYPES, by_dtype, policy_changed, policy_in_force
 
 HOST = np.arange(60, dtype=np.float32).reshape(3, 4, 5) % 7
 
@@ -304,3 +304,23 @@ def test_what_a_mask_selects_is_counted_once(name: str) -> None:
         assert wait_for(lambda: b[m], values[:0]) == 0
         assert wait_for(lambda: b[~m], values) == 0
         assert wait_for(lambda: a[1:][m[1:]], values[:0])
+
+
+@pytest.mark.kernels_alone
+def test_another_selection_before_the_count_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal handler may select between the launch and the reading of its count, with the same published words."""
+    x = clarray.array(np.arange(3000.0))
+    device, read = type(x.device), type(x.device).read
+    found: list[tuple[int, ...]] = []
+
+    def interrupted(self: Any, *args: Any) -> Any:
+        if not found:
+            found.append(())
+            found[0] = x[x > 2000].shape
+        return read(self, *args)
+
+    with policy_in_force("tiny-fenced"), policy_changed("compact", ticket=False):
+        assert x[x > 1000].shape == (1999,)
+        monkeypatch.setattr(device, "read", interrupted)
+        assert x[x > 1000].shape == (1999,)
+    assert found == [(999,)]

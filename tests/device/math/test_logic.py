@@ -119,6 +119,7 @@ def test_each_element(same: Same, function: str, kind: str) -> None:
     same(lambda xp: getattr(xp, function)(xp.asarray(x.reshape(3, 4).T)))
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 def test_fix() -> None:
     x = numbers("float32", [1.7, -1.7, 0.5, -0.0, np.nan, np.inf, -np.inf, 3e9, 2.0, -2.5, 1e-9, 7.9])
     out = clarray.zeros(12, "float32")

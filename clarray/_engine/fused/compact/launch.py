@@ -167,13 +167,16 @@ def _one_pass(
     except MemoryError:
         return None
     tiles = -(-n // found.plan.tile)
-    published = _published(cache, tiles)
-    args += [tiles, published.epoch, published.memory.buffer, memory.buffer]
     moved = nbytes + memory.nbytes
     kernel = found.kernels["compact_once"]
-    kernel.launch((tiles,), (policy.work_group,), args, moved <= policy.inline_bytes, moved)
     head = np.empty(3, np.uint64)
-    device.read(published.memory, 0, head)
+    while True:
+        published = _published(cache, tiles)
+        given = [*args, tiles, published.epoch, published.memory.buffer, memory.buffer]
+        kernel.launch((tiles,), (policy.work_group,), given, moved <= policy.inline_bytes, moved)
+        device.read(published.memory, 0, head)
+        if cache.prepared.get(_PUBLISHED) is published:
+            break  # otherwise a re-entrant call has published its own number there
     if head[2]:
         cache.keep(_FAILED, True)
         cache.prepared.pop(_PUBLISHED, None)
