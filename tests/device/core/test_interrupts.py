@@ -204,6 +204,14 @@ def one_way() -> Iterator[None]:
 
 
 @pytest.fixture
+def no_kernel_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let NumPy compute pending expressions for good: no kernel is compiled in its place."""
+    monkeypatch.setattr(setting, "look_after", math.inf)
+    monkeypatch.setattr(setting, "compile_after", math.inf)
+    forget(current_device())
+
+
+@pytest.fixture
 def storm() -> Iterator[Storm]:
     with Storm() as made:
         yield made
@@ -299,19 +307,11 @@ def others_at_work(stop: threading.Event) -> None:
     assert loop.difference() is None
 
 
-# between the opening of a file and its `with` Python itself lets an interrupt leave it to the garbage collector
-@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-@pytest.mark.usefixtures("one_way")
-@pytest.mark.parametrize("by", ["itself", "beside another thread"])
-def test_a_storm_of_interrupts(storm: Storm, by: str) -> None:
-    random, loop = Random(COUNT), Loop()
-    for _ in range(5):  # until kernels, launches and recordings are there
-        loop.run(list(STATEMENTS))
-    assert loop.difference() is None
-    before = calls_of_python(loop)
-    stop = threading.Event()
+def run_storm(storm: Storm, loop: Loop, beside: bool) -> None:
+    """Interrupt statements at random moments, beside another thread or not, and compare with NumPy's after each."""
+    random, stop = Random(COUNT), threading.Event()
     other = threading.Thread(target=others_at_work, args=(stop,))
-    if by != "itself":
+    if beside:
         other.start()
     came = 0
     try:
@@ -329,15 +329,34 @@ def test_a_storm_of_interrupts(storm: Storm, by: str) -> None:
                 assert_all_is_free()
     finally:
         stop.set()
-        if by != "itself":
+        if beside:
             other.join()
     assert_all_is_free()
     assert_each_block_is_there_once()
     for _ in range(3):
         loop.run(list(STATEMENTS))
     assert loop.difference() is None
+
+
+# between the opening of a file and its `with` Python itself lets an interrupt leave it to the garbage collector
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+@pytest.mark.kernels_alone  # so that the same functions of Python run before and after
+@pytest.mark.parametrize("beside", [False, True], ids=["itself", "beside another thread"])
+def test_a_storm_of_interrupts(storm: Storm, beside: bool) -> None:
+    loop = Loop()
+    for _ in range(5):  # until kernels, launches and recordings are there
+        loop.run(list(STATEMENTS))
+    before = calls_of_python(loop)
+    run_storm(storm, loop, beside)
     after = calls_of_python(loop)
     assert {name: count for name, count in after.items() if count > before[name]} == {}
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+@pytest.mark.usefixtures("one_way", "no_kernel_comes")
+@pytest.mark.parametrize("beside", [False, True], ids=["itself", "beside another thread"])
+def test_a_storm_of_interrupts_while_numpy_computes(storm: Storm, beside: bool) -> None:
+    run_storm(storm, Loop(), beside)
 
 
 # between the opening of a file and its `with` Python itself lets an interrupt leave it to the garbage collector
@@ -431,17 +450,12 @@ class Points:
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 @pytest.mark.parametrize("name", STATEMENTS)
-@pytest.mark.parametrize("by", ["kernels", "NumPy"])
 @pytest.mark.usefixtures("one_way")
-def test_an_interrupt_at_each_point(name: str, by: str, storm: Storm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Interrupt a statement at evenly chosen points, INTERRUPTS in all, computed by kernels or by NumPy.
-
-    NumPy goes on computing expressions because no kernel is ever compiled in its place.
-    """
+@pytest.mark.parametrize("by", ["kernels", "NumPy"])
+def test_an_interrupt_at_each_point(name: str, by: str, storm: Storm, request: pytest.FixtureRequest) -> None:
+    """Interrupt a statement at evenly chosen points, INTERRUPTS in all, computed by kernels or by NumPy."""
     if by == "NumPy":
-        monkeypatch.setattr(setting, "look_after", math.inf)
-        monkeypatch.setattr(setting, "compile_after", math.inf)
-        forget(current_device())
+        request.getfixturevalue("no_kernel_comes")
     loop, points, before = Loop(), Points(), ("growing on", "sum of two")
     for _ in range(5):
         loop.run([*before, name])
