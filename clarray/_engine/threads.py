@@ -137,13 +137,7 @@ def import_whole(name: str) -> Any:
     if _is_importing():  # it may hold the lock of a module that the thread would wait for
         return import_module(name)
     try:
-        turn = threading.Event()
-        _turns.append(turn)
-        try:
-            return _in_new_thread(_import_in_turn, name, turn)
-        finally:
-            turn.set()
-            _turns.remove(turn)
+        return _in_new_thread(_import_in_turn, name)
     except RuntimeError:  # no thread can be started, as at the end of the process
         return import_module(name)
 
@@ -151,15 +145,23 @@ def import_whole(name: str) -> Any:
 _turns: list[threading.Event] = []  # of imports that have not ended, the first one's first
 
 
-def _import_in_turn(name: str, turn: threading.Event) -> Any:
-    for before in [*_turns]:
-        if before is turn:
-            break
-        before.wait()
+def _import_in_turn(name: str) -> Any:
+    """Import a module after those that other threads are importing.
+
+    The thread itself takes its turn: who waits for the turn of a thread that a signal handler has kept from being
+    started waits for ever.
+    """
+    turn = threading.Event()
+    _turns.append(turn)
     try:
+        for before in [*_turns]:
+            if before is turn:
+                break
+            before.wait()
         return import_module(name)
     finally:
         turn.set()
+        _turns.remove(turn)
 
 
 def _is_importing() -> bool:

@@ -6,11 +6,14 @@ import importlib
 import os
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 
 import clarray
 from clarray._api import late_names
+from clarray._engine import threads
 from clarray._engine.algorithms import launchers
 from clarray._engine.runtime import current_device
 
@@ -138,3 +141,23 @@ assert clarray.sort(clarray.arange(5000)[::-1])[0] == 0
 assert clarray.unwrap(clarray.arange(3.0)).tolist() == [0, 1, 2]
 """
     run(code)
+
+
+def test_an_import_interrupted_before_its_thread_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal handler may import another module just before the thread of an import is started."""
+    for name in ("clarray_first", "clarray_second"):
+        (tmp_path / f"{name}.py").write_text("value = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    start = threads.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        monkeypatch.setattr(threads, "start", start)
+        threads.import_whole("clarray_second")
+        start(thread)
+
+    monkeypatch.setattr(threads, "start", interrupted)
+    program = threading.Thread(target=threads.import_whole, args=("clarray_first",), daemon=True)
+    start(program)
+    program.join(20)
+    assert not program.is_alive()
+    assert {"clarray_first", "clarray_second"} <= sys.modules.keys()
