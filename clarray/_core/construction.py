@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers
-from clarray._core.callers import NUMPY_2_5
 from clarray._core.creation import asarray, device_for, plain_order
 from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import device_dtype, new_leaf
@@ -113,7 +112,7 @@ def set_dtype(array: DeviceArray, dtype: Any) -> None:
 
 def _warn_of_setting(attribute: str, method: str) -> None:
     """Warn that an attribute is set in place, as NumPy does from 2.5 on."""
-    if NUMPY_2_5:
+    if callers.NUMPY_2_5:
         callers.warn(
             f"Setting the {attribute} on an array has been deprecated in NumPy 2.5; "
             f"the method `{method}` makes a new view",

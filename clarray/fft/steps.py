@@ -90,5 +90,5 @@ def _swapped(norm: Any) -> str:
 
 
 def _divisor(norm: Any, n: int) -> float:
-    """What a transform is divided by."""
+    """Return the divisor of a transform of `n` values under one of NumPy's norms."""
     return n if norm == "forward" else math.sqrt(n) if norm == "ortho" else 1

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, ufunc_calls
-from clarray._core.callers import NUMPY_2_5
 from clarray._core.creation import asarray, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._engine.expr import node as nodes
@@ -142,7 +141,7 @@ def below(shape: Sequence[Any], k: Any) -> DeviceArray:
 
     Extents and `k` are made whole as NumPy's are, which come out of its `arange`.
     """
-    *shape, k = values = [operator.index(x) if NUMPY_2_5 and _is_integer(x) else x for x in (*shape, k)]
+    *shape, k = values = [operator.index(x) if callers.NUMPY_2_5 and _is_integer(x) else x for x in (*shape, k)]
     shape = tuple(max(0, math.ceil(_single(extent))) for extent in shape)
     k = -c_integer(-k) if type(k) is int else -int(np.trunc(_single(-k)))
     offsets = nodes.index(shape, (-1, 1), _INT64)
@@ -152,7 +151,7 @@ def below(shape: Sequence[Any], k: Any) -> DeviceArray:
 
 def warn_of_no_integer(*values: Any) -> None:
     """Warn of the first extent or diagonal that is no integer, as NumPy does from 2.5 on."""
-    kind = next((type(x).__name__ for x in values if not _is_integer(x)), None) if NUMPY_2_5 else None
+    kind = next((type(x).__name__ for x in values if not _is_integer(x)), None) if callers.NUMPY_2_5 else None
     if kind is not None:
         callers.warn(
             f"Cannot convert {kind} safely to an integer. "

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, ufunc_calls
-from clarray._core.callers import NUMPY_2_5
 from clarray._core.composing import Operand, applied, as_operand, composed, imag_part, real_part, where
 from clarray._core.creation import as_array, asarray
 from clarray._core.device_array import DeviceArray, wrap
@@ -377,7 +376,7 @@ def fix(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     -------
     DeviceArray
     """
-    if NUMPY_2_5:
+    if callers.NUMPY_2_5:
         callers.warn(_FIX_IS_DEPRECATED, DeprecationWarning)
     found: DeviceArray = ufunc_calls.call(np.trunc, (as_array(x),), out=out)
     return found

@@ -90,7 +90,7 @@ def arrays_of(given: Any) -> Iterator[Any]:
 
 
 def outputs(name: str, shape: tuple[int, ...], dtype: str, every: bool) -> Iterator[tuple[str, Make]]:
-    """What stands for ``out=``: a text, and what makes it from a module and the arguments.
+    """Yield values of ``out=``: a text, and a function that makes one from a module and the arguments.
 
     Outputs of the operands' dtype have all layouts. Those of float64 have every second one, by turns among the
     functions, unless `every` is true.

@@ -156,7 +156,7 @@ def forms(
 
 
 def _takes_no_such_names(theirs: Any, positional: Any, named: Any) -> bool:
-    """Whether NumPy refuses keywords that its signature names, as `numpy.unique_all` does."""
+    """Return whether NumPy refuses keywords that its signature names, as `numpy.unique_all` does."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
