@@ -13,6 +13,7 @@ from . import both_ways
 
 # Read by SciPy when it is imported, and wanted by tests/users: it takes arrays of other libraries as they are.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+os.environ.setdefault("CLARRAY_ELEMENTS", "scalars")  # as without SciPy's setting
 
 # Read when clarray is imported. What NumPy computes in the place of kernels, kernels compute as well: see `both_ways`.
 os.environ.setdefault("CLARRAY_TIER", "1")

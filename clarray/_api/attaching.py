@@ -18,7 +18,8 @@ from clarray._api.explain import explain
 from clarray._api.operators import binary, binary_any, in_place, matmul, matmul_in_place, power, short_calls, unary
 from clarray._api.small_functions import as_method
 from clarray._core import construction, conversion, creation, layout_flags, pickling, printing, reinterpreting
-from clarray._core.device_array import DeviceArray, seen_as
+from clarray._core.device_array import DeviceArray, is_number, seen_as
+from clarray._core.numbers import NUMBER_ATTRIBUTES
 from clarray._engine.expr.view import check_order
 from clarray._engine.speedups import accelerated
 from clarray._numpy.creation import files
@@ -112,7 +113,9 @@ def set_from_host(self: DeviceArray, arr: Any) -> None:
 
 
 def copy(self: DeviceArray, order: str = "C") -> DeviceArray:
-    """A copy with memory of its own."""
+    """A copy with memory of its own; a number, which nothing changes, is its own copy."""
+    if not self._node.shape and is_number(self):
+        return self
     return creation.copy(self, check_order(order))
 
 
@@ -270,10 +273,14 @@ def __bytes__(self: DeviceArray) -> bytes:
 
 
 def __repr__(self: DeviceArray) -> str:
+    if is_number(self):
+        return repr(conversion.numpy_scalar(self._node))
     return printing.array_repr(self)
 
 
 def __str__(self: DeviceArray) -> str:
+    if is_number(self):
+        return str(conversion.numpy_scalar(self._node))
     return printing.array_str(self)
 
 
@@ -284,7 +291,7 @@ def __array_ufunc__(self: DeviceArray, ufunc: np.ufunc, method: str, *inputs: An
             if len(inputs) == 1:
                 return short[0](inputs[0])
             a, b = inputs
-            return short[0](a, b) if a.__class__ is DeviceArray else short[1](b, a)
+            return short[0](a, b) if type(a) is DeviceArray else short[1](b, a)
     return protocols.array_ufunc(ufunc, method, inputs, kwargs)
 
 
@@ -304,12 +311,16 @@ def _new(
 
 
 def __reduce__(self: DeviceArray) -> Any:
+    if is_number(self):
+        return conversion.numpy_scalar(self._node).__reduce__()
     return protocols._rebuild, (conversion.portable(self),)
 
 
 def __reduce_ex__(self: DeviceArray, protocol: Any, /) -> Any:
     if int(protocol) < 5 or type(self).__reduce__ is not DeviceArray.__reduce__:  # a subclass has its own way
         return self.__reduce__()
+    if is_number(self):
+        return conversion.numpy_scalar(self._node).__reduce_ex__(protocol)
     host, layout = pickling.outgoing(self)
     return protocols._adopt, (pickle.PickleBuffer(host), layout)  # type: ignore[arg-type] # in 3.11 no Buffer
 
@@ -418,12 +429,16 @@ def _data(self: DeviceArray) -> memoryview:
     return memoryview(host).toreadonly()
 
 
+def _transposed(self: DeviceArray) -> DeviceArray:
+    return self if is_number(self) else shapes.transpose(self)
+
+
 def _set_flat(self: DeviceArray, value: Any) -> None:
     flatiter(self)[...] = value
 
 
 _PROPERTIES: dict[str, tuple[Any, Any, str]] = {
-    "T": (shapes.transpose, None, "The transpose, as a view."),
+    "T": (_transposed, None, "The transpose, as a view."),
     "mT": (shapes.matrix_transpose, None, "The transpose of the last two axes, as a view."),
     "real": (shapes.real, shapes.set_real, "The real part, as a view."),
     "imag": (shapes.imag, shapes.set_imag, "The imaginary part: a view, or of reals read-only zeros."),
@@ -439,7 +454,7 @@ def attached() -> dict[str, Any]:
     found |= {name: as_method(name, function) for name, function in _METHODS.items()}
     for name, (read, write, text) in _PROPERTIES.items():
         found[name] = property(read, write, doc=text)
-    return found
+    return found | NUMBER_ATTRIBUTES
 
 
 for _name, _found in attached().items():

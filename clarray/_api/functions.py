@@ -8,6 +8,7 @@ import numpy as np
 
 from clarray._api import protocols
 from clarray._core.device_array import DeviceArray
+from clarray._core.elements import NUMBERS
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.threads import import_whole
 from clarray._numpy.products.gufuncs import generalized
@@ -20,7 +21,7 @@ class UFunc:
     --------
     >>> import clarray
     >>> clarray.add.reduce([1, 2, 3]), clarray.maximum([1, 5], 3).tolist()
-    (array(6), [3, 5])
+    (np.int64(6), [3, 5])
     """
 
     def __init__(self, ufunc: np.ufunc) -> None:
@@ -51,6 +52,8 @@ class UFunc:
             if args[count] is not None:
                 kwargs = {**kwargs, "out": args[count:]}
             args = args[:count]
+        if not kwargs and args and NUMBERS.issuperset(map(type, args)):
+            return self.ufunc(*args)  # numbers at hand: NumPy's scalar
         if not kwargs and args and isinstance(args[0], DeviceArray):
             found = args[0].__array_ufunc__(self.ufunc, "__call__", *args)
             if found is not NotImplemented:

@@ -16,6 +16,7 @@ from clarray._api.protocols import array_ufunc
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, is_number, is_writeable, wrap
 from clarray._core.host_data import device_dtype
+from clarray._core.numbers import is_repeated
 from clarray._core.operands import (
     LARGE,
     RANGES,
@@ -56,7 +57,9 @@ _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.g
 
 def _operate(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
     """``a op b``, one of which is `other`, where an operator has no short way."""
-    manner = manner_of(other.__class__)
+    if is_repeated(ufunc, operands[operands[0] is other], other):
+        return NotImplemented
+    manner = manner_of(type(other))
     if manner is Manner.ASKED:
         return ufunc(*operands)  # NumPy asks all operands in its order
     if manner is Manner.OUTRANKS and ufunc in (np.equal, np.not_equal):
@@ -93,7 +96,7 @@ def _answer(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
 def _in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
     """``array op= other``: into the array's memory, or, while it has none, a new pending value."""
     for other in others:
-        manner = manner_of(other.__class__)
+        manner = manner_of(type(other))
         if manner is not Manner.PLAIN:
             return _theirs_in_place(manner, ufunc, array, other)
     pending = array._node.memory is None and array._base is None
@@ -102,7 +105,7 @@ def _in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
 
 def _taken(other: Any, array: DeviceArray) -> DeviceArray | None:
     """An ndarray of numbers as an array beside another; None of what has no axes, and of anything else."""
-    if other.__class__ is not np.ndarray or not other.ndim or other.dtype not in DTYPES:
+    if type(other) is not np.ndarray or not other.ndim or other.dtype not in DTYPES:
         return None
     return wrap(array_node(other, array.device))
 
@@ -121,7 +124,7 @@ def _theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **
 
 def _divided(a: Any, b: Any) -> Any:
     """A quotient that is rounded once, also where it goes on to float32; None for any other, and for integers."""
-    exact = a.__class__ is b.__class__ is float and b != 0
+    exact = type(a) is type(b) is float and b != 0
     return a / b if exact and (a == 0 or abs(a / b) >= _NORMAL) else None
 
 
@@ -157,7 +160,7 @@ def _folded(fold: Callable[[Any, Any], Any] | None, known_node: Node, other: Any
         return None
     mine = known_node.value
     value = fold(number, mine) if reflected else fold(mine, number)
-    if value.__class__ is bool:
+    if type(value) is bool:
         return known(value, _BOOL, known_node.device)
     value = _rounded(value, dtype)
     return None if value is None else known(value, dtype, known_node.device)
@@ -165,7 +168,7 @@ def _folded(fold: Callable[[Any, Any], Any] | None, known_node: Node, other: Any
 
 def _root(a: Any) -> Any:
     """A square root, which is rounded once; None of what has none, and of integers."""
-    return math.sqrt(a) if a.__class__ is float and a >= 0 else None
+    return math.sqrt(a) if type(a) is float and a >= 0 else None
 
 
 _FOLDS_OF_ONE: dict[np.ufunc, Callable[[Any], Any]] = {
@@ -178,16 +181,18 @@ _FOLDS_OF_ONE: dict[np.ufunc, Callable[[Any], Any]] = {
 
 def _folded_alone(fold: Callable[[Any], Any] | None, node: Node) -> Node | None:
     """As `_folded`, of an operation of a known number alone."""
-    if fold is None or not isinstance(node, Known) or node.value.__class__ not in (int, float):
+    if fold is None or not isinstance(node, Known) or type(node.value) not in (int, float):
         return None
     value = _rounded(fold(node.value), node.dtype)
     return None if value is None else known(value, node.dtype, node.device)
 
 
 def _number_beside(known_node: Known, other: Any) -> Any:
-    """The value of the other operand where it is a Python number, or another known one of the same dtype."""
-    if other.__class__ in (int, float):
-        return other if other.__class__ is int or known_node.dtype.kind == "f" else None
+    """The value of the other operand where it is a Python number, or NumPy's or a known one of the same dtype."""
+    if STRONG.get(type(other)) is known_node.dtype:
+        return other.item()
+    if type(other) in (int, float):
+        return other if type(other) is int or known_node.dtype.kind == "f" else None
     node = getattr(other, "_node", None)
     if not isinstance(node, Known) or node.op is not CONST:
         return None
@@ -247,8 +252,8 @@ def binary(
 
     def operator(self: DeviceArray, other: Any) -> Any:
         a = self._node
-        mine = self.__class__
-        kind = other.__class__
+        mine = type(self)
+        kind = type(other)
         if a.op is CONST and (value := _folded(folds, a, other, reflected)) is not None:
             return wrap(value)
         if kind is mine:
@@ -304,7 +309,7 @@ _POWERS = {2: np.square, 1: np.positive, -1: np.reciprocal, 0.5: np.sqrt}
 
 def _short_power(dtype: np.dtype, exponent: Any) -> np.ufunc | None:
     """A cheaper function for a power, where NumPy takes one."""
-    kind = exponent.__class__
+    kind = type(exponent)
     if (kind is int or kind is float) and exponent in _POWERS:
         letter = dtype.kind
         if letter in "fc" or (letter in "biu" and kind is int and exponent == 2):
@@ -390,8 +395,8 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
     def operator(self: DeviceArray, other: Any) -> Any:
         if is_number(self):
             return apart(self, other)
-        kind = other.__class__
-        if kind is self.__class__ or kind is float or kind is int or kind in STRONG:
+        kind = type(other)
+        if kind is type(self) or kind is float or kind is int or kind in STRONG:
             with self.device.lock:  # from reading the operands to the launch that stores
                 return operate(self, other)
         taken = _taken(other, self)
@@ -402,9 +407,9 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
         if a.op is CONST and (value := _folded(folds, a, other, False)) is not None:
             self._node = value
             return self
-        kind = other.__class__
+        kind = type(other)
         fits = True
-        if kind is self.__class__:
+        if kind is type(self):
             b = other._node
             key = b.dtype
             masked = (a.flags | b.flags) & MASKED
@@ -419,7 +424,7 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
             found = loops[a.dtype, key] = _loop_in_place(ufunc, self, key)
         if found is None:
             return _in_place(ufunc, self, other)
-        if kind is not self.__class__:
+        if kind is not type(self):
             b = constant(scalar_value(other, found[1]), found[1])
         elif b.args and a.memory is not None:
             _apart(b, a.memory)
@@ -433,7 +438,7 @@ def matmul(self: DeviceArray, other: Any) -> Any:
     short = vector_product(self, other)
     if short is not None:
         return short
-    if other.__class__ is self.__class__ is DeviceArray:
+    if type(other) is type(self) is DeviceArray:
         return gufuncs.product(self, other)
     if (taken := _taken(other, self)) is not None:
         return matmul(self, taken)
@@ -450,7 +455,7 @@ def matmul_in_place(self: DeviceArray, other: Any) -> Any:
     """``x @= y``: into the memory of x, whose shape the product must have; y is a matrix, and x may be a vector."""
     own = (-1,) if self.ndim == 1 else (-2, -1)
     axes = [own, (-2, -1), own]
-    manner = manner_of(other.__class__)
+    manner = manner_of(type(other))
     if manner is not Manner.PLAIN:
         return _theirs_in_place(manner, np.matmul, self, other, axes=axes)
     try:

@@ -33,7 +33,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         return ufunc_calls.writing(ufunc)(target, kwargs.get("where", True), *inputs)
     outs = _listed(kwargs.get("out"))
     for x in (*inputs, *outs):
-        manner = manner_of(x.__class__)
+        manner = manner_of(type(x))
         if manner in (Manner.ASKED, Manner.REFUSES):
             return NotImplemented
         if manner is Manner.KEPT:
@@ -77,11 +77,11 @@ def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
 def _only_output(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> DeviceArray | None:
     """Where a call of ours writes that says nothing else, but for ``where=``; None of any other call."""
     out = kwargs.get("out")
-    if out.__class__ is tuple and len(out) == 1:
+    if type(out) is tuple and len(out) == 1:
         out = out[0]
-    if out.__class__ is not DeviceArray or len(kwargs) > 1 + ("where" in kwargs) or len(inputs) != ufunc.nin:
+    if type(out) is not DeviceArray or len(kwargs) > 1 + ("where" in kwargs) or len(inputs) != ufunc.nin:
         return None
-    ours = ufunc in supported_ufuncs and ufunc.nout == 1 and _OWN.issuperset([x.__class__ for x in inputs])
+    ours = ufunc in supported_ufuncs and ufunc.nout == 1 and _OWN.issuperset([type(x) for x in inputs])
     return out if ours else None
 
 
@@ -119,7 +119,7 @@ def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs:
 
     New arrays are made on the device of `array`: it may be the argument ``like`` of a creation function.
     """
-    if len(types) == 1 and array.__class__ is DeviceArray:  # what most calls are
+    if len(types) == 1 and type(array) is DeviceArray:  # what most calls are
         known, memory = _counterparts.get(func), array._node.memory
         if known is not None and memory is not None and memory.device is current_device():
             return known(*args, **kwargs)

@@ -27,7 +27,7 @@ __all__ = ["FUNCTIONS", "METHODS", "as_method", "serve", "served"]
 
 def _most(nested: Any) -> int:
     """The largest of integers, however they are nested."""
-    if nested.__class__ is int:
+    if type(nested) is int:
         return abs(nested)
     return int(np.max(np.abs(nested))) if np.size(nested) else 0
 
@@ -40,7 +40,7 @@ def _refuse_wrapping(mode: Any) -> None:
 
 def _taken(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> int:
     _refuse_wrapping(mode)
-    named = 1 if indices.__class__ is int else np.size(indices)
+    named = 1 if type(indices) is int else np.size(indices)
     return named if axis is None or not np.size(a) else named * (np.size(a) // np.shape(a)[axis])
 
 
@@ -51,7 +51,7 @@ def _repeated(a: Any, repeats: Any, axis: Any = None) -> int:
 def _tiled(A: Any, reps: Any) -> int:  # noqa: N803 - NumPy's name
     if not np.size(A):
         raise ValueError("NumPy may give the array itself, which may be read-only")
-    return np.size(A) * (reps if reps.__class__ is int else prod(np.ravel(reps).tolist()))
+    return np.size(A) * (reps if type(reps) is int else prod(np.ravel(reps).tolist()))
 
 
 def _padded(array: Any, pad_width: Any, mode: Any = "constant", **others: Any) -> int:

@@ -116,7 +116,7 @@ class KeepsClass(NDArrayOperatorsMixin, DeviceArray):
         dtype, type = dtype_and_class(dtype, type)
         plain = _Plain()
         made = plain.kept(DeviceArray.view(plain.of(self), dtype), self, (), lambda found: found)
-        kind = self.__class__ if type is None else type
+        kind = self.__class__ if type is None else type  # the parameter hides `type()`
         return made if kind in (DeviceArray, np.ndarray) else seen_as(made, kind, self)
 
     def __iter__(self) -> Any:

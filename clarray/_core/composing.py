@@ -11,6 +11,7 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array
+from clarray._core.device_array import is_numpys_scalar
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node, weak_type
 from clarray._engine.evaluate import device_of
@@ -41,7 +42,7 @@ def applied(ufunc: np.ufunc, *operands: Operand, dtype: np.dtype | None = None) 
     TypeError
         NumPy has no such loop, or the device no such dtype.
     """
-    operands = tuple(scalar_node(x, x.dtype) if isinstance(x, np.generic) else x for x in operands)
+    operands = tuple(scalar_node(x, x.dtype) if is_numpys_scalar(x) else x for x in operands)
     given = [x for x in operands if isinstance(x, Node)]
     if not given:
         return ufunc(*operands).item()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import creation, moving, ufunc_calls
+from clarray._core import callers, creation, moving, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_number, is_writeable, no_number, wrap
 from clarray._core.elements import element
 from clarray._core.host_data import device_dtype, host_window
@@ -28,7 +28,7 @@ from clarray._engine.writing import share_with_host
 # Scalars ------------------------------------------------------------------------------------------
 
 
-def _read(node: Node) -> Any:
+def numpy_scalar(node: Node) -> Any:
     """The one element of a node as a NumPy scalar; waits for it."""
     if node.memory is None:
         if node.op is CONST:
@@ -60,6 +60,8 @@ def _copied(node: Node) -> Node | None:
 def scalar(array: DeviceArray, kind: str) -> Any:
     """The value of a 0-d array as a Python number; NumPy's errors for any other."""
     node = array._node
+    if node.dtype.kind == "c" and kind != "complex" and is_number(array):
+        return callers.relay({"float": float, "int": int}[kind], numpy_scalar(node))  # with NumPy's ComplexWarning
     if node.shape:
         # NumPy's own answer: an error, or a deprecated conversion
         return {"float": float, "int": int, "complex": complex}[kind](array.get())
@@ -68,11 +70,11 @@ def scalar(array: DeviceArray, kind: str) -> Any:
         if node.op is CONST:
             return node.value
         if _copied(node) is not None:
-            return _read(node).item()
+            return numpy_scalar(node).item()
         memory = evaluate(node).memory
         assert memory is not None
     if not memory.device.capabilities.host_memory:
-        return _read(node).item()
+        return numpy_scalar(node).item()
     dtype = node.dtype
     return memory.device.read_number(memory, node.offset * dtype.itemsize, dtype)
 
@@ -112,7 +114,7 @@ def item(array: DeviceArray, *args: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], tuple) and not args[0]:
         args = ()
     if not args and array.size == 1:
-        return _read(array._node).item() if not array.ndim else array.reshape(()).item()
+        return numpy_scalar(array._node).item() if not array.ndim else array.reshape(()).item()
     if not args:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     if len(args) == 1 and not isinstance(args[0], tuple):
@@ -152,13 +154,13 @@ def as_index(array: DeviceArray) -> int:
     """The value of a 0-d integer array, for use as an index."""
     if array.dtype.kind not in "iu" or array.ndim:
         raise TypeError("only integer scalar arrays can be converted to a scalar index")
-    return int(_read(array._node))
+    return int(numpy_scalar(array._node))
 
 
 def round_scalar(array: DeviceArray, ndigits: int | None = None) -> Any:
     if array.ndim:
         raise TypeError("type DeviceArray doesn't define __round__ method for dimensions > 0")
-    return round(_read(array._node), ndigits) if ndigits is not None else round(_read(array._node))
+    return round(numpy_scalar(array._node), ndigits) if ndigits is not None else round(numpy_scalar(array._node))
 
 
 # Text ---------------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ def round_scalar(array: DeviceArray, ndigits: int | None = None) -> Any:
 
 def format_array(array: DeviceArray, spec: str) -> str:
     if array.ndim == 0:
-        return format(_read(array._node), spec)
+        return format(numpy_scalar(array._node), spec)
     if spec:
         raise TypeError("unsupported format string passed to DeviceArray.__format__")
     return str(array)
@@ -323,6 +325,8 @@ def astype(
     if device is not None and find_device(device) is not array.device:
         return creation.asarray(array, target, order, device=device)
     if target == array.dtype:
+        if is_number(array):
+            return array
         copy = copy or (order == "A" and not array.flags.forc)  # unlike asarray, which takes any order for 'A'
         return array.copy(order) if copy else creation.asarray(array, order=order)
     node = array._node

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.callers import without_lost_parts
-from clarray._core.device_array import DeviceArray, no_number, wrap
+from clarray._core.device_array import DeviceArray, is_number, no_number, wrap
 from clarray._core.host_data import (
     SMALL,
     adopt,
@@ -209,7 +209,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> DeviceArray:
     TypeError
         The device has no such dtype.
     """
-    if a.__class__ is DeviceArray and order in ("C", "K"):
+    if type(a) is DeviceArray and order in ("C", "K"):
         made = computed_copy(a)
         if made is not None:
             return made
@@ -226,7 +226,7 @@ def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None,
     if isinstance(copy, str):
         raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     if isinstance(a, DeviceArray):
-        if a.__class__ is not DeviceArray and not subok:
+        if type(a) is not DeviceArray and not subok:
             a = make_view(a, view_of(a))
         return _from_device_array(a, dtype, order, device, copy)
     if is_cl_array(a):
@@ -243,7 +243,7 @@ def _make(a: Any, dtype: Any, order: str | None, device: Any, copy: bool | None,
         return _from_device_array(host, dtype, order, device, copy)
     wanted = data_dtype(host.dtype, on) if dtype is None else device_dtype(dtype, on)
     # what NumPy has made of a list may be shared, which takes longer than to copy it where it is small
-    new = a.__class__ in _NO_MEMORY and host.nbytes <= SMALL
+    new = type(a) in _NO_MEMORY and host.nbytes <= SMALL
     if copy is not True and not new and host.dtype == wanted and in_order(host_view(host), order):
         node = share(host, on)
         if node is not None:
@@ -267,7 +267,7 @@ def _from_device_array(a: DeviceArray, dtype: Any, order: str, device: Any, copy
             )
         return moved(a, wanted, order, on)
     fits = wanted == a.dtype and (order == "K" or in_order(view_of(a), order))
-    if fits and copy is not True:
+    if fits and copy is not True and not is_number(a):  # NumPy copies its scalars into an array
         return a
     if copy is False:
         raise ValueError(
@@ -365,7 +365,7 @@ def full(
         given = fill_value if isinstance(fill_value, DeviceArray) else np.asarray(fill_value)
         dtype = data_dtype(given.dtype, device_for(device))
     made = empty(shape, dtype, order, device=device)
-    is_kept = fill_value.__class__ in _KEPT.get(made.dtype.kind, ())
+    is_kept = type(fill_value) in _KEPT.get(made.dtype.kind, ())
     made[...] = fill_value if is_kept else _converted(fill_value, made.dtype)
     return made
 

@@ -18,7 +18,7 @@ from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.node import MASKED, READONLY, Node, contiguous_leaf
 from clarray._engine.expr.overlap import repeats_elements
 from clarray._engine.runtime import Device
-from clarray._engine.speedups import laid_out
+from clarray._engine.speedups import accelerated, laid_out
 
 if TYPE_CHECKING:
     from clarray._core.array_methods import Methods
@@ -30,7 +30,9 @@ __all__ = [
     "empty",
     "hold_for",
     "is_number",
+    "is_numpys_scalar",
     "is_writeable",
+    "keeps_numbers",
     "no_number",
     "one_hold",
     "runs_other_code",
@@ -55,6 +57,12 @@ def empty(shape: tuple[int, ...], dtype: np.dtype, device: Device) -> DeviceArra
     for extent in shape:
         size *= extent
     return wrap(contiguous_leaf(device.allocate(size * dtype.itemsize), shape, dtype))
+
+
+@accelerated
+def class_of(array: DeviceArray) -> type:
+    """The class of NumPy's scalar for a number; ``type(x)`` tells a number that waits from one at hand."""
+    return array._node.dtype.type if is_number(array) else type(array)
 
 
 @laid_out
@@ -98,6 +106,8 @@ class DeviceArray(Methods):
     _no_number: bool  # set by `no_number` alone
 
     # What it is ---------------------------------------------------------------------------------
+
+    __class__ = property(class_of)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -207,7 +217,7 @@ def one_hold(name: str) -> Callable[[Function], Function]:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             target = kwargs.get(name) if name in kwargs or len(args) <= at else args[at]
-            if target.__class__ is tuple and len(target) == 1:
+            if type(target) is tuple and len(target) == 1:
                 (target,) = target
             if target is None and args and _is_selection(args[0]):
                 target = args[0]
@@ -257,9 +267,29 @@ def is_number(array: DeviceArray) -> bool:
         array._base is None
         and not node.flags & MASKED
         and not node.shape
-        and array.__class__ is DeviceArray
+        and type(array) is DeviceArray
         and not hasattr(array, "_no_number")
     )
+
+
+def keeps_numbers(function: Callable[..., DeviceArray]) -> Callable[..., DeviceArray]:
+    """Make a function of an array give a number for a number, where its result has no axes."""
+    name = next(iter(signature(function).parameters))
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> DeviceArray:
+        made = function(*args, **kwargs)
+        if not isinstance(made, DeviceArray) or made._node.shape:
+            return made
+        given = args[0] if args else kwargs[name]
+        return wrap(made._node) if isinstance(given, DeviceArray) and is_number(given) else made
+
+    return call
+
+
+def is_numpys_scalar(value: Any) -> bool:
+    """Return whether a value is one of NumPy's scalars itself; an array that is a number only answers as one."""
+    return issubclass(type(value), np.generic)
 
 
 def is_writeable(array: DeviceArray) -> bool:

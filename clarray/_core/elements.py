@@ -7,8 +7,11 @@ way of any other expression. NumPy converts what is written, so that its rules, 
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
+
+import numpy as np
 
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.node import Node, known
@@ -17,14 +20,34 @@ from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
 from clarray._engine.runtime.mirrors import mirrored
 from clarray._engine.runtime.recording import spoil
-from clarray._engine.speedups import accelerated
+from clarray._engine.speedups import accelerated, known_to_core
 from clarray._engine.writing import flush_readers
 
 # Whose elements a Python number holds with every bit. Converted from any other a signalling NaN becomes a quiet one.
 _HELD_EXACTLY = "dD"
 
 # What may be written without being looked at: NumPy takes it as one number, whatever the dtype.
+known_to_core("generic", np.generic)
 NUMBERS: frozenset[type] = frozenset((bool, int, float, complex, *(dtype.type for dtype in DTYPES)))
+
+
+class Setting:
+    """Whether elements of host memory are NumPy's scalars: `clarray.config.elements`, for the whole process."""
+
+    __slots__ = ("at_hand",)
+
+    def __init__(self) -> None:
+        asked = os.environ.get("CLARRAY_ELEMENTS", "")
+        # SciPy's setting asks for the Array API standard, in which an element is an array
+        standard = os.environ.get("SCIPY_ARRAY_API", "").lower() not in ("", "0", "false")
+        self.set(asked == "scalars" or (asked != "arrays" and not standard))
+
+    def set(self, at_hand: bool) -> None:
+        self.at_hand = at_hand
+        known_to_core("ELEMENTS_AT_HAND", at_hand)
+
+
+setting = Setting()
 
 
 def element(node: Node, offset: int) -> Any:
@@ -45,6 +68,24 @@ def element(node: Node, offset: int) -> Any:
     if profiling.state.recorder is not None:
         return device.read_number(memory, offset * dtype.itemsize, dtype)
     return elements.item(offset)
+
+
+def host_element(leaf: Node, offset: int) -> Any:
+    """Return an element of a leaf as NumPy's scalar, with all its bits, once the queue has computed it.
+
+    Return None if the leaf is not in host memory, or if `clarray.config.elements` asks for arrays.
+    """
+    memory = leaf.memory
+    assert memory is not None
+    elements = memory.elements(leaf.dtype)
+    if elements is None or not setting.at_hand:
+        return None
+    device = memory.device
+    if profiling.state.recorder is not None:
+        device.read_number(memory, offset * leaf.dtype.itemsize, leaf.dtype)  # notes the read
+    elif device.pending:
+        device.synchronize()
+    return elements[offset]
 
 
 def known_element(node: Node, offset: int) -> Node | None:

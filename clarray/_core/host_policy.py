@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from clarray._core import elements
 from clarray._engine.runtime.accounts import memory_limit, set_memory_limit
 from clarray._engine.threads import collector_off
 
@@ -20,6 +21,7 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "host_library": POLICIES,
     "check_finite": (False, True),
     "thumbnails": (False, True),
+    "elements": ("scalars", "arrays"),
 }
 
 
@@ -47,6 +49,11 @@ class Config:
         costs nothing while it is off. It begins as CLARRAY_CHECK_FINITE says (0 or 1).
     thumbnails : bool
         Whether notebooks show a picture of arrays that may be images beside what they are; not unless it is set.
+    elements : {'scalars', 'arrays'}
+        Whether an element of an array in host memory is NumPy's scalar, or a 0-d device array that answers as one, as
+        on a GPU. The Array API standard asks for arrays, and libraries that use it refuse scalars beside arrays. It
+        begins as CLARRAY_ELEMENTS says, else as 'arrays' if SCIPY_ARRAY_API is set, else as 'scalars'. It is the whole
+        process's, and so no block has another one.
     memory_limit : int, str or None
         How much this process may take of each memory: of the host's, for all devices that work in it together, and of
         each other device's own. Bytes, a number with a unit (``"1.5GiB"``, ``"800MB"``) or a percentage (``"50%"``);
@@ -133,6 +140,14 @@ class Config:
     @thumbnails.setter
     def thumbnails(self, value: bool) -> None:
         self._default["thumbnails"] = _checked("thumbnails", value)
+
+    @property
+    def elements(self) -> str:
+        return "scalars" if elements.setting.at_hand else "arrays"
+
+    @elements.setter
+    def elements(self, value: str) -> None:
+        elements.setting.set(_checked("elements", value) == "scalars")
 
     @property
     def memory_limit(self) -> int | str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -13,6 +14,7 @@ from clarray._core.host_data import SMALL, data_dtype, share, upload
 from clarray._engine.expr.node import Node, constant
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import Device
+from clarray._engine.speedups import known_to_core
 
 LARGE = float(np.finfo(np.float32).max)  # what is below is finite in float32
 _WHOLE = 2 ** (1 + min(row.mantissa for row in DTYPES.values() if row.kind == "f"))  # exact in every float dtype
@@ -23,6 +25,7 @@ NO_MASKS = "clarray has no masked arrays: give it the elements, as filled() or c
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 STRONG = {dtype.type: row.dtype for dtype, row in DTYPES.items()}  # NumPy's scalars, which have a dtype that counts
+known_to_core("STRONG", STRONG)
 
 
 def scalar_value(value: Any, dtype: np.dtype) -> Any:
@@ -36,7 +39,7 @@ def scalar_value(value: Any, dtype: np.dtype) -> Any:
     kind = dtype.kind
     if kind == "f":
         size = dtype.itemsize
-        given = value.__class__
+        given = type(value)
         if given is float and (size == 8 or (size == 4 and -LARGE < value < LARGE)):
             return value  # passing it to the kernel rounds it
         if given is int and -_WHOLE <= value <= _WHOLE:
@@ -44,7 +47,7 @@ def scalar_value(value: Any, dtype: np.dtype) -> Any:
         with np.errstate(over="ignore"):
             return float(dtype.type(value))
     if kind in "iu":
-        if value.__class__ is int:
+        if type(value) is int:
             low, high = RANGES[dtype]
             if not low <= value <= high:
                 raise OverflowError(f"Python integer {value} out of bounds for {dtype.name}")
@@ -62,6 +65,11 @@ def scalar_node(value: Any, dtype: np.dtype) -> Node:
     return constant(scalar_value(value, dtype), dtype)
 
 
+def has_pythons_bits(value: Any) -> bool:
+    """Return whether a Python number holds a scalar with all its bits; a signalling NaN would become a quiet one."""
+    return value == value or isinstance(value, float | complex)
+
+
 def array_node(value: Any, device: Device) -> Node:
     """Anything NumPy understands, on the device: large ndarrays are shared where that is possible.
 
@@ -77,7 +85,8 @@ def array_node(value: Any, device: Device) -> Node:
         raise NotNumbers(array.dtype)
     dtype = data_dtype(array.dtype, device)
     if array.ndim == 0:
-        return scalar_node(array[()], dtype)
+        number = array[()]
+        return scalar_node(number, dtype) if has_pythons_bits(number) else upload(array, dtype, device)
     shared = share(array, device) if isinstance(value, np.ndarray) and array.nbytes > SMALL else None
     return shared if shared is not None else upload(array, dtype, device)
 
@@ -109,7 +118,7 @@ _ABSENT = object()
 
 def weak_type(value: Any) -> type | None:
     """The Python type of a weak scalar (NEP 50), or None."""
-    kind = value.__class__
+    kind = type(value)
     return kind if kind in PYTHON_SCALARS else None
 
 
@@ -126,8 +135,7 @@ class Manner(Enum):
     KEPT = "a subclass of NumPy's array, which would lose its class, and with it perhaps a mask or a unit"
 
 
-@lru_cache(maxsize=1024)
-def manner_of(kind: type) -> Manner:
+def _manner_of(kind: type) -> Manner:
     """Tell what NumPy's arrays would do with an operand of a type, were one in the place of a DeviceArray."""
     method = getattr(kind, "__array_ufunc__", _ABSENT)
     if method is None:
@@ -145,6 +153,8 @@ def manner_of(kind: type) -> Manner:
     known = any(hasattr(kind, name) for name in ("__array__", "__array_interface__", "__array_struct__"))
     return Manner.OUTRANKS if rank > (DeviceArray.__array_priority__ if known else 0) else Manner.PLAIN
 
+
+manner_of: Callable[[Any], Manner] = lru_cache(maxsize=1024)(_manner_of)
 
 __all__ = [
     "NO_MASKS",

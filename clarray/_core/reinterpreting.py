@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.creation import zeros
-from clarray._core.device_array import DeviceArray, hold_for, no_number, seen_as
+from clarray._core.creation import asarray, zeros
+from clarray._core.device_array import DeviceArray, hold_for, keeps_numbers, no_number, seen_as
 from clarray._core.host_data import device_dtype
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.overlap import SOMEWHERE, AddressRange
 from clarray._engine.expr.view import Shape, View, as_shape, contiguous
 
 
+@keeps_numbers
 def view(array: DeviceArray, dtype: Any = None, type: Any = None) -> DeviceArray:
     """The same memory as elements of another dtype, as an array of another class; see `numpy.ndarray.view`.
 
@@ -110,6 +111,7 @@ def getfield(array: DeviceArray, dtype: Any, offset: int = 0) -> DeviceArray:
     return make_view(array, View(layout.shape, strides, (layout.offset * size + offset) // step), wanted)
 
 
+@keeps_numbers
 def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
     """Reverse the bytes of every element, in a copy or in place; see `numpy.ndarray.byteswap`.
 
@@ -128,6 +130,7 @@ def byteswap(array: DeviceArray, inplace: bool = False) -> DeviceArray:
         The array that shall be written is read-only.
     """
     if not inplace:
+        array = asarray(array)  # of a number an array, whose parts may be written
         lies = view_of(array)
         return _swapped(array if lies.contiguous or lies.f_contiguous else array.copy())
     array.check_writeable()

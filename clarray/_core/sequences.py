@@ -35,12 +35,12 @@ _INT64 = range(-(1 << 63), 1 << 63)
 def holds_arrays(values: Any) -> bool:
     """Whether there are device arrays among the first values of a sequence, or of the first sequence in it."""
     for _ in range(MAX_NDIM):
-        if values.__class__ not in _SEQUENCES or not values:
+        if type(values) not in _SEQUENCES or not values:
             break
         if len(values) <= _FEW and DeviceArray in map(type, values):
             return True
         values = values[0]
-    return values.__class__ is DeviceArray
+    return type(values) is DeviceArray
 
 
 def put_together(values: Any, dtype: Any, device: Device) -> DeviceArray | None:
@@ -58,11 +58,11 @@ def put_together(values: Any, dtype: Any, device: Device) -> DeviceArray | None:
         return None
     parts, outer = found
     kinds = set(map(type, parts))
-    arrays = [part for part in parts if part.__class__ is DeviceArray]
+    arrays = [part for part in parts if type(part) is DeviceArray]
     if not kinds <= _OURS or len({part.shape for part in arrays}) != 1 or any(x.device is not device for x in arrays):
         return None
     shape = arrays[0].shape
-    if len(kinds) > 1 and (shape or dtype is not None or any(x.__class__ is int and x not in _INT64 for x in parts)):
+    if len(kinds) > 1 and (shape or dtype is not None or any(type(x) is int and x not in _INT64 for x in parts)):
         return None
     numbers = [np.dtype(kind) for kind in kinds if kind is not DeviceArray]
     given = np.result_type(*{x.dtype for x in arrays}, *numbers)
@@ -72,16 +72,16 @@ def put_together(values: Any, dtype: Any, device: Device) -> DeviceArray | None:
         return _joined(tuple(parts), outer + shape, wanted)
     if shape or (given.kind == "f" and wanted.kind == "i"):  # of numbers NumPy refuses those that are too large
         return None
-    host = np.array([part.item() if part.__class__ is DeviceArray else part for part in parts], given)
+    host = np.array([part.item() if type(part) is DeviceArray else part for part in parts], given)
     return wrap(upload(host.reshape(outer).astype(wanted, copy=False), wanted, device))
 
 
 def _flat(values: Any) -> tuple[list[Any], tuple[int, ...]] | None:
     """What nested sequences of equal lengths hold, in C order, and the lengths; None of any others."""
     lengths = [len(values)]
-    while values and values[0].__class__ in _SEQUENCES:
+    while values and type(values[0]) in _SEQUENCES:
         length = len(values[0])
-        if any(one.__class__ not in _SEQUENCES or len(one) != length for one in values):
+        if any(type(one) not in _SEQUENCES or len(one) != length for one in values):
             return None
         lengths.append(length)
         values = [one for inner in values for one in inner]
@@ -93,7 +93,7 @@ def _joined(parts: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype) -> 
     """Write each part to its place in a new array, all in one launch where that is worth it."""
     device = ufunc_calls.device_of_operands(parts)
     made = wrap(new_leaf(device, shape, dtype))
-    nodes = [part._node if part.__class__ is DeviceArray else scalar_node(part, dtype) for part in parts]
+    nodes = [part._node if type(part) is DeviceArray else scalar_node(part, dtype) for part in parts]
     size = prod(shape) // len(parts)
     worth = launchers.join.is_worth_joining(device, 1, [size] * len(parts), dtype.itemsize) if size else False
     if worth and all(_is_plain(node, dtype) for node in nodes):

@@ -123,7 +123,7 @@ def _small_write(ours: Function, numpys: Callable[..., Any], values: tuple[int, 
 
     def call(*args: Any, **kwargs: Any) -> Any:
         target = args[0] if setting.on and not kwargs and len(args) >= least else None
-        if target.__class__ is DeviceArray and is_writeable(target) and not is_for_kernels():
+        if type(target) is DeviceArray and is_writeable(target) and not is_for_kernels():
             device = device_of_node(target._node)
             if serves(device):
                 with device.lock:
@@ -175,9 +175,9 @@ def _tried(rule: Rule, device: Device, args: tuple[Any, ...], kwargs: dict[str, 
 def _served(args: tuple[Any, ...], integers: bool) -> Device | None:
     """The device of the first array among operands, if there are small calls on it, perhaps of `integers` alone."""
     for one in args:
-        while one.__class__ in SEQUENCES and one:
+        while type(one) in SEQUENCES and one:
             one = one[0]
-        if one.__class__ is DeviceArray:
+        if type(one) is DeviceArray:
             if integers and one._node.dtype.kind not in "biu":
                 return None
             device = device_of_node(one._node)

@@ -40,7 +40,7 @@ known_to_core("MOST_OF_MANY", MOST_OF_MANY)
 
 def picked(array: DeviceArray, key: Any) -> Any:
     """The elements that a key with arrays names; ELSEWHERE where kernels have to find them."""
-    if not setting.on or array.__class__ is not DeviceArray or is_for_kernels():
+    if not setting.on or type(array) is not DeviceArray or is_for_kernels():
         return ELSEWHERE
     device = device_of_node(array._node)
     if not serves(device):
@@ -61,12 +61,12 @@ def getitem(source: np.ndarray, key: Any) -> Any:
     A sum over it would have other bits beside the sum of a larger result, which kernels have gathered.
     """
     found = source[key]
-    return found.copy() if found.__class__ is np.ndarray and not found.flags.c_contiguous else found
+    return found.copy() if type(found) is np.ndarray and not found.flags.c_contiguous else found
 
 
 def put(array: DeviceArray, key: Any, value: Any) -> bool:
     """Write to the elements that a key with arrays names; False where kernels have to, and nothing has been done."""
-    if not setting.on or array.__class__ is not DeviceArray or not is_writeable(array) or is_for_kernels():
+    if not setting.on or type(array) is not DeviceArray or not is_writeable(array) or is_for_kernels():
         return False
     device = device_of_node(array._node)
     if not serves(device):
@@ -87,7 +87,7 @@ def put(array: DeviceArray, key: Any, value: Any) -> bool:
 def _windows(taker: Taker, node: Node, key: Any) -> tuple[np.ndarray, Any] | None:
     """An array and a key as NumPy takes them, the device waited for; None where they are for kernels."""
     device = taker.device
-    if key.__class__ is DeviceArray:
+    if type(key) is DeviceArray:
         index = key._node
         if not _are_few(node, index) or (Device.several and device_of_node(index) is not device):
             return None
@@ -134,23 +134,23 @@ def _are_few(node: Node, index: Node) -> bool:
 
 def _key(taker: Taker, key: Any) -> Any:
     """A key as NumPy takes it; None where it is clarray's to understand."""
-    items = taker.each(key if key.__class__ is tuple else (key,))
+    items = taker.each(key if type(key) is tuple else (key,))
     if items is None:
         return None
-    return tuple(items) if key.__class__ is tuple else items[0]
+    return tuple(items) if type(key) is tuple else items[0]
 
 
 def _with_arrays(key: Any) -> Any:
     """The same key with arrays for its lists."""
-    if key.__class__ is tuple:
+    if type(key) is tuple:
         return tuple([_with_arrays(item) for item in key])
-    return key if key.__class__ is not list else np.array(key) if key else np.array(key, np.intp)
+    return key if type(key) is not list else np.array(key) if key else np.array(key, np.intp)
 
 
 def _is_few(taker: Taker, source: np.ndarray, key: Any) -> bool:
     """Whether what a key names, and what has to be looked at for that, is few enough."""
-    items = key if key.__class__ is tuple else (key,)
-    arrays = [item for item in items if item.__class__ is np.ndarray]
+    items = key if type(key) is tuple else (key,)
+    arrays = [item for item in items if type(item) is np.ndarray]
     masks = [array for array in arrays if array.dtype.kind == "b"]
     named = _times_the_rest(source.shape, items)
     if masks or len(arrays) < 2:
@@ -166,7 +166,7 @@ def _times_the_rest(shape: tuple[int, ...], items: tuple[Any, ...]) -> int:
     rest, axis = list(shape), 0
     for item in items:
         count = len(shape) - sum(map(_axes, items)) if item is Ellipsis else _axes(item)
-        if item is not Ellipsis and item.__class__ is not slice:
+        if item is not Ellipsis and type(item) is not slice:
             rest[axis : axis + count] = [1] * count
         axis += count
     return math.prod(rest)
@@ -174,13 +174,13 @@ def _times_the_rest(shape: tuple[int, ...], items: tuple[Any, ...]) -> int:
 
 def _axes(item: Any) -> int:
     """How many axes an item of a key concerns, but for those that an Ellipsis stands for."""
-    if item is None or item is Ellipsis or item.__class__ is bool or item.__class__ is np.bool_:
+    if item is None or item is Ellipsis or type(item) is bool or type(item) is np.bool_:
         return 0
-    return item.ndim if item.__class__ is np.ndarray and item.dtype.kind == "b" else 1
+    return item.ndim if type(item) is np.ndarray and item.dtype.kind == "b" else 1
 
 
 def _assigned(taker: Taker, value: Any, dtype: np.dtype) -> Any:
     """What is assigned, as NumPy takes it; None where it may be converted to other bits than kernels would."""
-    if value.__class__ is DeviceArray:
+    if type(value) is DeviceArray:
         value = taker.window(value._node)
     return value if is_kept(value, dtype) else None

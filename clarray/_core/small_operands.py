@@ -76,7 +76,7 @@ def device_of_node(node: Node) -> Device:
 
 def is_kept(value: Any, dtype: np.dtype) -> bool:
     """Whether what is written, as NumPy takes it, becomes the same bits whoever converts it."""
-    kind = value.__class__
+    kind = type(value)
     if kind in (bool, int):
         return True
     if kind is float:
@@ -130,7 +130,7 @@ class Taker:
         """Several operands; None where there is one that only clarray can take."""
         found: list[Any] = []
         for value in values:
-            kind = value.__class__
+            kind = type(value)
             if kind is DeviceArray:
                 value = self.window(value._node)
                 if value is None:
@@ -197,7 +197,7 @@ def window(node: Node) -> np.ndarray | None:
 
 def made(value: Any, device: Device) -> Any:
     """What NumPy has computed, on a device: its arrays in new memory, numbers as arrays of no axis."""
-    kind = value.__class__
+    kind = type(value)
     if kind is np.ndarray:
         return _array(value, device)
     if kind in STRONG:

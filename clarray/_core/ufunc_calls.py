@@ -199,9 +199,9 @@ _HOLDING: dict[type, str] = {float: "fc", complex: "c"}  # the kinds of dtypes t
 def _argument(node: Node | None, value: Any, dtype: np.dtype) -> Node:
     """An operand as a loop takes it: constants are converted here, so that no dtype of theirs makes another kernel."""
     if node is None:
-        if dtype.kind == "b" and value.__class__ is int:
+        if dtype.kind == "b" and type(value) is int:
             np.int64(value)  # in which NumPy has a number that it takes the truth of, or raises
-        elif dtype.kind not in _HOLDING.get(value.__class__, dtype.kind):
+        elif dtype.kind not in _HOLDING.get(type(value), dtype.kind):
             value = np.asarray(callers.without_lost_parts(value, dtype)).astype(dtype)[()]  # as NumPy casts it
         return scalar_node(value, dtype)
     if node.op is CONST and node.dtype != dtype and np.can_cast(node.dtype, dtype):
@@ -335,7 +335,7 @@ def _out_of_range(ufunc: np.ufunc, inputs: tuple[Any, ...], in_dtypes: tuple[np.
         return None
     info = np.iinfo(in_dtypes[0])
     for position, x in enumerate(inputs):
-        if x.__class__ is int and not info.min <= x <= info.max:
+        if type(x) is int and not info.min <= x <= info.max:
             above = (x > info.max) ^ (position == 0)
             return answers[0] if above else answers[1]
     return None

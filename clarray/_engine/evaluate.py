@@ -116,7 +116,7 @@ def _computed(cache: KernelCache, node: Node, flags: int) -> tuple[Memory, Shape
 
 def _reduces_alone(node: Node) -> bool:
     """Whether a node is a reduction, and of what no other pass has to compute before: most reductions are."""
-    if node.op.__class__ is not Reduction:
+    if type(node.op) is not Reduction:
         return False
     flags = 0
     for arg in node.args:

@@ -113,7 +113,7 @@ def _comparing(cls: type, names: tuple[str, ...]) -> dict[str, Any]:
             return tuple([getattr(self, name) for name in names])
 
     def equal(self: Any, other: object) -> Any:
-        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+        return values(self) == values(other) if type(other) is type(self) else NotImplemented
 
     def hashed(self: Any) -> int:
         return hash(values(self))
@@ -125,7 +125,7 @@ def _repr(self: Any) -> str:
     values = ", ".join(
         [f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr]
     )
-    return f"{self.__class__.__qualname__}({values})"
+    return f"{type(self).__qualname__}({values})"
 
 
 def _refuse(self: Any, name: str, value: Any = None) -> None:

@@ -126,7 +126,7 @@ def _each(p: Any) -> list[Node] | np.ndarray:
     """Coefficients one by one: elements on the device as nodes, those on the host as NumPy's scalars."""
     if _is_polynomial(p):
         p = p.coeffs
-    return [one._node for one in p] if isinstance(p, DeviceArray) else np.asarray(p)
+    return [p[k, ...]._node for k in range(len(p))] if isinstance(p, DeviceArray) else np.asarray(p)
 
 
 @recorded

@@ -177,7 +177,7 @@ def _cond_by_inverse(x: Any, p: Any) -> DeviceArray | None:
     array = as_array(x, inverse.device)
     found: Any = (matrix_norm(array, ord=p) * matrix_norm(inverse, ord=p)).astype(np.dtype(inverse.dtype.char.lower()))
     known: Any = ~np.isnan(array).any((-2, -1))
-    return np.where(np.isnan(found) & known, found.dtype.type(np.inf), found)
+    return np.where(np.isnan(found) & known, found.dtype.type(np.inf), found)[()]
 
 
 def _inexact(x: Any) -> DeviceArray:
@@ -230,7 +230,7 @@ def _matrix_norm(array: DeviceArray, ord: Any, axes: tuple[int, ...], keepdims: 
         else (reductions.min(sums, other, keepdims=True))
     )
     found = _as_real(kept, array)
-    return found if keepdims else shapes.squeeze(found, (row, column))
+    return found if keepdims else shapes.squeeze(found, (row, column))[()]
 
 
 def _of_singular_values(values: DeviceArray, ord: Any) -> DeviceArray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
-from clarray._numpy.indexing.selecting import where
+from clarray._numpy.indexing.selecting import chosen
 from clarray.random.draws import Source, apply
 
 __all__ = ["Continuous"]
@@ -147,8 +147,8 @@ class Continuous(Source):
         loc, scale = draw.parameters
         u = draw.inside()
         below = u < 0.5
-        log = apply("log", 2 * where(below, u, 1 - u), draw.dtype)
-        return draw.result(where(below, log, -log) * scale + loc)
+        log = apply("log", 2 * chosen(below, u, 1 - u), draw.dtype)
+        return draw.result(chosen(below, log, -log) * scale + loc)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Gumbel's distribution, that of the largest of many exponential numbers.
@@ -213,8 +213,8 @@ class Continuous(Source):
             if a == 0:
                 return draw.result(draw.unit() * 0)
             return draw.result(apply("exp", apply("log", draw.exponential(), draw.dtype) / a, draw.dtype))
-        powers = apply("exp", apply("log", draw.exponential(), draw.dtype) / where(a == 0, 1, a), draw.dtype)
-        return draw.result(where(a == 0, 0, powers))
+        powers = apply("exp", apply("log", draw.exponential(), draw.dtype) / chosen(a == 0, 1, a), draw.dtype)
+        return draw.result(chosen(a == 0, 0, powers))
 
     def pareto(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Lomax's distribution, Pareto's moved to 0.
@@ -269,7 +269,7 @@ class Continuous(Source):
         base = right - left
         rising = left + np.sqrt(u * ((mode - left) * base))
         falling = right - np.sqrt((1 - u) * ((right - mode) * base))
-        return draw.result(where(u * base <= mode - left, rising, falling))
+        return draw.result(chosen(u * base <= mode - left, rising, falling))
 
     def wald(self, mean: Any, scale: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Wald's (inverse Gaussian) distribution.
@@ -287,7 +287,7 @@ class Continuous(Source):
         # Michael, Schucany & Haas 1976: one of the two roots of a quadratic, the smaller one without cancellation
         half = z * z * mean / (2 * scale)
         root = 1 / (1 + half + np.sqrt(half * (half + 2)))
-        return draw.result(where(draw.unit() * (1 + root) <= 1, root, 1 / root) * mean)
+        return draw.result(chosen(draw.unit() * (1 + root) <= 1, root, 1 / root) * mean)
 
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw angles of [-pi, pi] from von Mises' distribution.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.device_array import DeviceArray
-from clarray._numpy.indexing.selecting import where
+from clarray._numpy.indexing.selecting import chosen
 from clarray.random.draws import FLOAT64, INT64, Source, apply, check, given
 
 __all__ = ["Discrete"]
@@ -99,8 +99,8 @@ class Discrete(Source):
         (p,) = draw.parameters
         rate = -apply("onelog", -p, FLOAT64)
         trials = np.maximum(np.ceil(draw.exponential() / rate), 1)
-        fitting = where(trials < LARGEST, trials, 0).astype(INT64)
-        return draw.result(where(trials < LARGEST, fitting, np.iinfo(np.int64).max))
+        fitting = chosen(trials < LARGEST, trials, 0).astype(INT64)
+        return draw.result(chosen(trials < LARGEST, fitting, np.iinfo(np.int64).max))
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> DeviceArray:
         """Draw how many good ones are among those taken without replacement.

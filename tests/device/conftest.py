@@ -52,7 +52,11 @@ def by_dtype(
 def assert_same(ours: Any, theirs: Any) -> None:
     """Same value, dtype and shape; containers and plain Python objects have the same type too."""
     if isinstance(theirs, np.ndarray | np.generic):
-        assert isinstance(ours, clarray.DeviceArray), f"{type(ours).__name__} is not on the device"
+        is_on_device = isinstance(ours, clarray.DeviceArray)
+        assert is_on_device or type(ours) is type(theirs), f"{type(ours).__name__} is not on the device"
+        assert isinstance(ours, np.generic) == isinstance(theirs, np.generic), (
+            "a number is an array, or an array a number"
+        )
         assert ours.dtype == theirs.dtype
         assert ours.shape == theirs.shape
         np.testing.assert_array_equal(clarray.asnumpy(ours), theirs)

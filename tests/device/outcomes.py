@@ -84,6 +84,8 @@ def listed(found: Mapping[str, str]) -> str:
 
 def _unlike(ours: Any, theirs: Any) -> str | None:
     if isinstance(theirs, np.ndarray | np.generic):
+        if isinstance(ours, np.generic) != isinstance(theirs, np.generic):
+            return "an array instead of a number" if isinstance(theirs, np.generic) else "a number instead of an array"
         return _unlike_array(ours, np.asarray(theirs))
     if type(ours).__name__ != type(theirs).__name__:
         return f"{type(ours).__name__} instead of {type(theirs).__name__}"
@@ -96,7 +98,7 @@ def _unlike(ours: Any, theirs: Any) -> str | None:
 
 
 def _unlike_array(ours: Any, theirs: np.ndarray) -> str | None:
-    if not isinstance(ours, clarray.DeviceArray):
+    if not isinstance(ours, clarray.DeviceArray | np.generic):
         return f"{type(ours).__name__} instead of an array"
     mine, other = (ours.dtype, ours.shape), (theirs.dtype, theirs.shape)
     if mine != other:

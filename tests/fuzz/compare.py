@@ -104,7 +104,9 @@ def same_type(theirs: Any, ours: Any) -> None:
 
 
 def compare_arrays(theirs: Any, ours: Any, moved: Sequence[Any]) -> None:
-    if not isinstance(ours, clarray.DeviceArray) and not (
+    if isinstance(ours, np.generic) != isinstance(theirs, np.generic):  # a number for an array, or the reverse
+        raise Found("type", type(theirs).__name__, type(ours).__name__)
+    if not isinstance(ours, clarray.DeviceArray | np.generic) and not (
         theirs.dtype == ours.dtype == object
     ):  # NumPy's on both sides
         raise Found("type", type(theirs).__name__, type(ours).__name__)

@@ -94,5 +94,8 @@ NOT_CALLED_METHODS = {
     "files": "dump dumps tofile",
     "a buffer of the host's: tests/device/core/test_construction.py": "data",
     "NumPy's depends on who refers to the array": "resize",
+    "of numbers alone: tests/device/api/test_numbers.py": (
+        "as_integer_ratio is_integer hex fromhex bit_count numerator denominator"
+    ),
     "NumPy has it not, or otherwise": "check_writeable device to_device base strides flags T",
 }

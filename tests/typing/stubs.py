@@ -41,7 +41,13 @@ class _OfTwo(UFunc):
 OPERATOR = re.compile(r"__[ri]?(add|sub|mul|truediv|floordiv|mod|pow|and|or|xor|lshift|rshift|matmul)__")
 COMPARISON = re.compile(r"__(lt|le|gt|ge|eq|ne)__")
 UNARY = re.compile(r"__(neg|pos|abs|invert)__")
-TYPES = {"flat": "flatiter", "flags": "Flags", "data": "memoryview"}
+TYPES = {
+    **dict.fromkeys(("as_integer_ratio", "is_integer", "hex", "fromhex", "bit_count"), "Callable[..., Any]"),
+    **dict.fromkeys(("numerator", "denominator"), "int"),
+    "flat": "flatiter",
+    "flags": "Flags",
+    "data": "memoryview",
+}
 
 
 def parameters(function: Any) -> str:

@@ -115,6 +115,12 @@ def _on_a_device_with_float64() -> None:
         pytest.skip("the device has no float64")
 
 
+@pytest.fixture(autouse=True)
+def _elements_are_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What SCIPY_ARRAY_API does where it is set before clarray is imported."""
+    monkeypatch.setattr(clarray.config, "elements", "arrays")
+
+
 def parts(result) -> list:
     """The arrays and numbers of a result: tuples, also named ones, and the results of tests."""
     if isinstance(result, tuple | list):

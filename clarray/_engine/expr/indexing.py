@@ -94,13 +94,16 @@ def index(view: View, key: Any) -> View | None:
     )
 
 
+_INTEGERS = frozenset(np.dtype(letter).type for letter in np.typecodes["AllInteger"])
+
+
 def index_plainly(shape: Shape, strides: Shape, offset: int, key: Any) -> tuple[Shape, Shape, int] | None:
     """Take the view of a key of ints and slices; None for any other, and for one that is out of bounds.
 
     This is on the path of every access to an array: `index` knows every key, and what to raise.
     """
-    kind = key.__class__
-    if kind is int or kind is slice:
+    kind = type(key)
+    if kind is int or kind is slice or kind in _INTEGERS:
         key = (key,)
     elif kind is not tuple:
         return None
@@ -112,7 +115,7 @@ def index_plainly(shape: Shape, strides: Shape, offset: int, key: Any) -> tuple[
     for item in key:
         extent = shape[axis]
         stride = strides[axis]
-        kind = item.__class__
+        kind = type(item)
         if kind is slice:
             start, stop, step = item.indices(extent)
             count = stop - start if step == 1 else len(range(start, stop, step))
@@ -124,7 +127,8 @@ def index_plainly(shape: Shape, strides: Shape, offset: int, key: Any) -> tuple[
                 count = 0
             new_shape.append(count)
             new_strides.append(stride)
-        elif kind is int:
+        elif kind is int or kind in _INTEGERS:
+            item = int(item)
             if item < 0:
                 item += extent
             if not 0 <= item < extent:

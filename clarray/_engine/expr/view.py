@@ -124,7 +124,7 @@ def check_size(shape: Shape, itemsize: int = 1, too_big: str = _TOO_BIG) -> None
 
 def as_count(number: Any) -> int:
     """Read an extent or another number of elements; TypeError for a bool."""
-    if number.__class__ is bool:  # an index to Python, but not to NumPy
+    if type(number) is bool:  # an index to Python, but not to NumPy
         raise TypeError("an integer is required")
     return operator.index(number)
 

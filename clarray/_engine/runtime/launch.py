@@ -287,7 +287,7 @@ class Kernel:
         """See that all buffers are this device's: a runtime given another's computes anything, or crashes."""
         device = self._device
         for arg in args:
-            if arg.__class__ is cl.Buffer and arg.device is not device:
+            if type(arg) is cl.Buffer and arg.device is not device:
                 raise different_devices(device, arg.device)
 
     def _launch_observed(

@@ -131,10 +131,10 @@ class Recording:
         kinds: list[str] = []
         told: list[Any] = []
         for arg in args:
-            if arg.__class__ is Drawn and kinds:  # it follows its memory
+            if type(arg) is Drawn and kinds:  # it follows its memory
                 kinds[-1:] = [DRAWN_MEMORY, DRAWN_NUMBER]
                 told[-1:] = [None, arg.draw]
-            elif arg.__class__ is cl.Buffer:
+            elif type(arg) is cl.Buffer:
                 kind, known = self._told(arg)
                 kinds.append(kind)
                 told.append(known)

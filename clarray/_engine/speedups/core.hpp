@@ -194,6 +194,7 @@ struct Dtype {
     PyObject *leaf, *constant;  // interned structures, once they have been asked for
     PyObject* cast;             // the loop
     PyObject* letter;           // ``dtype.char``
+    PyObject* scalar;           // ``dtype.type``
 };
 Dtype* dtype_of(PyObject* dtype);  // null after an error
 inline bool is_integer(const Dtype& dtype) { return dtype.kind == 'i' || dtype.kind == 'u'; }
@@ -207,9 +208,14 @@ inline bool holds(const Dtype& dtype, long long value) {
 
 // By dtype, borrowed; null after an error.
 PyObject* letter_of(PyObject* dtype);
+PyObject* scalar_class_of(PyObject* dtype);
 PyObject* leaf_signature(PyObject* dtype);
 PyObject* constant_signature(PyObject* dtype);
 PyObject* cast_loop(PyObject* dtype);
+
+// The dtype of a type of NumPy's scalars, borrowed, or null; and one of these scalars as a Python number.
+PyObject* strong_dtype(PyTypeObject* kind);
+Ref python_number(PyObject* scalar);
 
 // The twins of `constant` and `known` in clarray._engine.expr.node.
 Ref new_constant(PyObject* value, PyObject* dtype);

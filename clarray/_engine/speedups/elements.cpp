@@ -104,7 +104,7 @@ bool is_copied_element(PyObject* pending) {
     if (node.op.of(pending) != cast_loop(node.dtype.of(pending)) || PyTuple_GET_SIZE(node.args.of(pending)) != 1) return false;
     PyObject* of = PyTuple_GET_ITEM(node.args.of(pending), 0);
     PyObject* in = node.memory.of(of);
-    return in != Py_None && PyLong_AsVoidPtr(block.start.of(memory.block.of(in))) == nullptr;
+    return in != Py_None && !is_host_memory(in);
 }
 
 // Whether the calling thread would compute a node now: see `computed_number`.
@@ -118,6 +118,23 @@ bool is_computed_at_once(PyObject* root) {
 char* host_address(PyObject* in, long long offset, const Dtype& dtype) {
     char* start = static_cast<char*>(PyLong_AsVoidPtr(block.start.of(memory.block.of(in))));
     return start ? start + offset * dtype.itemsize : nullptr;
+}
+
+bool is_host_memory(PyObject* in) { return PyLong_AsVoidPtr(block.start.of(memory.block.of(in))) != nullptr; }
+
+bool is_number(PyObject* of) {
+    if (Py_TYPE(of) != array_type || !has_node(of) || array.no_number.of(of) || array.base.of(of) != Py_None) return false;
+    PyObject* value = array.node.of(of);
+    return !is_selection(value) && !PyTuple_GET_SIZE(node.shape.of(value));
+}
+
+Outcome host_element(PyObject* leaf, long long offset, Ref& number) {
+    Ref in = Ref::share(node.memory.of(leaf)), on = Ref::share(memory.device.of(in.get()));
+    Ref elements = Ref::share(typed_elements(in.get(), node.dtype.of(leaf)));
+    if (!elements) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    if (wait_for(on.get()) != Outcome::DONE || !can_launch(on.get())) return Outcome::RARE;
+    number = Ref::steal(PySequence_GetItem(elements.get(), Py_ssize_t(offset)));
+    return number ? Outcome::DONE : Outcome::FAILED;
 }
 
 Outcome known_element(PyObject* leaf, long long offset, Ref& found) {
@@ -138,7 +155,12 @@ Outcome put_number(PyObject* leaf, long long offset, PyObject* value) {
     if (!held) return Outcome::FAILED;
     if (wait_for(on.get()) != Outcome::DONE || has_other_readers(in.get(), nullptr)) return Outcome::RARE;
     forget(in.get());
-    return put_element(at, *dtype, value) ? Outcome::DONE : Outcome::RARE;
+    if (put_element(at, *dtype, value)) return Outcome::DONE;
+    static Reference* const scalars = reference_of("generic");
+    if (!PyObject_TypeCheck(value, reinterpret_cast<PyTypeObject*>(scalars->function))) return Outcome::RARE;
+    Ref elements = Ref::share(typed_elements(in.get(), node.dtype.of(leaf)));
+    if (!elements) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+    return PySequence_SetItem(elements.get(), Py_ssize_t(offset), value) ? Outcome::FAILED : Outcome::DONE;
 }
 
 Outcome place_number(PyObject* number) {
@@ -174,6 +196,9 @@ PyObject* scalar(PyObject* of, PyObject* kind) {
     if (Py_TYPE(of) != array_type || !has_node(of)) return (*reference)(of, kind);
     Ref value = Ref::share(array.node.of(of));
     if (is_selection(value.get()) || PyTuple_GET_SIZE(node.shape.of(value.get()))) return (*reference)(of, kind);
+    const Dtype* dtype = dtype_of(node.dtype.of(value.get()));
+    if (!dtype) return nullptr;
+    if (dtype->kind == 'c') return (*reference)(of, kind);  // may warn
     if (node.memory.of(value.get()) == Py_None) {
         if (node.op.of(value.get()) == marker->function) return Py_NewRef(node.value.of(value.get()));
         if (is_copied_element(value.get())) return (*reference)(of, kind);

@@ -6,14 +6,13 @@
 
 namespace clarray {
 
-namespace {
-
-// The block under a memory as an ndarray of a dtype, borrowed; null where there is none yet.
 PyObject* typed_elements(PyObject* in, PyObject* dtype) {
     PyObject* letter = letter_of(dtype);
     PyObject* typed = block.typed.of(memory.block.of(in));
     return letter && PyDict_Check(typed) ? PyDict_GetItemWithError(typed, letter) : nullptr;
 }
+
+namespace {
 
 Ref part_of(PyObject* whole, long long start, long long size) {
     Ref first = Ref::steal(PyLong_FromLongLong(start)), end = Ref::steal(PyLong_FromLongLong(start + size));

@@ -2,6 +2,8 @@
 #include "operands.hpp"
 #include "places.hpp"
 
+#include <cmath>
+
 namespace clarray {
 
 static bool is_dead(PyObject* reference) { return !referent_of(reference); }
@@ -65,6 +67,14 @@ Outcome part_of(PyObject* of, PyObject* key, Part& found) {
     return index_plainly(found.leaf.get(), key, found.place);
 }
 
+// Whether an array is among what a key is made of.
+bool names_arrays(PyObject* key) {
+    if (!PyTuple_CheckExact(key)) return Py_TYPE(key) == array_type;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
+        if (Py_TYPE(PyTuple_GET_ITEM(key, i)) == array_type) return true;
+    return false;
+}
+
 Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
     Part part;
     const Outcome is_known = part_of(of, key, part);
@@ -79,6 +89,9 @@ Outcome get_plainly(PyObject* of, PyObject* key, Ref& found) {
         array.base.set(found.get(), !base || base == Py_None ? of : base);
         return Outcome::DONE;
     }
+    static Reference* const asked = reference_of("ELEMENTS_AT_HAND");
+    const bool at_hand = asked->function == Py_True && PyTuple_GET_SIZE(node.shape.of(leaf.get())) && is_host_memory(in.get()) && !names_arrays(key);
+    if (at_hand) return host_element(leaf.get(), place.offset, found);
     Ref number;
     const Outcome read = known_element(leaf.get(), place.offset, number);
     if (read != Outcome::DONE) return read;
@@ -136,11 +149,20 @@ Outcome fill(PyObject* leaf, const Place& place, Ref number) {
     return store(leaf, place, filled.get());
 }
 
-// The same of a Python number, or to one element.
+// The same of a Python number, of NumPy's scalar of the same dtype, or to one element.
 Outcome put_value(PyObject* leaf, const Place& place, PyObject* value) {
     if (!place.ndim) return put_number(leaf, place.offset, value);
-    if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return Outcome::RARE;
-    Ref number = constant_of(value, node.dtype.of(leaf));
+    Ref given = Ref::share(value);
+    if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) {
+        const Dtype* dtype = dtype_of(node.dtype.of(leaf));
+        if (!dtype) return Outcome::FAILED;
+        if (dtype->kind == 'c' || strong_dtype(Py_TYPE(value)) != node.dtype.of(leaf)) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+        given = python_number(value);
+        if (!given) return Outcome::FAILED;
+        if (PyFloat_CheckExact(given.get()) && !PyFloat_Check(value) && std::isnan(PyFloat_AS_DOUBLE(given.get())))
+            return Outcome::RARE;  // a signalling NaN keeps its bits
+    }
+    Ref number = constant_of(given.get(), node.dtype.of(leaf));
     if (!number) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
     return fill(leaf, place, std::move(number));
 }
@@ -171,14 +193,6 @@ Outcome put_plainly(PyObject* of, PyObject* key, PyObject* value) {
     const Interrupted interrupted;  // it would go on being of what has been overwritten
     if (!become_copy(value, leaf.get(), place)) PyErr_Clear();
     return Outcome::FAILED;
-}
-
-// Whether an array is among what a key is made of.
-bool names_arrays(PyObject* key) {
-    if (!PyTuple_CheckExact(key)) return Py_TYPE(key) == array_type;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
-        if (Py_TYPE(PyTuple_GET_ITEM(key, i)) == array_type) return true;
-    return false;
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 17;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 18;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -189,6 +189,13 @@ PyObject* computed(PyObject* self, PyObject* const* args, size_t flags, PyObject
     return guarded([=] { return computed_number(args[0]); });
 }
 
+// class_of(array)
+PyObject* classified(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    if (PyVectorcall_NARGS(flags) != 1 || names) return reference_called(self, args, flags, names);
+    if (!is_number(args[0])) return Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(args[0])));
+    return Py_XNewRef(scalar_class_of(node.dtype.of(array.node.of(args[0]))));
+}
+
 PyObject* as_scalar(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 2 || names) return reference_called(self, args, flags, names);
     return guarded([=] { return scalar(args[0], args[1]); });
@@ -259,6 +266,7 @@ constexpr struct {
 } TWINS[] = {
     {"__float__", as_float},
     {"binary", binary},
+    {"class_of", classified},
     {"computed_number", computed},
     {"evaluate", evaluate},
     {"evaluate_if_eager", settled},

@@ -69,6 +69,12 @@ PyObject* letter_of(PyObject* dtype) {
     return known ? known->letter : nullptr;
 }
 
+PyObject* scalar_class_of(PyObject* dtype) {
+    Dtype* known = dtype_of(dtype);
+    if (known && !known->scalar) known->scalar = PyObject_GetAttrString(dtype, "type");
+    return known ? known->scalar : nullptr;
+}
+
 PyObject* leaf_signature(PyObject* dtype) {
     static Reference* const ask = reference_of("leaf_signature");
     Dtype* known = dtype_of(dtype);
@@ -93,6 +99,17 @@ PyObject* cast_loop(PyObject* dtype) {
 Ref new_constant(PyObject* value, PyObject* dtype) {
     static Reference* const unread = reference_of("_UNREAD");
     return filled(blank_node(), value, dtype, unread->function);
+}
+
+PyObject* strong_dtype(PyTypeObject* kind) {
+    static Reference* const strong = reference_of("STRONG");
+    return PyDict_GetItemWithError(strong->function, reinterpret_cast<PyObject*>(kind));
+}
+
+Ref python_number(PyObject* scalar) {
+    static PyObject* const item = PyUnicode_InternFromString("item");
+    if (PyFloat_Check(scalar)) return Ref::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(scalar)));
+    return Ref::steal(PyObject_CallMethodNoArgs(scalar, item));
 }
 
 Ref constant_of(PyObject* number, PyObject* dtype) {

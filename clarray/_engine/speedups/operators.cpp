@@ -45,7 +45,7 @@ bool is_of_integers(const Dtype& first, PyObject* second, bool number) {
 }
 
 // Ask Python for the loop of a pair; null without an error where there is no more room.
-const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject* second) {
+const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject* second, PyObject* strong) {
     if (self->rows.size() >= MOST_ROWS) return nullptr;
     const Dtype* mine = dtype_of(first);
     if (!mine) return nullptr;
@@ -53,7 +53,7 @@ const Row* new_row(Operator* self, PyObject* operand, PyObject* first, PyObject*
     Row row{first, second, nullptr, nullptr, self->integers_apart && is_of_integers(*mine, second, number)};
     if (PyErr_Occurred()) return nullptr;
     if (!row.is_reference) {
-        PyObject* arguments[] = {operand, second};
+        PyObject* arguments[] = {operand, strong ? strong : second};
         Ref found = Ref::steal(PyObject_Vectorcall(self->find, arguments, 2, nullptr));
         if (!found) return nullptr;
         row.is_reference = found.get() == Py_None || Py_TYPE(PyTuple_GET_ITEM(found.get(), 0)) != loop_type;
@@ -169,24 +169,29 @@ Outcome operate_in_place(PyObject* loop, PyObject* mine, PyObject* a, PyObject* 
     return Ref::steal((*write)(a, made.get())) ? Outcome::DONE : Outcome::FAILED;
 }
 
-// What NumPy has as a number: no operator changes it in place.
-bool is_number(PyObject* of, PyObject* value) {
-    return array.base.of(of) == Py_None && !is_selection(value) && !PyTuple_GET_SIZE(node.shape.of(value)) &&
-           Py_TYPE(of) == array_type && !array.no_number.of(of);
-}
-
 // What an operator gives; RARE where its reference has to say it. For an operator in place the device's lock is held.
 Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     PyTypeObject* kind = Py_TYPE(other);
     Ref a = Ref::share(array.node.of(mine)), b;
     const bool both = kind == Py_TYPE(mine);
-    if (both ? !has_node(other) : kind != &PyFloat_Type && kind != &PyLong_Type) return Outcome::RARE;
+    PyObject* strong = nullptr;  // the dtype of one of NumPy's scalars
+    Ref number_at_hand;
+    if (both && !has_node(other)) return Outcome::RARE;
+    if (!both && kind != &PyFloat_Type && kind != &PyLong_Type) {
+        strong = strong_dtype(kind);
+        if (!strong || self->integers_apart || self->in_place) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
+        const Dtype* of = dtype_of(strong);
+        if (!of || of->kind == 'c') return of ? Outcome::RARE : Outcome::FAILED;
+        number_at_hand = python_number(other);
+        if (!number_at_hand) return Outcome::FAILED;
+    }
     if (both) b = Ref::share(array.node.of(other));
-    const bool in_place = self->in_place && !is_number(mine, a.get());
+    const bool in_place = self->in_place && !is_number(mine);
     const auto is_known = [](PyObject* of) { return Py_TYPE(of) == known_type && node.memory.of(of) == Py_None; };
     if (is_known(a.get()) && (!both || is_known(b.get()))) {
+        if (strong && strong != node.dtype.of(a.get())) return Outcome::RARE;
         Ref number;
-        const Outcome folded = fold_known(self, a.get(), both ? b.get() : other, number);
+        const Outcome folded = fold_known(self, a.get(), both ? b.get() : strong ? number_at_hand.get() : other, number);
         if (folded != Outcome::DONE) return folded;
         if (in_place) array.node.set(mine, number.get());
         result = in_place ? Ref::share(mine) : new_array(Py_TYPE(mine), number.get());
@@ -195,10 +200,10 @@ Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     PyObject* first = node.dtype.of(a.get());
     PyObject* second = both ? node.dtype.of(b.get()) : reinterpret_cast<PyObject*>(kind);
     const Row* row = row_of(self, first, second);
-    if (!row) row = new_row(self, mine, first, second);
+    if (!row) row = new_row(self, mine, first, second, strong);
     if (!row && PyErr_Occurred()) return Outcome::FAILED;
     if (row && !row->is_reference && !both) {
-        b = constant_of(other, row->number);
+        b = constant_of(strong ? number_at_hand.get() : other, row->number);
         if (!b && PyErr_Occurred()) return Outcome::FAILED;
     }
     if (!row || row->is_reference || !b) return Outcome::RARE;

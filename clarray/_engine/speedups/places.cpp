@@ -101,12 +101,17 @@ bool is_writeable(PyObject* leaf) {
     return true;
 }
 
-// The number that an array is known to be, borrowed; null of any other object.
-static PyObject* known_integer(PyObject* item) {
-    if (Py_TYPE(item) != array_type || !has_node(item)) return nullptr;
-    PyObject* of = array.node.of(item);
-    if (Py_TYPE(of) != known_type || node.memory.of(of) != Py_None) return nullptr;
-    return PyLong_CheckExact(node.value.of(of)) ? node.value.of(of) : nullptr;
+// The integer that an item of a key is: Python's, NumPy's, or one that an array is known to be; empty of any other object.
+static Ref integer_of(PyObject* item) {
+    if (PyLong_CheckExact(item)) return Ref::share(item);
+    if (Py_TYPE(item) == array_type && has_node(item)) {
+        PyObject* of = array.node.of(item);
+        if (Py_TYPE(of) != known_type || node.memory.of(of) != Py_None) return {};
+        return PyLong_CheckExact(node.value.of(of)) ? Ref::share(node.value.of(of)) : Ref();
+    }
+    PyObject* strong = strong_dtype(Py_TYPE(item));
+    const Dtype* dtype = strong ? dtype_of(strong) : nullptr;
+    return dtype && is_integer(*dtype) ? Ref::steal(PyNumber_Index(item)) : Ref();
 }
 
 Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found) {
@@ -142,11 +147,10 @@ Outcome index_plainly(PyObject* leaf, PyObject* key, Place& found) {
             continue;
         }
         const long long extent = all.shape[axis], stride = all.strides[axis];
-        if (PyObject* number = known_integer(item)) item = number;
         ++axis;
-        if (PyLong_CheckExact(item)) {
+        if (const Ref number = integer_of(item)) {
             int overflow = 0;
-            long long at = PyLong_AsLongLongAndOverflow(item, &overflow);
+            long long at = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
             if (at < 0) at += extent;
             if (overflow || at < 0 || at >= extent) return Outcome::RARE;
             found.offset += at * stride;

@@ -53,6 +53,17 @@ Ref view_leaf(PyObject* of, const Place& place);
 // Where an element is in host memory; null where the device has memory of its own.
 char* host_address(PyObject* in, long long offset, const Dtype& dtype);
 
+// The block under a memory as an ndarray of a dtype, borrowed; null where there is none yet.
+PyObject* typed_elements(PyObject* in, PyObject* dtype);
+
+bool is_host_memory(PyObject* in);
+
+// Whether NumPy has a number in the place of an array, which no operator changes: the twin of `is_number` of clarray._core.
+bool is_number(PyObject* of);
+
+// An element of host memory as NumPy's scalar; RARE where it cannot be read at once.
+Outcome host_element(PyObject* leaf, long long offset, Ref& number);
+
 // An element of a leaf as a value of its own, and a Python number written as one; RARE where either cannot be done at once.
 Outcome known_element(PyObject* leaf, long long offset, Ref& found);
 Outcome put_number(PyObject* leaf, long long offset, PyObject* value);

@@ -101,7 +101,7 @@ class flatiter:  # noqa: N801 - NumPy's name
             self._set(key, value)
 
     def _set(self, key: Any, value: Any) -> None:
-        if key.__class__ is tuple and not key:
+        if type(key) is tuple and not key:
             raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
         array, key = self._array, self._key(key)
         array.check_writeable()

@@ -93,7 +93,7 @@ def _of_one_axis(view: View, key: Any) -> IndexSelection | None:
         if len(key) != 2 or type(key[0]) is not int or view.ndim < 2:
             return None
         numbers = key[1]
-    if numbers.__class__ is not DeviceArray or numbers._node.dtype.kind not in "iu" or not view.shape:
+    if type(numbers) is not DeviceArray or numbers._node.dtype.kind not in "iu" or not view.shape:
         return None
     node = numbers._node
     if not node.shape:
@@ -114,7 +114,7 @@ def _of_arrays(view: View, key: Any) -> Layout | None:
     chosen: list[Chosen] = []
     kept: list[int] = []
     for axis, item in enumerate(key):
-        if item.__class__ is DeviceArray and item._node.dtype.kind in "iu" and item._node.shape:
+        if type(item) is DeviceArray and item._node.dtype.kind in "iu" and item._node.shape:
             chosen.append(Chosen(item, (axis,), view.shape[axis], False))
         elif type(item) is slice and item == _WHOLE:
             kept.append(axis)

@@ -12,7 +12,7 @@ import numpy as np
 
 from clarray._core import composing, ufunc_calls
 from clarray._core.creation import as_array, asarray, empty_like
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, no_number, one_hold, wrap
 from clarray._core.operands import array_node, scalar_node, weak_type
 from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
@@ -90,13 +90,18 @@ def where(condition: Any, x: Any = _NO, y: Any = _NO, /) -> Any:
         return nonzero(condition)
     if x is _NO or y is _NO:
         raise ValueError("either both or neither of x and y should be given")
-    if condition.__class__ is x.__class__ is y.__class__ is DeviceArray:
+    return no_number(chosen(condition, x, y))
+
+
+def chosen(condition: Any, x: Any, y: Any) -> DeviceArray:
+    """Take the elements of `x` where the condition is true, those of `y` elsewhere; of numbers a number."""
+    if type(condition) is type(x) is type(y) is DeviceArray:
         mask, left, right = condition._node, x._node, y._node
         if mask.dtype is _BOOL and left.dtype is right.dtype:
-            chosen = build.nary(select_loop(left.dtype), (mask, left, right))
+            made = build.nary(select_loop(left.dtype), (mask, left, right))
             if Device.several:
-                device_of(chosen.inputs)  # raises where they are on two
-            return ufunc_calls.evaluate_if_eager(chosen)
+                device_of(made.inputs)  # raises where they are on two
+            return ufunc_calls.evaluate_if_eager(made)
     device = ufunc_calls.device_of_operands((condition, x, y))
     dtype = np.result_type(_weak_or_dtype(x), _weak_or_dtype(y))
     mask = _node(bool(condition) if weak_type(condition) else condition, _BOOL, device)
@@ -142,8 +147,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> DeviceArray:
     found = _node(default, dtype, device)
     for condition, choice in zip(reversed(conditions), reversed(list(choicelist)), strict=True):
         found = composing.where(condition, _node(choice, dtype, device), found)
-    made: DeviceArray = ufunc_calls.in_order(found, "C")
-    return made
+    return no_number(ufunc_calls.in_order(found, "C"))
 
 
 _MOST_CHOICES = 63

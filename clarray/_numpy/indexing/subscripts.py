@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, small_indexing, ufunc_calls
-from clarray._core.device_array import DeviceArray, is_writeable, runs_other_code, wrap
-from clarray._core.elements import NUMBERS, known_element, put_element
-from clarray._core.operands import STRONG, array_node, scalar_node
+from clarray._core.device_array import DeviceArray, is_numpys_scalar, is_writeable, runs_other_code, wrap
+from clarray._core.elements import NUMBERS, host_element, known_element, put_element
+from clarray._core.host_data import upload
+from clarray._core.operands import STRONG, array_node, has_pythons_bits, scalar_node
 from clarray._core.small_operands import ELSEWHERE
 from clarray._core.views import is_itself, make_view, view_at, view_of
 from clarray._engine.evaluate import device_of, evaluate
@@ -49,23 +50,30 @@ _SAFE = 2.0 ** min(row.mantissa for row in DTYPES.values() if row.kind == "f")
 
 
 @accelerated
-def getitem(array: DeviceArray, key: Any) -> DeviceArray:
-    """``array[key]``: a window for a basic key, the selected elements for a boolean mask."""
+def getitem(array: DeviceArray, key: Any) -> Any:
+    """Return ``array[key]``: a view for a basic key, a copy for index arrays and masks, a number for one element.
+
+    An element of host memory is NumPy's scalar. In other memory, and as ``a[()]`` of no axes, it is an array that
+    answers like one. Libraries for several kinds of arrays write ``a[()]`` for results that they go on computing with.
+    """
     node = array._node
     if node.memory is not None:
         found = index_plainly(node.shape, node.strides, node.offset, key)
         if found is not None:
             if found[0]:
                 return view_at(array, *found)
+            number = host_element(node, found[2]) if node.shape else None
+            if number is not None:
+                return number
             value = known_element(node, found[2])
             if value is not None:
                 return wrap(value)
     return _getitem(array, key)
 
 
-def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
+def _getitem(array: DeviceArray, key: Any) -> Any:
     """Any other key, and any array."""
-    if key.__class__ is DeviceArray:
+    if type(key) is DeviceArray:
         whole = _whole_mask(array, key._node)
         if whole is None or whole.size <= _SELECTED:
             few = small_indexing.picked(array, key)
@@ -73,18 +81,17 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
                 return few
         if whole is not None or _names_rows(array, key._node):
             return gathering.pick(array, key) if whole is None else masking.selected(array, whole)
+    by_numbers = DeviceArray in map(type, key if type(key) is tuple else (key,))
     plain = _with_numbers(key)
-    if plain is not None:
-        return getitem(array, plain)
+    key = key if plain is None else plain
     if is_basic(key):
         found = index(view_of(array), key)
         assert found is not None
         part = make_view(array, found)
         if not found.shape and not _has_ellipsis(key):
-            # NumPy gives a scalar: a value, which later writes do not change
-            return ufunc_calls.evaluate_if_eager(ufunc_calls.own_value(part._node))
+            return _element_value(part, at_hand=bool(array.shape) and not by_numbers)
         return part
-    few = ELSEWHERE if key.__class__ is DeviceArray else small_indexing.picked(array, key)
+    few = ELSEWHERE if type(key) is DeviceArray else small_indexing.picked(array, key)
     if few is not ELSEWHERE:
         return few
     mask = _mask_of(array, key)
@@ -95,6 +102,20 @@ def _getitem(array: DeviceArray, key: Any) -> DeviceArray:
     if mask.shape != array.shape:
         return masking.rows_where(array, mask)
     return masking.selected(array, mask)
+
+
+def _element_value(element: DeviceArray, at_hand: bool) -> Any:
+    """Return the value of a view of one element, which later writes do not change.
+
+    `at_hand` asks for NumPy's scalar if the element is in host memory. It is false for an element of a 0-d array, and
+    for one that a number of clarray's names: libraries compare the array namespaces of the two.
+    """
+    leaf = evaluate(element._node)
+    number = host_element(leaf, leaf.offset) if at_hand else None
+    if number is not None:
+        return number
+    value = known_element(leaf, leaf.offset)
+    return ufunc_calls.evaluate_if_eager(ufunc_calls.own_value(leaf)) if value is None else wrap(value)
 
 
 def _whole_mask(array: DeviceArray, key: Node) -> Node | None:
@@ -119,7 +140,7 @@ def _with_numbers(key: Any) -> Any:
 
 
 def _is_number(item: Any) -> bool:
-    return item.__class__ is DeviceArray and item._node.op is CONST and item._node.dtype.kind in "iu"
+    return type(item) is DeviceArray and item._node.op is CONST and item._node.dtype.kind in "iu"
 
 
 def _has_ellipsis(key: Any) -> bool:
@@ -146,7 +167,7 @@ def _mask_of(array: DeviceArray, key: Any) -> Node | bool | None:
     return mask._node if isinstance(mask, DeviceArray) else array_node(mask, array.device)
 
 
-def iterate(array: DeviceArray) -> Iterator[DeviceArray]:
+def iterate(array: DeviceArray) -> Iterator[Any]:
     """Go through the first axis."""
     if not array.ndim:
         raise TypeError("iteration over a 0-d array")
@@ -159,7 +180,7 @@ def iterate(array: DeviceArray) -> Iterator[DeviceArray]:
 @accelerated
 def setitem(array: DeviceArray, key: Any, value: Any) -> None:
     """Write a value, converted and broadcast as NumPy does, to the elements of a key, under one hold of the lock."""
-    if value.__class__ in NUMBERS and _set_plainly(array, key, value):  # in one step, which holds the lock itself
+    if type(value) in NUMBERS and _set_plainly(array, key, value):  # in one step, which holds the lock itself
         return
     if runs_other_code(value) or runs_other_code(key):
         _set(array, key, value)
@@ -184,9 +205,9 @@ def _set_plainly(array: DeviceArray, key: Any, value: Any) -> bool:
 
 def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, value: Any) -> bool:
     """Write to elements of a leaf where that needs nothing but a launch, or less; False where nothing has been done."""
-    if value.__class__ in STRONG:
+    if type(value) in STRONG:
         value = _as_pythons(callers.without_lost_parts(value, node.dtype), node.dtype)
-    kind = value.__class__
+    kind = type(value)
     if kind in NUMBERS:
         if not shape:
             return put_element(node, offset, value)
@@ -216,9 +237,9 @@ def _put(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: i
 
 def _as_pythons(value: np.generic, dtype: np.dtype) -> Any:
     """A scalar of NumPy's as the number of Python's that is converted to the same element; itself where none is."""
-    given = STRONG[value.__class__]
+    given = STRONG[type(value)]
     alike = given is dtype if dtype.kind in "iu" else dtype.kind == "f" and given.kind in "fiu"
-    return value.item() if alike else value
+    return value.item() if alike and value == value else value  # a NaN keeps its bits
 
 
 def _one_device(*nodes: Node) -> bool:
@@ -234,7 +255,7 @@ def _filled(value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Node | None:
 
 def _number(value: Any, dtype: np.dtype) -> Node | None:
     """A Python number as a constant; None where NumPy has something to say about its conversion."""
-    kind = value.__class__
+    kind = type(value)
     if dtype.kind == "f":
         fits = kind is float or kind is int
         fits = fits and (-_SAFE < value < _SAFE or (kind is float and dtype.itemsize == 8))
@@ -245,9 +266,9 @@ def _number(value: Any, dtype: np.dtype) -> Node | None:
 
 def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
     """Any other key, any other value, and any array."""
-    if key.__class__ is DeviceArray and (value.__class__ is DeviceArray or value.__class__ in _PLAIN):
+    if type(key) is DeviceArray and (type(value) is DeviceArray or type(value) in _PLAIN):
         whole = _whole_mask(array, key._node)
-        one_pass = core is not None and whole is not None and value.__class__ in _PLAIN
+        one_pass = core is not None and whole is not None and type(value) in _PLAIN
         if not one_pass and small_indexing.put(array, key, value):
             return
         if whole is not None or _names_rows(array, key._node):
@@ -271,9 +292,9 @@ def _setitem(array: DeviceArray, key: Any, value: Any) -> None:
             _check_element(value, array.dtype)
         _store(make_view(array, found), value)
         return
-    if key.__class__ is not DeviceArray and small_indexing.put(array, key, value):
+    if type(key) is not DeviceArray and small_indexing.put(array, key, value):
         return
-    if isinstance(value, np.generic):
+    if is_numpys_scalar(value):
         value = np.asarray(value)  # NumPy converts it as an array here, and by its value where one element is set
     mask = _mask_of(array, key)
     if mask is None:
@@ -296,7 +317,7 @@ def _check_element(value: Any, dtype: np.dtype) -> None:
 def _store(target: DeviceArray, value: Any) -> None:
     leaf = target._node
     node = _value_node(value, leaf.dtype, target)
-    if value.__class__ in (list, tuple) and len(node.shape) > len(leaf.shape):
+    if type(value) in (list, tuple) and len(node.shape) > len(leaf.shape):
         np.zeros(leaf.shape, leaf.dtype)[...] = value  # NumPy refuses it, unlike an array of these axes
     if is_itself(node, leaf):
         return  # what `a[key] += b` ends with, as it does in `_put`
@@ -324,7 +345,8 @@ def _value_node(value: Any, dtype: np.dtype, target: DeviceArray) -> Node:
     if host.ndim == 0:
         cell = np.empty((), dtype)
         cell[...] = value
-        return scalar_node(cell[()], dtype)
+        element = cell[()]
+        return scalar_node(element, dtype) if has_pythons_bits(element) else upload(cell, dtype, target.device)
     return array_node(np.asarray(host, dtype), target.device)
 
 

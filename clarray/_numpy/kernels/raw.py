@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import ufunc_calls
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, is_numpys_scalar
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
@@ -115,7 +115,7 @@ class RawKernel:
         if p.space:
             return _array(what, p, value)
         kind = _PYTHONS.get(type(value))
-        if kind is None and not isinstance(value, np.generic):
+        if kind is None and not is_numpys_scalar(value):
             raise TypeError(f"{what} is passed by value: a number is wanted, not {type(value).__name__}")
         if p.dtype is None:
             return value if kind is None else kind(value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, ascontiguousarray
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, no_number, one_hold, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.operands import weak_type
 from clarray._engine.algorithms import launchers
@@ -379,7 +379,7 @@ def block(arrays: Any) -> DeviceArray:
     made = _new(like.shape, np.result_type(*(p.dtype for p in parts)), strides, parts[0].device)
     for part, start in placed:
         copyto(made[(*(slice(s, s + n) for s, n in zip(start, part.shape, strict=True)), ...)], part)
-    return made
+    return no_number(made)
 
 
 _JOINED = 2 * 512 * 512  # elements, times the lists' depth, up to which NumPy joins blocks list by list

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarray._core.callers import without_lost_parts
 from clarray._core.creation import asarray
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.ufunc_calls import device_of_operands
 from clarray._core.views import view_of
 from clarray._engine.algorithms.index_map.plan import CONSTANT, EDGE, REFLECT, SAME, SYMMETRIC, WRAP
@@ -184,7 +184,7 @@ def _remapped(source: DeviceArray, widths: list[Pair], map: str, values: list[tu
         Map(before + extent + after, map if before or after else SAME, before, value)
         for extent, (before, after), value in zip(source.shape, widths, values, strict=True)
     ]
-    return remapped(source, maps, order)
+    return no_number(remapped(source, maps, order))
 
 
 # Axis after axis ----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core import callers
 from clarray._core.creation import asarray, zeros_like
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, is_numpys_scalar, keeps_numbers
 from clarray._core.host_data import axis_order
 from clarray._core.views import is_itself, make_view, read_only, transform_view, view_of
 from clarray._engine.expr import view as views
@@ -57,6 +57,7 @@ broadcast_shapes = np.broadcast_shapes
 # Reshaping ----------------------------------------------------------------------------------------
 
 
+@keeps_numbers
 def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> DeviceArray:
     """Give an array another shape, as a view where NumPy gives one.
 
@@ -124,6 +125,7 @@ def _flattened(array: DeviceArray, order: str) -> DeviceArray:
 # Axes ---------------------------------------------------------------------------------------------
 
 
+@keeps_numbers
 def transpose(a: Any, axes: Any = None) -> DeviceArray:
     """Permute the axes, or reverse their order, as a view; see `numpy.transpose`.
 
@@ -152,6 +154,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> DeviceArray:
     return transform_view(asarray(a), views.swapaxes, axis1, axis2)
 
 
+@keeps_numbers
 def moveaxis(a: Any, source: Any, destination: Any) -> DeviceArray:
     """Move axes to new positions, as a view, while the others keep their order; see `numpy.moveaxis`."""
     return transform_view(asarray(a), views.moveaxis, source, destination)
@@ -174,6 +177,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
     return transpose(array, order)
 
 
+@keeps_numbers
 def squeeze(a: Any, axis: Any = None) -> DeviceArray:
     """Drop axes of one element, as a view, or give the array itself where there are none; see `numpy.squeeze`."""
     array = asarray(a)
@@ -348,26 +352,31 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceA
 _NUMBERS = (int, float, complex, np.generic)
 
 
+@keeps_numbers
 def real(val: Any) -> Any:
     """Take the real parts: a view of a complex array, any other array itself, of a number a number."""
-    if isinstance(val, _NUMBERS):
+    if issubclass(type(val), _NUMBERS):
         return val.real
-    array = asarray(val)
-    if array.dtype.kind != "c":
-        return array
-    return make_view(array, views.part(view_of(array), 0), _real_dtype(array.dtype))
+    array = val if isinstance(val, DeviceArray) else asarray(val)
+    return _part(array, 0) if array.dtype.kind == "c" else array
 
 
+@keeps_numbers
 def imag(val: Any) -> Any:
     """Take the imaginary parts: a view of a complex array, read-only zeros for any other, of a number a number."""
-    if isinstance(val, _NUMBERS):
+    if issubclass(type(val), _NUMBERS):
         return val.imag
-    array = asarray(val)
-    if array.dtype.kind != "c":
-        made = zeros_like(array, order="A")
-        made._node.flags |= READONLY
-        return made
-    return make_view(array, views.part(view_of(array), 1), _real_dtype(array.dtype))
+    array = val if isinstance(val, DeviceArray) else asarray(val)
+    if array.dtype.kind == "c":
+        return _part(array, 1)
+    made = zeros_like(array, order="A")
+    made._node.flags |= READONLY
+    return made
+
+
+def _part(array: DeviceArray, which: int) -> DeviceArray:
+    """Return the real (0) or imaginary (1) parts as a view."""
+    return make_view(array, views.part(view_of(array), which), _real_dtype(array.dtype))
 
 
 def set_real(array: DeviceArray, value: Any) -> None:
@@ -423,7 +432,7 @@ def atleast_3d(*arys: Any) -> Any:
     return _at_least(arys, {0: (None, None, None), 1: (None, slice(None), None), 2: (..., None)})
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> DeviceArray:
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """Convert to a dtype; see `clarray.DeviceArray.astype`.
 
     Parameters
@@ -441,6 +450,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> D
         raise AttributeError(f"'{type(x).__name__}' object has no attribute 'astype'")
     if not isinstance(x, DeviceArray | np.ndarray | np.generic):  # lists are refused, as NumPy does
         raise TypeError(f"Input should be a clarray array. It is a {type(x)} instead.")
+    if is_numpys_scalar(x) and device is None:
+        return x.astype(dtype)
     return asarray(x, device=device).astype(dtype, copy=copy)
 
 

@@ -349,7 +349,7 @@ def real_if_close(a: Any, tol: float = 100) -> DeviceArray:
     DeviceArray
         The real parts, as a view; `a` itself where a part is not close to zero. Deciding waits for one pass.
     """
-    array = as_array(a)
+    array = asarray(a)
     if array.dtype.kind != "c":
         return array
     bound = float(np.finfo(array.dtype).eps) * tol if tol > 1 else tol

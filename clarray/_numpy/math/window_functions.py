@@ -12,7 +12,7 @@ import numpy as np
 
 from clarray._core.composing import applied, where
 from clarray._core.creation import as_array, empty, ones
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, no_number
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import cast, evaluate_if_eager
 from clarray._engine.expr import build
@@ -143,8 +143,7 @@ def i0(x: Any) -> DeviceArray:
     if array.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
     dtype = array.dtype if array.dtype.kind == "f" else device_dtype(_FLOAT64, array.device)
-    found: DeviceArray = evaluate_if_eager(build.nary(i0_loop(dtype), (cast(array._node, dtype),)))
-    return found
+    return no_number(evaluate_if_eager(build.nary(i0_loop(dtype), (cast(array._node, dtype),))))
 
 
 def sinc(x: Any) -> DeviceArray:

@@ -81,7 +81,7 @@ def call(
             axis is None
             and casting == "same_kind"
             and order == "K"
-            and inputs[0].__class__ is inputs[1].__class__ is DeviceArray
+            and type(inputs[0]) is type(inputs[1]) is DeviceArray
         ):
             return product(*inputs)
     out = _output(ufunc, inputs, out)

@@ -13,7 +13,7 @@ import numpy as np
 from clarray._core import callers
 from clarray._core.composing import applied
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, empty, one_hold
+from clarray._core.device_array import DeviceArray, empty, no_number, one_hold
 from clarray._core.host_data import device_dtype
 from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, evaluate_if_eager, in_order
@@ -176,7 +176,7 @@ def inner(a: Any, b: Any, /) -> DeviceArray:
     ValueError
         The extents of the last axes differ.
     """
-    short = vector_product(a, b) if b.__class__ is DeviceArray and b.ndim == 1 else None
+    short = vector_product(a, b) if type(b) is DeviceArray and b.ndim == 1 else None
     return _inner(a, b) if short is None else short
 
 
@@ -212,7 +212,7 @@ def outer(a: Any, b: Any, out: Any = None) -> DeviceArray:
     >>> clarray.outer([1, 2], [3, 4, 5]).tolist()
     [[3, 4, 5], [6, 8, 10]]
     """
-    if out is None and a.__class__ is b.__class__ is DeviceArray and a.ndim == b.ndim == 1:
+    if out is None and type(a) is type(b) is DeviceArray and a.ndim == b.ndim == 1:
         # nothing is copied that has steps, and no shape is new to operators: a factorization has others at each step
         made: DeviceArray = a[:, None] * b
         return made
@@ -269,7 +269,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> DeviceArray:
     b_labels = [-1 - second.index(i) if i in second else next(number) for i in range(right.ndim)]
     labels = [label for label in (*a_labels, *b_labels) if label >= 0]
     shape = (*_without(left.shape, first), *_without(right.shape, second))
-    return contract(left, a_labels, right, b_labels, labels, dtype, like=View(shape, contiguous(shape)))
+    return no_number(contract(left, a_labels, right, b_labels, labels, dtype, like=View(shape, contiguous(shape))))
 
 
 def _integers(axes: Any) -> list[int]:
@@ -358,8 +358,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
             DeprecationWarning,
         )
     if len(first) == len(second) == 2:
-        found: DeviceArray = in_order(_minor(first, second, 0, 1), "C")
-        return found
+        return no_number(in_order(_minor(first, second, 0, 1), "C"))
     shape = (*np.broadcast_shapes(first[0].shape, second[0].shape), 3)
     place = normalize_axis(axisc, len(shape), "axisc")
     made = empty(shape, dtype, left.device)

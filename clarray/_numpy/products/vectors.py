@@ -47,7 +47,7 @@ def vector_product(a: Any, b: Any) -> DeviceArray | None:
 
     Not simple are operands of two dtypes, empty ones, selections by a mask, and what does not fit.
     """
-    if a.__class__ is not DeviceArray or b.__class__ is not DeviceArray:
+    if type(a) is not DeviceArray or type(b) is not DeviceArray:
         return None
     left, right = a._node, b._node
     dtype = left.dtype

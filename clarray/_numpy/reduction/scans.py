@@ -255,7 +255,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> DeviceArray:
         result[:begin] = parts[0]
     if end:
         result[begin + count :] = parts[1]
-    np.subtract(array[1:], array[:-1], result[begin : begin + count])  # type: ignore[call-overload]
+    np.subtract(array[1:], array[:-1], result[begin : begin + count])
     return result
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from clarray._core import creation, ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import select
 from clarray._engine.expr.axes import normalize_axis
@@ -192,7 +192,7 @@ def isin(
         raise ValueError(
             "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind."
         )
-    return _member(elements, tests, bool(invert))
+    return no_number(_member(elements, tests, bool(invert)))
 
 
 def _member(elements: DeviceArray, tests: DeviceArray, invert: bool) -> DeviceArray:

@@ -63,7 +63,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if weights is None:
         found = moments.mean(array, axes, **kept)
         count = array.size / found.size
-        total = creation.full((), found.dtype.type(count), device=array.device)
+        total = creation.full((), found.dtype.type(count), device=array.device)[()]
     else:
         heavy = _fitting(weights, array, axes)
         kinds = (array.dtype, heavy.dtype) + (("f8",) if array.dtype.kind in "biu" else ())

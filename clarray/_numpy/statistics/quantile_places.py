@@ -33,7 +33,7 @@ def ordered_at(a: DeviceArray, axis: int, *places: np.ndarray) -> tuple[DeviceAr
         last = reductions.max(a)
         return selection.elements_at(a, wanted), [np.searchsorted(wanted, each) for each in places], last
     found = sorted_lines(a, axis)
-    return found, list(places), shapes.moveaxis(found, axis, 0)[-1]
+    return found, list(places), shapes.moveaxis(found, axis, 0)[-1, ...]
 
 
 def rows_at(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
@@ -46,11 +46,11 @@ def rows_at(a: DeviceArray, places: np.ndarray, axis: int) -> DeviceArray:
     """
     rest = a.shape[:axis] + a.shape[axis + 1 :]
     if places.ndim == 0:
-        return shapes.moveaxis(a, axis, 0)[int(places)]
+        return shapes.moveaxis(a, axis, 0)[int(places), ...]
     strides = contiguous(a.shape)
     step, others = strides[axis], strides[:axis] + strides[axis + 1 :]
     if places.size == 1:  # one row, as a window
-        row = shapes.moveaxis(a, axis, 0)[int(places.reshape(()))]
+        row = shapes.moveaxis(a, axis, 0)[int(places.reshape(())), ...]
         return shapes.reshape(row, places.shape[: places.ndim] + rest)
     shape = places.shape + rest
     numbers = creation.array(places.reshape(places.shape + (1,) * len(rest)) * step, device=a.device)

@@ -91,7 +91,7 @@ def _with_nan(found: DeviceArray, last: DeviceArray) -> DeviceArray:
         return found
     if not found.ndim and found.dtype != last.dtype and bool(_isnan(last)):
         return last  # NumPy's dtype of a NaN alone
-    return selecting.where(_isnan(last), last.astype(found.dtype), found)
+    return selecting.chosen(_isnan(last), last.astype(found.dtype), found)
 
 
 def _isnan(a: DeviceArray) -> DeviceArray:
@@ -178,7 +178,7 @@ def _nanmedian(a: DeviceArray, axis: int, weights: Any) -> DeviceArray:
     places = np.stack((low, high))
     pair = elements_of_lines(ordered, places, axis)
     single = creation.array(low == high, device=a.device)
-    return selecting.where(single, pair[0], moments.mean(pair, 0))
+    return selecting.chosen(single, pair[0], moments.mean(pair, 0))
 
 
 # Quantiles ----------------------------------------------------------------------------------------
@@ -394,7 +394,7 @@ def _between(a: DeviceArray, b: DeviceArray, t: Any) -> DeviceArray:
         return b - away * (1 - t) if t >= 0.5 else a + away * t
     upper = creation.array(t >= 0.5, device=a.device)
     part = creation.array(t, device=a.device)
-    return selecting.where(upper, b - away * (1 - part), a + away * part)
+    return selecting.chosen(upper, b - away * (1 - part), a + away * part)
 
 
 # Skipping NaN -------------------------------------------------------------------------------------
@@ -464,7 +464,7 @@ def _weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, sk
     most: Any = a.shape[axis] - 1
     count = _valid(a, axis) if skip else None
     if count is not None:
-        heavy = selecting.where(_isnan(ordered), heavy.dtype.type(0), heavy)
+        heavy = selecting.chosen(_isnan(ordered), heavy.dtype.type(0), heavy)
         most = creation.array(np.maximum(count - 1, 0), device=a.device)
     running = accumulate(np.add, heavy, axis, _FLOAT64)
     total = shapes.moveaxis(running, axis, 0)[-1:]
@@ -476,7 +476,7 @@ def _weighted(a: DeviceArray, q: np.ndarray, axis: int, weights: DeviceArray, sk
         raise ValueError("Weights included NaN, inf or were all zero.")
     if q.dtype.kind == "f":
         lines = lines.astype(q.dtype)
-    lines = selecting.where(lines == 0, lines.dtype.type(-1), lines)
+    lines = selecting.chosen(lines == 0, lines.dtype.type(-1), lines)
     lines.evaluate()
     found = [_weighted_one(ordered, lines, part, axis, most) for part in q.ravel()]
     last = shapes.moveaxis(ordered, axis, 0)[-1]

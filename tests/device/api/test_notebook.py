@@ -59,7 +59,7 @@ def test_what_is_pending_stays_so_and_is_called_so() -> None:
 
 
 def test_numbers_and_shared_memory() -> None:
-    assert rows(clarray.array(np.arange(3))[1])["shape"] == "()"
+    assert rows(clarray.array(np.arange(3)).max())["shape"] == "()"
     assert rows(clarray.zeros((0, 3)))["memory"].startswith("0 ")
     host = np.arange(3.0)
     x = clarray.asarray(host)

@@ -45,7 +45,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "back": lambda x: x[::-1, :, ::-1],
     "row": lambda x: x[1, 2],
     "column": lambda x: x[1, :, 3],
-    "one": lambda x: x[2, 3, 4],
+    "one": lambda x: x[2, 3, 4, ...],
     "none": lambda x: x[1:1],
     "new axis": lambda x: x[:, None, 1:],
     "repeated": lambda x: x[:1].repeat(1, 0)[:, :1, :1] + x[0] * 0,

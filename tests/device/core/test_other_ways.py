@@ -22,7 +22,7 @@ def passes(variable: str, *tests: str, value: str = "1", **more: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:benchmark", *tests]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | more | {variable: value}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-6000:]
     if len(devices()) > 1 or "POCL_DEVICES" in (variable, *more):
         assert "there is one device" not in done.stdout
 

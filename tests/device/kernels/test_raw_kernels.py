@@ -82,7 +82,7 @@ def test_what_is_pending_is_computed_before_it_is_read(scaled: clarray.RawKernel
     assert y.tolist() == [2, 3, 5, 7]
     scaled((1,), (1,), (x.sum(), y, 1, 1))
     assert y.tolist() == [6, 3, 5, 7]
-    scaled((1,), (1,), (x[1], y[1:], 1, 1))
+    scaled((1,), (1,), (x[1, ...], y[1:], 1, 1))
     assert y.tolist() == [6, 1, 5, 7]
 
 

@@ -252,7 +252,8 @@ def assert_alike(ours: Any, theirs: Any) -> None:
         for mine, other in zip(ours, theirs, strict=True):
             assert_alike(mine, other)
     elif isinstance(theirs, np.ndarray | np.generic):
-        assert isinstance(ours, clarray.DeviceArray), f"{type(ours).__name__} is not on the device"
+        is_on_device = isinstance(ours, clarray.DeviceArray)
+        assert is_on_device or type(ours) is type(theirs), f"{type(ours).__name__} is not on the device"
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
         if theirs.dtype.kind in "fc":
             np.testing.assert_allclose(clarray.asnumpy(ours), theirs, rtol=1e-5, atol=1e-6)

@@ -80,7 +80,9 @@ class Programs(RuleBasedStateMachine):
         return self.pairs[n % len(self.pairs)]
 
     def add(self, ours: Any, theirs: Any) -> None:
-        self.pairs.append((ours, np.asarray(theirs)))  # operations on 0-d arrays give scalars
+        if isinstance(theirs, np.generic):  # operations on 0-d arrays give numbers; later ones write to it
+            ours = clarray.array(ours)
+        self.pairs.append((ours, np.asarray(theirs)))
         if len(self.pairs) > MOST:
             self.same(*self.pairs.pop(0))
 

@@ -100,7 +100,8 @@ def assert_same(ours: Any, theirs: Any, what: str) -> None:
         for mine, other in zip(ours, theirs, strict=True):
             assert_same(mine, other, what)
     elif isinstance(theirs, np.ndarray | np.generic):
-        assert isinstance(ours, clarray.DeviceArray), f"{what}: {type(ours).__name__} is not on the device"
+        is_on_device = isinstance(ours, clarray.DeviceArray)
+        assert is_on_device or type(ours) is type(theirs), f"{what}: {type(ours).__name__} is not on the device"
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape), what
         host = clarray.asnumpy(ours)
         bound = {"rtol": 1e-5, "atol": 1e-6} if theirs.dtype.kind in "fc" else {"rtol": 0, "atol": 0}

@@ -69,6 +69,8 @@ class Statements(RuleBasedStateMachine):
         return self.pairs[n % len(self.pairs)]
 
     def add(self, ours: Any, theirs: Any) -> None:
+        if isinstance(theirs, np.generic):  # later statements write to it
+            ours = clarray.array(ours)
         self.pairs.append((ours, np.asarray(theirs)))
         if len(self.pairs) > MOST:
             self.same(*self.pairs.pop(0))
