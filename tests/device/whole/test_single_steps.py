@@ -45,7 +45,7 @@ STATEMENTS = (
     "x.put(i, c)",
     "x.byteswap(True)",
     "x.clip(2, 4, out=x)",
-    "A.trace(out=x[0])",
+    "A.trace(out=x[0, ...])",
     "np.copyto(x, x[::-1])",
     "np.copyto(x, w, where=m)",
     "np.put(x, i, c)",
@@ -99,28 +99,34 @@ STATEMENTS_OF_OTHER_CODE = (
 )
 
 
+# What waits on x is computed before, in a hold of its own while the kernel that fills is not compiled.
+HOLDS = {"x.fill(2)": 2}
+
+
 class CountingLock:
-    """The lock of a device, which counts the outermost holds in which kernels are launched."""
+    """The lock of a device. It counts the outermost holds of one thread in which kernels are launched."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
         self.lock = device.lock
+        self.thread = threading.get_ident()  # another one launches what has been compiled beside
         self.depth = 0
         self.begun = 0
         self.holds = 0
 
     def acquire(self, *args: Any) -> bool:
         is_held: bool = self.lock.acquire(*args)
-        if is_held:
+        if is_held and threading.get_ident() == self.thread:
             if not self.depth:
                 self.begun = self.device.begun
             self.depth += 1
         return is_held
 
     def release(self) -> None:
-        self.depth -= 1
-        if not self.depth:
-            self.holds += self.device.begun != self.begun
+        if threading.get_ident() == self.thread:
+            self.depth -= 1
+            if not self.depth:
+                self.holds += self.device.begun != self.begun
         self.lock.release()
 
     def __enter__(self) -> bool:
@@ -182,7 +188,7 @@ def test_statements(statement: str) -> None:
         values = named_values()
         with counted_holds() as counted:
             exec(code, values)
-        assert counted.holds <= 1, "kernels in several holds"
+        assert counted.holds <= HOLDS.get(statement, 1), "kernels in several holds"
 
 
 class Lazy:
