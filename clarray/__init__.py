@@ -21,6 +21,8 @@ from clarray._api.cupy_names import get_default_memory_pool as get_default_memor
 from clarray._api.dlpack import *  # noqa: F403
 from clarray._api.dtype_functions import *  # noqa: F403
 from clarray._api.finite import attach as _attach_checks
+from clarray._api.host_names import host_names as _host_names
+from clarray._api.host_names import serve_imports as _serve_imports
 from clarray._api.numpy_names import *  # noqa: F403
 from clarray._api.numpy_ufuncs import *  # noqa: F403
 from clarray._api.protocols import _adopt as _adopt
@@ -66,11 +68,13 @@ device = _use_device
 _serve_small_calls(_sys.modules[__name__])
 _attach_namespace(_sys.modules[__name__])
 _attach_checks(_sys.modules[__name__])
+_serve_imports()
 
 
 if _t.TYPE_CHECKING:
     from numpy import typing as typing
 
+    from clarray._api.host_types import *  # noqa: F403
     from clarray._numpy.creation.from_data import *  # noqa: F403
     from clarray._numpy.creation.requiring import *  # noqa: F403
     from clarray._numpy.indexing.diagonals import *  # noqa: F403
@@ -113,4 +117,5 @@ else:
         return _late_names.found(_sys.modules[__name__], name)
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_late_names.NAMES, *_late_names.MODULES})
+        own = {*globals(), *_late_names.NAMES, *_late_names.MODULES}
+        return sorted(own | _host_names(own))

@@ -1,7 +1,7 @@
 """Writes docs/numpy_names.rst: what clarray has of NumPy's public names, and why not the others.
 
 ``python docs/numpy_names.py`` writes the page; tests/test_numpy_names.py compares it with the package. A name that
-clarray lacks must stand in exactly one of the tables below, and no name that it has may stand there.
+clarray lacks, or takes from NumPy, must stand in exactly one of the tables below. No name of its own may stand there.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import clarray
+from clarray._api import host_names, late_names
 
 PAGE = Path(__file__).with_suffix(".rst")
 
@@ -71,25 +72,7 @@ PLANNED: dict[str, dict[str, str]] = {
 }
 
 OUT_OF_SCOPE: dict[str, dict[str, str]] = {
-    "numpy": {
-        "text: devices compute numbers and bools": "bytes_ char character str_ strings",
-        "dates: devices compute numbers and bools": (
-            "busday_count busday_offset busdaycalendar datetime64 datetime_as_string datetime_data is_busday isnat "
-            "timedelta64"
-        ),
-        "objects and records: devices compute numbers and bools": "flexible fromregex object_ rec recarray record void",
-        "no device has the dtype": "clongdouble complex256 float128 longdouble",
-        "NumPy advises against its matrix class": "asmatrix bmat matrix",
-        "about NumPy's own installation, buffers and C interface": (
-            "core ctypeslib f2py get_include getbufsize info setbufsize show_runtime test"
-        ),
-        "steps through elements one by one in host memory": "nditer nested_iters",
-        "maps a file into host memory: give ``numpy.memmap`` to ``clarray.asarray``": "memmap",
-        "masked arrays are a library of their own": "ma",
-        "classes around a few coefficients; ``polyfit``, ``polyval`` and their kin are there": "polynomial",
-        "deprecated by NumPy, use ``isin``, ``trapezoid``": "in1d trapz",
-        "deprecated by NumPy, use ``vstack``": "row_stack",
-    },
+    "numpy": {"NumPy's own inside since NumPy 2": "core"},
     "ndarray": {
         "addresses of host memory; ``np.asarray(x, copy=False)`` has them where there is some": "ctypes",
         "removed from NumPy 2, which only says so": "itemset newbyteorder ptp tostring",
@@ -104,6 +87,27 @@ OUT_OF_SCOPE: dict[str, dict[str, str]] = {
         "deprecated by NumPy, use ``integers``": "random_integers",
     },
     "Generator": {},
+}
+
+# The names of the main namespace that clarray takes from NumPy: what each group is about.
+NUMPYS: dict[str, str] = {
+    "text": "bytes_ char character str_ strings",
+    "dates": (
+        "busday_count busday_offset busdaycalendar datetime64 datetime_as_string datetime_data is_busday isnat "
+        "timedelta64"
+    ),
+    "objects and records": "flexible fromregex object_ rec recarray record void",
+    "no device has the dtype": "clongdouble complex256 float128 longdouble",
+    "the matrix class": "asmatrix bmat matrix",
+    "NumPy's installation, buffers and C interface": (
+        "ctypeslib f2py get_include getbufsize info setbufsize show_runtime test"
+    ),
+    "steps through elements in host memory": "nditer nested_iters",
+    "maps a file into host memory": "memmap",
+    "masked arrays": "ma",
+    "classes around a few coefficients": "polynomial",
+    "types for annotations": "typing",
+    "deprecated by NumPy": "in1d row_stack trapz",
 }
 
 # Functions of the main namespace that compute no elements: they do not count as numeric.
@@ -122,6 +126,13 @@ NOT_NUMERIC = {
 
 # Numeric functions that clarray has and that do their work on the host, as their documentation says.
 ON_HOST = {"frompyfunc", "polyfit", "roots"}
+
+
+def numpys() -> dict[str, str]:
+    """The names that clarray takes from NumPy, and what they are about; KeyError for one that no group has."""
+    about = {name: group for group, names in NUMPYS.items() for name in names.split()}
+    own = {*clarray.__all__, *late_names.MODULES}
+    return {name: about[name] for name in sorted(host_names.host_names(own)) if name in public(np)}
 
 
 def missing(key: str, place: Place) -> dict[str, str]:
@@ -153,7 +164,8 @@ def numeric_functions() -> list[str]:
 
 def on_device() -> list[str]:
     """Those of the numeric functions that clarray computes on the device."""
-    return [name for name in numeric_functions() if hasattr(clarray, name) and name not in ON_HOST]
+    host = {*ON_HOST, *numpys()}
+    return [name for name in numeric_functions() if hasattr(clarray, name) and name not in host]
 
 
 def page() -> str:
@@ -164,8 +176,11 @@ def page() -> str:
     rows = []
     for key, place in places().items():
         lacking = missing(key, place)
-        parts.append(f"- {place.title}: {len(place.names) - len(lacking)} of {len(place.names)} names")
-        rows += [_row(key, place, name, lacking.get(name)) for name in place.names]
+        taken = numpys() if key == "numpy" else {}
+        there = len(place.names) - len(lacking) - len(taken)
+        more = f", and {len(taken)} that are NumPy's own" if taken else ""
+        parts.append(f"- {place.title}: {there} of {len(place.names)} names{more}")
+        rows += [_row(key, place, name, lacking.get(name), taken.get(name)) for name in place.names]
     return "\n".join([*parts, TABLE, *rows]) + "\n"
 
 
@@ -173,9 +188,11 @@ def numpy_series() -> str:
     return ".".join(np.__version__.split(".")[:2])
 
 
-def _row(key: str, place: Place, name: str, reason: str | None) -> str:
+def _row(key: str, place: Place, name: str, reason: str | None, about: str | None) -> str:
     """One line of the table: the name, linked where it has an entry of its own; where it is; what is to be said."""
     shown = f"{PREFIXES[key]}.{name}"
+    if about:
+        return f'   "``{shown}``", "NumPy\'s own", "{about}"'
     if reason:
         return f'   "``{shown}``", "not there", "{reason}"'
     where = "on the host" if key == "numpy" and name in ON_HOST else "there"
@@ -211,14 +228,17 @@ test compares it with the package.
 
 **{there} of the main namespace's {all} numeric functions, {share:.1f} %, are computed on the device.** Not counted as
 numeric is what concerns text, dates, files, settings, dtypes or shapes alone. On the host are {host};
-:doc:`linalg` and :doc:`fft` say what of theirs is. A function of NumPy's that clarray lacks raises, unless
-``clarray.config.host_fallback`` allows the host.
+:doc:`linalg` and :doc:`fft` say what of theirs is.
+
+Names of text, dates, records and other things that no device holds are NumPy's own: ``clarray.datetime64`` is
+``numpy.datetime64``, and ``import clarray.polynomial`` gives ``numpy.polynomial``. NumPy's functions among them
+raise for a device array, unless ``clarray.config.host_fallback`` allows the host. Classes convert it by ``np.asarray``.
 
 """
 
 TABLE = """
 .. csv-table::
-   :header: "NumPy's name", "in clarray", "why not"
+   :header: "NumPy's name", "in clarray", "about, or why not"
    :widths: 40 20 40
    :class: filtered
 """

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import re
+import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
+
+import clarray
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PLACES = ["numpy", "ndarray", "linalg", "fft", "random", "Generator"]
@@ -31,6 +36,62 @@ def test_every_name_is_there_or_has_one_reason(key: str, names: ModuleType) -> N
     lacking = {name for name in place.names if not hasattr(place.ours, name)}
     assert sorted(lacking - reasons.keys()) == []
     assert sorted(name for name in reasons if hasattr(place.ours, name)) == []
+
+
+def test_names_that_are_numpys_have_one_group(names: ModuleType) -> None:
+    groups = [name for group in names.NUMPYS.values() for name in group.split()]
+    assert sorted(set(groups)) == sorted(groups)
+    taken = names.numpys()
+    for name in taken:
+        assert getattr(clarray, name) is getattr(np, name)
+    assert sorted(set(taken) & set(clarray.__all__)) == []
+    assert sorted(name for name in groups if hasattr(np, name) and name not in taken) == []
+
+
+def test_type_checkers_know_the_names_that_are_numpys(names: ModuleType) -> None:
+    text = (DOCS.parent / "clarray" / "_api" / "host_types.pyi").read_text()
+    of_one_platform = {"complex256", "float128"}
+    listed = set(re.findall(r'"(\w+)"', text)) | {"typing"} | of_one_platform
+    assert sorted(set(names.numpys()) - listed - {"row_stack"}) == []
+
+
+def test_numpys_modules_are_imported_as_clarrays() -> None:
+    code = """
+        import clarray, numpy, sys
+        import clarray.polynomial.polynomial as polynomial
+        import clarray.ma as ma, clarray.lib.recfunctions as records
+        from clarray.polynomial import Polynomial, chebyshev
+        from clarray.typing import NDArray
+        from clarray._typing import ArrayLike
+        from clarray.exceptions import AxisError
+        assert polynomial is numpy.polynomial.polynomial is clarray.polynomial.polynomial
+        assert ma is numpy.ma is clarray.ma and chebyshev is numpy.polynomial.chebyshev
+        import numpy.lib.recfunctions
+        assert records is numpy.lib.recfunctions
+        assert clarray.lib.NumpyVersion is numpy.lib.NumpyVersion
+        assert numpy.ma.__spec__.name == numpy.ma.__name__ == "numpy.ma"
+        for name in ("clarray.polynomials", "clarray.ma.nothing", "clarray.lib.nothing"):
+            try:
+                __import__(name)
+            except ModuleNotFoundError:
+                continue
+            raise AssertionError(name)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("core", "module 'clarray' has no attribute 'core': it is NumPy's own inside since NumPy 2"),
+        ("float_", "module 'clarray' has no attribute 'float_': .*Use `np.float64` instead"),
+        ("no_such_name", "module 'clarray' has no attribute 'no_such_name'$"),
+        ("_core_", "module 'clarray' has no attribute '_core_'$"),
+    ],
+)
+def test_what_is_not_taken_says_why(name: str, message: str) -> None:
+    with pytest.raises(AttributeError, match=message):
+        getattr(clarray, name)
 
 
 def test_nine_in_ten_numeric_functions_are_on_the_device(names: ModuleType) -> None:

@@ -18,7 +18,7 @@ NOT_NUMPYS = {"asnumpy", "device", "devices", "free_memory", "memory_info", "pro
 NOT_NUMPYS |= {"fuse", "get_array_module", "get_default_memory_pool", "show_config", "synchronize"}
 
 FUNCTIONS = sorted(
-    name for name in dir(clarray) if not name.startswith("_") and inspect.isroutine(getattr(clarray, name))
+    name for name in clarray.__all__ if not name.startswith("_") and inspect.isroutine(getattr(clarray, name))
 )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from clarray._api.host_names import numpys
 from clarray._api.small_functions import served
 from clarray._engine.threads import import_whole
 
@@ -52,7 +53,7 @@ CHAPTERS = {
 NAMES = {name: module for module, names in CHAPTERS.items() for name in names.split()}
 
 MODULES = {name: f"clarray.{name}" for name in ("fft", "lib", "linalg", "ndimage", "random", "testing")}
-MODULES |= {"emath": "clarray.lib.scimath", "typing": "numpy.typing"}
+MODULES |= {"emath": "clarray.lib.scimath"}
 
 
 def found(namespace: ModuleType, name: str) -> Any:
@@ -60,7 +61,7 @@ def found(namespace: ModuleType, name: str) -> Any:
     if name in MODULES:
         return import_whole(MODULES[name])
     if name not in NAMES:
-        raise AttributeError(f"module {namespace.__name__!r} has no attribute {name!r}")
+        return numpys(name)
     value = served(name, getattr(import_whole(NAMES[name]), name))
     return vars(namespace).setdefault(name, value)  # threads that ask at once get the same
 

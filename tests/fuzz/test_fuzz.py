@@ -65,7 +65,7 @@ def test_every_function_is_called_or_has_a_reason() -> None:
     reasons = {name for names in NOT_CALLED.values() for name in names.split()}
     public = {
         name
-        for name in dir(clarray)
+        for name in clarray.__all__
         if not name.startswith("_")
         and callable(getattr(clarray, name))
         and not inspect.isclass(getattr(clarray, name))

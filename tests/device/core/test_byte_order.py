@@ -46,7 +46,7 @@ def takes_dtype(function: Any) -> bool:
 
 FUNCTIONS = [
     name
-    for name in dir(clarray)
+    for name in clarray.__all__
     if takes_dtype(getattr(clarray, name)) and hasattr(np, name) and name not in NO_RESULT | OF_DATA | POSITIONAL
 ]
 FUNCTIONS += ["linalg.trace", "fft.fftfreq", "fft.rfftfreq"]

@@ -1,0 +1,85 @@
+"""Names that are NumPy's own: text, dates, records, masked arrays, and what works on host memory alone.
+
+`clarray` has no version of them, as no device holds such elements. So ``clarray.datetime64`` is ``numpy.datetime64``,
+and ``import clarray.polynomial`` gives ``numpy.polynomial``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["HOST_MODULES", "LEFT_OUT", "host_names", "numpys", "serve_imports"]
+
+HOST_MODULES = frozenset(
+    {"_typing", "char", "ctypeslib", "dtypes", "exceptions", "f2py", "ma", "polynomial", "rec", "strings", "typing"}
+)
+# And of ``numpy.lib``, of which clarray has the rest.
+HOST_LIBRARIES = frozenset({"array_utils", "format", "introspect", "mixins", "npyio", "recfunctions", "user_array"})
+
+# What is not taken from NumPy, and why.
+LEFT_OUT = {"core": "it is NumPy's own inside since NumPy 2"}
+
+
+def numpys(name: str) -> Any:
+    """Return what NumPy has under a public name.
+
+    Raises
+    ------
+    AttributeError
+        NumPy has no such name, or it is left out on purpose.
+    """
+    reason = LEFT_OUT.get(name)
+    if reason is not None:
+        raise AttributeError(f"module 'clarray' has no attribute {name!r}: {reason}")
+    if name.startswith("_") and name not in HOST_MODULES:
+        raise AttributeError(f"module 'clarray' has no attribute {name!r}")
+    try:
+        return getattr(np, name)
+    except AttributeError as error:
+        advice = str(error).replace("\n", " ")  # of a removed name NumPy says what to use
+        told = "" if advice.startswith("module 'numpy' has no attribute") else f": {advice}"
+        raise AttributeError(f"module 'clarray' has no attribute {name!r}{told}") from None
+
+
+def host_names(own: set[str]) -> set[str]:
+    """Return NumPy's public names that are not among clarray's own, nor left out."""
+    return {name for name in dir(np) if not name.startswith("_")} - own - LEFT_OUT.keys()
+
+
+class _Alias(Loader):
+    """Puts NumPy's module where one of clarray's is asked for."""
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let the import system make a module, which `exec_module` replaces."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        sys.modules[name] = import_module("numpy" + name.removeprefix("clarray"))
+
+
+class _Finder(MetaPathFinder):
+    """Finds ``clarray.polynomial`` and its submodules. It comes first: else these would be loaded a second time."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, *names = fullname.split(".")
+        if package != "clarray" or not names:
+            return None
+        in_lib = names[0] == "lib" and len(names) > 1 and names[1] in HOST_LIBRARIES
+        if names[0] not in HOST_MODULES and not in_lib:
+            return None
+        return ModuleSpec(fullname, _Alias(), is_package=True)
+
+
+def serve_imports() -> None:
+    """Make ``import clarray.polynomial`` and its like find NumPy's modules."""
+    sys.meta_path.insert(0, _Finder())
