@@ -47,13 +47,13 @@ class UFunc:
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> DeviceArray:
+        if not kwargs and args and NUMBERS.issuperset(map(type, args)):
+            return self.ufunc(*args)  # numbers at hand: NumPy's scalar
         count = self.ufunc.nin
         if len(args) == count + 1 and self.ufunc.nout == 1 and "out" not in kwargs:
             if args[count] is not None:
                 kwargs = {**kwargs, "out": args[count:]}
             args = args[:count]
-        if not kwargs and args and NUMBERS.issuperset(map(type, args)):
-            return self.ufunc(*args)  # numbers at hand: NumPy's scalar
         if not kwargs and args and isinstance(args[0], DeviceArray):
             found = args[0].__array_ufunc__(self.ufunc, "__call__", *args)
             if found is not NotImplemented:

@@ -28,6 +28,7 @@ _HELD_EXACTLY = "dD"
 
 # What may be written without being looked at: NumPy takes it as one number, whatever the dtype.
 known_to_core("generic", np.generic)
+known_to_core("float64", np.float64)
 NUMBERS: frozenset[type] = frozenset((bool, int, float, complex, *(dtype.type for dtype in DTYPES)))
 
 

@@ -42,10 +42,11 @@ Ref element_at(const char* at, const Dtype& dtype) {
     }
 }
 
-// Write a Python number as an element; false, with nothing written, where NumPy has to convert it or to refuse it.
+// Write a Python number, or NumPy's float64, as an element; false, with nothing written, where NumPy has to convert it or to refuse it.
 bool put_element(char* at, const Dtype& dtype, PyObject* value) {
     if (dtype.kind == 'b') return PyBool_Check(value) && write(at, uint8_t(value == Py_True));
-    const bool is_float = PyFloat_CheckExact(value);
+    static Reference* const float64 = reference_of("float64");  // a float of Python's too
+    const bool is_float = PyFloat_CheckExact(value) || reinterpret_cast<PyObject*>(Py_TYPE(value)) == float64->function;
     if (!is_float && !PyLong_CheckExact(value)) return false;
     if (dtype.kind == 'f') {
         double wide;
