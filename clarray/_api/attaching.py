@@ -284,6 +284,7 @@ def __str__(self: DeviceArray) -> str:
     return printing.array_str(self)
 
 
+@accelerated
 def __array_ufunc__(self: DeviceArray, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if not kwargs and method == "__call__":  # what most calls are
         short = short_calls.get(ufunc)

@@ -470,3 +470,4 @@ short_calls: dict[Any, tuple[Callable[..., Any], ...]] = {
     for ufunc in supported_ufuncs
     if ufunc.nout == 1 and ufunc.nin <= 2
 }
+known_to_core("short_calls", short_calls)

@@ -23,7 +23,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 18;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 19;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -189,6 +189,20 @@ PyObject* computed(PyObject* self, PyObject* const* args, size_t flags, PyObject
     return guarded([=] { return computed_number(args[0]); });
 }
 
+// __array_ufunc__(array, ufunc, "__call__", a) or (..., a, b): what most calls of NumPy's ufuncs are.
+PyObject* applied(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+    static Reference* const short_calls = reference_of("short_calls");
+    const Py_ssize_t count = PyVectorcall_NARGS(flags) - 3;
+    const bool is_call = (count == 1 || count == 2) && !names && PyUnicode_Check(args[2]) &&
+                         PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0;
+    PyObject* known = is_call && short_calls->function ? PyDict_GetItemWithError(short_calls->function, args[1]) : nullptr;
+    if (!known || PyTuple_GET_SIZE(known) != count) return PyErr_Occurred() ? nullptr : reference_called(self, args, flags, names);
+    if (count == 1) return PyObject_CallOneArg(PyTuple_GET_ITEM(known, 0), args[3]);
+    const bool reflected = Py_TYPE(args[3]) != array_type;
+    PyObject* operands[] = {args[reflected ? 4 : 3], args[reflected ? 3 : 4]};
+    return PyObject_Vectorcall(PyTuple_GET_ITEM(known, reflected), operands, 2, nullptr);
+}
+
 // class_of(array)
 PyObject* classified(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 1 || names) return reference_called(self, args, flags, names);
@@ -264,6 +278,7 @@ constexpr struct {
     const char* name;
     vectorcallfunc call;
 } TWINS[] = {
+    {"__array_ufunc__", applied},
     {"__float__", as_float},
     {"binary", binary},
     {"class_of", classified},

@@ -38,7 +38,7 @@ STATEMENTS: list[tuple[str, int]] = [
     ("s = v[:9] @ w", 1),
     ("n = i[3] * 2 + 1", 0),
     ("n = 7 - i[1] > i[2]", 0),
-    ("v[1:4] = v[0] * v[4:7]", 1),  # v[0] is NumPy's scalar, whose product asks the array in Python
+    ("v[1:4] = v[0] * v[4:7]", 0),
 ]
 
 
