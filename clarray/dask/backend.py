@@ -85,9 +85,10 @@ def _made(name: str, kwargs: dict[str, Any], *args: Any) -> da.Array:
     results.watch_tasks()  # two computations at the same time make Dask forget its callbacks
     pattern = "like" if name == "arange" else "meta"
     if kwargs.get(pattern) is None:
-        kwargs[pattern] = clarray.empty(())
+        kwargs[pattern] = clarray.empty((0,))  # Dask converts a pattern of no axes, of which x[()] is a number
     with config.set({"array.backend": "numpy"}):
-        return getattr(da, name)(*args, **kwargs)
+        made: da.Array = getattr(da, name)(*args, **kwargs)
+    return made if made.ndim else made.map_blocks(clarray.asarray, dtype=made.dtype)
 
 
 def ones(shape: Any, **kwargs: Any) -> da.Array:

@@ -98,6 +98,7 @@ def test_examples(module: Any) -> None:
 
 CREATIONS = {
     "ones": lambda xp, **kw: xp.ones((5, 6), **kw),
+    "ones of no axes": lambda xp, **kw: xp.ones((), **{**kw, "chunks": ()}),
     "zeros": lambda xp, **kw: xp.zeros(7, **kw),
     "full": lambda xp, **kw: xp.full((5, 6), 3, **kw),
     "arange": lambda xp, **kw: xp.arange(3, 20, 2, **kw),
@@ -112,7 +113,7 @@ def test_creation(made: Any, dtype: Any) -> None:
         by_config = made(da, chunks=4, dtype=dtype)
     for lazy in (made(clarray.dask, chunks=4, dtype=dtype), by_config):
         found = lazy.compute()
-        assert isinstance(lazy._meta, clarray.DeviceArray)
+        assert isinstance(lazy._meta, clarray.DeviceArray) or not lazy.ndim
         assert isinstance(found, clarray.DeviceArray)
         assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())
 

@@ -205,7 +205,7 @@ LAYOUTS = {
     "strided": lambda x: x[::2, ::-1],
     "repeated": lambda x: clarray.broadcast_to(x[0], (50, 6)),
     "empty": lambda x: x[:0],
-    "one": lambda x: x[1, 2],
+    "one": lambda x: x[1, 2, ...],
     "pending": lambda x: x * 2 + 1,
     "complex": lambda x: (x + 1j).astype(np.complex64),
     "half": lambda x: x.astype(np.float16),

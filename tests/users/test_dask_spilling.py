@@ -96,7 +96,7 @@ def test_what_cannot_be_pickled_stays_on_the_device(
 
 SMALL_PARTS = {
     "columns": lambda x: x[:, :4],
-    "an element": lambda x: x[3, 5],
+    "an element": lambda x: x[3:4, 5:6],
     "repeated": lambda x: clarray.broadcast_to(x[:1, :4], (70, 4)),
     "turned": lambda x: x[::-64, ::-2].T,
     "nothing": lambda x: x[:0],
