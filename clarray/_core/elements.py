@@ -33,22 +33,27 @@ NUMBERS: frozenset[type] = frozenset((bool, int, float, complex, *(dtype.type fo
 
 
 class Setting:
-    """Whether elements of host memory are NumPy's scalars: `clarray.config.elements`, for the whole process."""
+    """The setting `clarray.config.elements` of the process: `at_hand` is true for scalars."""
 
     __slots__ = ("at_hand",)
-
-    def __init__(self) -> None:
-        asked = os.environ.get("CLARRAY_ELEMENTS", "")
-        # SciPy's setting asks for the Array API standard, in which an element is an array
-        standard = os.environ.get("SCIPY_ARRAY_API", "").lower() not in ("", "0", "false")
-        self.set(asked == "scalars" or (asked != "arrays" and not standard))
 
     def set(self, at_hand: bool) -> None:
         self.at_hand = at_hand
         known_to_core("ELEMENTS_AT_HAND", at_hand)
 
 
+def scalars_asked() -> bool:
+    """Return whether the environment asks for scalars.
+
+    SciPy's setting asks for the Array API standard, in which an element is an array.
+    """
+    asked = os.environ.get("CLARRAY_ELEMENTS", "")
+    standard = os.environ.get("SCIPY_ARRAY_API", "").lower() not in ("", "0", "false")
+    return asked == "scalars" or (asked != "arrays" and not standard)
+
+
 setting = Setting()
+setting.set(scalars_asked())
 
 
 def element(node: Node, offset: int) -> Any:
@@ -90,7 +95,7 @@ def host_element(leaf: Node, offset: int) -> Any:
 
 
 def known_element(node: Node, offset: int) -> Node | None:
-    """One element of a leaf's memory as a value of its own, which later writes do not change.
+    """Return one element of a leaf's memory as a constant, which later writes do not change.
 
     None as in `element`, and for a NaN whose bits a Python number would not hold.
     """

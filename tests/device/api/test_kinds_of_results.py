@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._core.elements import Setting
-from clarray._core.elements import setting as setting_of_the_process
+from clarray._core.elements import scalars_asked
 
 # Of x, a vector of five float64.
 CALLS = """
@@ -324,5 +323,4 @@ def test_elements_may_be_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_scipys_setting_makes_elements_arrays(setting: str, elements: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CLARRAY_ELEMENTS", raising=False)
     monkeypatch.setenv("SCIPY_ARRAY_API", setting)
-    assert Setting().at_hand is (elements == "scalars")
-    setting_of_the_process.set(clarray.config.elements == "scalars")  # what the core was told meanwhile
+    assert scalars_asked() is (elements == "scalars")
