@@ -72,7 +72,7 @@ PLANNED: dict[str, dict[str, str]] = {
 }
 
 OUT_OF_SCOPE: dict[str, dict[str, str]] = {
-    "numpy": {"NumPy's own inside since NumPy 2": "core"},
+    "numpy": {reason: name for name, reason in host_names.LEFT_OUT.items()},
     "ndarray": {
         "addresses of host memory; ``np.asarray(x, copy=False)`` has them where there is some": "ctypes",
         "removed from NumPy 2, which only says so": "itemset newbyteorder ptp tostring",

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["HOST_MODULES", "LEFT_OUT", "host_names", "numpys", "serve_imports"]
+__all__ = ["LEFT_OUT", "host_names", "numpys", "serve_imports"]
 
 HOST_MODULES = frozenset(
     {"_typing", "char", "ctypeslib", "dtypes", "exceptions", "f2py", "ma", "polynomial", "rec", "strings", "typing"}
@@ -55,7 +55,7 @@ def host_names(own: set[str]) -> set[str]:
 
 
 class _Alias(Loader):
-    """Puts NumPy's module where one of clarray's is asked for."""
+    """Load NumPy's module under the name of one of clarray's."""
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Let the import system make a module, which `exec_module` replaces."""
@@ -66,7 +66,7 @@ class _Alias(Loader):
 
 
 class _Finder(MetaPathFinder):
-    """Finds ``clarray.polynomial`` and its submodules. It comes first: else these would be loaded a second time."""
+    """Find ``clarray.polynomial`` and its submodules, before the usual finder loads these a second time."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

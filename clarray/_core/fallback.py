@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._core.callers import warn
 from clarray._core.creation import array
-from clarray._core.device_array import DeviceArray, is_numpys_scalar, wrap
+from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import host_window
 from clarray._core.host_policy import HostFallbackWarning, config
 from clarray._core.operands import Manner, manner_of
@@ -127,7 +127,7 @@ class _Copies:
 
     def to_device(self, value: Any) -> Any:
         kind: Any = type(value)
-        if (isinstance(value, np.ndarray) or is_numpys_scalar(value)) and manner_of(kind) is Manner.PLAIN:
+        if issubclass(kind, np.ndarray | np.generic) and manner_of(kind) is Manner.PLAIN:
             for ours, host in self._known.values():
                 if host is value:
                     return ours

@@ -154,6 +154,7 @@ def _manner_of(kind: type) -> Manner:
     return Manner.OUTRANKS if rank > (DeviceArray.__array_priority__ if known else 0) else Manner.PLAIN
 
 
+# By assignment, since mypy takes no class for hashable where the cache is a decorator.
 manner_of: Callable[[Any], Manner] = lru_cache(maxsize=1024)(_manner_of)
 
 __all__ = [

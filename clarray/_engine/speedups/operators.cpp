@@ -175,26 +175,26 @@ Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     Ref a = Ref::share(array.node.of(mine)), b;
     const bool both = kind == Py_TYPE(mine);
     PyObject* strong = nullptr;  // the dtype of one of NumPy's scalars
-    Ref number_at_hand;
+    Ref number = Ref::share(other);
     if (both && !has_node(other)) return Outcome::RARE;
     if (!both && kind != &PyFloat_Type && kind != &PyLong_Type) {
         strong = strong_dtype(kind);
         if (!strong || self->integers_apart || self->in_place) return PyErr_Occurred() ? Outcome::FAILED : Outcome::RARE;
         const Dtype* of = dtype_of(strong);
         if (!of || of->kind == 'c') return of ? Outcome::RARE : Outcome::FAILED;
-        number_at_hand = python_number(other);
-        if (!number_at_hand) return Outcome::FAILED;
+        number = python_number(other);
+        if (!number) return Outcome::FAILED;
     }
     if (both) b = Ref::share(array.node.of(other));
     const bool in_place = self->in_place && !is_number(mine);
     const auto is_known = [](PyObject* of) { return Py_TYPE(of) == known_type && node.memory.of(of) == Py_None; };
     if (is_known(a.get()) && (!both || is_known(b.get()))) {
         if (strong && strong != node.dtype.of(a.get())) return Outcome::RARE;
-        Ref number;
-        const Outcome folded = fold_known(self, a.get(), both ? b.get() : strong ? number_at_hand.get() : other, number);
+        Ref value;
+        const Outcome folded = fold_known(self, a.get(), both ? b.get() : number.get(), value);
         if (folded != Outcome::DONE) return folded;
-        if (in_place) array.node.set(mine, number.get());
-        result = in_place ? Ref::share(mine) : new_array(Py_TYPE(mine), number.get());
+        if (in_place) array.node.set(mine, value.get());
+        result = in_place ? Ref::share(mine) : new_array(Py_TYPE(mine), value.get());
         return result ? Outcome::DONE : Outcome::FAILED;
     }
     PyObject* first = node.dtype.of(a.get());
@@ -203,7 +203,7 @@ Outcome operate(Operator* self, PyObject* mine, PyObject* other, Ref& result) {
     if (!row) row = new_row(self, mine, first, second, strong);
     if (!row && PyErr_Occurred()) return Outcome::FAILED;
     if (row && !row->is_reference && !both) {
-        b = constant_of(strong ? number_at_hand.get() : other, row->number);
+        b = constant_of(number.get(), row->number);
         if (!b && PyErr_Occurred()) return Outcome::FAILED;
     }
     if (!row || row->is_reference || !b) return Outcome::RARE;
