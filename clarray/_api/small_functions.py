@@ -1,4 +1,4 @@
-"""Which functions leave their small calls to NumPy, and when: see `clarray._core.small_calls`.
+"""The table of functions whose small calls NumPy computes. `clarray._core.small_calls` has the mechanism.
 
 A function belongs here if its result is new and has the same bits whoever computes it: it moves, orders, compares,
 counts or finds elements, or computes with integers. What is pending until it is needed, as most arithmetic is, does

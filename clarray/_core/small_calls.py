@@ -48,7 +48,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Rule(NamedTuple):
-    """Which calls of a function are NumPy's.
+    """The condition under which NumPy computes a call of a function.
 
     Parameters
     ----------

@@ -273,7 +273,7 @@ def _prepare_fused(
 
 
 def launch_into(cache: KernelCache, node: Node, target: Node) -> Launch | OnHost:
-    """What computes an elementwise node into a leaf."""
+    """Return the launch that computes an elementwise node into a leaf, or its computation by NumPy."""
     memory = target.memory
     assert memory is not None
     launch = flat_launch(cache, node, memory, target.offset) if target.contiguous else None

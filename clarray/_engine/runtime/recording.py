@@ -54,7 +54,7 @@ class Drawn(int):
 
 
 class Recording:
-    """What one thread does while it is `state.recording`.
+    """Record the launches, waits and reads of one thread while it is `state.recording`.
 
     Parameters
     ----------

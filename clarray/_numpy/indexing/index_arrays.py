@@ -1,4 +1,4 @@
-"""Which elements a key with index arrays names: ``a[[0, 0, 2], :, mask]``.
+"""Map a key with index arrays, as in ``a[[0, 0, 2], :, mask]``, to element numbers.
 
 The index arrays of a key are broadcast together; each position of theirs names one element of the
 axes they stand for (the *chosen* ones) by one number, counted in C order. The other axes, after
