@@ -19,6 +19,7 @@ ${s} = ${m.select(inside, value.onto(s, 0, tag), s, m.product_dtype)};
 </%def>
 ## Elements first..last of a row enter, block by block: of several rows abreast, with an accumulator each, or of one row, of which
 ## as many blocks as there are accumulators are summed side by side. What a block has does not depend on that.
+## A block whose sum leaves the range is added again, vector by vector: the state carries its range, the block does not.
 ## The operands named in `fetched` are fetched ahead.
 <%def name="run(accumulators, rows, operands_of, pairs, fetched=())">
 <%
@@ -26,29 +27,37 @@ ${s} = ${m.select(inside, value.onto(s, 0, tag), s, m.product_dtype)};
   sums = [f's{n}' for n in range(max(rows, side))]
   length = V * products
 %>
-      ${I} at = first;
-% if side > 1:
-      for (; at + ${side * length} ${'<' if pairs else '<='} last; at += ${(side - 1) * length}) {
-% for s in sums:
-        ${m.product_type} ${s} = (${m.product_type})(0);
-% endfor
-        for (const ${I} stop = at + ${length}; at < stop; at += ${V}) {
-% for n, s in enumerate(sums):
-% for o in operands_of(0):
-          ${access.load(o, o.base, f'at + {n * length}', f'_{n}')}
-% endfor
-          ${add(s, f'_{n}')}
-% endfor
-        }
-% for s, acc in zip(sums, accumulators):
-        ${acc} = enter_products(${acc}, ${s});
-% endfor
-      }
-% endif
       // of few products each vector enters by itself: they are no slower, and as exact as NumPy's
       const ${I} length = r0 < ${policy.short} ? ${V} : ${length};
+      ${I} at = first, again = first;
       while (at < last) {
-        const ${I} stop = min(at + length, last)${', end = min(stop, last - 1)' if pairs else ''};
+% if side > 1:
+        while (at >= again && at + ${side * length} ${'<' if pairs else '<='} last) {
+% for s in sums:
+          ${m.product_type} ${s} = (${m.product_type})(0);
+% endfor
+          const ${I} start = at;
+          for (const ${I} stop = at + ${length}; at < stop; at += ${V}) {
+% for n, s in enumerate(sums):
+% for o in operands_of(0):
+            ${access.load(o, o.base, f'at + {n * length}', f'_{n}')}
+% endfor
+            ${add(s, f'_{n}')}
+% endfor
+          }
+          at = start + ${side * length};
+          if (!(${m.in_range(sums)})) {
+            again = at;
+            at = start;
+            break;
+          }
+% for s, acc in zip(sums, accumulators):
+          ${acc} = enter_products(${acc}, ${s});
+% endfor
+        }
+        if (at >= last) break;
+% endif
+        const ${I} start = at, stop = min(at + (at < again ? ${V} : length), last)${', end = min(stop, last - 1)' if pairs else ''};
 % for y in range(rows):
         ${m.product_type} s${y} = (${m.product_type})(0);
 % endfor
@@ -83,12 +92,18 @@ ${s} = ${m.select(inside, value.onto(s, 0, tag), s, m.product_dtype)};
 % endfor
           at = stop;
         }
+        if (stop - start > ${V} && !(${m.in_range(sums[:rows])})) {
+          again = stop;
+          at = start;
+          continue;
+        }
 % for y in range(rows):
         ${accumulators[y]} = enter_products(${accumulators[y]}, s${y});
 % endfor
       }
 </%def>
-## Down the columns: blocks of X rows, of which each vector of outputs takes its sum; the last block may have fewer.
+## Down the columns: blocks of X rows, of which each vector of outputs takes its sum; the last block may have fewer. Where
+## the sum of a block leaves the range its rows are entered one by one.
 <%def name="down(decode, place)">
     for (; row < row_last; row += ${X}) {
       const int depth = min((${I})${X}, row_last - row);
@@ -101,43 +116,63 @@ ${s} = ${m.select(inside, value.onto(s, 0, tag), s, m.product_dtype)};
         ${decode('r', 'number', reduced_rank, [at_row(s, x) for s in operands])}
       }
 % endfor
-      if (depth == ${X}) {
-        for (int v = 0; v < full; ++v) {
-          const ${I} j = first + ${place('v')};
-          ${m.product_type} s = (${m.product_type})(0);
+      for (int v = 0; v < full; ++v) {
+        if (depth == ${X}) {
+          for (; v < full; ++v) {
+            const ${I} j = first + ${place('v')};
+            ${m.product_type} s = (${m.product_type})(0);
 % for x in range(X):
 ${row_of_block(x)}
 % endfor
-          acc[v] = enter_products(acc[v], s);
-        }
-      } else {
-        for (int v = 0; v < full; ++v) {
-          const ${I} j = first + ${place('v')};
-          ${m.product_type} s = (${m.product_type})(0);
+            if (!(${m.in_range(['s'])})) break;
+            acc[v] = enter_products(acc[v], s);
+          }
+        } else {
+          for (; v < full; ++v) {
+            const ${I} j = first + ${place('v')};
+            ${m.product_type} s = (${m.product_type})(0);
 ${row_of_block(0)}
 % for x in range(1, X - 1):
-          if (depth > ${x}) {
+            if (depth > ${x}) {
 ${row_of_block(x)}
-          }
+            }
 % endfor
+            if (!(${m.in_range(['s'])})) break;
+            acc[v] = enter_products(acc[v], s);
+          }
+        }
+        if (v == full) break;
+        const ${I} j = first + ${place('v')};
+        for (int x = 0; x < depth; ++x) {
+          ${m.product_type} s = (${m.product_type})(0);
+          ${of_row('x', decode)}
+% for o in operands:
+          ${access.load(o, o.base, 'j')}
+% endfor
+          ${add('s', '')}
           acc[v] = enter_products(acc[v], s);
         }
       }
       if (rest > 0) {
         const ${I} j = first + full * ${V};
-        ${m.product_type} s = (${m.product_type})(0);
-        for (int x = 0; x < depth; ++x) {
-% for s in operands:
-          ${I} ${s.base} = ${s.name}kept;
+        // the second turn, row by row, is for a sum that leaves the range
+        for (int from = 0, to = depth; from < depth;) {
+          ${m.product_type} s = (${m.product_type})(0);
+          for (int x = from; x < to; ++x) {
+            ${of_row('x', decode)}
+% for o in operands:
+            ${access.load_partial(o, o.base, 'j', 'rest')}
 % endfor
-          ${I} number = row + x;
-          ${decode('r', 'number', reduced_rank, operands)}
-% for s in operands:
-          ${access.load_partial(s, s.base, 'j', 'rest')}
-% endfor
-          ${add('s', '')}
+            ${add('s', '')}
+          }
+          if (to - from > 1 && !(${m.in_range(['s'])})) {
+            to = from + 1;
+            continue;
+          }
+          acc[full] = enter_products(acc[full], s);
+          from = to;
+          to = to < depth ? to + 1 : to;
         }
-        acc[full] = enter_products(acc[full], s);
       }
     }
 </%def>
@@ -146,4 +181,12 @@ ${row_of_block(x)}
           ${access.load(s, f'{s.base}_{x}', 'j', f'_{x}')}
 % endfor
           ${add('s', f'_{x}')}
+</%def>
+## Where row `row` + x of the operands begins.
+<%def name="of_row(x, decode)">
+% for s in operands:
+          ${I} ${s.base} = ${s.name}kept;
+% endfor
+          ${I} number = row + ${x};
+          ${decode('r', 'number', reduced_rank, operands)}
 </%def>

@@ -58,6 +58,10 @@ SIZES = [
 ]
 OF_NOTHING = [(0, 0), (0, 5), (5, 0), (1, 1), (1, 2)]
 
+# Which of a, b, x and y has the large numbers: no more than one factor of a product.
+LARGE = dict.fromkeys(FORMS, (0,))
+LARGE |= dict.fromkeys(("x @ x", "steps, one row", "repeated"), (1,))
+LARGE |= dict.fromkeys(("stack", "vectors and stack", "einsum, three"), (0, 1))
 
 FEW = ["A @ x", "y @ A", "x @ x", "steps", "vecdot"]  # of which every policy and dtype has kernels of its own
 
@@ -158,6 +162,19 @@ def off(found: float, exact: int, scale: int) -> float:
     """How far a float is from ``exact / scale``."""
     top, bottom = found.as_integer_ratio()
     return abs(top * scale - exact * bottom) / (bottom * scale)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@every_form()
+def test_sums_carry_their_range(policy: str, kind: str, form: str) -> None:
+    """Terms near the largest number, of both signs and in any order, give the right number or the right infinity."""
+    top = np.finfo(kind).maxexp - 1
+    for shape in SIZES:
+        whole = numbers(shape, 1)
+        exact = np.asarray(FORMS[form](np, *whole)).astype(np.float64)
+        expected = np.where(abs(exact) < 2, exact * 2.0**top, np.copysign(np.inf, exact)).astype(kind)
+        arrays = [clarray.array(np.ldexp(w.astype(kind), top if n in LARGE[form] else 0)) for n, w in enumerate(whole)]
+        np.testing.assert_array_equal(clarray.asnumpy(FORMS[form](clarray, *arrays)), expected, err_msg=str(shape))
 
 
 SPECIAL: dict[str, Callable[[np.ndarray, np.ndarray], None]] = {

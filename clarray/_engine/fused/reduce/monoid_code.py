@@ -201,6 +201,15 @@ class MonoidCode:
         assert self.product_dtype is not None
         return cast(text, self.product_dtype, self.value_dtype, self.dialect)
 
+    def in_range(self, sums: list[str]) -> str:
+        """Return the test whether sums of blocks of products are finite."""
+        assert self.product_dtype is not None
+        test = f"{' + '.join(f'({s} - {s})' for s in sums)} == 0"
+        if self.width == 1:
+            return f"({test})"
+        lanes = compute_type(self.product_dtype, self.width).int_
+        return f"!ca_some_{lanes}(~({test}))"
+
     def apply(self, a: str, b: str) -> str:
         return emit(self._loop, [a, b], self.dialect)
 
