@@ -96,11 +96,11 @@ def names(xp: Any) -> dict[str, Any]:
     return made | {"xp": xp, "done": (lambda a: a) if xp is np else lambda a: a.evaluate()}
 
 
-def loop_of(statement: str, given: dict[str, Any]) -> Callable[[int], float]:
-    """A function that runs a statement so many times and gives the seconds."""
+def loop_of(statement: str, given: dict[str, Any], end: str = "pass") -> Callable[[int], float]:
+    """Return a function that runs a statement so many times, then `end` once, and returns the seconds."""
     head = f"def run(count, {', '.join(given)}):\n start = now()\n"
     made: dict[str, Any] = {"now": time.perf_counter}
-    exec(f"{head} for _ in range(count):\n  {statement}\n return now() - start", made)
+    exec(f"{head} for _ in range(count):\n  {statement}\n {end}\n return now() - start", made)
     return lambda count: float(made["run"](count, **given))
 
 
