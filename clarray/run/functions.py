@@ -1,0 +1,155 @@
+"""NumPy's functions as a program gets them: clarray's, or NumPy's on the host where clarray has none.
+
+    f(*args)  --  an operand of another library's type?  --yes-->  NumPy's function, which asks that type
+                     |
+                     no
+                     v
+              clarray's function  --raises-->  NumPy's function on the host, which computes it or raises NumPy's error
+                     |
+                     v
+              its result; numbers as NumPy's scalars
+
+`clarray.config.host_fallback` decides: with 'raise' clarray's error is the program's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from clarray._core.device_array import DeviceArray
+from clarray._core.fallback import on_host
+from clarray._core.host_policy import config
+from clarray.run.scalars import as_host_number, new_zero_d
+
+__all__ = ["ASKED_AGAIN", "Function", "UFunc", "fallbacks", "function_of", "modules"]
+
+# Errors for which NumPy is asked: it has the dtype that clarray lacks, or it raises the error with its own message.
+ASKED_AGAIN = (TypeError, ValueError, AttributeError, IndexError, NotImplementedError, OverflowError, RuntimeError)
+
+# Functions that call the program's code or use up what they are given: a second call would do so twice.
+_CALLED_ONCE = frozenset(
+    ("apply_along_axis", "apply_over_axes", "fromfile", "fromfunction", "fromiter", "frompyfunc", "piecewise")
+)
+# Functions that make an array of any object: whatever it is, the array is clarray's.
+_CONVERSIONS = frozenset(
+    ("array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "copy", "require")
+)
+_METHODS = frozenset(("accumulate", "at", "outer", "reduce", "reduceat"))
+
+_PLAIN = (np.generic, int, float, complex, str, bytes, list, tuple, dict, type(None), type, np.dtype, slice)
+_PROTOCOLS = ("__array_ufunc__", "__array_function__")
+
+fallbacks: dict[tuple[str, str], str] = {}  # why NumPy was asked, by function and source line; for reports
+modules: dict[str, ModuleType] = {}  # the program's, by NumPy's names
+_foreign: dict[type, bool] = {DeviceArray: False, np.ndarray: False, np.memmap: False}
+
+
+def _is_foreign(kind: type) -> bool:
+    """Return whether a type has its own way with NumPy's functions, as pandas' and masked arrays have."""
+    known = _foreign.get(kind)
+    if known is None:
+        plain = issubclass(kind, (*_PLAIN, DeviceArray))
+        known = _foreign[kind] = not plain and any(hasattr(kind, name) for name in _PROTOCOLS)
+    return known
+
+
+def _has_foreign(values: Iterable[Any]) -> bool:
+    return any(_is_foreign(type(value)) for value in values)
+
+
+def _positions(values: Iterable[Any]) -> list[tuple[Any, int]]:
+    """Return the files among the arguments and where each one stands, so that they can be read again."""
+    return [(file, file.tell()) for file in values if hasattr(file, "seek") and hasattr(file, "tell")]
+
+
+class Function:
+    """A function of NumPy's that computes on device arrays.
+
+    Parameters
+    ----------
+    module : str
+        The module that programs find it in: ``'numpy.linalg'``.
+    ours, theirs : callable
+        clarray's function and NumPy's.
+    """
+
+    def __init__(self, module: str, name: str, ours: Callable[..., Any], theirs: Callable[..., Any]) -> None:
+        self._ours = ours
+        self._theirs = theirs
+        self._once = name in _CALLED_ONCE
+        self._converts = name in _CONVERSIONS
+        self._path = module, name
+        self.__name__ = name
+        self.__qualname__ = getattr(theirs, "__qualname__", name)
+        self.__module__ = getattr(theirs, "__module__", module)
+        self.__doc__ = theirs.__doc__
+        self.__wrapped__ = theirs  # for `inspect.signature`
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._converts and (_has_foreign(args) or (kwargs and _has_foreign(kwargs.values()))):
+            return self._theirs(*args, **kwargs)
+        files = _positions(args)
+        try:
+            result = self._ours(*args, **kwargs)
+        except ASKED_AGAIN as error:
+            if self._once or config.host_fallback == "raise":
+                raise
+            reason = f"{type(error).__name__}: {error}"
+        else:
+            return new_zero_d(as_host_number(result), args)
+        for file, position in files:
+            file.seek(position)
+        return self._on_host(reason, args, kwargs)
+
+    def _on_host(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        name = ".".join(self._path)
+        result = as_host_number(on_host(name, self._theirs, args, kwargs))
+        fallbacks.setdefault((name, ""), reason)
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") and name not in ("__signature__", "__text_signature__"):
+            raise AttributeError(f"{self.__name__!r} object has no attribute {name!r}")
+        return getattr(self._theirs, name)
+
+    def __repr__(self) -> str:
+        return repr(self._theirs)
+
+    def __reduce__(self) -> Any:
+        return function_of, self._path
+
+
+class UFunc(Function):
+    """A ufunc of NumPy's that computes on device arrays, with its methods and attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _METHODS:
+            ours, theirs = getattr(self._ours, name), getattr(self._theirs, name)
+            method = Function(self._path[0], f"{self.__name__}.{name}", ours, theirs)
+            self.__dict__[name] = method
+            return method
+        return super().__getattr__(name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and not any(type(x) is DeviceArray for x in args) and all(map(_is_host_number, args)):
+            return self._theirs(*args)
+        return super().__call__(*args, **kwargs)
+
+
+def _is_host_number(value: Any) -> bool:
+    kind = type(value)
+    return kind in (int, float, complex, bool) or issubclass(kind, np.generic) or (kind is np.ndarray and not value.ndim)
+
+
+def function_of(module: str, name: str) -> Any:
+    """Unpickle a function: the running program's, or NumPy's own in a process that runs none."""
+    found = modules.get("numpy")
+    found = import_module("numpy") if found is None else found
+    for part in (*module.split(".")[1:], *name.split(".")):
+        found = getattr(found, part)
+    return found

@@ -1,0 +1,83 @@
+"""Turn a process into one whose user's modules get clarray for NumPy, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clarray._core.device_array import DeviceArray
+from clarray._core.host_policy import config
+from clarray._engine.runtime import set_device
+from clarray.run.functions import modules
+from clarray.run.imports import redirect_imports, restore_imports
+from clarray.run.methods import changed_methods
+from clarray.run.namespace import module_of, start_namespace
+from clarray.run.streams import numpys_streams
+
+__all__ = ["install", "options", "uninstall"]
+
+options: dict[str, Any] = {}  # what `install` was given, for the processes that this one starts
+
+_original: dict[str, Any] = {}  # attributes of DeviceArray as they were before
+_settings: dict[str, Any] = {}  # of `clarray.config`, likewise
+
+
+def install(*, device: Any = None, strict: bool = False, random: str = "numpy") -> None:
+    """Let ``import numpy`` mean clarray in the user's modules that are imported from now on.
+
+    Parameters
+    ----------
+    device : Device, str or int, optional
+        As `clarray.set_device` takes it; the process's when None.
+    strict : bool, default False
+        Raise where NumPy would compute on the host what clarray lacks.
+    random : {'numpy', 'device'}
+        Whose numbers ``np.random`` draws: NumPy's, moved to the device, or those of `clarray.random`.
+
+    Raises
+    ------
+    ValueError
+        `random` is another word.
+
+    See Also
+    --------
+    uninstall
+
+    Examples
+    --------
+    >>> import clarray.run
+    >>> clarray.run.install()
+    >>> clarray.run.uninstall()
+    """
+    if random not in ("numpy", "device"):
+        raise ValueError(f"random must be 'numpy' or 'device', not {random!r}")
+    if device is not None:
+        set_device(device)
+    options.update(device=device, strict=strict, random=random)
+    if not _original:
+        _settings.update(host_fallback=config.host_fallback, elements=config.elements)
+        _change_arrays()
+    config.host_fallback = "raise" if strict else "allow"
+    config.elements = "scalars"
+    start_namespace(numpys_streams() if random == "numpy" else None)
+    redirect_imports(module_of)
+
+
+def uninstall() -> None:
+    """Let ``import numpy`` mean NumPy again. Modules that are imported already keep clarray."""
+    restore_imports()
+    modules.clear()
+    options.clear()
+    if _original:
+        for name, value in _settings.items():
+            setattr(config, name, value)
+        for name, value in _original.items():
+            setattr(DeviceArray, name, value)
+        _original.clear()
+
+
+def _change_arrays() -> None:
+    """Make arrays show themselves, pickle and reduce to numbers as NumPy's do."""
+    names = {"__name__": "ndarray", "__qualname__": "ndarray", "__module__": "numpy"}
+    for name, value in {**changed_methods(), **names}.items():
+        _original[name] = getattr(DeviceArray, name) if name in names else vars(DeviceArray)[name]
+        setattr(DeviceArray, name, value)

@@ -1,0 +1,36 @@
+"""Give NumPy's scalars for numbers that clarray would leave pending, as C code takes no others.
+
+A reduction to one number is computed when it is called, and the user's code gets ``numpy.float64`` and the like.
+clarray's own modules still get the pending number, which becomes part of the kernel that uses it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clarray._core.conversion import asnumpy, numpy_scalar
+from clarray._core.device_array import DeviceArray, is_number
+
+__all__ = ["as_host_number", "new_zero_d"]
+
+def as_host_number(value: Any) -> Any:
+    """Return NumPy's scalar for a pending number, alone or in a tuple or list; anything else as it is."""
+    kind = type(value)
+    if kind is DeviceArray:
+        return numpy_scalar(value._node) if value.__class__ is not DeviceArray and is_number(value) else value
+    if kind in (tuple, list):
+        return kind(map(as_host_number, value))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*map(as_host_number, value))
+    return value
+
+
+def new_zero_d(value: Any, given: tuple[Any, ...]) -> Any:
+    """Return NumPy's own 0-d array for a new one, whose arithmetic gives scalars at once.
+
+    A view, and what the function was given itself, stay on the device.
+    """
+    if type(value) is DeviceArray and value.__class__ is DeviceArray and value._base is None:
+        if not value.shape and not any(value is one for one in given):
+            return asnumpy(value)
+    return value

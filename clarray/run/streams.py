@@ -1,0 +1,149 @@
+"""``numpy.random`` as a program gets it: NumPy's own streams, whose arrays are moved to the device once.
+
+A seeded program draws the same numbers as with ``python``. A library that is given a generator gets NumPy's arrays from
+it, as it expects.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from clarray._core.conversion import asnumpy
+from clarray._core.creation import array
+from clarray._core.device_array import DeviceArray
+from clarray._core.pickling import incoming
+from clarray._engine.ops.dtypes import DTYPES
+from clarray.run.classes import Accepting
+from clarray.run.namespace import Namespace
+from clarray.run.owners import runs_for_user
+
+__all__ = ["Generator", "RandomState", "numpys_streams"]
+
+_ADOPTED = 1 << 16  # bytes from which an array is computed on in NumPy's memory; a copy of fewer takes less time
+_KEPT = frozenset(("bit_generator", "spawn", "get_state", "set_state", "seed", "bytes"))
+
+
+def _on_host(value: Any) -> Any:
+    if isinstance(value, DeviceArray):
+        return asnumpy(value)
+    return type(value)(map(_on_host, value)) if type(value) in (list, tuple) else value
+
+
+def _on_device(result: Any) -> Any:
+    """Move an array to the device; its memory is nobody else's, and so it may become the device's where that is host
+    memory.
+    """
+    if type(result) is not np.ndarray or not result.ndim or result.dtype not in DTYPES:
+        return result
+    if result.nbytes < _ADOPTED or not result.flags.c_contiguous:
+        return array(result)
+    return incoming(result.reshape(-1), (result.dtype.str, result.shape, tuple(range(result.ndim))), owned=True)
+
+
+def _drawn(draw: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function of NumPy's; what it shuffles or writes is written back."""
+    given, named = _on_host(args), {name: _on_host(value) for name, value in kwargs.items()}
+    result = draw(*given, **named)
+    target = kwargs.get("out")
+    if isinstance(target, DeviceArray):
+        target[...] = named["out"]
+        return target
+    if result is None:
+        targets, written = (*args, *kwargs.values()), (*given, *named.values())
+        for target, host in zip(targets, written, strict=True):
+            if isinstance(target, DeviceArray) and target.ndim:
+                target[...] = host
+    return _on_device(result)
+
+
+def _method(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that gives the user's code arrays of the device, and libraries NumPy's."""
+
+    @wraps(draw)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not runs_for_user(sys._getframe(1)):
+            return draw(self, *args, **kwargs)
+        return _drawn(lambda *given, **named: draw(self, *given, **named), args, kwargs)
+
+    return method
+
+
+def _methods(kind: type) -> dict[str, Any]:
+    names = [name for name in dir(kind) if not name.startswith("_") and name not in _KEPT]
+    return {name: _method(getattr(kind, name)) for name in names if callable(getattr(kind, name))}
+
+
+class Generator(np.random.Generator, metaclass=Accepting):
+    """NumPy's generator, which moves what it draws to the device."""
+
+    _kinds = (np.random.Generator,)
+
+    def __deepcopy__(self, known: Any) -> Any:
+        return Generator(copy.deepcopy(self.bit_generator, known))
+
+
+class RandomState(np.random.RandomState, metaclass=Accepting):
+    """NumPy's old generator, which moves what it draws to the device."""
+
+    _kinds = (np.random.RandomState,)
+
+    def __init__(self, seed: Any = None) -> None:
+        super().__init__(_on_host(seed))
+
+
+for _class in (Generator, RandomState):
+    (_theirs,) = _class._kinds
+    _class.__module__, _class.__doc__ = _theirs.__module__, _theirs.__doc__
+    for _name, _function in _methods(_theirs).items():
+        setattr(_class, _name, _function)
+
+
+class _Draw:
+    """A function of ``numpy.random``, whose arrays are moved to the device."""
+
+    def __init__(self, theirs: Callable[..., Any]) -> None:
+        self._theirs = theirs
+        self.__name__ = self.__qualname__ = theirs.__name__
+        self.__doc__ = theirs.__doc__
+        self.__self__ = getattr(theirs, "__self__", None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _drawn(self._theirs, args, kwargs)
+
+    def __repr__(self) -> str:
+        return repr(self._theirs)
+
+    def __reduce__(self) -> Any:
+        return self._theirs.__reduce__()
+
+
+def _default_rng(seed: Any = None) -> np.random.Generator:
+    made = np.random.default_rng(_on_host(seed))
+    return made if made is seed else Generator(made.bit_generator)
+
+
+_default_rng.__name__ = _default_rng.__qualname__ = "default_rng"
+_default_rng.__doc__ = np.random.default_rng.__doc__
+
+
+class _Streams(Namespace):
+    """``numpy.random`` of a program."""
+
+    def _of(self, name: str, theirs: Any) -> Any:
+        if name in ("Generator", "RandomState"):
+            return globals()[name]
+        if name == "default_rng":
+            return _default_rng
+        return theirs if isinstance(theirs, type) or name.startswith("_") or not callable(theirs) else _Draw(theirs)
+
+
+def numpys_streams() -> ModuleType:
+    """Return the module that draws NumPy's numbers."""
+    return _Streams(np.random, np.random)
