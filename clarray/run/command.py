@@ -6,6 +6,7 @@ import sys
 from typing import Any, NamedTuple
 
 from clarray.run.children import tell_children
+from clarray.run.forks import keep_arrays_in_forks
 from clarray.run.installation import install
 from clarray.run.runner import Program, run_program
 
@@ -89,6 +90,7 @@ def main(arguments: list[str]) -> int:
     def prepare() -> None:
         install(**asked.settings)
         tell_children(asked.settings)
+        keep_arrays_in_forks()
 
     run_program(asked.program, prepare)
     return 0

@@ -1,0 +1,61 @@
+"""Keep a program's arrays usable in processes that are forked from it.
+
+OpenCL does not survive a fork. A forked process has a copy of the host's memory, though, and its arrays get that memory
+on a device that it opens anew. So multiprocessing's workers can read the program's arrays, as NumPy's.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from typing import Any
+
+import numpy as np
+
+from clarray._core.conversion import asnumpy
+from clarray._core.device_array import DeviceArray
+from clarray._engine.evaluate import evaluate
+from clarray._engine.expr.node import Node, leaf
+from clarray._engine.runtime import current_device
+from clarray.run.installation import options
+
+__all__ = ["keep_arrays_in_forks"]
+
+_alive: list[tuple[DeviceArray, Node, np.ndarray | None]] = []  # while the process forks: arrays and their elements
+_inherited: list[Node] = []  # in a forked process: what lies in memory of its parent's, which stays
+_registered = False
+
+
+def keep_arrays_in_forks() -> None:
+    """Give processes that are forked from now on this process's arrays."""
+    global _registered
+    if hasattr(os, "register_at_fork") and not _registered:
+        _registered = True
+        os.register_at_fork(before=_collect, after_in_parent=_alive.clear, after_in_child=_adopt)
+
+
+def _collect() -> None:
+    """Compute all arrays that are alive."""
+    if not options:
+        return
+    for each in gc.get_objects():
+        if issubclass(type(each), DeviceArray):
+            node = evaluate(each._node)
+            assert node.memory is not None
+            node.memory.device.synchronize()
+            _alive.append((each, node, None if node.memory.host is not None else asnumpy(each)))
+
+
+def _adopt() -> None:
+    """Give the arrays memory on this process's own device."""
+    memories: dict[int, Any] = {}
+    for array, node, copied in _alive:
+        device = current_device()
+        old: Any = node.memory
+        if copied is not None or not device.capabilities.host_memory:
+            continue  # reading it says that the device was opened before the fork
+        _inherited.append(node)
+        if id(old) not in memories:
+            memories[id(old)] = device.wrap(old.host)
+        array._node = leaf(memories[id(old)], node.shape, node.strides, node.offset, node.dtype)
+    _alive.clear()
