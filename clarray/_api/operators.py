@@ -15,7 +15,9 @@ from numpy.exceptions import AxisError
 from clarray._api.protocols import array_ufunc
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, is_number, is_writeable, wrap
+from clarray._core.fallback import on_host
 from clarray._core.host_data import device_dtype
+from clarray._core.host_policy import config
 from clarray._core.numbers import is_repeated
 from clarray._core.operands import (
     LARGE,
@@ -85,12 +87,14 @@ def _answer(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
         unequal: dict[Any, bool] = {np.equal: False, np.not_equal: True}
         value = unequal.get(ufunc)
         kind, shape = error.dtype.kind, np.shape(other)
-        if value is None or not (kind in "SU" or (kind == "O" and not shape)):
+        if value is not None and (kind in "SU" or (kind == "O" and not shape)):
+            # no number equals None or a text
+            mine = operands[operands[0] is other]
+            shape = broadcast_shapes((mine.shape, shape))
+            return wrap(ufunc_calls.full(scalar_node(value, _BOOL), shape))
+        if config.host_fallback == "raise":
             raise
-        # no number equals None or a text
-        mine = operands[operands[0] is other]
-        shape = broadcast_shapes((mine.shape, shape))
-        return wrap(ufunc_calls.full(scalar_node(value, _BOOL), shape))
+    return on_host(f"numpy.{ufunc.__name__}", ufunc, operands, {})
 
 
 def _in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:

@@ -37,9 +37,11 @@ def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwar
         "arrays with clarray.asnumpy",
         f"{name} has no device implementation in clarray: its arrays are copied to the host, and its result back",
     )
+    start = time.perf_counter()
     copies = _Copies(DeviceArray.get)
     given = copies.to_host(args)
     result = function(*given, **copies.to_host(kwargs))
+    profiling.record("fallback", name, 0, time.perf_counter() - start)
     written = kwargs.get("out")
     if written is None and result is None and args:
         written = args[0]

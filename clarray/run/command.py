@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from clarray.run.children import tell_children
 from clarray.run.forks import keep_arrays_in_forks
 from clarray.run.installation import install
+from clarray.run.report import start_report
 from clarray.run.runner import Program, run_program
 
 __all__ = ["main"]
@@ -25,6 +26,7 @@ options:
   --strict            raise where clarray lacks something, and NumPy would compute it on the host
   --random WHOSE      "numpy" (the default): np.random draws NumPy's numbers; "device": clarray's
   --report            print at the end what ran where, by source line
+  --report=compare    the same, and run the program again with Python to compare the times
   -h, --help          show this help
 """
 
@@ -34,7 +36,7 @@ class _Asked(NamedTuple):
 
     program: Program
     settings: dict[str, Any]
-    report: bool
+    report: str | None  # 'lines', 'compare', or None for no report
 
 
 class _WrongUsageError(Exception):
@@ -53,7 +55,7 @@ def _read(arguments: list[str]) -> _Asked:
     """Read the options before the program; what follows it is the program's."""
     rest = list(arguments)
     settings: dict[str, Any] = {}
-    report = False
+    report: str | None = None
     while rest:
         word = rest.pop(0)
         name, separator, text = word.partition("=")
@@ -64,8 +66,8 @@ def _read(arguments: list[str]) -> _Asked:
                 raise _WrongUsageError(f'--random is "numpy" or "device", not {settings["random"]!r}')
         elif word == "--strict":
             settings["strict"] = True
-        elif word == "--report":
-            report = True
+        elif word in ("--report", "--report=compare"):
+            report = given or "lines"
         elif word[:2] in ("-m", "-c"):
             what = word[2:] or _value(word, None, rest)
             return _Asked(Program("module" if word[1] == "m" else "command", what, rest), settings, report)
@@ -74,6 +76,12 @@ def _read(arguments: list[str]) -> _Asked:
         else:
             return _Asked(Program("file", word, rest), settings, report)
     raise _WrongUsageError("no program")
+
+
+def _python(program: Program) -> list[str]:
+    """Return the command that runs a program with Python."""
+    option = {"file": [], "module": ["-m"], "command": ["-c"]}[program.kind]
+    return [sys.executable, *option, program.what, *program.arguments]
 
 
 def main(arguments: list[str]) -> int:
@@ -91,6 +99,8 @@ def main(arguments: list[str]) -> int:
         install(**asked.settings)
         tell_children(asked.settings)
         keep_arrays_in_forks()
+        if asked.report is not None:
+            start_report(_python(asked.program) if asked.report == "compare" else None)
 
     run_program(asked.program, prepare)
     return 0

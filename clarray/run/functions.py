@@ -24,9 +24,10 @@ import numpy as np
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import on_host
 from clarray._core.host_policy import config
+from clarray._engine.runtime import profiling
 from clarray.run.scalars import as_host_number, new_zero_d
 
-__all__ = ["ASKED_AGAIN", "Function", "UFunc", "fallbacks", "function_of", "modules"]
+__all__ = ["ASKED_AGAIN", "Function", "UFunc", "function_of", "modules", "reasons"]
 
 # Errors for which NumPy is asked: it has the dtype that clarray lacks, or it raises the error with its own message.
 ASKED_AGAIN = (TypeError, ValueError, AttributeError, IndexError, NotImplementedError, OverflowError, RuntimeError)
@@ -44,7 +45,7 @@ _METHODS = frozenset(("accumulate", "at", "outer", "reduce", "reduceat"))
 _PLAIN = (np.generic, int, float, complex, str, bytes, list, tuple, dict, type(None), type, np.dtype, slice)
 _PROTOCOLS = ("__array_ufunc__", "__array_function__")
 
-fallbacks: dict[tuple[str, str], str] = {}  # why NumPy was asked, by function and source line; for reports
+reasons: dict[tuple[str, str], str] = {}  # why NumPy was asked, by source line and function; kept for a report
 modules: dict[str, ModuleType] = {}  # the program's, by NumPy's names
 _foreign: dict[type, bool] = {DeviceArray: False, np.ndarray: False, np.memmap: False}
 
@@ -109,7 +110,8 @@ class Function:
     def _on_host(self, reason: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = ".".join(self._path)
         result = as_host_number(on_host(name, self._theirs, args, kwargs))
-        fallbacks.setdefault((name, ""), reason)
+        if profiling.state.recorder is not None:
+            reasons.setdefault((profiling.caller(), name), reason)
         return result
 
     def __getattr__(self, name: str) -> Any:

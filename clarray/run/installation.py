@@ -17,7 +17,7 @@ __all__ = ["install", "options", "uninstall"]
 
 options: dict[str, Any] = {}  # what `install` was given, for the processes that this one starts
 
-_original: dict[str, Any] = {}  # attributes of DeviceArray as they were before
+_original: dict[str, Any] = {}  # attributes of DeviceArray as they were before; None of those that it had not
 _settings: dict[str, Any] = {}  # of `clarray.config`, likewise
 
 
@@ -71,7 +71,10 @@ def uninstall() -> None:
         for name, value in _settings.items():
             setattr(config, name, value)
         for name, value in _original.items():
-            setattr(DeviceArray, name, value)
+            if value is None:
+                delattr(DeviceArray, name)
+            else:
+                setattr(DeviceArray, name, value)
         _original.clear()
 
 
@@ -79,5 +82,5 @@ def _change_arrays() -> None:
     """Make arrays show themselves, pickle and reduce to numbers as NumPy's do."""
     names = {"__name__": "ndarray", "__qualname__": "ndarray", "__module__": "numpy"}
     for name, value in {**changed_methods(), **names}.items():
-        _original[name] = getattr(DeviceArray, name) if name in names else vars(DeviceArray)[name]
+        _original[name] = getattr(DeviceArray, name) if name in names else vars(DeviceArray).get(name)
         setattr(DeviceArray, name, value)

@@ -52,11 +52,42 @@ def _changed(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _writing_to_host(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Have ``ndarray += array`` write to the ndarray, by NumPy on the host."""
+
+    @wraps(method)
+    def __array_ufunc__(self: Any, ufunc: np.ufunc, kind: str, *inputs: Any, **kwargs: Any) -> Any:
+        out = kwargs.get("out")
+        if type(out) is tuple and any(issubclass(type(one), np.ndarray) for one in out):
+            given = [asnumpy(x) if isinstance(x, DeviceArray) else x for x in inputs]
+            if not any(isinstance(x, DeviceArray) for x in (*out, kwargs.get("where"))):
+                return getattr(ufunc, kind)(*given, **kwargs)
+        return method(self, ufunc, kind, *inputs, **kwargs)
+
+    return __array_ufunc__
+
+
 def _reduce(self: DeviceArray, protocol: Any) -> Any:
     """Pickle as NumPy's array or scalar, for any process to read."""
     return asnumpy(self).__reduce_ex__(protocol)
 
 
+def _interface(self: DeviceArray) -> dict[str, Any]:
+    """``__array_interface__`` for Pillow, which knows no other protocol; NumPy asks for ``__array__``."""
+    if not sys._getframe(1).f_globals.get("__name__", "").startswith("PIL."):
+        raise AttributeError("'numpy.ndarray' object has no attribute '__array_interface__'")
+    host = np.ascontiguousarray(asnumpy(self))
+    return {**host.__array_interface__, "strides": host.strides, "data": memoryview(host.reshape(-1).view(np.uint8))}
+
+
+def _ctypes(self: DeviceArray) -> Any:
+    """``ctypes`` of the same memory, where that is the host's."""
+    return self.__array__(copy=False).ctypes
+
+
 def changed_methods() -> dict[str, Any]:
     """Return the methods that arrays have while a program runs, by name."""
-    return {name: _changed(name, vars(DeviceArray)[name]) for name in _NAMES} | {"__reduce_ex__": _reduce}
+    others: dict[str, Any] = {"__reduce_ex__": _reduce, "__array_interface__": property(_interface)}
+    others["ctypes"] = property(_ctypes)
+    others["__array_ufunc__"] = _writing_to_host(vars(DeviceArray)["__array_ufunc__"])
+    return {name: _changed(name, vars(DeviceArray)[name]) for name in _NAMES} | others

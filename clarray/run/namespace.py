@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from clarray.run import classes
+from clarray.run.differing import NUMPYS_OWN, differing
 from clarray.run.functions import Function, UFunc, modules
 
 __all__ = ["Namespace", "module_of", "start_namespace"]
@@ -58,7 +59,11 @@ class Namespace(ModuleType):
         """Return what a name stands for in the program."""
         if theirs is np.ndarray or theirs is np.ufunc:
             return getattr(classes, name)
-        ours = getattr(self._ours, name, theirs) if not name.startswith("__") else theirs
+        keep = name.startswith("__") or (name in NUMPYS_OWN and self.__name__ == "numpy")
+        ours = theirs if keep else getattr(self._ours, name, theirs)
+        change = differing.get(f"{self.__name__}.{name}")
+        if change is not None:
+            return Function(self.__name__, name, change(ours, theirs), theirs)
         if ours is theirs or not callable(ours):
             return ours
         if isinstance(theirs, np.ufunc):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from clarray._engine.runtime.recording import Recording
 
 Running = Literal["launch", "first call", "small call"]
-Kind = Literal[Running, "transfer", "synchronize", "render", "build", "load", "allocate", "host"]
+Kind = Literal[Running, "transfer", "synchronize", "render", "build", "load", "allocate", "host", "fallback"]
 _RUNNING = get_args(Running)
 
 NOWHERE = "beside"  # in a thread of ours, or of a program that is in no file
@@ -48,7 +48,8 @@ class Record:
         'launch', 'transfer', 'synchronize', 'allocate'; 'first call': NumPy has computed in place of a launch, there
         being no kernel yet; 'small call': it has computed a function of small arrays where they lie; 'render': a
         kernel's source was written, 'build': compiled, 'load': its program was read from the cache; 'host': a library's
-        function on the host.
+        function on the host; 'fallback': a NumPy function that clarray lacks, on the host, as `clarray.config.host_fallback`
+        allows.
     name : str
         The kernel's name, or what was done.
     nbytes : int
@@ -130,6 +131,11 @@ class Profile:
     def host_calls(self) -> int:
         """Number of calls of a library on the host (`clarray.config.host_library`)."""
         return len(self._of("host"))
+
+    @property
+    def fallbacks(self) -> int:
+        """Number of calls of NumPy's functions that clarray lacks (`clarray.config.host_fallback`)."""
+        return len(self._of("fallback"))
 
     @property
     def allocated_bytes(self) -> int:

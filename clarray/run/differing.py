@@ -1,0 +1,68 @@
+"""Functions that a program gets neither as clarray's nor as NumPy's: where clarray's answer differs by design."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clarray._core.conversion import asnumpy
+from clarray._core.device_array import DeviceArray
+
+__all__ = ["NUMPYS_OWN", "differing"]
+
+# Names of ``numpy`` that stay NumPy's own: facts about dtypes, and polynomials of a few coefficients as objects.
+NUMPYS_OWN = frozenset(
+    (
+        *("finfo", "iinfo", "isdtype", "issubdtype"),
+        *("poly", "poly1d", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "roots"),
+    )
+)
+# They are complex for clarray and for NumPy from 2.5 on.
+_REAL_IF_ALL_ARE = np.lib.NumpyVersion(np.__version__) < "2.5.0"
+
+
+def _is_real(values: Any) -> bool:
+    return isinstance(values, DeviceArray) and values.dtype.kind == "c" and not bool((values.imag != 0).any())
+
+
+def _eig(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+    def eig(a: Any) -> Any:
+        result = ours(a)
+        if not _REAL_IF_ALL_ARE or np.iscomplexobj(a) or not _is_real(result[0]):
+            return result
+        return type(result)(result[0].real.copy(), result[1].real.copy())
+
+    return eig
+
+
+def _eigvals(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+    def eigvals(a: Any) -> Any:
+        values = ours(a)
+        return values.real.copy() if _REAL_IF_ALL_ARE and not np.iscomplexobj(a) and _is_real(values) else values
+
+    return eigvals
+
+
+def _in_host_memory(value: Any) -> Any:
+    """Return an array's elements as an ndarray: on the same memory if that is the host's, else a copy."""
+    if isinstance(value, DeviceArray):
+        shared = value.device.capabilities.host_memory and value.size
+        return value.__array__(copy=False) if shared else asnumpy(value)
+    return type(value)(map(_in_host_memory, value)) if type(value) in (list, tuple) else value
+
+
+def _iterating(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+    def nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
+        return theirs(_in_host_memory(op), *args, **kwargs)
+
+    return nditer
+
+
+differing: dict[str, Callable[[Callable[..., Any], Callable[..., Any]], Callable[..., Any]]] = {
+    "numpy.linalg.eig": _eig,
+    "numpy.linalg.eigvals": _eigvals,
+    "numpy.nditer": _iterating,
+    "numpy.nested_iters": _iterating,
+}
