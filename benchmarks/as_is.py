@@ -2,9 +2,9 @@
 
     python benchmarks/as_is.py [names ...] [--rounds 3] [--fast] [--show]
 
-Each program of `benchmarks/as_is` runs in processes of its own. Its output must be the same, byte by byte. `whole` is the
-time of the process in seconds, `inside` that of the program's second run in one process: without imports and without
-compiling. Medians of the rounds.
+Each program of `benchmarks/as_is` runs in processes of its own. Its output must be the same, byte by byte. `whole` is
+the time of the process in seconds, `inside` that of the program's second run in one process: without imports and
+without compiling. Medians of the rounds.
 """
 
 from __future__ import annotations

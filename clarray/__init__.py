@@ -46,6 +46,7 @@ from clarray._engine.runtime import devices as devices
 from clarray._engine.runtime import set_device as set_device
 from clarray._engine.runtime import use_device as _use_device
 from clarray._engine.runtime.profiling import profile as profile
+from clarray._engine.threads import import_whole as _import_whole
 from clarray._engine.version import __version__ as __version__
 from clarray._numpy.creation.files import *  # noqa: F403
 from clarray._numpy.creation.sequences import *  # noqa: F403
@@ -106,16 +107,21 @@ if _t.TYPE_CHECKING:
     from . import linalg as linalg
     from . import ndimage as ndimage
     from . import random as random
+    from . import run as run
     from . import testing as testing
 
     emath = scimath
 else:
+    _NOTEBOOKS = ("load_ipython_extension", "unload_ipython_extension")  # as IPython asks for them
     __all__ = sorted({name for name in globals() if not name.startswith("_")} | {*_late_names.NAMES, "lib", "linalg"})
 
     def __getattr__(name: str) -> _t.Any:
         """Import what a name stands for when it is first asked for; see `clarray._api.late_names`."""
+        if name == "run" or name in _NOTEBOOKS:
+            run = _import_whole("clarray.run")
+            return run if name == "run" else getattr(run, name)
         return _late_names.found(_sys.modules[__name__], name)
 
     def __dir__() -> list[str]:
-        own = {*globals(), *_late_names.NAMES, *_late_names.MODULES}
+        own = {*globals(), *_late_names.NAMES, *_late_names.MODULES, "run"}
         return sorted(own | _host_names(own))

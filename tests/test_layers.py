@@ -36,6 +36,7 @@ FLOORS: list[tuple[str, ...]] = [
     ("linalg",),
     ("fft", "ndimage", "random", "special", "lib", "testing"),
     ("_api", "einops_backend"),
+    ("run",),
     ("clarray", "__main__"),
     ("dask",),
 ]
@@ -47,7 +48,7 @@ PURE_FLOORS = {"_engine.ops", "_engine.expr", "_engine.codegen", "_engine.tuning
 PURE_STAGES = {"policy", "plan", "source"}
 DEVICE = {"_engine.runtime", "_engine.launch"}
 ONLY_IN_RUNTIME = {"pyopencl"}
-ENTRIES = 13  # of clarray/, beside __init__.py, __main__.py and py.typed
+ENTRIES = 14  # of clarray/, beside __init__.py, __main__.py and py.typed
 LONGEST = 500
 MOST_BY_POSITION = 6  # fields of a value: more are given by name
 

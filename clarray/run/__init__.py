@@ -5,5 +5,6 @@ modules. Installed libraries keep NumPy.
 """
 
 from clarray.run.installation import install, uninstall
+from clarray.run.notebooks import load_ipython_extension, unload_ipython_extension
 
-__all__ = ["install", "uninstall"]
+__all__ = ["install", "load_ipython_extension", "uninstall", "unload_ipython_extension"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from clarray._api.functions import UFunc as OurUFunc
 from clarray._core.device_array import DeviceArray
-from clarray.run.functions import Function, UFunc
+from clarray.run.functions import UFunc
 
 __all__ = ["Accepting", "ndarray", "ufunc"]
 
@@ -57,17 +57,18 @@ class ndarray(metaclass=Accepting):  # noqa: N801 - NumPy's name
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is not ndarray:
-            return DeviceArray.__new__(cls, *args, **kwargs)
+            return DeviceArray.__new__(cls, *args, **kwargs)  # type: ignore[arg-type]
         try:
             return DeviceArray(*args, **kwargs)
         except (TypeError, ValueError):
             return np.ndarray(*args, **kwargs)
 
     def __class_getitem__(cls, item: Any) -> Any:
-        return DeviceArray[item]  # type: ignore[index]
+        generic: Any = DeviceArray
+        return generic[item]
 
 
-class ufunc(metaclass=Accepting):
+class ufunc(metaclass=Accepting):  # noqa: N801 - NumPy's name
     """NumPy's ufunc, on device arrays."""
 
     _kinds = UFunc, OurUFunc, np.ufunc
@@ -75,5 +76,4 @@ class ufunc(metaclass=Accepting):
 
 for _class, _theirs in ((ndarray, np.ndarray), (ufunc, np.ufunc)):
     _class.__module__ = "numpy"
-    _class.__doc__ = _theirs.__doc__
-assert Function in UFunc.__mro__
+    _class.__doc__ = str(_theirs.__doc__)

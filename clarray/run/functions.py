@@ -145,7 +145,9 @@ class UFunc(Function):
 
 def _is_host_number(value: Any) -> bool:
     kind = type(value)
-    return kind in (int, float, complex, bool) or issubclass(kind, np.generic) or (kind is np.ndarray and not value.ndim)
+    if kind is np.ndarray:
+        return not value.ndim
+    return kind in (int, float, complex, bool) or issubclass(kind, np.generic)
 
 
 def function_of(module: str, name: str) -> Any:

@@ -91,6 +91,6 @@ def restore_imports() -> None:
     global _lookup
     _lookup = None
     if builtins.__import__ is _import:
-        builtins.__import__ = _import_statement  # type: ignore[assignment]
+        builtins.__import__ = _import_statement
     if importlib.import_module is _import_by_name:
         importlib.import_module = _import_module

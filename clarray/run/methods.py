@@ -1,4 +1,4 @@
-"""Methods of arrays as a program gets them: numbers are NumPy's scalars, and NumPy has the dtypes that clarray lacks."""
+"""Methods of arrays as a program gets them: numbers are NumPy's scalars, and NumPy does what clarray cannot."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _writing_to_host(method: Callable[..., Any]) -> Callable[..., Any]:
     """Have ``ndarray += array`` write to the ndarray, by NumPy on the host."""
 
     @wraps(method)
-    def __array_ufunc__(self: Any, ufunc: np.ufunc, kind: str, *inputs: Any, **kwargs: Any) -> Any:
+    def call(self: Any, ufunc: np.ufunc, kind: str, *inputs: Any, **kwargs: Any) -> Any:
         out = kwargs.get("out")
         if type(out) is tuple and any(issubclass(type(one), np.ndarray) for one in out):
             given = [asnumpy(x) if isinstance(x, DeviceArray) else x for x in inputs]
@@ -64,7 +64,7 @@ def _writing_to_host(method: Callable[..., Any]) -> Callable[..., Any]:
                 return getattr(ufunc, kind)(*given, **kwargs)
         return method(self, ufunc, kind, *inputs, **kwargs)
 
-    return __array_ufunc__
+    return call
 
 
 def _reduce(self: DeviceArray, protocol: Any) -> Any:
@@ -77,7 +77,8 @@ def _interface(self: DeviceArray) -> dict[str, Any]:
     if not sys._getframe(1).f_globals.get("__name__", "").startswith("PIL."):
         raise AttributeError("'numpy.ndarray' object has no attribute '__array_interface__'")
     host = np.ascontiguousarray(asnumpy(self))
-    return {**host.__array_interface__, "strides": host.strides, "data": memoryview(host.reshape(-1).view(np.uint8))}
+    buffer: Any = host.reshape(-1).view(np.uint8)  # before Python 3.12 no ndarray is a Buffer
+    return {**host.__array_interface__, "strides": host.strides, "data": memoryview(buffer)}
 
 
 def _ctypes(self: DeviceArray) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from functools import lru_cache
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -32,7 +32,7 @@ def _is_below(path: str, folder: str) -> bool:
     return path.startswith(folder + os.sep)
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_library_file(path: str) -> bool:
     """Return whether a file belongs to the standard library, an installed package, or clarray itself."""
     whole = os.path.abspath(path)
@@ -40,20 +40,20 @@ def is_library_file(path: str) -> bool:
     return any(_is_below(whole, folder) for folder in folders) or not _PACKAGES.isdisjoint(whole.split(os.sep))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _is_standard(path: str) -> bool:
     if not _is_below(os.path.abspath(path), _OWN):
         return is_library_file(path) and _PACKAGES.isdisjoint(os.path.abspath(path).split(os.sep))
     return False
 
 
-@lru_cache(maxsize=None)
+@cache
 def _is_text(path: str) -> bool:
     """Return whether code has no file: it was typed, or given to `exec`."""
     return path.startswith("<") and path.endswith(">")
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_users_file(path: str) -> bool:
     """Return whether a file belongs to the user."""
     return not _is_text(path) and not is_library_file(path)

@@ -136,11 +136,11 @@ class Report:
         theirs = time.perf_counter() - start
         compiling = self._tally.seconds.get("compile", 0.0)
         difference = f"{'saved' if theirs > whole else 'cost'} {abs(theirs - whole):.3f} s"
-        print(
-            f"\n  The same program with python took {theirs:.3f} s (status {done.returncode}, output not shown): clarray "
-            f"{difference}, of which compiling cost {compiling:.3f} s.",
-            file=sys.stderr,
+        text = (
+            f"\n  The same program with python took {theirs:.3f} s, Python's start included (status {done.returncode}, "
+            f"output not shown): clarray {difference}, of which compiling cost {compiling:.3f} s."
         )
+        print(text, file=sys.stderr)
 
 
 def start_report(again: Sequence[str] | None = None) -> Any:

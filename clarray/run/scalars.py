@@ -13,6 +13,7 @@ from clarray._core.device_array import DeviceArray, is_number
 
 __all__ = ["as_host_number", "new_zero_d"]
 
+
 def as_host_number(value: Any) -> Any:
     """Return NumPy's scalar for a pending number, alone or in a tuple or list; anything else as it is."""
     kind = type(value)
@@ -30,7 +31,6 @@ def new_zero_d(value: Any, given: tuple[Any, ...]) -> Any:
 
     A view, and what the function was given itself, stay on the device.
     """
-    if type(value) is DeviceArray and value.__class__ is DeviceArray and value._base is None:
-        if not value.shape and not any(value is one for one in given):
-            return asnumpy(value)
-    return value
+    if type(value) is not DeviceArray or value.__class__ is not DeviceArray or value._base is not None:
+        return value
+    return value if value.shape or any(value is one for one in given) else asnumpy(value)

@@ -37,9 +37,7 @@ def _on_host(value: Any) -> Any:
 
 
 def _on_device(result: Any) -> Any:
-    """Move an array to the device; its memory is nobody else's, and so it may become the device's where that is host
-    memory.
-    """
+    """Move an array to the device. Nobody else has its memory, which becomes the device's if that is host memory."""
     if type(result) is not np.ndarray or not result.ndim or result.dtype not in DTYPES:
         return result
     if result.nbytes < _ADOPTED or not result.flags.c_contiguous:

@@ -62,7 +62,8 @@ from numpy import linalg
 
 x = np.arange(6.0).reshape(2, 3)
 rng = np.random.default_rng(1)
-for value in (x, x.T, x[0, 0], x.sum(), np.sum, np.sin, np.add.reduce, linalg.norm, rng, np.random.RandomState(2), np.float32):
+functions = np.sum, np.sin, np.add.reduce, linalg.norm, np.float32
+for value in (x, x.T, x[0, 0], x.sum(), *functions, rng, np.random.RandomState(2)):
     again = pickle.loads(pickle.dumps(value))
     print(repr(again).split(" at ")[0], type(again).__name__ if isinstance(value, np.ndarray) else callable(again))
 print(copy.deepcopy(rng).random(2), rng.random(2), copy.copy(x), copy.deepcopy({"a": x}))

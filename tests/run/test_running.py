@@ -160,9 +160,7 @@ def test_warnings_name_the_users_line(same: Run, write: Write) -> None:
     same("script.py", flags=("-W", "error"))
 
 
-@pytest.mark.parametrize(
-    "wrong", [(), ("--nothing", "x.py"), ("--device",), ("-m",), ("--random", "mine", "-c", "")]
-)
+@pytest.mark.parametrize("wrong", [(), ("--nothing", "x.py"), ("--device",), ("-m",), ("--random", "mine", "-c", "")])
 def test_wrong_usage(ours: Run, wrong: tuple[str, ...]) -> None:
     outcome = ours(*wrong)
     assert outcome.status == 2  # type: ignore[attr-defined]

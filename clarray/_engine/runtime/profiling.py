@@ -48,8 +48,8 @@ class Record:
         'launch', 'transfer', 'synchronize', 'allocate'; 'first call': NumPy has computed in place of a launch, there
         being no kernel yet; 'small call': it has computed a function of small arrays where they lie; 'render': a
         kernel's source was written, 'build': compiled, 'load': its program was read from the cache; 'host': a library's
-        function on the host; 'fallback': a NumPy function that clarray lacks, on the host, as `clarray.config.host_fallback`
-        allows.
+        function on the host; 'fallback': a NumPy function that clarray lacks, on the host, as
+        `clarray.config.host_fallback` allows.
     name : str
         The kernel's name, or what was done.
     nbytes : int
