@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+from clarray.run.libraries import ADAPTED, adapt
 from clarray.run.owners import runs_for_user
 
 __all__ = ["redirect_imports", "restore_imports"]
@@ -38,7 +39,10 @@ def _import(
         found = _redirected(name, globals, fromlist)
         if found is not None:
             return found
-    return _import_statement(name, globals, locals, fromlist, level)
+    module = _import_statement(name, globals, locals, fromlist, level)
+    if name in ADAPTED and _lookup is not None and not level:
+        adapt(sys.modules[name])
+    return module
 
 
 _import.__code__ = _import.__code__.replace(co_filename=_IMPORTLIB)
