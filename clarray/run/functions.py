@@ -25,7 +25,7 @@ from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import on_host
 from clarray._core.host_policy import config
 from clarray._engine.runtime import profiling
-from clarray.run.scalars import as_host_number, new_zero_d
+from clarray.run.scalars import as_host_number, finished
 
 __all__ = ["ASKED_AGAIN", "Function", "UFunc", "function_of", "modules", "reasons"]
 
@@ -40,6 +40,7 @@ _CALLED_ONCE = frozenset(
 _CONVERSIONS = frozenset(
     ("array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "copy", "require")
 )
+_READING = frozenset(("genfromtxt", "load", "loadtxt"))
 _METHODS = frozenset(("accumulate", "at", "outer", "reduce", "reduceat"))
 
 _PLAIN = (np.generic, int, float, complex, str, bytes, list, tuple, dict, type(None), type, np.dtype, slice)
@@ -47,20 +48,21 @@ _PROTOCOLS = ("__array_ufunc__", "__array_function__")
 
 reasons: dict[tuple[str, str], str] = {}  # why NumPy was asked, by source line and function; kept for a report
 modules: dict[str, ModuleType] = {}  # the program's, by NumPy's names
-_foreign: dict[type, bool] = {DeviceArray: False, np.ndarray: False, np.memmap: False}
+_own: set[type] = {DeviceArray, np.ndarray, np.memmap, int, float, complex, bool, list, tuple}
 
 
 def _is_foreign(kind: type) -> bool:
     """Return whether a type has its own way with NumPy's functions, as pandas' and masked arrays have."""
-    known = _foreign.get(kind)
-    if known is None:
-        plain = issubclass(kind, (*_PLAIN, DeviceArray))
-        known = _foreign[kind] = not plain and any(hasattr(kind, name) for name in _PROTOCOLS)
-    return known
+    if kind in _own:
+        return False
+    if not issubclass(kind, (*_PLAIN, DeviceArray)) and any(hasattr(kind, name) for name in _PROTOCOLS):
+        return True
+    _own.add(kind)
+    return False
 
 
 def _has_foreign(values: Iterable[Any]) -> bool:
-    return any(_is_foreign(type(value)) for value in values)
+    return not _own.issuperset(map(type, values)) and any(_is_foreign(type(value)) for value in values)
 
 
 def _positions(values: Iterable[Any]) -> list[tuple[Any, int]]:
@@ -84,6 +86,7 @@ class Function:
         self._theirs = theirs
         self._once = name in _CALLED_ONCE
         self._converts = name in _CONVERSIONS
+        self._reads = name in _READING
         self._path = module, name
         self.__name__ = name
         self.__qualname__ = getattr(theirs, "__qualname__", name)
@@ -94,7 +97,7 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._converts and (_has_foreign(args) or (kwargs and _has_foreign(kwargs.values()))):
             return self._theirs(*args, **kwargs)
-        files = _positions(args)
+        files = _positions(args) if self._reads else []
         try:
             result = self._ours(*args, **kwargs)
         except ASKED_AGAIN as error:
@@ -102,7 +105,7 @@ class Function:
                 raise
             reason = f"{type(error).__name__}: {error}"
         else:
-            return new_zero_d(as_host_number(result), args)
+            return finished(result, args)
         for file, position in files:
             file.seek(position)
         return self._on_host(reason, args, kwargs)
@@ -138,7 +141,7 @@ class UFunc(Function):
         return super().__getattr__(name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and not any(type(x) is DeviceArray for x in args) and all(map(_is_host_number, args)):
+        if not kwargs and DeviceArray not in {*map(type, args)} and all(map(_is_host_number, args)):
             return self._theirs(*args)
         return super().__call__(*args, **kwargs)
 

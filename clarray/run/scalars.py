@@ -10,8 +10,9 @@ from typing import Any
 
 from clarray._core.conversion import asnumpy, numpy_scalar
 from clarray._core.device_array import DeviceArray, is_number
+from clarray._engine.expr.node import MASKED
 
-__all__ = ["as_host_number", "new_zero_d"]
+__all__ = ["as_host_number", "finished"]
 
 
 def as_host_number(value: Any) -> Any:
@@ -26,11 +27,14 @@ def as_host_number(value: Any) -> Any:
     return value
 
 
-def new_zero_d(value: Any, given: tuple[Any, ...]) -> Any:
-    """Return NumPy's own 0-d array for a new one, whose arithmetic gives scalars at once.
+def finished(value: Any, given: tuple[Any, ...]) -> Any:
+    """Return a function's result as the program gets it: numbers as NumPy's scalars, a new 0-d array as NumPy's own.
 
-    A view, and what the function was given itself, stay on the device.
+    NumPy's 0-d array gives scalars at once. A view, and what the function was given itself, stay on the device.
     """
-    if type(value) is not DeviceArray or value.__class__ is not DeviceArray or value._base is not None:
+    if type(value) is not DeviceArray or value.__class__ is not DeviceArray:
+        return as_host_number(value)
+    node = value._node
+    if node.flags & MASKED or node.shape or value._base is not None or any(value is one for one in given):
         return value
-    return value if value.shape or any(value is one for one in given) else asnumpy(value)
+    return asnumpy(value)

@@ -85,14 +85,16 @@ host += np.ones((3, 3))
 host[0] = x
 host[np.arange(1, 3)] *= x
 print(host, type(host), host @ x, x @ host, np.sin(host).sum().round(6), host[x[:2]], host[:, x > 0])
-print(np.array(["a", "b", "c"])[x], np.array([1, None]), x.astype(str), x.astype(object), x + np.array([1, 2, 3], object))
+print(np.array(["a", "b", "c"])[x], np.array([1, None]), x.astype(str), x.astype(object))
+print(x + np.array([1, 2, 3], object))
 print(np.where(x > 1, "big", "small"), x == "a", np.array(["x", "y"]) == "x", np.char.add(["a"], ["b"]))
 print(np.datetime64("2024-01-01") + x, np.array(["2024-01-01"], "M8[D]") + x[:1], np.isnat(np.array(["NaT"], "M8[D]")))
 print(np.ma.masked_where(x > 1, x), np.ma.array([1.0, 2], mask=[0, 1]).mean(), np.sum(np.ma.array([1, 2], mask=[0, 1])))
 print(np.mean(np.matrix([[1, 2]])), np.matrix(np.eye(2)) * np.matrix([[1], [2]]), scipy.sparse.eye(3) @ x)
 people = np.array([("a", 1), ("b", 2)], dtype=[("name", "U3"), ("age", int)])
 print(people["age"].sum(), people[people["age"] > 1]["name"], np.sort(people, order="age")["name"])
-for action in (lambda: x + "a", lambda: x[9], lambda: x.reshape(2), lambda: np.array([1, 2]).sum(axis=3), lambda: x + None):
+wrong = lambda: x + "a", lambda: x[9], lambda: x.reshape(2), lambda: np.array([1, 2]).sum(axis=3), lambda: x + None
+for action in wrong:
     try:
         print(action())
     except Exception as error:
@@ -115,7 +117,8 @@ import numpy as np
 from numpy.random import default_rng
 
 np.random.seed(7)
-print(np.random.rand(3), np.random.randn(2, 2), np.random.randint(5), np.random.normal(), np.random.choice(["a", "b"], 3))
+print(np.random.rand(3), np.random.randn(2, 2), np.random.randint(5), np.random.normal())
+print(np.random.choice(["a", "b"], 3))
 state = np.random.get_state()
 order = np.arange(6)
 np.random.shuffle(order)
@@ -129,7 +132,8 @@ rng.shuffle(rows)
 out = np.empty(2)
 rng.random(out=out)
 print(rows, out, rng.permuted(np.arange(4)), isinstance(rng, np.random.Generator), [g.random() for g in rng.spawn(2)])
-print(copy.deepcopy(rng).random(2), rng.random(2), np.random.RandomState(4).rand(2), np.random.Generator(np.random.PCG64(1)))
+print(copy.deepcopy(rng).random(2), rng.random(2), np.random.RandomState(4).rand(2))
+print(np.random.Generator(np.random.PCG64(1)))
 print(type(rng.random(2)), type(rng.random()), default_rng(rng) is rng, np.random.RandomState(4).randint(0, 5, 3))
 big = default_rng(0).standard_normal((300, 300))
 big[0] = 1
@@ -191,7 +195,8 @@ from sklearn.linear_model import LinearRegression
 
 x = np.linspace(0, 1, 20)
 df = pd.DataFrame({"x": x, "y": x**2})
-print(df.dtypes, df.describe().round(4), np.sqrt(df["x"]).head(2), np.mean(df["y"]), pd.Series(x).rolling(3).mean().sum())
+print(df.dtypes, df.describe().round(4), np.sqrt(df["x"]).head(2), np.mean(df["y"]))
+print(pd.Series(x).rolling(3).mean().sum(), df[x > 0.5].shape, df.loc[x > 0.8, "y"].sum(), df["x"][x < 0.1])
 print(df.groupby(np.arange(20) % 2)["x"].agg(np.sum), df.to_numpy()[:2], x[df["x"] > 0.9], pd.cut(x, 3).codes)
 (line,) = plt.plot(x, np.sin(x))
 plt.imshow(np.outer(x, x))
