@@ -67,6 +67,7 @@ def test_the_smoke_set_runs_every_algorithm(algorithm: str) -> None:
 
 # Modules that tests leave themselves out without, whose distribution has another name.
 DISTRIBUTIONS = {
+    "IPython": "ipython",
     "PIL": "pillow",
     "array_api_strict": "array-api-strict",
     "distributed": "dask",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_policy import config
-from clarray._engine.runtime import set_device
+from clarray._engine.runtime import current_device, set_device
 from clarray.run.functions import modules
 from clarray.run.imports import redirect_imports, restore_imports
-from clarray.run.methods import changed_methods
+from clarray.run.methods import changed_methods, element_methods
 from clarray.run.namespace import module_of, start_namespace
 from clarray.run.streams import numpys_streams
 
@@ -55,11 +56,12 @@ def install(*, device: Any = None, strict: bool = False, random: str = "numpy") 
     options.update(device=device, strict=strict, random=random)
     if not _original:
         _settings.update(host_fallback=config.host_fallback, elements=config.elements)
-        _change_arrays()
+        names = {"__name__": "ndarray", "__qualname__": "ndarray", "__module__": "numpy"}
+        _change_arrays({**changed_methods(), **names})
     config.host_fallback = "raise" if strict else "allow"
     config.elements = "scalars"
     start_namespace(numpys_streams() if random == "numpy" else None)
-    redirect_imports(module_of)
+    redirect_imports(_imported)
 
 
 def uninstall() -> None:
@@ -78,9 +80,16 @@ def uninstall() -> None:
         _original.clear()
 
 
-def _change_arrays() -> None:
+def _change_arrays(changes: dict[str, Any]) -> None:
     """Make arrays show themselves, pickle and reduce to numbers as NumPy's do."""
-    names = {"__name__": "ndarray", "__qualname__": "ndarray", "__module__": "numpy"}
-    for name, value in {**changed_methods(), **names}.items():
-        _original[name] = getattr(DeviceArray, name) if name in names else vars(DeviceArray).get(name)
+    for name, value in changes.items():
+        is_name = name in ("__name__", "__qualname__", "__module__")
+        _original[name] = getattr(DeviceArray, name) if is_name else vars(DeviceArray).get(name)
         setattr(DeviceArray, name, value)
+
+
+def _imported(name: str) -> ModuleType | None:
+    """Return the program's module, and have elements be read at once where they are not in host memory."""
+    if "__getitem__" not in _original and not current_device().capabilities.host_memory:
+        _change_arrays(element_methods())
+    return module_of(name)

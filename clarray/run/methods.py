@@ -17,7 +17,7 @@ from clarray._core.host_policy import config
 from clarray.run.functions import ASKED_AGAIN
 from clarray.run.scalars import as_host_number
 
-__all__ = ["changed_methods"]
+__all__ = ["changed_methods", "element_methods"]
 
 # Methods that may give a number, or are asked for a dtype that clarray lacks.
 _NAMES = (
@@ -84,6 +84,22 @@ def _interface(self: DeviceArray) -> dict[str, Any]:
 def _ctypes(self: DeviceArray) -> Any:
     """``ctypes`` of the same memory, where that is the host's."""
     return self.__array__(copy=False).ctypes
+
+
+def _iterating(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a loop over the elements copy them to the host once."""
+
+    @wraps(method)
+    def call(self: Any) -> Any:
+        return iter(asnumpy(self)) if type(self) is DeviceArray and self.ndim == 1 else method(self)
+
+    return call
+
+
+def element_methods() -> dict[str, Any]:
+    """Return the methods that give NumPy's scalars for elements on a device with memory of its own, by name."""
+    getitem, iterate = (vars(DeviceArray)[name] for name in ("__getitem__", "__iter__"))
+    return {"__getitem__": _changed("__getitem__", getitem), "__iter__": _iterating(iterate)}
 
 
 def changed_methods() -> dict[str, Any]:

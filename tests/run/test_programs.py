@@ -182,6 +182,31 @@ def test_clarrays_numbers_on_demand(ours: Run) -> None:
     assert outcome.output != ours("-c", source).output  # type: ignore[attr-defined]
 
 
+ELEMENTS = """
+import clarray
+from clarray.run import installation, methods
+clarray.run.install()
+import numpy as np
+clarray.config.elements = "arrays"  # as on a device with memory of its own
+print(type(np.arange(3)[1]).__name__)
+installation._change_arrays(methods.element_methods())
+x = np.arange(6.0).reshape(2, 3)
+print(type(x[0, 1]), type(x[0]), [type(v) for v in x[1]], [row.sum() for row in x], x[x > 3], x[1:, 1].shape)
+clarray.run.uninstall()
+print(type(x[0, 1]))
+"""
+
+
+def test_elements_on_a_device_with_memory_of_its_own(tmp_path: Path) -> None:
+    from .conftest import run
+
+    outcome = run(tmp_path, "-c", ELEMENTS)
+    number, array = "<class 'numpy.float64'>", "<class 'numpy.ndarray'>"
+    expected = f"{number} {array} [{', '.join([number] * 3)}] [np.float64(3.0), np.float64(12.0)] [4. 5.] (1,)"
+    assert outcome.output.splitlines()[0] == "ndarray", outcome.errors
+    assert outcome.output.splitlines()[1:] == [expected, number], outcome.errors
+
+
 LIBRARIES = """
 import io
 import matplotlib
