@@ -9,8 +9,10 @@ import numpy as np
 
 from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray
+from clarray._core.host_policy import config
+from clarray._engine.ops.dtypes import DTYPES
 
-__all__ = ["NUMPYS_OWN", "differing"]
+__all__ = ["NUMPYS_OWN", "Joining", "differing"]
 
 # Names of ``numpy`` that stay NumPy's own: facts about dtypes, and polynomials of a few coefficients as objects.
 NUMPYS_OWN = frozenset(
@@ -60,9 +62,37 @@ def _iterating(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable
     return nditer
 
 
+def _from_iterable(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+    def fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
+        make = ours if np.dtype(dtype) in DTYPES else theirs
+        return make(iter, dtype, count, **kwargs)
+
+    return fromiter
+
+
+class Joining:
+    """``np.r_`` and ``np.c_``: clarray's, or NumPy's for elements that clarray lacks."""
+
+    def __init__(self, ours: Any, theirs: Any) -> None:
+        self._ours = ours
+        self._theirs = theirs
+
+    def __getitem__(self, key: Any) -> Any:
+        try:
+            return self._ours[key]
+        except (TypeError, ValueError):
+            if config.host_fallback == "raise":
+                raise
+        return self._theirs[_in_host_memory(key)]
+
+    def __len__(self) -> int:
+        return 0
+
+
 differing: dict[str, Callable[[Callable[..., Any], Callable[..., Any]], Callable[..., Any]]] = {
     "numpy.linalg.eig": _eig,
     "numpy.linalg.eigvals": _eigvals,
+    "numpy.fromiter": _from_iterable,
     "numpy.nditer": _iterating,
     "numpy.nested_iters": _iterating,
 }

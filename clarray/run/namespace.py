@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from clarray.run import classes
-from clarray.run.differing import NUMPYS_OWN, differing
+from clarray.run.differing import NUMPYS_OWN, Joining, differing
 from clarray.run.functions import Function, UFunc, modules
 
 __all__ = ["Namespace", "module_of", "start_namespace"]
@@ -64,6 +64,8 @@ class Namespace(ModuleType):
         change = differing.get(f"{self.__name__}.{name}")
         if change is not None:
             return Function(self.__name__, name, change(ours, theirs), theirs)
+        if name in ("c_", "r_"):
+            return Joining(ours, theirs)
         if ours is theirs or not callable(ours):
             return ours
         if isinstance(theirs, np.ufunc):

@@ -12,13 +12,12 @@ import runpy
 import sys
 from collections.abc import Callable
 from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoader
-from types import CodeType, ModuleType, TracebackType
+from types import CodeType, ModuleType
 from typing import Any
 
-__all__ = ["Program", "run_program", "without_own_frames"]
+from clarray.run.tracebacks import hide_own_frames, shown
 
-_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_HIDDEN = ("<frozen importlib._bootstrap", "<frozen runpy>")
+__all__ = ["Program", "run_program"]
 
 
 class Program:
@@ -134,10 +133,11 @@ def run_program(program: Program, prepare: Callable[[], None]) -> None:
     try:
         code, main = program.load()
     except SyntaxError as error:
-        raise _shown(error, None) from None
+        raise shown(error, None) from None
     except (OSError, runpy._Error) as error:  # type: ignore[attr-defined]
         raise SystemExit(_complaint(program, error)) from None
     prepare()
+    hide_own_frames()
     sys.modules["__main__"] = main
     try:
         exec(code, vars(main))
@@ -145,7 +145,7 @@ def run_program(program: Program, prepare: Callable[[], None]) -> None:
         raise
     except BaseException as error:
         traceback = error.__traceback__
-        raise _shown(error, traceback and traceback.tb_next) from None
+        raise shown(error, traceback and traceback.tb_next) from None
 
 
 def _complaint(program: Program, error: Exception) -> Any:
@@ -157,49 +157,3 @@ def _complaint(program: Program, error: Exception) -> Any:
         return 2
     print(f"{sys.executable}: {error}", file=sys.stderr)
     return 1
-
-
-# Tracebacks ---------------------------------------------------------------------------------------
-
-
-def _shown(error: BaseException, traceback: TracebackType | None) -> BaseException:
-    """Have the program's `sys.excepthook` show an error with these frames, and return it to be raised."""
-    context = error.__cause__, error.__context__, error.__suppress_context__
-    hook = sys.excepthook
-    clean = without_own_frames(traceback)
-
-    def show(kind: type[BaseException], value: BaseException, _: Any) -> None:
-        value.__cause__, value.__context__, value.__suppress_context__ = context
-        for each in _chain(value):
-            each.__traceback__ = without_own_frames(each.__traceback__)
-        value.__traceback__ = sys.last_traceback = clean
-        hook(kind, value, clean)
-
-    sys.excepthook = show
-    return error
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """Return the errors that a traceback shows above another one's."""
-    found: list[BaseException] = []
-    waiting = [error.__cause__, error.__context__]
-    while waiting:
-        each = waiting.pop()
-        if each is not None and not any(each is one for one in found):
-            found.append(each)
-            waiting += [each.__cause__, each.__context__]
-    return found
-
-
-def without_own_frames(traceback: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without the frames of clarray and of the import system."""
-    frames = []
-    while traceback is not None:
-        path = traceback.tb_frame.f_code.co_filename
-        if not path.startswith(_OWN) and not path.startswith(_HIDDEN):
-            frames.append(traceback)
-        traceback = traceback.tb_next
-    clean = None
-    for each in reversed(frames):
-        clean = TracebackType(clean, each.tb_frame, each.tb_lasti, each.tb_lineno)
-    return clean

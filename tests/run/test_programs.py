@@ -91,6 +91,7 @@ print(np.where(x > 1, "big", "small"), x == "a", np.array(["x", "y"]) == "x", np
 print(np.datetime64("2024-01-01") + x, np.array(["2024-01-01"], "M8[D]") + x[:1], np.isnat(np.array(["NaT"], "M8[D]")))
 print(np.ma.masked_where(x > 1, x), np.ma.array([1.0, 2], mask=[0, 1]).mean(), np.sum(np.ma.array([1, 2], mask=[0, 1])))
 print(np.mean(np.matrix([[1, 2]])), np.matrix(np.eye(2)) * np.matrix([[1], [2]]), scipy.sparse.eye(3) @ x)
+print(np.fromiter(iter("ab"), "U1"), np.r_[["a"], ["b"]], np.r_[1:4, 9], np.c_[[1, 2], [3, 4]])
 people = np.array([("a", 1), ("b", 2)], dtype=[("name", "U3"), ("age", int)])
 print(people["age"].sum(), people[people["age"] > 1]["name"], np.sort(people, order="age")["name"])
 wrong = lambda: x + "a", lambda: x[9], lambda: x.reshape(2), lambda: np.array([1, 2]).sum(axis=3), lambda: x + None

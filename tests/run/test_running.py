@@ -139,6 +139,33 @@ def test_an_error_of_numpys_functions_ends_at_the_users_line(ours: Run, write: W
     assert "clarray" not in outcome.errors  # type: ignore[attr-defined]
 
 
+CAUGHT = """
+import logging, sys, threading, traceback
+import numpy as np
+
+def fail():
+    import nothing_of_this_name
+
+def add():
+    return np.ones(3) + np.ones(4)
+
+for each in (fail, add):
+    try:
+        each()
+    except Exception:
+        print(traceback.format_exc())
+        logging.exception("caught")
+thread = threading.Thread(target=add, name="adding")
+thread.start()
+thread.join()
+"""
+
+
+def test_tracebacks_that_a_program_formats(same: Run, write: Write) -> None:
+    write("script.py", CAUGHT)
+    same("script.py")
+
+
 def test_hooks_of_the_program(same: Run, write: Write) -> None:
     write("script.py", "import sys\nsys.excepthook = lambda kind, value, tb: print('hook', kind, value)\n1 / 0\n")
     same("script.py")
