@@ -50,10 +50,12 @@ def _adopt() -> None:
     """Give the arrays memory on this process's own device."""
     memories: dict[int, Any] = {}
     for array, node, copied in _alive:
-        device = current_device()
         old: Any = node.memory
-        if copied is not None or not device.capabilities.host_memory:
+        if copied is not None:
             continue  # reading it says that the device was opened before the fork
+        device = current_device()
+        if not device.capabilities.host_memory:
+            continue
         _inherited.append(node)
         if id(old) not in memories:
             memories[id(old)] = device.wrap(old.host)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from .test_programs import needs_host_memory
+
 Run = Callable[..., object]
 Write = Callable[[str, str], Path]
 
@@ -43,7 +45,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+@pytest.mark.parametrize("method", ["spawn", pytest.param("fork", marks=needs_host_memory), "forkserver"])
 @pytest.mark.skipif(sys.platform == "win32", reason="spawns alone")
 def test_multiprocessing(same: Run, write: Write, method: str) -> None:
     write("script.py", POOL)
