@@ -48,10 +48,14 @@ def _eigvals(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[.
 
 
 def _in_host_memory(value: Any) -> Any:
-    """Return an array's elements as an ndarray: on the same memory if that is the host's, else a copy."""
+    """Return an array's elements as an ndarray: on the same memory if that is the host's, else a read-only copy."""
     if isinstance(value, DeviceArray):
-        shared = value.device.capabilities.host_memory and value.size
-        return value.__array__(copy=False) if shared else asnumpy(value)
+        shared = value.device.capabilities.host_memory
+        if shared and value.size:
+            return value.__array__(copy=False)
+        copied = asnumpy(value)
+        copied.flags.writeable = shared  # what is written to a copy would be lost
+        return copied
     return type(value)(map(_in_host_memory, value)) if type(value) in (list, tuple) else value
 
 

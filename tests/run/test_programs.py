@@ -112,9 +112,6 @@ total = 0
 for value in np.nditer(x):
     total += value
 print(total)
-with np.nditer(x, op_flags=["readwrite"]) as it:
-    for value in it:
-        value[...] = value * 2
 print(x, np.linalg.eigvals(np.array([[2.0, 0], [0, 3]])), np.finfo(np.float32).eps)
 p = np.poly1d([1, -3, 2])
 print(p, p(x), np.polyder(p), np.roots([1, -3, 2]), np.polyval(p, 2.0))
@@ -189,6 +186,25 @@ def test_clarrays_numbers_on_demand(ours: Run) -> None:
     outcome = ours("-c", source, options=("--random", "device"))
     assert outcome.status == 0, outcome  # type: ignore[attr-defined]
     assert outcome.output != ours("-c", source).output  # type: ignore[attr-defined]
+
+
+WRITING = """
+import numpy as np
+x = np.arange(3)
+with np.nditer(x, op_flags=["readwrite"]) as it:
+    for value in it:
+        value[...] = value * 2
+print(x)
+"""
+
+
+def test_writing_while_iterating(ours: Run) -> None:
+    """It works where NumPy can have the array's memory; elsewhere it raises, as what it writes would be lost."""
+    outcome = ours("-c", WRITING)
+    if current_device().capabilities.host_memory:
+        assert outcome.output == "[0 2 4]\n", outcome  # type: ignore[attr-defined]
+    else:
+        assert "read-only" in outcome.errors, outcome  # type: ignore[attr-defined]
 
 
 @needs_host_memory

@@ -175,9 +175,9 @@ class StagedCopier:
     def relay(self, sender: StagedCopier, source: Memory, at: int, target: Memory, to: int, nbytes: int) -> None:
         """Copy from the memory of another device that is its own to this one's.
 
-        Each thread has a piece read while the one before it is written. They enqueue their copies one at a time: where two
-        threads did so at once, one process of a hundred ended by SIGSEGV in the runtime (NVIDIA 580 and PoCL 3.0 together). The piece is copied from a slot that the one
-        driver has pinned to one that the other has, as neither need know the other's.
+        Each thread has a piece read while the one before it is written. The piece is copied from a slot that the one
+        driver has pinned to one that the other has, as neither need know the other's. Threads enqueue one at a time:
+        without that, one in a hundred processes that copied between NVIDIA's runtime and PoCL 3.0 ended by SIGSEGV.
         """
         here, there = sender._device, self._device
         theirs, ours = sender._take_ring(), self._take_ring()
