@@ -316,7 +316,7 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
     kwargs: dict[str, Any] = {} if out is None else {"out": out}
     kind = array.dtype.kind
     if kind == "b" and decimals == 0 and out is None:
-        return array.astype(np.rint(np.False_).dtype)
+        array = array.astype(np.rint(np.False_).dtype)
     if decimals == 0 or (kind in "iu" and decimals > 0):
         found = ufunc_calls.call(np.positive if kind in "iu" else np.rint, (array,), **kwargs)
         if kind not in "iuc" or out is not None:
