@@ -156,22 +156,21 @@ ${row_of_block(x)}
       if (rest > 0) {
         const ${I} j = first + full * ${V};
         // the second turn, row by row, is for a sum that leaves the range
-        for (int from = 0, to = depth; from < depth;) {
+        for (int from = 0, step = depth; from < depth;) {
           ${m.product_type} s = (${m.product_type})(0);
-          for (int x = from; x < to; ++x) {
+          for (int x = from; x < from + step; ++x) {
             ${of_row('x', decode)}
 % for o in operands:
             ${access.load_partial(o, o.base, 'j', 'rest')}
 % endfor
             ${add('s', '')}
           }
-          if (to - from > 1 && !(${m.in_range(['s'])})) {
-            to = from + 1;
+          if (step > 1 && !(${m.in_range(['s'])})) {
+            step = 1;
             continue;
           }
           acc[full] = enter_products(acc[full], s);
-          from = to;
-          to = to < depth ? to + 1 : to;
+          from += step;
         }
       }
     }

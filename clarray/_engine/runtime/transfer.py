@@ -127,8 +127,7 @@ class StagedCopier:
         def work(slot: int, start: int, stop: int) -> cl.Event:
             part = ring[slot][: stop - start]
             np.copyto(part, data[start:stop])
-            with turn:
-                return cl.enqueue_copy(queue, memory.buffer, part, dst_offset=at + start, is_blocking=False)
+            return _enqueue_write(turn, queue, memory, at + start, part)
 
         _in_pieces(data.size, work)
         self._rings.append(ring)
@@ -176,8 +175,7 @@ class StagedCopier:
         """Copy from the memory of another device that is its own to this one's.
 
         Each thread has a piece read while the one before it is written. The piece is copied from a slot that the one
-        driver has pinned to one that the other has, as neither need know the other's. Threads enqueue one at a time:
-        without that, one in a hundred processes that copied between NVIDIA's runtime and PoCL 3.0 ended by SIGSEGV.
+        driver has pinned to one that the other has, as neither need know the other's.
         """
         here, there = sender._device, self._device
         theirs, ours = sender._take_ring(), self._take_ring()
@@ -189,8 +187,7 @@ class StagedCopier:
             part, onward = theirs[slot][: stop - start], ours[slot][: stop - start]
             cl.enqueue_copy(out, part, source.buffer, src_offset=at + start)
             np.copyto(onward, part)
-            with turn:
-                return cl.enqueue_copy(into, target.buffer, onward, dst_offset=to + start, is_blocking=False)
+            return _enqueue_write(turn, into, target, to + start, onward)
 
         _in_pieces(nbytes, work)
         sender._rings.append(theirs)
@@ -221,6 +218,15 @@ class StagedCopier:
         array, _ = cl.enqueue_map_buffer(device.main.commands, buffer, both, 0, (nbytes,), np.dtype(np.uint8))
         self._pinned.append(buffer)
         return array
+
+
+def _enqueue_write(turn: threading.Lock, queue: cl.CommandQueue, memory: Memory, at: int, part: np.ndarray) -> cl.Event:
+    """Enqueue the write of pinned bytes, one thread of a copy at a time.
+
+    Without that, one in a hundred processes that copied between NVIDIA's runtime and PoCL 3.0 ended by SIGSEGV.
+    """
+    with turn:
+        return cl.enqueue_copy(queue, memory.buffer, part, dst_offset=at, is_blocking=False)
 
 
 def _in_pieces(nbytes: int, work: Callable[[int, int, int], cl.Event | None]) -> None:

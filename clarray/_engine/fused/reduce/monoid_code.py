@@ -150,7 +150,10 @@ class MonoidCode:
         """Whether a native comparison of accumulated values holds for all lanes, and for both parts of complex ones."""
         if self.complex:
             return f"all({test})"
-        return f"!ca_some_{self.comparison}(~({test}))" if self.width > 1 else f"({test})"
+        return self._in_every_lane(test, self.comparison)
+
+    def _in_every_lane(self, test: str, type_of_test: str) -> str:
+        return f"!ca_some_{type_of_test}(~({test}))" if self.width > 1 else f"({test})"
 
     @property
     def carries(self) -> bool:
@@ -205,10 +208,7 @@ class MonoidCode:
         """Return the test whether sums of blocks of products are finite."""
         assert self.product_dtype is not None
         test = f"{' + '.join(f'({s} - {s})' for s in sums)} == 0"
-        if self.width == 1:
-            return f"({test})"
-        lanes = compute_type(self.product_dtype, self.width).int_
-        return f"!ca_some_{lanes}(~({test}))"
+        return self._in_every_lane(test, str(compute_type(self.product_dtype, self.width).int_))
 
     def apply(self, a: str, b: str) -> str:
         return emit(self._loop, [a, b], self.dialect)
