@@ -111,7 +111,7 @@ def _readable(array: DeviceArray) -> np.ndarray:
 
 
 class _Copies:
-    """What the host reads of a call's arrays, one ndarray for each, and the way back to their device."""
+    """Copy a call's arrays to the host, one ndarray for each, and results back to their device."""
 
     def __init__(self, copy: Callable[[DeviceArray], np.ndarray]) -> None:
         self._copy = copy
@@ -125,7 +125,7 @@ class _Copies:
             return known[1]
         if isinstance(value, dict):
             return {key: self.to_host(one) for key, one in value.items()}
-        return _mapped(self.to_host, value)
+        return mapped(self.to_host, value)
 
     def to_device(self, value: Any) -> Any:
         kind: Any = type(value)
@@ -138,10 +138,10 @@ class _Copies:
             first = next(iter(self._known.values()), None)
             made = array(value, device=None if first is None else first[0].device)
             return made if kind is np.ndarray else wrap(made._node)  # of a number one
-        return _mapped(self.to_device, value)
+        return mapped(self.to_device, value)
 
 
-def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
     """Apply a function to what a tuple or a list holds; give anything else as it is."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(function, value))

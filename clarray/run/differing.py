@@ -9,6 +9,7 @@ import numpy as np
 
 from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray
+from clarray._core.fallback import mapped
 from clarray._core.host_policy import config
 from clarray._engine.ops.dtypes import DTYPES
 
@@ -56,7 +57,7 @@ def _in_host_memory(value: Any) -> Any:
         copied = asnumpy(value)
         copied.flags.writeable = shared  # what is written to a copy would be lost
         return copied
-    return type(value)(map(_in_host_memory, value)) if type(value) in (list, tuple) else value
+    return mapped(_in_host_memory, value)
 
 
 def _iterating(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:

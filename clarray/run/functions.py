@@ -155,8 +155,8 @@ def _is_host_number(value: Any) -> bool:
 
 def function_of(module: str, name: str) -> Any:
     """Unpickle a function: the running program's, or NumPy's own in a process that runs none."""
-    found = modules.get("numpy")
-    found = import_module("numpy") if found is None else found
+    value = modules.get("numpy")
+    value = import_module("numpy") if value is None else value
     for part in (*module.split(".")[1:], *name.split(".")):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value

@@ -11,8 +11,7 @@ from functools import wraps
 from types import FunctionType, ModuleType
 from typing import Any
 
-from clarray._core.conversion import asnumpy
-from clarray._core.device_array import DeviceArray
+from clarray.run.scalars import as_ndarrays
 
 __all__ = ["ADAPTED", "adapt"]
 
@@ -36,16 +35,10 @@ ADAPTED: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-def _on_host(value: Any) -> Any:
-    if type(value) is DeviceArray:
-        return asnumpy(value)
-    return type(value)(map(_on_host, value)) if type(value) in (tuple, list) else value
-
-
 def _given_host(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return method(*map(_on_host, args), **{name: _on_host(value) for name, value in kwargs.items()})
+        return method(*map(as_ndarrays, args), **{name: as_ndarrays(value) for name, value in kwargs.items()})
 
     return call
 
@@ -59,13 +52,13 @@ def adapt(library: ModuleType) -> None:
     """Have a library's functions and methods get ndarrays; once, when it has been imported as a whole."""
     if getattr(library.__spec__, "_initializing", False):
         return
-    places = ADAPTED.pop(library.__name__, {})
-    for name in places and library.__all__:
+    methods = ADAPTED.pop(library.__name__, {})
+    for name in methods and library.__all__:
         if type(getattr(library, name)) is FunctionType:
             setattr(library, name, _given_host(getattr(library, name)))
-    for place, names in places.items():
+    for path, names in methods.items():
         kind: Any = library
-        for part in place.split("."):
+        for part in path.split("."):
             kind = getattr(kind, part, None)
         for each in dict.fromkeys(_family(kind)):
             for name in vars(each).keys() & names:

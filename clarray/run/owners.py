@@ -12,12 +12,12 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
-__all__ = ["is_library_file", "is_users_file", "runs_for_user"]
+__all__ = ["OWN", "is_library_file", "is_users_file", "runs_for_user"]
 
 _MAIN = frozenset(("__main__", "__mp_main__"))  # multiprocessing's children import the program by the second name
 _PACKAGES = frozenset(("site-packages", "dist-packages"))
-_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_TEMPLATES = os.path.join(os.path.dirname(_OWN), "templates")
+OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_TEMPLATES = os.path.join(os.path.dirname(OWN), "templates")
 
 
 def _standard_library() -> tuple[str, ...]:
@@ -36,13 +36,13 @@ def _is_below(path: str, folder: str) -> bool:
 def is_library_file(path: str) -> bool:
     """Return whether a file belongs to the standard library, an installed package, or clarray itself."""
     whole = os.path.abspath(path)
-    folders = (*_STANDARD, _OWN, _TEMPLATES)
+    folders = (*_STANDARD, OWN, _TEMPLATES)
     return any(_is_below(whole, folder) for folder in folders) or not _PACKAGES.isdisjoint(whole.split(os.sep))
 
 
 @cache
 def _is_standard(path: str) -> bool:
-    if not _is_below(os.path.abspath(path), _OWN):
+    if not _is_below(os.path.abspath(path), OWN):
         return is_library_file(path) and _PACKAGES.isdisjoint(os.path.abspath(path).split(os.sep))
     return False
 

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
 
 from clarray._engine.runtime import current_device, profiling
 from clarray._engine.runtime.profiling import Record
@@ -62,7 +61,7 @@ class Tally(list[Record]):
 
 
 class Report:
-    """What a program did, from its first statement on.
+    """Count what a program does from its first statement on, and print it.
 
     Parameters
     ----------
@@ -143,9 +142,8 @@ class Report:
         print(text, file=sys.stderr)
 
 
-def start_report(again: Sequence[str] | None = None) -> Any:
+def start_report(again: Sequence[str] | None = None) -> None:
     """Begin a report that is printed when the process ends."""
     report = Report(again)
     report.start()
     atexit.register(report.show)
-    return report

@@ -10,21 +10,22 @@ from typing import Any
 
 from clarray._core.conversion import asnumpy, numpy_scalar
 from clarray._core.device_array import DeviceArray, is_number
+from clarray._core.fallback import mapped
 from clarray._engine.expr.node import MASKED
 
-__all__ = ["as_host_number", "finished"]
+__all__ = ["as_host_number", "as_ndarrays", "finished"]
 
 
 def as_host_number(value: Any) -> Any:
     """Return NumPy's scalar for a pending number, alone or in a tuple or list; anything else as it is."""
-    kind = type(value)
-    if kind is DeviceArray:
+    if type(value) is DeviceArray:
         return numpy_scalar(value._node) if value.__class__ is not DeviceArray and is_number(value) else value
-    if kind in (tuple, list):
-        return kind(map(as_host_number, value))
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind(*map(as_host_number, value))
-    return value
+    return mapped(as_host_number, value)
+
+
+def as_ndarrays(value: Any) -> Any:
+    """Return an ndarray for an array, alone or in a tuple or list; anything else as it is."""
+    return asnumpy(value) if isinstance(value, DeviceArray) else mapped(as_ndarrays, value)
 
 
 def finished(value: Any, given: tuple[Any, ...]) -> Any:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.conversion import asnumpy
 from clarray._core.creation import array
 from clarray._core.device_array import DeviceArray
 from clarray._core.pickling import incoming
@@ -23,17 +22,12 @@ from clarray._engine.ops.dtypes import DTYPES
 from clarray.run.classes import Accepting
 from clarray.run.namespace import Namespace
 from clarray.run.owners import runs_for_user
+from clarray.run.scalars import as_ndarrays
 
 __all__ = ["Generator", "RandomState", "numpys_streams"]
 
 _ADOPTED = 1 << 16  # bytes from which an array is computed on in NumPy's memory; a copy of fewer takes less time
 _KEPT = frozenset(("bit_generator", "spawn", "get_state", "set_state", "seed", "bytes"))
-
-
-def _on_host(value: Any) -> Any:
-    if isinstance(value, DeviceArray):
-        return asnumpy(value)
-    return type(value)(map(_on_host, value)) if type(value) in (list, tuple) else value
 
 
 def _on_device(result: Any) -> Any:
@@ -45,9 +39,9 @@ def _on_device(result: Any) -> Any:
     return incoming(result.reshape(-1), (result.dtype.str, result.shape, tuple(range(result.ndim))), owned=True)
 
 
-def _drawn(draw: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_numpys(draw: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy's; what it shuffles or writes is written back."""
-    given, named = _on_host(args), {name: _on_host(value) for name, value in kwargs.items()}
+    given, named = as_ndarrays(args), {name: as_ndarrays(value) for name, value in kwargs.items()}
     result = draw(*given, **named)
     target = kwargs.get("out")
     if isinstance(target, DeviceArray):
@@ -68,7 +62,7 @@ def _method(draw: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not runs_for_user(sys._getframe(1)):
             return draw(self, *args, **kwargs)
-        return _drawn(lambda *given, **named: draw(self, *given, **named), args, kwargs)
+        return _call_numpys(lambda *given, **named: draw(self, *given, **named), args, kwargs)
 
     return method
 
@@ -93,7 +87,7 @@ class RandomState(np.random.RandomState, metaclass=Accepting):
     _kinds = (np.random.RandomState,)
 
     def __init__(self, seed: Any = None) -> None:
-        super().__init__(_on_host(seed))
+        super().__init__(as_ndarrays(seed))
 
 
 for _class in (Generator, RandomState):
@@ -113,7 +107,7 @@ class _Draw:
         self.__self__ = getattr(theirs, "__self__", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _drawn(self._theirs, args, kwargs)
+        return _call_numpys(self._theirs, args, kwargs)
 
     def __repr__(self) -> str:
         return repr(self._theirs)
@@ -123,7 +117,7 @@ class _Draw:
 
 
 def _default_rng(seed: Any = None) -> np.random.Generator:
-    made = np.random.default_rng(_on_host(seed))
+    made = np.random.default_rng(as_ndarrays(seed))
     return made if made is seed else Generator(made.bit_generator)
 
 

@@ -9,9 +9,10 @@ import traceback as tracebacks
 from types import TracebackType
 from typing import Any
 
+from clarray.run.owners import OWN
+
 __all__ = ["hide_own_frames", "shown"]
 
-_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _HIDDEN = ("<frozen importlib._bootstrap", "<frozen runpy>")
 
 
@@ -70,7 +71,7 @@ def without_own_frames(traceback: TracebackType | None) -> TracebackType | None:
     frames = []
     while traceback is not None:
         path = traceback.tb_frame.f_code.co_filename
-        if not path.startswith(_OWN) and not path.startswith(_HIDDEN):
+        if not path.startswith(OWN + os.sep) and not path.startswith(_HIDDEN):
             frames.append(traceback)
         traceback = traceback.tb_next
     clean = None

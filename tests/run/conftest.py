@@ -12,8 +12,14 @@ from typing import NamedTuple
 
 import pytest
 
+from clarray._engine.runtime import current_device
+
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = ("SCIPY_ARRAY_API", "CLARRAY_ELEMENTS", "CLARRAY_TIER", "PYTHONWARNINGS")
+
+needs_host_memory = pytest.mark.skipif(
+    not current_device().capabilities.host_memory, reason="the device does not work in host memory"
+)
 
 
 class Outcome(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .test_programs import needs_host_memory
+from .conftest import needs_host_memory
 
 Run = Callable[..., object]
 Write = Callable[[str, str], Path]

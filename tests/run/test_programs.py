@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from clarray._engine.runtime import current_device
 
-needs_host_memory = pytest.mark.skipif(
-    not current_device().capabilities.host_memory, reason="the device does not work in host memory"
-)
+from .conftest import needs_host_memory
 
 Run = Callable[..., object]
 Write = Callable[[str, str], Path]
