@@ -32,9 +32,13 @@ __all__ = ["ASKED_AGAIN", "Function", "UFunc", "function_of", "modules", "reason
 # Errors for which NumPy is asked: it has the dtype that clarray lacks, or it raises the error with its own message.
 ASKED_AGAIN = (TypeError, ValueError, AttributeError, IndexError, NotImplementedError, OverflowError, RuntimeError)
 
-# Functions that call the program's code or use up what they are given: a second call would do so twice.
+# Functions that call the program's code or use up what they are given: a second call would do so twice. And those whose
+# error says that NumPy cannot have the array's memory: a second call would write to a copy.
 _CALLED_ONCE = frozenset(
-    ("apply_along_axis", "apply_over_axes", "fromfile", "fromfunction", "fromiter", "frompyfunc", "piecewise")
+    (
+        *("apply_along_axis", "apply_over_axes", "fromfile", "fromfunction", "fromiter", "frompyfunc", "piecewise"),
+        *("nditer", "nested_iters"),
+    )
 )
 # Functions that make an array of any object: whatever it is, the array is clarray's.
 _CONVERSIONS = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from clarray._engine.runtime import current_device
+import pytest
 
 from .conftest import needs_host_memory
 
@@ -194,13 +194,17 @@ print(x)
 """
 
 
-def test_writing_while_iterating(ours: Run) -> None:
-    """It works where NumPy can have the array's memory; elsewhere it raises, as what it writes would be lost."""
-    outcome = ours("-c", WRITING)
-    if current_device().capabilities.host_memory:
-        assert outcome.output == "[0 2 4]\n", outcome  # type: ignore[attr-defined]
-    else:
-        assert "read-only" in outcome.errors, outcome  # type: ignore[attr-defined]
+@needs_host_memory
+def test_writing_while_iterating(same: Run) -> None:
+    same("-c", WRITING)
+
+
+@pytest.mark.parametrize("function", ["nditer(x, ", "nested_iters(x, [[0], [1]], "])
+def test_writing_to_memory_of_the_devices_own(function: str, ours: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy cannot have it, and what is written to a copy would be lost."""
+    monkeypatch.setenv("CLARRAY_SIMULATE_OWN_MEMORY", "1")
+    outcome = ours("-c", f"import numpy as np; x = np.ones((2, 3)); np.{function} op_flags=['readwrite'])")
+    assert "read-only" in outcome.errors, outcome  # type: ignore[attr-defined]
 
 
 @needs_host_memory
