@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--out", default="fuzz-findings", help="the folder of the programs that differ")
     parser.add_argument("--programs", type=int, default=0, help="skeletons for each process; 0: while there is time")
     parser.add_argument("--shrinking", type=float, default=SHRINKING, help="seconds to make one program smaller")
+    parser.add_argument("--repeats", type=int, default=0, help="runs of each program before one is compared: 1100")
     parser.add_argument("--policy", default="own", help="plan as this row of clarray/_engine/tuning/rows.py: tiny-gpu")
     parser.add_argument("--ignore", action="append", default=[], help="a pattern of differences to pass over")
     for name in ("--job", "--first"):  # what a process is told by the one that started it

@@ -153,6 +153,16 @@ def variants(rng: Random, program: Program, count: int) -> list[Program]:
     return found
 
 
+def repeated(rng: Random, program: Program, repeats: int, count: int) -> list[Program]:
+    """The program with other values, after so many runs that clarray repeats what it has kept of the calls."""
+    found = []
+    for _ in range(count):
+        data = tuple(replace(one, seed=rng.randrange(10**6), profile=profile(rng)) for one in program.data)
+        changed = replace(program, data=data, order=rng.choice(ORDERS), repeats=rng.choice((2, 40, repeats)))
+        found.append(well_defined(changed) if first_undefined(changed) is not None else changed)
+    return found
+
+
 def varied(rng: Random, program: Program) -> tuple[Datum, ...]:
     sizes = sorted({extent for one in program.data for extent in one.shape})
     other = {extent: extent for extent in sizes}

@@ -7,6 +7,7 @@ import platform
 import numpy as np
 
 from .compare import Difference
+from .execute import evaluates
 from .program import Program, source_of_values
 
 HEAD = '''"""{title}
@@ -27,15 +28,23 @@ warnings.simplefilter("ignore")
 np.seterr(all="ignore")
 {tools}
 
-def program(xp):
-    errors = {{}}
-{body}
-    return locals()
-
+{functions}
 
 theirs, ours = program(np), program(cl)
 {end}
 '''
+
+FUNCTION = """def {name}(xp):
+    errors = {{}}
+{body}
+    return locals()
+
+"""
+
+EARLIER = """
+for _ in range({repeats}):
+    evaluate(list(earlier(cl).values()))
+"""
 
 EVALUATE = """
 def evaluate(value):
@@ -56,6 +65,19 @@ def printed(program: Program, found: Difference | None, raising: frozenset[int] 
     raising : frozenset of int
         The statements that raise on either side.
     """
+    functions = FUNCTION.format(name="program", body=body_of(program, raising))
+    if program.repeats:
+        functions += "\n" + FUNCTION.format(name="earlier", body=body_of(program.earlier(), raising))
+        functions += EARLIER.format(repeats=program.repeats)
+    tools = "" if "values(" not in functions else f"from typing import Any\n\n\n{source_of_values()}\n"
+    tools += EVALUATE if "evaluate(" in functions else ""
+    title = str(found).replace("\\", "\\\\").replace('"""', "'''") if found else "A program that was running."
+    how = f"order: {program.order}; NumPy {np.__version__}, Python {platform.python_version()}. {program.note}".strip()
+    return HEAD.format(title=title, how=how, tools=tools, functions=functions, end=ending(found))
+
+
+def body_of(program: Program, raising: frozenset[int]) -> str:
+    """Give the lines of a function that runs a program."""
     lines = [datum.text for datum in program.data]
     for k, statement in enumerate(program.statements):
         if k in raising:
@@ -65,18 +87,7 @@ def printed(program: Program, found: Difference | None, raising: frozenset[int] 
         if evaluates(program, k) and statement.names.makes:
             wanted = ", ".join(f"locals().get({name!r})" for name in sorted(statement.names.makes))
             lines.append(f"evaluate([{wanted}])")
-    body = "\n".join(f"    {line}" for line in lines)
-    tools = "" if "values(" not in body else f"from typing import Any\n\n\n{source_of_values()}\n"
-    tools += EVALUATE if "evaluate([" in body else ""
-    title = str(found).replace("\\", "\\\\").replace('"""', "'''") if found else "A program that was running."
-    how = f"order: {program.order}; NumPy {np.__version__}, Python {platform.python_version()}. {program.note}".strip()
-    return HEAD.format(title=title, how=how, tools=tools, body=body, end=ending(found))
-
-
-def evaluates(program: Program, k: int) -> bool:
-    if program.order == "mixed":
-        return (k * 7 + len(program.statements)) % 3 == 0
-    return program.order == "evaluated"
+    return "\n".join(f"    {line}" for line in lines)
 
 
 def ending(found: Difference | None) -> str:

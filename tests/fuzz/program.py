@@ -130,12 +130,26 @@ class Statement:
 
 @dataclass(frozen=True)
 class Program:
-    """Data, statements, and in which order they are evaluated: 'lazy', 'evaluated' or 'mixed'."""
+    """A program: its arrays and its statements.
+
+    Attributes
+    ----------
+    order : str
+        When results are evaluated: 'lazy', 'evaluated' or 'mixed'.
+    repeats : int
+        How often `earlier` runs on clarray first, so that what clarray keeps of a call is used.
+    """
 
     data: tuple[Datum, ...]
     statements: tuple[Statement, ...]
     order: str = "evaluated"
     note: str = ""
+    repeats: int = 0
+
+    def earlier(self) -> Program:
+        """The same statements with other values."""
+        data = tuple(replace(datum, seed=datum.seed + 1, given=None) for datum in self.data)
+        return replace(self, data=data, repeats=0)
 
     def without(self, start: int, stop: int) -> Program:
         return replace(self, statements=self.statements[:start] + self.statements[stop:]).pruned()

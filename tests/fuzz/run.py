@@ -21,7 +21,7 @@ from typing import Any
 from . import known
 from .compare import Difference, Undetermined
 from .execute import Oracle, confirmed
-from .grammar import skeleton, variants
+from .grammar import repeated, skeleton, variants
 from .printing import printed
 from .program import Program
 from .shrink import shrunk
@@ -29,6 +29,7 @@ from .sides import Side
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS_OF_A_SKELETON = 24
+REPEATED_RUNS = 4  # of a skeleton, where each one is repeated
 HANG = 150.0  # seconds that one program may take
 SHRINKING = 60.0  # seconds for one finding
 MANY = 3  # findings of one kind of statement and difference that are shrunk
@@ -100,7 +101,9 @@ class Job:
         rng = Random(seed)
         program = skeleton(rng, self.shares)
         self.counts["skeletons"] += 1
-        for k, variant in enumerate(variants(rng, program, RUNS_OF_A_SKELETON)):
+        repeats = self.options.repeats
+        runs = repeated(rng, program, repeats, REPEATED_RUNS) if repeats else variants(rng, program, RUNS_OF_A_SKELETON)
+        for k, variant in enumerate(runs):
             if time.time() > end:
                 return
             variant = replace(variant, note=f"seed {seed}, run {k}")
@@ -177,6 +180,7 @@ class Worker:
             "--programs": o.programs,
             "--shrinking": o.shrinking,
             "--policy": o.policy,
+            "--repeats": o.repeats,
         }
         command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz"]
         command += [str(part) for pair in numbers.items() for part in pair]

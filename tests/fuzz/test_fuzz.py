@@ -161,6 +161,29 @@ def test_what_is_printed_fails_as_it_stands(found: tuple[Program, Difference], t
     assert set(names["theirs"]) == set(names["ours"])
 
 
+def test_a_call_that_is_kept_wrongly_is_found_after_repeats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    results: list[clarray.DeviceArray] = []
+
+    def negative(x: clarray.DeviceArray) -> clarray.DeviceArray:
+        """Negate, and give the first call's result again from the fourth call on."""
+        results.append((0 - x).copy())
+        return results[0 if len(results) > 3 else -1]
+
+    monkeypatch.setattr(clarray, "negative", negative)
+    statements = (Statement("v0 = xp.array(h0)"), Statement("v1 = xp.negative(v0)"))
+    program = Program((Datum("h0", 5, (6,), "int64"),), statements)
+    assert confirmed(program) is None
+    results.clear()
+    difference = confirmed(replace(program, repeats=5))
+    assert difference is not None
+    results.clear()
+    write_finding(tmp_path, replace(program, repeats=5), difference, "negative")
+    (path,) = tmp_path.glob("*.py")
+    results.clear()
+    with pytest.raises(AssertionError):
+        exec(compile(path.read_text(), str(path), "exec"), {})
+
+
 def test_what_agrees_is_printed_as_a_program_that_passes() -> None:
     program = replace(planted(), order="evaluated", data=(Datum("h0", 3, (8, 9), "complex64"), planted().data[1]))
     program = replace(program, statements=(*program.statements[:1], Statement("v2 = v0 + v99")))
