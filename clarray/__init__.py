@@ -11,6 +11,8 @@ from __future__ import annotations
 import sys as _sys
 import typing as _t
 
+import numpy as _np
+
 from clarray._api import late_names as _late_names
 from clarray._api import subclasses as _subclasses
 from clarray._api.array_api import *  # noqa: F403
@@ -36,7 +38,9 @@ from clarray._api.settings import synchronize as synchronize
 from clarray._api.small_functions import serve as _serve_small_calls
 from clarray._core.conversion import asnumpy as asnumpy
 from clarray._core.creation import *  # noqa: F403
+from clarray._core.creation_like import *  # noqa: F403
 from clarray._core.device_array import DeviceArray as DeviceArray
+from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
 from clarray._core.host_policy import HostFallbackWarning as HostFallbackWarning
 from clarray._core.host_policy import config as config
 from clarray._core.printing import *  # noqa: F403
@@ -67,6 +71,7 @@ from clarray._numpy.sorting.sorting import *  # noqa: F403
 
 device = _use_device
 _serve_small_calls(_sys.modules[__name__])
+_serve_host_dtypes(_sys.modules[__name__], _np, list(globals()))
 _attach_namespace(_sys.modules[__name__])
 _attach_checks(_sys.modules[__name__])
 _serve_imports()

@@ -68,7 +68,7 @@ def heading(text: str, line: str = "=") -> str:
 
 def directive(value: object, module: str) -> str | None:
     """How a public name of clarray's own is documented; None for what is NumPy's, or has another place."""
-    if inspect.isroutine(value) and str(value.__module__).startswith("clarray."):
+    if inspect.isroutine(value) and str(value.__module__).startswith("clarray"):
         return "autofunction"
     return "autoclass" if inspect.isclass(value) and value.__module__ == module else None
 

@@ -19,6 +19,7 @@ from clarray._api.operators import binary, binary_any, in_place, matmul, matmul_
 from clarray._api.small_functions import as_method
 from clarray._core import construction, conversion, creation, layout_flags, pickling, printing, reinterpreting
 from clarray._core.device_array import DeviceArray, is_number, seen_as
+from clarray._core.host_fallback import method_with_host_fallback
 from clarray._core.numbers import NUMBER_ATTRIBUTES
 from clarray._engine.expr.view import check_order
 from clarray._engine.speedups import accelerated
@@ -368,9 +369,9 @@ _METHODS: dict[str, Any] = {
     "squeeze": shapes.squeeze,
     "diagonal": shapes.diagonal,
     "copy": copy,
-    "astype": conversion.astype,
+    "astype": method_with_host_fallback(conversion.astype),
     "fill": fill,
-    "view": reinterpreting.view,
+    "view": method_with_host_fallback(reinterpreting.view),
     "getfield": reinterpreting.getfield,
     "setfield": setfield,
     "byteswap": reinterpreting.byteswap,

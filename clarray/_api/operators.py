@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from clarray._api.protocols import array_ufunc
+from clarray._api.protocols import device_ufunc
 from clarray._core import ufunc_calls
 from clarray._core.device_array import DeviceArray, is_number, is_writeable, wrap
-from clarray._core.fallback import on_host
+from clarray._core.fallback import by_numpy
 from clarray._core.host_data import device_dtype
-from clarray._core.host_policy import config
 from clarray._core.numbers import is_repeated
 from clarray._core.operands import (
     LARGE,
     RANGES,
     STRONG,
     Manner,
-    NotNumbers,
     array_node,
     manner_of,
     scalar_node,
@@ -34,7 +32,7 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Known, Node, constant, known
 from clarray._engine.expr.view import broadcast_shapes
-from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.ops.dtypes import DTYPES, HostOnly
 from clarray._engine.ops.promotion import resolve
 from clarray._engine.ops.ufuncs import Loop, find_loop, supported_ufuncs
 from clarray._engine.speedups import core, known_to_core
@@ -82,8 +80,8 @@ def _equal_to_them(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> An
 def _answer(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
     """The value of a ufunc of two operands, one of which is `other`, where no operand's type computes it."""
     try:
-        return array_ufunc(ufunc, "__call__", operands, {})
-    except NotNumbers as error:
+        return device_ufunc(ufunc, "__call__", operands, {})
+    except HostOnly as error:
         unequal: dict[Any, bool] = {np.equal: False, np.not_equal: True}
         value = unequal.get(ufunc)
         kind, shape = error.dtype.kind, np.shape(other)
@@ -92,9 +90,7 @@ def _answer(ufunc: np.ufunc, operands: tuple[Any, Any], other: Any) -> Any:
             mine = operands[operands[0] is other]
             shape = broadcast_shapes((mine.shape, shape))
             return wrap(ufunc_calls.full(scalar_node(value, _BOOL), shape))
-        if config.host_fallback == "raise":
-            raise
-    return on_host(f"numpy.{ufunc.__name__}", ufunc, operands, {})
+    return by_numpy(ufunc, operands, {})
 
 
 def _in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:

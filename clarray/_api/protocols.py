@@ -12,8 +12,9 @@ from clarray import special
 from clarray._api.array_api import VERSIONS
 from clarray._core import callers, creation, pickling, ufunc_calls
 from clarray._core.device_array import DeviceArray
-from clarray._core.fallback import on_host
+from clarray._core.fallback import by_numpy, on_host
 from clarray._core.operands import Manner, manner_of
+from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.runtime import current_device, use_device
 from clarray._numpy.products import gufuncs
@@ -28,7 +29,16 @@ _OWN = {DeviceArray, int, float, bool, complex}
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``__array_ufunc__``: every method of a ufunc."""
+    """``__array_ufunc__``: every method of a ufunc. NumPy computes dtypes that no device holds."""
+    try:
+        return device_ufunc(ufunc, method, inputs, kwargs)
+    except HostOnly:
+        pass
+    return by_numpy(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+
+
+def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a method of a ufunc on device arrays; raise HostOnly for an operand of a dtype that no device holds."""
     if kwargs and method == "__call__" and (target := _only_output(ufunc, inputs, kwargs)) is not None:
         return ufunc_calls.writing(ufunc)(target, kwargs.get("where", True), *inputs)
     outs = _listed(kwargs.get("out"))

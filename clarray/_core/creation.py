@@ -20,7 +20,7 @@ from clarray._core.host_data import (
     upload,
 )
 from clarray._core.moving import computed_copy, converted, in_order, moved, order_of_copy
-from clarray._core.operands import NO_MASKS, PYTHON_SCALARS, host_array
+from clarray._core.operands import PYTHON_SCALARS, host_array, refuse_subclass
 from clarray._core.sequences import MAX_NDIM, check_depth, holds_arrays, put_together
 from clarray._core.views import make_view, view_of
 from clarray._engine.expr.axes import c_integer
@@ -36,13 +36,9 @@ __all__ = [
     "asfortranarray",
     "copy",
     "empty",
-    "empty_like",
     "zeros",
-    "zeros_like",
     "ones",
-    "ones_like",
     "full",
-    "full_like",
 ]
 
 
@@ -60,9 +56,14 @@ def as_array(value: Any, device: Device | None = None) -> DeviceArray:
         if Device.several and device is not None and value.device is not device:
             raise different_devices(device, value.device)
         return value
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(NO_MASKS)
+    refuse_subclass(value)
     return asarray(value, device=device)
+
+
+def operand_array(value: Any) -> DeviceArray:
+    """Return `asarray` of a function's operand; raise HostOnly for one whose class NumPy's functions keep."""
+    refuse_subclass(value)
+    return asarray(value)
 
 
 # From objects -------------------------------------------------------------------------------------
@@ -171,6 +172,7 @@ def asanyarray(
     like: Any = None,
 ) -> DeviceArray:
     """Make an array of any array-like, parameters as in `asarray`; one of a subclass of DeviceArray keeps its class."""
+    refuse_subclass(a)
     return _make(a, dtype, order, device, copy, True)
 
 
@@ -366,131 +368,15 @@ def full(
         dtype = data_dtype(given.dtype, device_for(device))
     made = empty(shape, dtype, order, device=device)
     is_kept = type(fill_value) in _KEPT.get(made.dtype.kind, ())
-    made[...] = fill_value if is_kept else _converted(fill_value, made.dtype)
+    made[...] = fill_value if is_kept else converted_fill(fill_value, made.dtype)
     return made
 
 
 _KEPT = {"i": (int,), "u": (int,), "f": (float, int)}  # Python's numbers that are written as they are converted
 
 
-def _converted(value: Any, dtype: np.dtype) -> Any:
+def converted_fill(value: Any, dtype: np.dtype) -> Any:
     """What an array is filled with; whatever the host has is converted even where much is lost."""
     if isinstance(value, DeviceArray):
         return value
     return np.full(np.shape(value), without_lost_parts(value, dtype), dtype)
-
-
-def empty_like(
-    prototype: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> DeviceArray:
-    """Make an array of the shape, dtype and layout of another, its elements undefined.
-
-    Parameters
-    ----------
-    prototype : array_like
-    dtype : dtype, optional
-        Instead of the prototype's.
-    order : {'C', 'F', 'A', 'K'}, optional
-        Memory layout; 'K': the prototype's.
-    subok : bool, optional
-        Accepted for NumPy's sake.
-    shape : int or sequence of int, optional
-        Instead of the prototype's.
-    device : Device, str or int, optional
-        The prototype's, or the current device, when None.
-
-    Returns
-    -------
-    DeviceArray
-
-    Raises
-    ------
-    TypeError
-        The device has no such dtype.
-    MemoryError
-        The device has no room; the message has the sizes.
-    """
-    return _made_like(prototype, dtype, order, shape, device, False)
-
-
-def _made_like(prototype: Any, dtype: Any, order: str | None, shape: Any, device: Any, zero: bool) -> DeviceArray:
-    if isinstance(prototype, DeviceArray):
-        on = prototype.device if device is None else find_device(device)
-        like = view_of(prototype)
-    else:
-        on = device_for(device)
-        prototype = np.asarray(prototype)
-        like = host_view(prototype)
-    wanted = data_dtype(prototype.dtype, on) if dtype is None else device_dtype(dtype, on)
-    new = prototype.shape if shape is None else as_shape(shape)
-    kept = "K" if order is None else check_order(order)
-    if kept != "F" and like.contiguous:  # as most are
-        return no_number(wrap(new_leaf(on, new, wanted, "C", None, zero)))
-    return no_number(wrap(new_leaf(on, new, wanted, kept, like, zero)))
-
-
-def zeros_like(
-    a: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> DeviceArray:
-    """Make an array of zeros in the shape, dtype and layout of another; further parameters as in `empty_like`.
-
-    Parameters
-    ----------
-    a : array_like
-    """
-    return _made_like(a, dtype, order, shape, device, True)
-
-
-def ones_like(
-    a: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> DeviceArray:
-    """Make an array of ones in the shape, dtype and layout of another; further parameters as in `empty_like`.
-
-    Parameters
-    ----------
-    a : array_like
-    """
-    made = empty_like(a, dtype, order, subok, shape, device=device)
-    made.fill(1)
-    return made
-
-
-def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> DeviceArray:
-    """Make an array of one value in the shape, dtype and layout of another; further parameters as in `empty_like`.
-
-    Parameters
-    ----------
-    a : array_like
-    fill_value : scalar or array_like
-        Broadcast to the shape.
-    """
-    made = empty_like(a, dtype, order, subok, shape, device=device)
-    made[...] = _converted(fill_value, made.dtype)
-    return made

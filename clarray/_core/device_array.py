@@ -17,6 +17,7 @@ import numpy as np
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr.node import MASKED, READONLY, Node, contiguous_leaf
 from clarray._engine.expr.overlap import repeats_elements
+from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import accelerated, laid_out
 
@@ -290,6 +291,24 @@ def keeps_numbers(function: Callable[..., DeviceArray]) -> Callable[..., DeviceA
 def is_numpys_scalar(value: Any) -> bool:
     """Return whether a value is one of NumPy's scalars itself; an array that is a number only answers as one."""
     return issubclass(type(value), np.generic)
+
+
+def checked_target(target: Any, message: str) -> DeviceArray:
+    """Return an output that is a device array.
+
+    Raises
+    ------
+    HostOnly
+        It is an ndarray, into which NumPy writes.
+    TypeError
+        It is no array. ``{}`` in the message stands for its type.
+    """
+    if isinstance(target, DeviceArray):
+        return target
+    message = message.format(type(target).__name__)
+    if isinstance(target, np.ndarray):
+        raise HostOnly(message, target.dtype)
+    raise TypeError(message)
 
 
 def is_writeable(array: DeviceArray) -> bool:

@@ -1,4 +1,9 @@
-"""The host's part, where the policy allows it: NumPy functions that clarray does not have, and host libraries."""
+"""What runs on the host, if the policies allow it.
+
+- `on_host`: NumPy functions that clarray does not have. ``config.host_fallback`` decides.
+- `by_numpy`: calls of clarray's functions with a dtype that no device holds. ``config.host_library`` decides.
+- `through_library`: parts of clarray's functions that a host library computes. ``config.host_library`` decides.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +15,14 @@ import numpy as np
 
 from clarray._core.callers import warn
 from clarray._core.creation import array
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, is_number, wrap
 from clarray._core.host_data import host_window
 from clarray._core.host_policy import HostFallbackWarning, config
 from clarray._core.operands import Manner, manner_of
 from clarray._engine.evaluate import evaluate
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
+from clarray._engine.speedups import called_by_core
 
 
 def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -28,27 +34,70 @@ def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwar
     Raises
     ------
     TypeError
-        The policy, `clarray.config.host_fallback`, is 'raise'.
+        The policy, `clarray.config.host_fallback`, is 'raise', and there is a device array among the arguments.
     """
-    _ask(
-        config.host_fallback,
-        f"{name} has no device implementation in clarray, and clarray.config.host_fallback is "
-        "'raise': set it to 'warn' or 'allow' to run such functions on the host, or convert the "
-        "arrays with clarray.asnumpy",
-        f"{name} has no device implementation in clarray: its arrays are copied to the host, and its result back",
-    )
-    start = time.perf_counter()
+    if any(map(holds_device_array, (*args, *kwargs.values()))):
+        _ask(
+            config.host_fallback,
+            f"{name} has no device implementation in clarray, and clarray.config.host_fallback is "
+            "'raise': set it to 'warn' or 'allow' to run such functions on the host, or convert the "
+            "arrays with clarray.asnumpy",
+            f"{name} has no device implementation in clarray: its arrays are copied to the host, and its result back",
+        )
     copies = _Copies(DeviceArray.get)
+    result = _on_copies(copies, "fallback", name, function, args, kwargs)
+    return copies.to_device(result)
+
+
+@called_by_core
+def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call NumPy's function in place of clarray's: an operand or the result has a dtype that no device holds.
+
+    Parameters
+    ----------
+    function : callable
+        NumPy's.
+    args, kwargs
+        The call's. Device arrays are copied to the host, and what the function writes to them is written back.
+
+    Returns
+    -------
+    object
+        What NumPy's function returns. Arrays of numbers go to the device if a device array took part.
+
+    Raises
+    ------
+    TypeError
+        The policy, `clarray.config.host_library`, is 'raise'.
+    """
+    name = f"{getattr(function, '__module__', None) or 'numpy'}.{function.__name__}"
+    _ask(
+        config.host_library,
+        f"{name} computes this on the host, as no device holds such elements, and clarray.config.host_library is "
+        "'raise': set it to 'warn' or 'allow', or call NumPy's function",
+        f"{name} computes this on the host, as no device holds such elements",
+    )
+    copies = _Copies(DeviceArray.get)
+    named = {key: value for key, value in kwargs.items() if key not in ("device", "like")}
+    result = _on_copies(copies, "host", name, function, args, named)
+    return copies.to_device(result) if copies.known else result
+
+
+def _on_copies(
+    copies: _Copies, kind: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call a function with host copies; write back to ``out=``, or to the first argument if nothing is returned."""
+    start = time.perf_counter()
     given = copies.to_host(args)
     result = function(*given, **copies.to_host(kwargs))
-    profiling.record("fallback", name, 0, time.perf_counter() - start)
+    profiling.record(kind, name, 0, time.perf_counter() - start)
     written = kwargs.get("out")
     if written is None and result is None and args:
         written = args[0]
     for target in written if isinstance(written, tuple) else (written,):
         if isinstance(target, DeviceArray):
             target[...] = copies.to_host(target)
-    return copies.to_device(result)
+    return result
 
 
 def through_library(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -115,30 +164,43 @@ class _Copies:
 
     def __init__(self, copy: Callable[[DeviceArray], np.ndarray]) -> None:
         self._copy = copy
-        self._known: dict[int, tuple[DeviceArray, np.ndarray]] = {}
+        self._given: set[int] = set()  # identities of the call's own ndarrays
+        self.known: dict[int, tuple[DeviceArray, Any]] = {}  # by the identities of the arrays, which it keeps alive
 
     def to_host(self, value: Any) -> Any:
         if isinstance(value, DeviceArray):
-            known = self._known.get(id(value))
+            known = self.known.get(id(value))
             if known is None:
-                known = self._known[id(value)] = value, self._copy(value)
+                copied = self._copy(value)
+                known = self.known[id(value)] = value, copied[()] if is_number(value) else copied
             return known[1]
         if isinstance(value, dict):
             return {key: self.to_host(one) for key, one in value.items()}
+        if isinstance(value, np.ndarray):
+            self._given.add(id(value))
         return mapped(self.to_host, value)
 
     def to_device(self, value: Any) -> Any:
         kind: Any = type(value)
+        if id(value) in self._given:  # written to by the call
+            return value
         if issubclass(kind, np.ndarray | np.generic) and manner_of(kind) is Manner.PLAIN:
-            for ours, host in self._known.values():
+            for ours, host in self.known.values():
                 if host is value:
                     return ours
-            if value.dtype.newbyteorder("=") not in DTYPES:
+            if value.dtype not in DTYPES or not value.dtype.isnative:
                 return value
-            first = next(iter(self._known.values()), None)
+            first = next(iter(self.known.values()), None)
             made = array(value, device=None if first is None else first[0].device)
             return made if kind is np.ndarray else wrap(made._node)  # of a number one
         return mapped(self.to_device, value)
+
+
+def holds_device_array(value: Any) -> bool:
+    """Return whether a value is a device array, or a tuple, list or dict that holds one."""
+    if isinstance(value, tuple | list):
+        return any(map(holds_device_array, value))
+    return isinstance(value, DeviceArray) or (isinstance(value, dict) and any(map(holds_device_array, value.values())))
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:

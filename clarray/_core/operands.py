@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import SMALL, data_dtype, share, upload
 from clarray._engine.expr.node import Node, constant
-from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.ops.dtypes import DTYPES, HostOnly
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import known_to_core
 
@@ -22,6 +23,8 @@ _WHOLE = 2 ** (1 + min(row.mantissa for row in DTYPES.values() if row.kind == "f
 RANGES = {d: (np.iinfo(d).min, np.iinfo(d).max) for d in DTYPES if d.kind in "iu"}
 
 NO_MASKS = "clarray has no masked arrays: give it the elements, as filled() or compressed() does, or use numpy.ma"
+
+NO_SUBCLASS = "clarray has no arrays of {}: give it a plain array, as numpy.asarray does"
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 STRONG = {dtype.type: row.dtype for dtype, row in DTYPES.items()}  # NumPy's scalars, which have a dtype that counts
@@ -65,6 +68,13 @@ def scalar_node(value: Any, dtype: np.dtype) -> Node:
     return constant(scalar_value(value, dtype), dtype)
 
 
+def refuse_subclass(value: Any) -> None:
+    """Raise HostOnly for an ndarray of a subclass: NumPy's functions keep the class, and with it perhaps a mask."""
+    kind = type(value)
+    if kind is not np.ndarray and isinstance(value, np.ndarray) and manner_of(kind) is Manner.KEPT:
+        raise HostOnly(NO_MASKS if isinstance(value, np.ma.MaskedArray) else NO_SUBCLASS.format(kind), value.dtype)
+
+
 def has_pythons_bits(value: Any) -> bool:
     """Return whether a Python number holds a scalar with all its bits; a signalling NaN would become a quiet one."""
     return value == value or isinstance(value, float | complex)
@@ -75,14 +85,13 @@ def array_node(value: Any, device: Device) -> Node:
 
     NumPy scalars and 0-d arrays become constants: they cannot change. A small ndarray is copied, which takes less time.
     """
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(NO_MASKS)
+    refuse_subclass(value)
     array = host_array(value)
     if isinstance(array, DeviceArray):
         node: Node = array._node
         return node
     if array.dtype not in DTYPES and array.dtype.newbyteorder("=") not in DTYPES:
-        raise NotNumbers(array.dtype)
+        raise HostOnly(f"clarray has no dtype {array.dtype}: operands must be numbers or bools", array.dtype)
     dtype = data_dtype(array.dtype, device)
     if array.ndim == 0:
         number = array[()]
@@ -102,15 +111,20 @@ def host_array(value: Any, dtype: Any = None, copy: bool | None = None) -> np.nd
         given = value.__array__() if hasattr(value, "__array__") else None
         if isinstance(given, DeviceArray):
             return given
-        raise
+        values = _with_host_values(value)  # NumPy takes no device array beside a text in a list
+        if values is value:
+            raise
+        return np.asarray(values, dtype, copy=copy)
 
 
-class NotNumbers(TypeError):
-    """An operand of a dtype that no device has."""
-
-    def __init__(self, dtype: np.dtype) -> None:
-        super().__init__(f"clarray has no dtype {dtype}: operands must be numbers or bools")
-        self.dtype = dtype
+def _with_host_values(value: Any) -> Any:
+    """Replace the device arrays in nested lists by ndarrays and NumPy's scalars; return what holds none as it is."""
+    if isinstance(value, DeviceArray):
+        return value.get()[()]
+    if type(value) not in (list, tuple):
+        return value
+    values = [_with_host_values(each) for each in value]
+    return value if all(map(is_, values, value)) else values
 
 
 _ABSENT = object()
@@ -161,7 +175,6 @@ __all__ = [
     "NO_MASKS",
     "DeviceArray",
     "Manner",
-    "NotNumbers",
     "array_node",
     "host_array",
     "manner_of",

@@ -90,7 +90,7 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
 
     Parameters
     ----------
-    arr : DeviceArray
+    arr : DeviceArray or ndarray
     max_line_width, precision, suppress_small : optional
         Instead of those of `set_printoptions`.
 
@@ -100,6 +100,8 @@ def array_repr(arr: Any, max_line_width: Any = None, precision: Any = None, supp
     """
     options: Mapping[str, Any] = np.get_printoptions()
     limits = max_line_width, precision, suppress_small
+    if not isinstance(arr, DeviceArray):
+        return np.array_repr(arr, *limits)
     if arr.size <= options["threshold"] or options.get("override_repr") is not None or options["legacy"]:
         return np.array_repr(asnumpy(arr), *limits)
     text = array2string(arr, *limits, ", ", "array(", suffix=")")
@@ -140,7 +142,7 @@ def _corners(a: Any, edge: int, threshold: int) -> tuple[np.ndarray, int]:
     between them.
     """
     if not isinstance(a, DeviceArray):
-        return np.asarray(a), threshold
+        return np.asanyarray(a), threshold
     if a.size <= threshold or edge < 1:  # with no items at the edges NumPy goes by all elements
         return asnumpy(a), threshold
     cut = [axis for axis, n in enumerate(a.shape) if n > 2 * edge]

@@ -255,14 +255,9 @@ def _targets(ufunc: np.ufunc, out: Any) -> tuple[Any, ...]:
     if len(out) != ufunc.nout:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
     for target in out:
-        if target is None:
-            continue
-        if not isinstance(target, arrays.DeviceArray):
-            raise TypeError(
-                f"return arrays must be of DeviceArray type, not {type(target).__name__}: "
-                "copy the result with clarray.asnumpy instead"
-            )
-        target.check_writeable("output array is read-only")  # NumPy asks this first of all
+        if target is not None:
+            array = arrays.checked_target(target, "return arrays must be of DeviceArray type, not {}")
+            array.check_writeable("output array is read-only")  # NumPy asks this first of all
     return out
 
 

@@ -5,6 +5,11 @@
 [(1+0j), (1+0j), (1+0j), (1+0j)]
 """
 
+import sys as _sys
+
+import numpy.fft as _numpys
+
+from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
 from clarray.fft.helpers import fftfreq, fftshift, ifftshift, rfftfreq
 from clarray.fft.transforms import (
     fft,
@@ -43,3 +48,5 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+_serve_host_dtypes(_sys.modules[__name__], _numpys, __all__)

@@ -11,7 +11,7 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, one_hold
+from clarray._core.device_array import DeviceArray, checked_target, one_hold
 from clarray._core.fallback import through_library
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, device_of_operands
@@ -298,8 +298,7 @@ def _into(out: Any, made: DeviceArray) -> DeviceArray:
     """Put a result where ``out=`` says, as a ufunc would."""
     if out is None:
         return made
-    if not isinstance(out, DeviceArray):
-        raise TypeError(f"return arrays must be of DeviceArray type, not {type(out).__name__}")
+    checked_target(out, "return arrays must be of DeviceArray type, not {}")
     if out.shape != made.shape:
         raise ValueError("output array has wrong shape.")
     if not np.can_cast(made.dtype, out.dtype, "same_kind"):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import RankWarning
 
-from clarray._core import callers, creation, ufunc_calls
+from clarray._core import callers, creation, creation_like, ufunc_calls
 from clarray._core.composing import applied
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
@@ -118,7 +118,7 @@ def polyval(p: Any, x: Any) -> Any:
         value = applied(np.add, applied(np.multiply, value, array._node), each)
         if value.cost > build.COST_LIMIT:
             evaluate(value)
-    found: DeviceArray = creation.zeros_like(array) if value is start else ufunc_calls.evaluate_if_eager(value)
+    found: DeviceArray = creation_like.zeros_like(array) if value is start else ufunc_calls.evaluate_if_eager(value)
     return found
 
 

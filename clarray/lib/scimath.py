@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import ufunc_calls
-from clarray._core.creation import asarray
+from clarray._core.creation import operand_array
 from clarray._core.device_array import DeviceArray
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
@@ -20,7 +20,7 @@ _SINGLE = {np.dtype(character) for character in "bBhHf"}  # what NumPy makes com
 
 def _in_domain(x: Any, low: float, high: float | None = None) -> DeviceArray:
     """An array, made complex where it has values outside of the real function's domain."""
-    array = asarray(x)
+    array = operand_array(x)
     if array.dtype.kind == "c":
         return array
     outside = array < low if high is None else (array < low) | (array > high)
@@ -71,7 +71,7 @@ def power(x: Any, p: Any) -> DeviceArray:
     Integers to negative powers are floats.
     """
     base = _in_domain(x, 0)
-    exponent = asarray(p)
+    exponent = operand_array(p)
     if exponent.dtype.kind in "iu" and bool((exponent < 0).any()):
         exponent = exponent * 1.0
     return _call(np.power, base, exponent)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray._core.creation import asarray
+from clarray._core.creation import operand_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.views import make_view, read_only, view_of
 from clarray._engine.expr.overlap import extent
@@ -52,7 +52,7 @@ def as_strided(
         The view would leave the memory (which NumPy does not look at), a stride is no whole number of
         elements, or the strides are not as many as the axes.
     """
-    array = asarray(x)
+    array = operand_array(x)
     old = view_of(array)
     new = old.shape if shape is None else as_shape(tuple(shape))
     itemsize = array.itemsize
@@ -115,7 +115,7 @@ def sliding_window_view(
     >>> clarray.lib.stride_tricks.sliding_window_view([1, 2, 3, 4], 3).tolist()
     [[1, 2, 3], [2, 3, 4]]
     """
-    array = asarray(x)
+    array = operand_array(x)
     windows = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     if np.any(np.array(windows) < 0):
         raise ValueError("`window_shape` cannot contain negative values")

@@ -8,8 +8,12 @@
 [0.3333333333333333, 1.0]
 """
 
+import sys as _sys
+
+import numpy.linalg as _numpys
 from numpy.linalg import LinAlgError
 
+from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
 from clarray.linalg.factorizations import (
     cholesky,
     det,
@@ -76,3 +80,5 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+_serve_host_dtypes(_sys.modules[__name__], _numpys, __all__)

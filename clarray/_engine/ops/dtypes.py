@@ -11,13 +11,13 @@ Memory and kernels hold a value differently, so each row names both sides:
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from clarray._engine.values import dataclass
 
-__all__ = ["DTYPES", "DTypeRow", "Kind", "Packed", "dtype_row", "is_exact", "wide_dtype"]
+__all__ = ["DTYPES", "DTypeRow", "HostOnly", "Kind", "Packed", "dtype_row", "is_exact", "wide_dtype"]
 
 Kind = Literal["b", "i", "u", "f", "c"]
 
@@ -152,16 +152,36 @@ def is_exact(src: np.dtype, dst: np.dtype) -> bool:
     return np.can_cast(src, dst)
 
 
+class HostOnly(TypeError):
+    """A dtype, or an array, that only the host can hold: text, dates, objects, records.
+
+    Public functions answer it by NumPy's function of the same name, see `clarray._core.host_fallback`.
+    """
+
+    def __init__(self, message: str, dtype: np.dtype) -> None:
+        super().__init__(message)
+        self.dtype = dtype
+
+    def __reduce__(self) -> tuple[type[TypeError], tuple[Any, ...]]:
+        return TypeError, self.args
+
+
+# Methods do not answer it, and users shall see NumPy's type of errors.
+HostOnly.__name__ = HostOnly.__qualname__ = "TypeError"
+HostOnly.__module__ = "builtins"
+
+
 def dtype_row(dtype: np.dtype) -> DTypeRow:
-    """Return the row of ``dtype``, or raise TypeError naming it and what is supported."""
+    """Return the row of ``dtype``, or raise HostOnly naming it and what is supported."""
     try:
         return DTYPES[dtype]
     except KeyError:
         native = dtype.newbyteorder("=")
         if native in DTYPES:
-            raise TypeError(
+            raise HostOnly(
                 f"clarray has no dtype {dtype!r}: elements on a device are in the machine's byte order; ask for "
-                f"{native.name}, which is dtype.newbyteorder('='), and for other bytes use byteswap"
+                f"{native.name}, which is dtype.newbyteorder('='), and for other bytes use byteswap",
+                dtype,
             ) from None
         names = ", ".join(row.dtype.name for row in _ROWS)
-        raise TypeError(f"clarray has no dtype {dtype!r}: convert with astype to one of {names}") from None
+        raise HostOnly(f"clarray has no dtype {dtype!r}: convert with astype to one of {names}", dtype) from None

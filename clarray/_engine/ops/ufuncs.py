@@ -21,7 +21,7 @@ from clarray._engine.ops import (
     ufuncs_trigonometric,
 )
 from clarray._engine.ops.ctype import CType, Dialect, compute_type, convert, mask
-from clarray._engine.ops.dtypes import DTYPES, dtype_row
+from clarray._engine.ops.dtypes import DTYPES, HostOnly, dtype_row
 from clarray._engine.ops.forms import Form, Row
 from clarray._engine.ops.helpers import helpers_in
 from clarray._engine.speedups import laid_out
@@ -98,7 +98,9 @@ def _no_loop(ufunc: np.ufunc, dtypes: tuple[np.dtype, ...]) -> TypeError:
     reason = unsupported.get(ufunc.__name__)
     tail = f": {reason}" if reason else ""
     name = ufunc.__name__
-    return TypeError(f"ufunc '{name}' did not contain a loop for types ({types}) in clarray{tail}")
+    message = f"ufunc '{name}' did not contain a loop for types ({types}) in clarray{tail}"
+    unknown = next((dtype for dtype in dtypes if dtype not in DTYPES), None)
+    return TypeError(message) if unknown is None else HostOnly(message, unknown)
 
 
 def find_loop(

@@ -126,6 +126,8 @@ struct Twin {
 };
 int traverse_twin(PyObject* object, visitproc visit, void* arg);
 void drop_twin(PyObject* object);
+PyObject* bind_twin(PyObject* self, PyObject* object, PyObject* type);
+PyObject* twin_attribute(PyObject* object, PyObject* name);
 
 // What such types differ in.
 struct TwinType {
@@ -134,6 +136,9 @@ struct TwinType {
     newfunc make = nullptr;  // where Python makes them
     destructor drop = drop_twin;
     traverseproc traverse = traverse_twin;
+    getattrofunc attribute = twin_attribute;
+    descrgetfunc bind = bind_twin;
+    bool is_method = true;  // whether a call through an instance may skip `bind`
 };
 Ref new_twin_type(const TwinType& kind);
 
@@ -258,6 +263,7 @@ Ref new_twin(vectorcallfunc call, PyObject* reference);
 PyObject* reference_called(PyObject* twin, PyObject* const* arguments, size_t flags, PyObject* names);
 
 bool add_operator_type(PyObject* module);
+bool add_host_fallback_type(PyObject* module);
 bool add_lock_type(PyObject* module);
 bool add_collector_type(PyObject* module);
 bool add_launches_type(PyObject* module);

@@ -23,7 +23,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 19;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 20;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -369,7 +369,7 @@ PyMODINIT_FUNC PyInit__speedups() {
     Ref module = Ref::steal(PyModule_Create(&definition));
     empty_tuple = PyTuple_New(0);
     if (!module || !empty_tuple || !add_operator_type(module.get()) || !add_launches_type(module.get()) ||
-        !add_recorded_type(module.get()) || !add_lock_type(module.get()) ||
+        !add_recorded_type(module.get()) || !add_host_fallback_type(module.get()) || !add_lock_type(module.get()) ||
         !add_collector_type(module.get()))
         return nullptr;
     if (PyModule_AddIntConstant(module.get(), "INTERFACE", INTERFACE)) return nullptr;

@@ -5,20 +5,6 @@ namespace clarray {
 
 namespace {
 
-PyObject* bind_twin(PyObject* self, PyObject* object, PyObject*) {
-    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
-}
-
-PyObject* twin_attribute(PyObject* object, PyObject* name) {
-    PyObject* reference = reinterpret_cast<Twin*>(object)->reference;
-    for (const char* theirs : {"__doc__", "__module__"})  // which the type of twins has too
-        if (PyUnicode_CompareWithASCIIString(name, theirs) == 0) return PyObject_GetAttr(reference, name);
-    PyObject* found = PyObject_GenericGetAttr(object, name);
-    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
-    PyErr_Clear();
-    return PyObject_GetAttr(reference, name);
-}
-
 // Pickled, and copied, as the function is: by its name.
 PyObject* reduce_twin(PyObject* object, PyObject*) { return PyObject_GetAttrString(object, "__qualname__"); }
 
@@ -36,6 +22,20 @@ PyMemberDef twin_members[] = {
 };
 
 }  // namespace
+
+PyObject* bind_twin(PyObject* self, PyObject* object, PyObject*) {
+    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
+PyObject* twin_attribute(PyObject* object, PyObject* name) {
+    PyObject* reference = reinterpret_cast<Twin*>(object)->reference;
+    for (const char* theirs : {"__doc__", "__module__"})  // which the type of twins has too
+        if (PyUnicode_CompareWithASCIIString(name, theirs) == 0) return PyObject_GetAttr(reference, name);
+    PyObject* found = PyObject_GenericGetAttr(object, name);
+    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+    PyErr_Clear();
+    return PyObject_GetAttr(reference, name);
+}
 
 int traverse_twin(PyObject* object, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(object));
@@ -56,15 +56,16 @@ Ref new_twin_type(const TwinType& kind) {
         {Py_tp_dealloc, (void*)kind.drop},
         {Py_tp_traverse, (void*)kind.traverse},
         {Py_tp_call, (void*)PyVectorcall_Call},
-        {Py_tp_descr_get, (void*)bind_twin},
-        {Py_tp_getattro, (void*)twin_attribute},
+        {Py_tp_descr_get, (void*)kind.bind},
+        {Py_tp_getattro, (void*)kind.attribute},
         {Py_tp_members, twin_members},
         {Py_tp_repr, (void*)repr_of_twin},
         {Py_tp_methods, twin_methods},
         {kind.make ? Py_tp_new : 0, (void*)kind.make},
         {0, nullptr},
     };
-    unsigned long flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+    unsigned long flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
+    if (kind.is_method) flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
     if (!kind.make) flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;
     PyType_Spec spec = {kind.name, int(kind.size), 0, unsigned(flags), slots};
     return Ref::steal(PyType_FromSpec(&spec));

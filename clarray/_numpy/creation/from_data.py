@@ -10,6 +10,7 @@ import numpy as np
 from clarray._core.construction import of_buffer
 from clarray._core.creation import asarray
 from clarray._core.device_array import DeviceArray
+from clarray._engine.ops.dtypes import DTYPES
 from clarray._numpy.indexing.index_tables import indices
 
 __all__ = ["frombuffer", "fromfunction", "fromiter", "fromstring"]
@@ -62,13 +63,15 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     Returns
     -------
     DeviceArray
+        Or ndarray, of a dtype that no device holds: the items can be read only once.
 
     Raises
     ------
     ValueError
         There are fewer items.
     """
-    return asarray(np.fromiter(iter, dtype, count), dtype)
+    made = np.fromiter(iter, dtype, count)
+    return asarray(made) if made.dtype.newbyteorder("=") in DTYPES else made
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> DeviceArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from clarray._core.creation import array, asarray
 from clarray._core.device_array import DeviceArray
+from clarray._core.operands import refuse_subclass
 from clarray._numpy.reduction.reductions import all as every
 
 __all__ = ["asarray_chkfinite", "isfortran", "require"]
@@ -70,6 +71,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     if {"C", "F"} <= wanted:
         raise ValueError('Cannot specify both "C" and "F" order')
     order = "F" if "F" in wanted else "C" if "C" in wanted else "A"
+    refuse_subclass(a)
     made = asarray(a, dtype, order)
     flags = made.flags
     if ("W" in wanted and not flags.writeable) or ("O" in wanted and not flags.owndata):

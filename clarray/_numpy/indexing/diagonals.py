@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, ufunc_calls
-from clarray._core.creation import asarray, zeros
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.creation import operand_array, zeros
+from clarray._core.device_array import DeviceArray, checked_target, wrap
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.view import contiguous
@@ -54,7 +54,7 @@ def diag(v: Any, k: int = 0) -> DeviceArray:
     >>> clarray.diag([1, 2]).tolist()
     [[1, 0], [0, 2]]
     """
-    array = asarray(v)
+    array = operand_array(v)
     if array.ndim == 2:
         return diagonal(array, k)
     if array.ndim != 1:
@@ -91,6 +91,7 @@ def fill_diagonal(a: DeviceArray, val: Any, wrap: bool = False) -> None:
     ValueError
         `a` has fewer than two axes, or more than two of different lengths.
     """
+    checked_target(a, "argument 1 of fill_diagonal must be a clarray array, not {}")
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) != 1:
@@ -203,14 +204,14 @@ def tril(m: Any, k: int = 0) -> DeviceArray:
     >>> clarray.tril([[1, 2], [3, 4]]).tolist()
     [[1, 0], [3, 4]]
     """
-    array = _matrix(asarray(m))
+    array = _matrix(operand_array(m))
     return where(below(array.shape[-2:], k), array, array.dtype.type(0))
 
 
 @recorded_growth
 def triu(m: Any, k: int = 0) -> DeviceArray:
     """Set the elements below the `k`-th diagonal to zero, in the last two axes; parameters as in `tril`."""
-    array = _matrix(asarray(m))
+    array = _matrix(operand_array(m))
     return where(below(array.shape[-2:], k - 1), array.dtype.type(0), array)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarray._core import callers, ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, empty, one_hold, wrap
+from clarray._core.device_array import DeviceArray, checked_target, empty, one_hold, wrap
 from clarray._core.operands import array_node
 from clarray._core.views import view_of
 from clarray._engine.algorithms import launchers
@@ -238,8 +238,7 @@ def _is_apart(out: DeviceArray, read: tuple[Node, ...]) -> bool:
 
 def check_is_array(out: Any) -> None:
     """Refuse an output that is no array on the device."""
-    if not isinstance(out, DeviceArray):
-        raise TypeError("output must be an array")
+    checked_target(out, "output must be an array")
 
 
 def check_out(out: Any, shape: Shape, dtype: np.dtype) -> None:
@@ -352,8 +351,7 @@ def put_along_axis(arr: DeviceArray, indices: Any, values: Any, axis: Any) -> No
     IndexError
         An index is out of bounds; nothing has been written.
     """
-    if not isinstance(arr, DeviceArray):
-        raise TypeError(f"argument 1 of put_along_axis must be a clarray array, not {type(arr).__name__}")
+    checked_target(arr, "argument 1 of put_along_axis must be a clarray array, not {}")
     view_of(arr)
     arr.check_writeable()
     leaf = arr._node
@@ -394,8 +392,7 @@ def put(a: DeviceArray, ind: Any, v: Any, mode: str = "raise") -> None:
     >>> x.tolist()
     [5, 0, 0, 7]
     """
-    if not isinstance(a, DeviceArray):
-        raise TypeError(f"argument 1 must be a clarray array, not {type(a).__name__}")
+    checked_target(a, "argument 1 must be a clarray array, not {}")
     view_of(a)
     a.check_writeable()
     mode = check_mode(mode)

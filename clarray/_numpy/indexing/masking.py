@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, ones
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, checked_target, one_hold, wrap
 from clarray._core.views import view_of
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection
@@ -211,11 +211,10 @@ def argwhere(a: Any) -> DeviceArray:
 
 
 def _target(arr: Any, name: str) -> DeviceArray:
-    if not isinstance(arr, DeviceArray):
-        raise TypeError(f"argument 1 of {name} must be a clarray array, not {type(arr).__name__}")
-    view_of(arr)
-    arr.check_writeable()
-    return arr
+    array = checked_target(arr, f"argument 1 of {name} must be a clarray array, not {{}}")
+    view_of(array)
+    array.check_writeable()
+    return array
 
 
 def _values(given: Any, array: DeviceArray, write: Callable[..., None]) -> DeviceArray:

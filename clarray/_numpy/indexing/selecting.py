@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from clarray._core import composing, ufunc_calls
-from clarray._core.creation import as_array, asarray, empty_like
+from clarray._core.creation import as_array, operand_array
+from clarray._core.creation_like import empty_like
 from clarray._core.device_array import DeviceArray, no_number, one_hold, wrap
 from clarray._core.operands import array_node, scalar_node, weak_type
 from clarray._engine.evaluate import device_of
@@ -266,7 +267,7 @@ def clip(
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     low = a_min if min is None else min
     high = a_max if max is None else max
-    array = asarray(a)
+    array = operand_array(a)
     if array.dtype.kind in "iu":  # what no element exceeds is no limit
         info = np.iinfo(array.dtype)
         low = None if type(low) is int and low <= info.min else low
@@ -307,7 +308,7 @@ def round(a: Any, decimals: Any = 0, out: DeviceArray | None = None) -> DeviceAr
     OverflowError
         `decimals` does not fit a 32-bit integer.
     """
-    array = asarray(a)
+    array = operand_array(a)
     decimals = operator.index(decimals)
     if not -(2**31) <= decimals < 2**31:
         raise OverflowError(f"decimals must fit a 32-bit integer, not {decimals}")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core import callers, small_indexing, ufunc_calls
+from clarray._core import callers, device_array, small_indexing, ufunc_calls
 from clarray._core.device_array import DeviceArray, is_numpys_scalar, is_writeable, runs_other_code, wrap
 from clarray._core.elements import NUMBERS, host_element, known_element, put_element
 from clarray._core.host_data import upload
@@ -475,8 +475,7 @@ def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = 
     >>> x.tolist()
     [7, 0, 7]
     """
-    if not isinstance(dst, DeviceArray):
-        raise TypeError(f"copyto() argument 1 must be a clarray array, not {type(dst).__name__}")
+    device_array.checked_target(dst, "copyto() argument 1 must be a clarray array, not {}")
     mask = None if where is True else ufunc_calls.mask_node(where, dst.device)
     if mask is None and isinstance(src, DeviceArray) and is_itself(src._node, dst._node):
         return  # before NumPy asks whether it may be written

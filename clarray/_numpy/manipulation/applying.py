@@ -9,10 +9,13 @@ import numpy as np
 from numpy import frompyfunc
 
 from clarray._core import ufunc_calls
-from clarray._core.creation import as_array, asarray, zeros, zeros_like
+from clarray._core.conversion import asnumpy
+from clarray._core.creation import as_array, operand_array, zeros
+from clarray._core.creation_like import zeros_like
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import on_host
 from clarray._engine.expr.axes import normalize_axis
+from clarray._engine.ops.dtypes import HostOnly
 from clarray._numpy.manipulation.shapes import expand_dims, moveaxis, transpose
 
 __all__ = ["apply_along_axis", "apply_over_axes", "frompyfunc", "piecewise", "vectorize"]
@@ -48,13 +51,29 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     >>> clarray.apply_along_axis(lambda row: row.max() - row.min(), 1, [[1, 4], [2, 9]]).tolist()
     [3, 7]
     """
-    source = asarray(arr)
+    results: list[Any] = []
+
+    def call(line: Any) -> Any:
+        results.append(func1d(line, *args, **kwargs))
+        return results[-1]
+
+    try:
+        return _along_axis(call, axis, arr)
+    except HostOnly:  # of the array, or of a result
+        host = asnumpy(arr) if isinstance(arr, DeviceArray) else arr
+        return np.apply_along_axis(
+            lambda line: results.pop(0) if results else func1d(line, *args, **kwargs), axis, host
+        )
+
+
+def _along_axis(func1d: Callable[[Any], Any], axis: int, arr: Any) -> DeviceArray:
+    source = operand_array(arr)
     axis = normalize_axis(axis, source.ndim)
     lines = moveaxis(source, axis, -1)
     shape = lines.shape[:-1]
     made: DeviceArray | None = None
     for position in np.ndindex(shape):
-        found = as_array(func1d(lines[(*position, ...)], *args, **kwargs), source.device)
+        found = as_array(func1d(lines[(*position, ...)]), source.device)
         if made is None:
             inner = found.ndim
             made = zeros(shape + found.shape, found.dtype, device=source.device)
@@ -86,7 +105,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DeviceArray:
     ValueError
         A result has another number of axes.
     """
-    value = asarray(a)
+    value = operand_array(a)
     ndim = value.ndim
     for axis in (axes,) if np.ndim(axes) == 0 else axes:
         at = axis + ndim if axis < 0 else axis

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clarray._core.callers import without_lost_parts
-from clarray._core.creation import asarray
+from clarray._core.creation import operand_array
 from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.ufunc_calls import device_of_operands
 from clarray._core.views import view_of
@@ -86,7 +86,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> De
     >>> clarray.pad([1, 2, 3], 2, "reflect").tolist()
     [3, 2, 1, 2, 3, 2, 1]
     """
-    source = asarray(array)
+    source = operand_array(array)
     device_of_operands((source, pad_width, *kwargs.values()))
     widths = _widths(pad_width, source.ndim)
     if callable(mode):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core import creation, ufunc_calls
-from clarray._core.creation import as_array, asarray, zeros
+from clarray._core.creation import as_array, asarray, operand_array, zeros
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.views import view_of
 from clarray._engine.algorithms import launchers
@@ -54,7 +54,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> DeviceArray:
     >>> clarray.roll([1, 2, 3, 4], 1).tolist()
     [4, 1, 2, 3]
     """
-    array = asarray(a)
+    array = operand_array(a)
     if axis is None:
         return reshape(roll(ravel(array), shift, 0), array.shape)
     shifts, places = np.broadcast_arrays(
@@ -99,7 +99,7 @@ def tile(A: Any, reps: Any) -> DeviceArray:  # noqa: N803 - NumPy's name for it
     >>> clarray.tile([1, 2], (2, 2)).tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
-    array = asarray(A)
+    array = operand_array(A)
     times = tuple(reps) if np.iterable(reps) else (reps,)
     if isinstance(A, DeviceArray) and all(t == 1 for t in times):
         return creation.array(A, copy=True, ndmin=len(times))  # which keeps the order of elements
@@ -199,7 +199,7 @@ def resize(a: Any, new_shape: Any) -> DeviceArray:
     ValueError
         An extent is negative.
     """
-    flat = ravel(asarray(a))
+    flat = ravel(operand_array(a))
     if getattr(new_shape, "ndim", None) == 0 and not isinstance(new_shape, np.integer):
         raise TypeError("iteration over a 0-d array")
     shape = as_shape(new_shape)

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core import callers
-from clarray._core.creation import asarray, zeros_like
+from clarray._core.creation import asarray, operand_array
+from clarray._core.creation_like import zeros_like
 from clarray._core.device_array import DeviceArray, is_numpys_scalar, keeps_numbers
 from clarray._core.host_data import axis_order
+from clarray._core.operands import refuse_subclass
 from clarray._core.views import is_itself, make_view, read_only, transform_view, view_of
 from clarray._engine.expr import view as views
 from clarray._engine.expr.axes import normalize_axis
@@ -86,7 +88,7 @@ def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None
     >>> clarray.reshape(clarray.arange(6), (2, -1)).tolist()
     [[0, 1, 2], [3, 4, 5]]
     """
-    array = asarray(a)
+    array = operand_array(a)
     letter = views.check_order(order)
     view = view_of(array)
     if shape is None:
@@ -104,7 +106,7 @@ def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None
 
 def ravel(a: Any, order: str | None = "C") -> DeviceArray:
     """Flatten to one axis, as a view where NumPy gives one; see `numpy.ravel`."""
-    array = asarray(a)
+    array = operand_array(a)
     letter = views.check_order(order)
     found = views.ravel(view_of(array), letter)
     return _flattened(array, letter) if found is None else make_view(array, found)
@@ -135,7 +137,7 @@ def transpose(a: Any, axes: Any = None) -> DeviceArray:
     >>> clarray.transpose([[1, 2], [3, 4]]).tolist()
     [[1, 3], [2, 4]]
     """
-    return transform_view(asarray(a), views.transpose, axes)
+    return transform_view(operand_array(a), views.transpose, axes)
 
 
 permute_dims = transpose
@@ -143,7 +145,7 @@ permute_dims = transpose
 
 def matrix_transpose(x: Any, /) -> DeviceArray:
     """Transpose the last two axes, as a view."""
-    array = asarray(x)
+    array = operand_array(x)
     if array.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {array.ndim}-dimensional")
     return transform_view(array, views.swapaxes, -1, -2)
@@ -151,18 +153,18 @@ def matrix_transpose(x: Any, /) -> DeviceArray:
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> DeviceArray:
     """Interchange two axes, as a view; see `numpy.swapaxes`."""
-    return transform_view(asarray(a), views.swapaxes, axis1, axis2)
+    return transform_view(operand_array(a), views.swapaxes, axis1, axis2)
 
 
 @keeps_numbers
 def moveaxis(a: Any, source: Any, destination: Any) -> DeviceArray:
     """Move axes to new positions, as a view, while the others keep their order; see `numpy.moveaxis`."""
-    return transform_view(asarray(a), views.moveaxis, source, destination)
+    return transform_view(operand_array(a), views.moveaxis, source, destination)
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
     """Move one axis before another one, as a view; see `numpy.rollaxis`."""
-    array = asarray(a)
+    array = operand_array(a)
     n = array.ndim
     axis = normalize_axis(axis, n)
     first = start + n if start < 0 else start
@@ -180,14 +182,14 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> DeviceArray:
 @keeps_numbers
 def squeeze(a: Any, axis: Any = None) -> DeviceArray:
     """Drop axes of one element, as a view, or give the array itself where there are none; see `numpy.squeeze`."""
-    array = asarray(a)
+    array = operand_array(a)
     found = views.squeeze(view_of(array), axis)
     return array if found.shape == array.shape else make_view(array, found)
 
 
 def expand_dims(a: Any, axis: Any) -> DeviceArray:
     """Insert axes of one element at positions of the result, as a view; see `numpy.expand_dims`."""
-    return transform_view(asarray(a), views.expand_dims, axis)
+    return transform_view(operand_array(a), views.expand_dims, axis)
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> DeviceArray:
@@ -204,7 +206,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> DeviceArray:
     >>> clarray.broadcast_to([1, 2], (2, 2)).tolist()
     [[1, 2], [1, 2]]
     """
-    source = asarray(array)
+    source = operand_array(array)
     try:
         extents = views.as_shape(shape)
     except TypeError:
@@ -238,7 +240,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 
 def _on_device_or_host(a: Any) -> Any:
     try:
-        return asarray(a)
+        return operand_array(a)
     except TypeError:
         host = np.asarray(a)
         if host.dtype.kind in "biufc":  # of a dtype that the device lacks
@@ -263,7 +265,7 @@ class broadcast:  # noqa: N801 - NumPy's name
     """
 
     def __init__(self, *args: Any) -> None:
-        arrays = [asarray(a) for a in args]
+        arrays = [operand_array(a) for a in args]
         self._common = np.broadcast(*(np.broadcast_to(np.uint8(0), a.shape) for a in arrays))
         self._arrays = broadcast_arrays(*arrays)
         self.index = 0
@@ -293,7 +295,7 @@ _WHOLE, _REVERSED = slice(None), slice(None, None, -1)
 
 def flip(m: Any, axis: Any = None) -> DeviceArray:
     """Reverse the order along axes, or all of them, as a view; of a 0-d array it is its value. See `numpy.flip`."""
-    array = asarray(m)
+    array = operand_array(m)
     ndim = array.ndim
     axes = range(ndim) if axis is None else normalize_axis_tuple(axis, ndim)
     flipped: DeviceArray = array[tuple([_REVERSED if k in axes else _WHOLE for k in range(ndim)])]
@@ -308,12 +310,12 @@ def _of_ndim(array: DeviceArray, ndim: int) -> DeviceArray:
 
 def fliplr(m: Any) -> DeviceArray:
     """Reverse the order along axis 1, as a view."""
-    return flip(_of_ndim(asarray(m), 2), 1)
+    return flip(_of_ndim(operand_array(m), 2), 1)
 
 
 def flipud(m: Any) -> DeviceArray:
     """Reverse the order along axis 0, as a view."""
-    return flip(_of_ndim(asarray(m), 1), 0)
+    return flip(_of_ndim(operand_array(m), 1), 0)
 
 
 _TURNED = np.array([[0, 1], [3, 2]])  # after k quarters the first element is k
@@ -321,7 +323,7 @@ _TURNED = np.array([[0, 1], [3, 2]])  # after k quarters the first element is k
 
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
     """Rotate by `k` quarters in the plane of two axes, as a view; see `numpy.rot90`."""
-    array = asarray(m)
+    array = operand_array(m)
     axes = tuple(axes)
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
@@ -343,7 +345,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> DeviceArray:
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> DeviceArray:
     """Take the diagonal of two axes as the last axis, as a read-only view; see `numpy.diagonal`."""
-    return read_only(transform_view(asarray(a), views.diagonal, offset, axis1, axis2))
+    return read_only(transform_view(operand_array(a), views.diagonal, offset, axis1, axis2))
 
 
 # Parts --------------------------------------------------------------------------------------------
@@ -357,7 +359,7 @@ def real(val: Any) -> Any:
     """Take the real parts: a view of a complex array, any other array itself, of a number a number."""
     if issubclass(type(val), _NUMBERS):
         return val.real
-    array = val if isinstance(val, DeviceArray) else asarray(val)
+    array = val if isinstance(val, DeviceArray) else operand_array(val)
     return _part(array, 0) if array.dtype.kind == "c" else array
 
 
@@ -366,7 +368,7 @@ def imag(val: Any) -> Any:
     """Take the imaginary parts: a view of a complex array, read-only zeros for any other, of a number a number."""
     if issubclass(type(val), _NUMBERS):
         return val.imag
-    array = val if isinstance(val, DeviceArray) else asarray(val)
+    array = val if isinstance(val, DeviceArray) else operand_array(val)
     if array.dtype.kind == "c":
         return _part(array, 1)
     made = zeros_like(array, order="A")
@@ -411,7 +413,7 @@ def _real_dtype(dtype: np.dtype) -> np.dtype:
 def _at_least(arys: tuple[Any, ...], shapes: dict[int, Any]) -> Any:
     made = []
     for a in arys:
-        array = asarray(a)
+        array = operand_array(a)
         key = shapes.get(array.ndim)
         made.append(array if key is None else array[key])
     return made[0] if len(made) == 1 else tuple(made)
@@ -452,6 +454,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
         raise TypeError(f"Input should be a clarray array. It is a {type(x)} instead.")
     if is_numpys_scalar(x) and device is None:
         return x.astype(dtype)
+    refuse_subclass(x)
     return asarray(x, device=device).astype(dtype, copy=copy)
 
 

@@ -6,7 +6,7 @@ import operator
 from itertools import accumulate, pairwise
 from typing import Any
 
-from clarray._core.creation import asarray
+from clarray._core.creation import operand_array
 from clarray._core.device_array import DeviceArray
 from clarray._engine.expr.axes import normalize_axis
 from clarray._numpy.manipulation.shapes import moveaxis
@@ -41,7 +41,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Devic
     """
     if not hasattr(ary, "shape"):
         len(ary)  # a number has no length: NumPy's TypeError
-    array = asarray(ary)
+    array = operand_array(ary)
     total = array.shape[axis]
     if _is_sequence(indices_or_sections):
         cuts = [0, *map(operator.index, indices_or_sections), total]
@@ -91,7 +91,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[DeviceArray
     """
     if _is_sequence(indices_or_sections):
         return array_split(ary, indices_or_sections, axis)
-    array = asarray(ary)
+    array = operand_array(ary)
     if array.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return array_split(array, indices_or_sections, axis)
@@ -132,7 +132,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[DeviceArray]:
 
 
 def _of_ndim(ary: Any, ndim: int, name: str) -> DeviceArray:
-    array = asarray(ary)
+    array = operand_array(ary)
     if array.ndim < ndim:
         raise ValueError(f"{name} only works on arrays of {ndim} or more dimensions")
     return array
@@ -155,7 +155,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[DeviceArray, ...]:
     ValueError
         `x` has no axes.
     """
-    array = asarray(x)
+    array = operand_array(x)
     if array.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     return tuple(moveaxis(array, axis, 0))

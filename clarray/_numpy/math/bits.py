@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.creation import asarray, ascontiguousarray
+from clarray._core.creation import ascontiguousarray, operand_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.reinterpreting import view
 from clarray._core.ufunc_calls import in_order
@@ -49,7 +49,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: Any = "big") -> Devic
     >>> clarray.packbits([1, 0, 0, 0, 0, 0, 1, 1]).tolist()
     [131]
     """
-    given = array = asarray(a)
+    given = array = operand_array(a)
     np.packbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises
     array, axis = _lines(array, axis)
     extent = array.shape[-1]
@@ -103,7 +103,7 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     DeviceArray
         uint8, 0 or 1.
     """
-    given = array = asarray(a)
+    given = array = operand_array(a)
     np.unpackbits(np.empty(0, array.dtype), bitorder=bitorder)  # raises
     array, axis = _lines(array, axis)
     words = array.astype(_UINT64)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core.composing import Operand, applied, as_operand, where
-from clarray._core.creation import as_array, empty_like
+from clarray._core.creation import as_array
+from clarray._core.creation_like import empty_like
 from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, cast, device_of_operands, evaluate_if_eager

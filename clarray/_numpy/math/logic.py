@@ -8,9 +8,9 @@ import numpy as np
 
 from clarray._core import callers, ufunc_calls
 from clarray._core.composing import Operand, applied, as_operand, composed, imag_part, real_part, where
-from clarray._core.creation import as_array, asarray
+from clarray._core.creation import as_array, asarray, operand_array
 from clarray._core.device_array import DeviceArray, wrap
-from clarray._core.operands import scalar_node
+from clarray._core.operands import refuse_subclass, scalar_node
 from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full, in_order
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
@@ -295,6 +295,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     >>> clarray.nan_to_num([1.0, float("nan")]).tolist()
     [1.0, 0.0]
     """
+    refuse_subclass(x)
     array = asarray(x, copy=bool(copy)) if not isinstance(x, DeviceArray) else x
     node = array._node
     if node.dtype.kind not in "fc":
@@ -349,7 +350,7 @@ def real_if_close(a: Any, tol: float = 100) -> DeviceArray:
     DeviceArray
         The real parts, as a view; `a` itself where a part is not close to zero. Deciding waits for one pass.
     """
-    array = asarray(a)
+    array = operand_array(a)
     if array.dtype.kind != "c":
         return array
     bound = float(np.finfo(array.dtype).eps) * tol if tol > 1 else tol

@@ -11,7 +11,7 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, one_hold
+from clarray._core.device_array import DeviceArray, checked_target, one_hold
 from clarray._core.host_data import device_dtype
 from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, broadcast, device_of_operands, laid_out
@@ -129,10 +129,9 @@ def _output(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Any) -> DeviceArray |
     out = out[0] if isinstance(out, tuple) else out
     if out is None:
         return None
-    if not isinstance(out, DeviceArray):
-        raise TypeError(f"return arrays must be of DeviceArray type, not {type(out).__name__}")
-    out.check_writeable("output array is read-only")
-    return out
+    target = checked_target(out, "return arrays must be of DeviceArray type, not {}")
+    target.check_writeable("output array is read-only")
+    return target
 
 
 def _resolved_call(

@@ -13,7 +13,7 @@ import numpy as np
 
 from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, checked_target, one_hold, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import array_node
 from clarray._core.views import make_view, view_of
@@ -78,14 +78,11 @@ def _target(out: Any) -> DeviceArray | None:
         if len(out) != 1:
             raise ValueError("The 'out' tuple must have exactly one entry")
         out = out[0]
-    if out is not None and not isinstance(out, DeviceArray):
-        raise TypeError(
-            f"return arrays must be of DeviceArray type, not {type(out).__name__}: "
-            "copy the result with clarray.asnumpy instead"
-        )
-    if out is not None:
-        out.check_writeable()
-    return out
+    if out is None:
+        return None
+    target = checked_target(out, "return arrays must be of DeviceArray type, not {}")
+    target.check_writeable()
+    return target
 
 
 def _monoid(ufunc: np.ufunc, method: str, node: Node, dtype: Any, out: Any) -> Monoid:
@@ -295,8 +292,7 @@ def _update_loop(ufunc: np.ufunc, a: Any, b: Any) -> tuple[Loop, Node | None]:
         raise ValueError("Only unary and binary ufuncs supported at this time")
     if ufunc.nout != 1:
         raise ValueError("Only single output ufuncs supported at this time")
-    if not isinstance(a, DeviceArray):
-        raise TypeError(f"first operand must be array: a clarray array, not {type(a).__name__}")
+    checked_target(a, "first operand must be array: a clarray array, not {}")
     if (b is _NONE) != (ufunc.nin == 1):
         raise ValueError(
             "second operand needed for ufunc" if b is _NONE else "second operand provided when ufunc is unary"

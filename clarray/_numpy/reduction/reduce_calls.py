@@ -10,7 +10,7 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, empty, one_hold, wrap
+from clarray._core.device_array import DeviceArray, checked_target, empty, one_hold, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
 from clarray._core.views import make_view, view_of
@@ -98,9 +98,7 @@ def check_out(out: Any) -> None:
     """Raise for an output that is no array, or read-only: what NumPy asks before it looks at axes and dtypes."""
     if out is None:
         return
-    if not isinstance(out, DeviceArray):
-        raise TypeError("return arrays must be of ArrayType")
-    out.check_writeable("output array is read-only")
+    checked_target(out, "return arrays must be of ArrayType").check_writeable("output array is read-only")
 
 
 def check_shape(out: DeviceArray, shape: tuple[int, ...]) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.creation import as_array, empty, empty_like
+from clarray._core.creation import as_array, empty
+from clarray._core.creation_like import empty_like
 from clarray._core.device_array import DeviceArray, one_hold
 from clarray._engine.expr.axes import axis_number, normalize_axis, strict_axis
 from clarray._engine.speedups import recorded, recorded_growth

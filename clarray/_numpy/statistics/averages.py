@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from clarray._core import callers, creation, ufunc_calls
+from clarray._core import callers, creation, creation_like, ufunc_calls
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
@@ -253,7 +253,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     found = found / deviation[:, None] / deviation[None, :]
     if found.dtype.kind != "c":
         return found.clip(-1, 1)
-    made = creation.empty_like(found)
+    made = creation_like.empty_like(found)
     made.real = found.real.clip(-1, 1)
     made.imag = found.imag.clip(-1, 1)
     return made

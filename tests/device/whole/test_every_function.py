@@ -212,7 +212,7 @@ NO_METHOD = {
 FUNCTIONS = sorted(
     name
     for name in np.__all__
-    if inspect.isroutine(function := getattr(clarray, name, None)) and str(function.__module__).startswith("clarray.")
+    if inspect.isroutine(function := getattr(clarray, name, None)) and str(function.__module__).startswith("clarray")
 )
 SHARED_METHODS = sorted(
     name

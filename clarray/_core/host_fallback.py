@@ -1,0 +1,106 @@
+"""Public functions that NumPy computes when an operand has a dtype that no device holds: text, dates, objects, records.
+
+    clarray.sort(words)  ->  clarray's sort  --raises HostOnly-->  numpy.sort, on the host
+
+Each public function that NumPy has under the same name is replaced in its module, so that no function of clarray's has
+to know of such dtypes: it raises `HostOnly` wherever it meets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import update_wrapper, wraps
+from types import MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from clarray._core.fallback import by_numpy
+from clarray._engine.ops.dtypes import HostOnly
+from clarray._engine.speedups import core, known_to_core
+
+__all__ = ["has_counterpart", "method_with_host_fallback", "serve_host_dtypes", "with_host_fallback"]
+
+known_to_core("HostOnly", HostOnly)
+
+
+class _HostFallback:
+    """The core's type of such functions, in Python."""
+
+    def __init__(self, ours: Callable[..., Any], theirs: Callable[..., Any], module: str, binds: bool) -> None:
+        update_wrapper(self, ours)
+        self.__module__ = module
+        self._ours = ours
+        self._theirs = theirs
+        self._binds = binds
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._ours(*args, **kwargs)
+        except HostOnly:
+            pass  # by_numpy's error, if there is one, is not an error in the handling of this one
+        return by_numpy(self._theirs, args, kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return MethodType(self, instance) if self._binds and instance is not None else self
+
+    def __repr__(self) -> str:
+        return repr(self._ours)
+
+    def __reduce__(self) -> str:
+        return str(self.__qualname__)  # type: ignore[attr-defined]
+
+
+def with_host_fallback(ours: Callable[..., Any], theirs: Callable[..., Any], module: str) -> Any:
+    """Return a public function that NumPy's computes if clarray's raises `HostOnly`.
+
+    Parameters
+    ----------
+    ours, theirs : callable
+        clarray's function and NumPy's.
+    module : str
+        The name of the module in which users find it: ``'clarray.linalg'``.
+
+    Returns
+    -------
+    callable
+        As an attribute of a class it becomes a method only if NumPy's does: ``numpy.zeros`` does not.
+    """
+    make: Any = _HostFallback if core is None else core.HostFallback
+    return make(ours, theirs, module, hasattr(type(theirs), "__get__"))
+
+
+def method_with_host_fallback(method: Callable[..., Any]) -> Any:
+    """Return a method that NumPy computes if clarray's raises `HostOnly`."""
+
+    @wraps(method)
+    def theirs(array: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(array, method.__name__)(*args, **kwargs)
+
+    return with_host_fallback(method, theirs, method.__module__)
+
+
+def serve_host_dtypes(module: ModuleType, numpys: ModuleType, names: Iterable[str]) -> None:
+    """Replace functions of a public module by functions with a host fallback.
+
+    Parameters
+    ----------
+    module, numpys : module
+        One of clarray's modules, and NumPy's of the same name.
+    names : iterable of str
+        Those that NumPy lacks, and classes, are left as they are.
+    """
+    made: dict[int, Any] = {}  # a function of two names stays one
+    for name in names:
+        ours: Any = vars(module).get(name)
+        theirs: Any = getattr(numpys, name, None)
+        if has_counterpart(ours, theirs):
+            if id(ours) not in made:
+                made[id(ours)] = with_host_fallback(ours, theirs, module.__name__)
+            setattr(module, name, made[id(ours)])
+
+
+def has_counterpart(ours: Any, theirs: Any) -> bool:
+    """Return whether NumPy has a function in the place of one of clarray's."""
+    functions = callable(ours) and callable(theirs) and ours is not theirs
+    return functions and not isinstance(ours, type) and not isinstance(theirs, type | np.ufunc)

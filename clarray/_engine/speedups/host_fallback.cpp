@@ -1,0 +1,81 @@
+// Public functions whose calls NumPy computes when an operand has a dtype that no device holds.
+#include "core.hpp"
+
+namespace clarray {
+
+namespace {
+
+struct HostFallback {
+    Twin twin;
+    PyObject* theirs;  // NumPy's function
+    PyObject* module;  // the name of the module in which users find it
+    bool binds;        // whether it becomes a method in a class, as NumPy's does
+};
+
+HostFallback* of(PyObject* object) { return reinterpret_cast<HostFallback*>(object); }
+
+PyObject* compute_by_numpy(PyObject* theirs, PyObject* const* arguments, size_t flags, PyObject* names) {
+    static Reference* const by_numpy = reference_of("by_numpy");
+    const Py_ssize_t count = PyVectorcall_NARGS(flags), more = names ? PyTuple_GET_SIZE(names) : 0;
+    Ref given = Ref::steal(PyTuple_New(count)), named = Ref::steal(PyDict_New());
+    if (!given || !named) return nullptr;
+    for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(given.get(), i, Py_NewRef(arguments[i]));
+    for (Py_ssize_t i = 0; i < more; ++i)
+        if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(names, i), arguments[count + i]) < 0) return nullptr;
+    return (*by_numpy)(theirs, given.get(), named.get());
+}
+
+PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* names) {
+    static Reference* const host_only = reference_of("HostOnly");
+    PyObject* result = PyObject_Vectorcall(of(self)->twin.reference, arguments, flags, names);
+    if (result || !PyErr_ExceptionMatches(host_only->function)) return result;
+    PyErr_Clear();
+    return compute_by_numpy(of(self)->theirs, arguments, flags, names);
+}
+
+PyObject* bind(PyObject* self, PyObject* object, PyObject* type) {
+    return of(self)->binds ? bind_twin(self, object, type) : Py_NewRef(self);
+}
+
+PyObject* attribute(PyObject* self, PyObject* name) {
+    const bool is_module = PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
+    return is_module ? Py_NewRef(of(self)->module) : twin_attribute(self, name);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(of(self)->theirs);
+    return traverse_twin(self, visit, arg);
+}
+
+void drop(PyObject* self) {
+    Py_CLEAR(of(self)->theirs);
+    Py_CLEAR(of(self)->module);
+    drop_twin(self);
+}
+
+PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {
+    PyObject *reference, *theirs, *module;
+    int binds;
+    if (!PyArg_ParseTuple(args, "OOUp", &reference, &theirs, &module, &binds)) return nullptr;
+    PyObject* self = type->tp_alloc(type, 0);
+    if (!self) return nullptr;
+    of(self)->twin.call = call;
+    of(self)->twin.reference = Py_NewRef(reference);
+    of(self)->theirs = Py_NewRef(theirs);
+    of(self)->module = Py_NewRef(module);
+    of(self)->binds = binds;
+    return self;
+}
+
+}  // namespace
+
+bool add_host_fallback_type(PyObject* module) {
+    TwinType kind = {"clarray._engine.speedups._speedups.HostFallback", sizeof(HostFallback), make, drop, traverse};
+    kind.attribute = attribute;
+    kind.bind = bind;
+    kind.is_method = false;
+    Ref type = new_twin_type(kind);
+    return type && PyModule_AddObjectRef(module, "HostFallback", type.get()) == 0;
+}
+
+}  // namespace clarray
