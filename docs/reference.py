@@ -15,6 +15,7 @@ from clarray._engine.ops.ufuncs import supported_ufuncs, unsupported
 
 CHAPTERS = {
     "_core.creation": "Making arrays",
+    "_core.creation_like": "Making arrays like others",
     "_numpy.creation.from_data": "Arrays from functions, iterators, buffers and text",
     "_numpy.creation.sequences": "Ranges and grids",
     "_numpy.indexing.subscripts": "Reading and writing elements",

@@ -66,7 +66,7 @@ def found(namespace: ModuleType, name: str) -> Any:
     if name not in NAMES:
         return numpys(name)
     value = served(name, getattr(import_whole(NAMES[name]), name))
-    theirs = getattr(np, name, None)
+    theirs: Any = getattr(np, name, None)
     if has_counterpart(value, theirs):
         value = with_host_fallback(value, theirs, namespace.__name__)
     return vars(namespace).setdefault(name, value)  # threads that ask at once get the same

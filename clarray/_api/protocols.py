@@ -80,6 +80,8 @@ def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     scipys = special.of_ufunc(ufunc)
     if scipys is not None and method == "__call__" and not kwargs:
         return scipys(*inputs)
+    if set("".join(ufunc.types)) == {"O", "-", ">"}:  # a Python function's, by frompyfunc
+        return by_numpy(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
     tail = "" if method == "__call__" else f".{method}"
     return on_host(f"{_place_of(ufunc)}{tail}", getattr(ufunc, method), inputs, kwargs)
 

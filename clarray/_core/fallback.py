@@ -1,7 +1,7 @@
 """What runs on the host, if the policies allow it.
 
 - `on_host`: NumPy functions that clarray does not have. ``config.host_fallback`` decides.
-- `by_numpy`: calls of clarray's functions with a dtype that no device holds. ``config.host_library`` decides.
+- `by_numpy`: calls of clarray's functions with arrays that no device holds. ``config.host_library`` decides.
 - `through_library`: parts of clarray's functions that a host library computes. ``config.host_library`` decides.
 """
 
@@ -45,13 +45,15 @@ def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwar
             f"{name} has no device implementation in clarray: its arrays are copied to the host, and its result back",
         )
     copies = _Copies(DeviceArray.get)
-    result = _on_copies(copies, "fallback", name, function, args, kwargs)
+    result = copies.run("fallback", name, function, args, kwargs)
     return copies.to_device(result)
 
 
 @called_by_core
-def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call NumPy's function in place of clarray's: an operand or the result has a dtype that no device holds.
+def by_numpy(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None
+) -> Any:
+    """Call NumPy's function in place of clarray's: an operand, a result or an output is one that no device holds.
 
     Parameters
     ----------
@@ -59,6 +61,8 @@ def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
         NumPy's.
     args, kwargs
         The call's. Device arrays are copied to the host, and what the function writes to them is written back.
+    name : str, optional
+        Of the function, for messages and profiles.
 
     Returns
     -------
@@ -68,36 +72,21 @@ def by_numpy(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     Raises
     ------
     TypeError
-        The policy, `clarray.config.host_library`, is 'raise'.
+        The policy, `clarray.config.host_library`, is 'raise', and there is a device array among the arguments.
     """
-    name = f"{getattr(function, '__module__', None) or 'numpy'}.{function.__name__}"
-    _ask(
-        config.host_library,
-        f"{name} computes this on the host, as no device holds such elements, and clarray.config.host_library is "
-        "'raise': set it to 'warn' or 'allow', or call NumPy's function",
-        f"{name} computes this on the host, as no device holds such elements",
-    )
-    copies = _Copies(DeviceArray.get)
+    if name is None:
+        name = f"{getattr(function, '__module__', None) or 'numpy'}.{function.__name__}"
     named = {key: value for key, value in kwargs.items() if key not in ("device", "like")}
-    result = _on_copies(copies, "host", name, function, args, named)
+    if any(map(holds_device_array, (*args, *named.values()))):
+        _ask(
+            config.host_library,
+            f"NumPy computes {name} here, on copies of the device arrays, and clarray.config.host_library is 'raise': "
+            "set it to 'warn' or 'allow', or convert the arrays with clarray.asnumpy",
+            f"NumPy computes {name} here, on copies of the device arrays",
+        )
+    copies = _Copies(DeviceArray.get)
+    result = copies.run("host", name, function, args, named)
     return copies.to_device(result) if copies.known else result
-
-
-def _on_copies(
-    copies: _Copies, kind: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
-    """Call a function with host copies; write back to ``out=``, or to the first argument if nothing is returned."""
-    start = time.perf_counter()
-    given = copies.to_host(args)
-    result = function(*given, **copies.to_host(kwargs))
-    profiling.record(kind, name, 0, time.perf_counter() - start)
-    written = kwargs.get("out")
-    if written is None and result is None and args:
-        written = args[0]
-    for target in written if isinstance(written, tuple) else (written,):
-        if isinstance(target, DeviceArray):
-            target[...] = copies.to_host(target)
-    return result
 
 
 def through_library(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -179,6 +168,27 @@ class _Copies:
         if isinstance(value, np.ndarray):
             self._given.add(id(value))
         return mapped(self.to_host, value)
+
+    def run(
+        self,
+        kind: profiling.Kind,
+        name: str,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Call a function. Write back to ``out=``, or to the first argument if it returns nothing."""
+        start = time.perf_counter()
+        given = self.to_host(args)
+        result = function(*given, **self.to_host(kwargs))
+        profiling.record(kind, name, 0, time.perf_counter() - start)
+        written = kwargs.get("out")
+        if written is None and result is None and args:
+            written = args[0]
+        for target in written if isinstance(written, tuple) else (written,):
+            if isinstance(target, DeviceArray):
+                target[...] = self.to_host(target)
+        return result
 
     def to_device(self, value: Any) -> Any:
         kind: Any = type(value)

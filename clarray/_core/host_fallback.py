@@ -19,7 +19,13 @@ from clarray._core.fallback import by_numpy
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.speedups import core, known_to_core
 
-__all__ = ["has_counterpart", "method_with_host_fallback", "serve_host_dtypes", "with_host_fallback"]
+__all__ = [
+    "ClassWithHostFallback",
+    "has_counterpart",
+    "method_with_host_fallback",
+    "serve_host_dtypes",
+    "with_host_fallback",
+]
 
 known_to_core("HostOnly", HostOnly)
 
@@ -78,6 +84,22 @@ def method_with_host_fallback(method: Callable[..., Any]) -> Any:
         return getattr(array, method.__name__)(*args, **kwargs)
 
     return with_host_fallback(method, theirs, method.__module__)
+
+
+class ClassWithHostFallback(type):
+    """The type of classes in whose place NumPy's are called if the constructor raises `HostOnly`.
+
+    Their attribute `numpys` is NumPy's class.
+    """
+
+    numpys: Callable[..., Any]
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except HostOnly:
+            pass
+        return by_numpy(cls.numpys, args, kwargs)
 
 
 def serve_host_dtypes(module: ModuleType, numpys: ModuleType, names: Iterable[str]) -> None:

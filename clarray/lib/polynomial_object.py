@@ -8,6 +8,7 @@ import numpy as np
 
 from clarray._core import creation
 from clarray._core.device_array import DeviceArray
+from clarray._core.host_fallback import ClassWithHostFallback
 from clarray._numpy.manipulation import joining
 from clarray.lib.polynomials import (
     coefficients_of,
@@ -26,7 +27,7 @@ from clarray.lib.polynomials import (
 __all__ = ["poly1d"]
 
 
-class poly1d:  # noqa: N801 - NumPy's name
+class poly1d(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
     """A polynomial of one variable with its coefficients on the device; see `numpy.poly1d`.
 
     Parameters
@@ -51,6 +52,7 @@ class poly1d:  # noqa: N801 - NumPy's name
     (np.int64(2), 4)
     """
 
+    numpys = np.poly1d
     __hash__ = None  # type: ignore[assignment]
     __array_ufunc__ = None  # operators of arrays leave the operation to the polynomial's
 

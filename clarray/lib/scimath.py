@@ -5,6 +5,7 @@ Whether one does depends on the values, so each call waits for its operand.
 
 from __future__ import annotations
 
+import sys as _sys
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from clarray._core import ufunc_calls
 from clarray._core.creation import operand_array
 from clarray._core.device_array import DeviceArray
+from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
 
@@ -90,3 +92,6 @@ def arcsin(x: Any) -> DeviceArray:
 def arctanh(x: Any) -> DeviceArray:
     """Inverse hyperbolic tangent, complex where a value's magnitude exceeds one."""
     return _call(np.arctanh, _in_domain(x, -1, 1))
+
+
+_serve_host_dtypes(_sys.modules[__name__], np.lib.scimath, __all__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys as _sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from clarray._core.creation import operand_array
 from clarray._core.device_array import DeviceArray
+from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
 from clarray._core.views import make_view, read_only, view_of
 from clarray._engine.expr.overlap import extent
 from clarray._engine.expr.view import View, as_shape, check_size, contiguous
@@ -143,3 +145,6 @@ def sliding_window_view(
     steps = view.strides + tuple(view.strides[at] for at in axes)
     made = make_view(array, View((*left, *windows), steps, view.offset))
     return made if writeable else read_only(made)
+
+
+_serve_host_dtypes(_sys.modules[__name__], np.lib.stride_tricks, __all__)

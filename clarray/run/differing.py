@@ -11,7 +11,6 @@ from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import mapped
 from clarray._core.host_policy import config
-from clarray._engine.ops.dtypes import DTYPES
 
 __all__ = ["NUMPYS_OWN", "Joining", "differing"]
 
@@ -67,14 +66,6 @@ def _iterating(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable
     return nditer
 
 
-def _from_iterable(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
-    def fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
-        make = ours if np.dtype(dtype) in DTYPES else theirs
-        return make(iter, dtype, count, **kwargs)
-
-    return fromiter
-
-
 class Joining:
     """``np.r_`` and ``np.c_``: clarray's, or NumPy's for elements that clarray lacks."""
 
@@ -97,7 +88,6 @@ class Joining:
 differing: dict[str, Callable[[Callable[..., Any], Callable[..., Any]], Callable[..., Any]]] = {
     "numpy.linalg.eig": _eig,
     "numpy.linalg.eigvals": _eigvals,
-    "numpy.fromiter": _from_iterable,
     "numpy.nditer": _iterating,
     "numpy.nested_iters": _iterating,
 }

@@ -12,8 +12,9 @@ from numpy import ndindex
 
 from clarray._core import composing, ufunc_calls
 from clarray._core.callers import NUMPY_2_5
-from clarray._core.creation import as_array, asarray, empty, ones
+from clarray._core.creation import as_array, asarray, empty, ones, operand_array
 from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.host_fallback import ClassWithHostFallback
 from clarray._engine.expr import node as nodes
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import Shape, as_shape, broadcast_shapes, check_order, contiguous
@@ -131,7 +132,7 @@ def grid(shape: Shape, along: list[Node], dtype: Any, sparse: bool) -> Any:
     return made
 
 
-class ndenumerate:  # noqa: N801 - NumPy's name
+class ndenumerate(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
     """Go through an array's elements in C order: pairs of an index, as a tuple, and an element.
 
     Parameters
@@ -139,8 +140,10 @@ class ndenumerate:  # noqa: N801 - NumPy's name
     arr : array_like
     """
 
+    numpys = np.ndenumerate
+
     def __init__(self, arr: Any) -> None:
-        self._array = asarray(arr)
+        self._array = operand_array(arr)
         self._places = iter(ndindex(self._array.shape))
 
     def __iter__(self) -> Iterator[tuple[tuple[int, ...], DeviceArray]]:

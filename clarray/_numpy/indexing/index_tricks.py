@@ -17,7 +17,9 @@ from numpy import index_exp, s_
 from clarray._core import composing, ufunc_calls
 from clarray._core.creation import array, as_array, empty
 from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.fallback import by_numpy
 from clarray._core.operands import weak_type
+from clarray._engine.ops.dtypes import HostOnly
 from clarray._numpy.creation.sequences import arange, linspace
 from clarray._numpy.indexing.index_tables import grid, positions_along
 from clarray._numpy.manipulation.joining import concatenate
@@ -91,6 +93,15 @@ class _Joiner:
         return f"<clarray.{self._name}>"
 
     def __getitem__(self, key: Any) -> DeviceArray:
+        try:
+            return self._joined(key)
+        except HostOnly:
+            pass
+        theirs: Any = getattr(np, self._name)
+        made: DeviceArray = by_numpy(theirs.__getitem__, (key,), {})
+        return made
+
+    def _joined(self, key: Any) -> DeviceArray:
         items = list(key) if isinstance(key, tuple) else [key]
         axis, ndmin, place = self._how
         if items and isinstance(items[0], str):

@@ -13,7 +13,7 @@ from clarray._core.conversion import asnumpy
 from clarray._core.creation import as_array, operand_array, zeros
 from clarray._core.creation_like import zeros_like
 from clarray._core.device_array import DeviceArray
-from clarray._core.fallback import on_host
+from clarray._core.fallback import by_numpy
 from clarray._engine.expr.axes import normalize_axis
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._numpy.manipulation.shapes import expand_dims, moveaxis, transpose
@@ -61,9 +61,10 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
         return _along_axis(call, axis, arr)
     except HostOnly:  # of the array, or of a result
         host = asnumpy(arr) if isinstance(arr, DeviceArray) else arr
-        return np.apply_along_axis(
+        made: Any = np.apply_along_axis(
             lambda line: results.pop(0) if results else func1d(line, *args, **kwargs), axis, host
         )
+        return made
 
 
 def _along_axis(func1d: Callable[[Any], Any], axis: int, arr: Any) -> DeviceArray:
@@ -173,12 +174,12 @@ def _is_array(value: Any) -> bool:
 class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     """Call a Python function on each element; parameters as `numpy.vectorize`.
 
-    Python runs on the host: `clarray.config.host_fallback` says whether arrays may be copied there. What is
-    written with ufuncs, or as an `ElementwiseKernel`, stays on the device.
+    Python runs on the host, on copies of the arrays, unless `clarray.config.host_library` forbids it. A function
+    of ufuncs, or an `ElementwiseKernel`, stays on the device.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = super().__call__
         if not callable(self.pyfunc):  # a decorator with arguments: what comes is the function
             return call(*args, **kwargs)
-        return on_host("clarray.vectorize", call, args, kwargs)
+        return by_numpy(call, args, kwargs, "clarray.vectorize")

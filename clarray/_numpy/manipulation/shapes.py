@@ -16,6 +16,7 @@ from clarray._core.creation import asarray, operand_array
 from clarray._core.creation_like import zeros_like
 from clarray._core.device_array import DeviceArray, is_numpys_scalar, keeps_numbers
 from clarray._core.host_data import axis_order
+from clarray._core.host_fallback import ClassWithHostFallback
 from clarray._core.operands import refuse_subclass
 from clarray._core.views import is_itself, make_view, read_only, transform_view, view_of
 from clarray._engine.expr import view as views
@@ -252,7 +253,7 @@ def _broadcast(array: Any, shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(array, shape) if isinstance(array, np.ndarray) else _repeated(array, shape)
 
 
-class broadcast:  # noqa: N801 - NumPy's name
+class broadcast(metaclass=ClassWithHostFallback):  # noqa: N801 - NumPy's name
     """What arrays have in common when they are broadcast, and an iterator over their elements.
 
     Attributes
@@ -263,6 +264,8 @@ class broadcast:  # noqa: N801 - NumPy's name
     index : int
         How many elements have been given.
     """
+
+    numpys = np.broadcast
 
     def __init__(self, *args: Any) -> None:
         arrays = [operand_array(a) for a in args]

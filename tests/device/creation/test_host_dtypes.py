@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import copy
 import pickle
 import types
 import warnings
@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import clarray
-from clarray._core.host_fallback import _HostFallback, with_host_fallback
-from clarray._engine.ops.dtypes import HostOnly
+from clarray._core.host_fallback import _HostFallback
 
 from ..closeness import skip_without_float64
 from ..whole.test_every_function import FUNCTIONS, KEYWORDS, NO_CALL, fresh, sample
@@ -75,10 +74,6 @@ CASTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 # NumPy's result has no value that could be compared, or is none of NumPy's.
 LEFT_OUT = {"info", "show_runtime", "source"} | NO_CALL.keys()
-# What differs, by function and cast.
-MEANT = {
-    ("array", "masked"): "device arrays have no mask",
-}
 
 
 def cast(value: Any, kind: str) -> Any:
@@ -115,5 +110,100 @@ def test_every_function(kind: str) -> None:
     names = [name for name in FUNCTIONS if name not in LEFT_OUT]
     assert len(names) > 230
     found = {name: difference(name, kind) for name in names}
-    unlike = {name: text for name, text in found.items() if text and (name, kind) not in MEANT}
+    unlike = {name: text for name, text in found.items() if text}
     assert not unlike, "\n".join(f"{name}: {text}" for name, text in unlike.items())
+
+
+# Policies, profiles and memory -----------------------------------------------------------------------
+
+
+def test_no_leave_is_needed_without_device_arrays() -> None:
+    with clarray.config(host_library="raise", host_fallback="raise"), clarray.profile() as profile:
+        words = clarray.sort(clarray.array(["b", "a"]))
+        np.testing.assert_array_equal(words, ["a", "b"])
+        assert clarray.vectorize(str.upper)(["a"])[0] == "A"
+    assert profile.launches == 0
+    assert profile.host_calls == 3
+
+
+def test_device_arrays_need_leave() -> None:
+    mask = clarray.arange(3) > 1
+    with clarray.config(host_library="raise"):
+        for call in (
+            lambda: clarray.where(mask, "a", "b"),
+            lambda: mask.astype(str),
+            lambda: clarray.add(np.zeros(3, object), mask),
+            lambda: np.zeros(3, object) + mask,
+            lambda: mask + np.zeros(3, object),
+            lambda: clarray.vectorize(str)(mask),
+            lambda: clarray.copyto(np.zeros(3), mask),
+        ):
+            with pytest.raises(TypeError, match="host_library"):
+                call()
+    with clarray.config(host_library="warn"), pytest.warns(clarray.HostFallbackWarning, match="numpy.where"):
+        clarray.where(mask, "a", "b")
+
+
+def test_what_numpy_writes_reaches_a_device_array() -> None:
+    target = clarray.zeros(3, int)
+    clarray.copyto(target, np.array(["4", "5", "6"], object), casting="unsafe")
+    assert target.tolist() == [4, 5, 6]
+
+
+def test_numbers_go_to_the_device_beside_device_arrays() -> None:
+    labels = np.array(["a", "b"], object)
+    assert isinstance(clarray.equal(labels, clarray.arange(2)), clarray.DeviceArray)
+    assert isinstance(clarray.equal(labels, "a"), np.ndarray)
+
+
+def test_the_users_function_is_called_once_for_each_line() -> None:
+    lines = []
+
+    def text(line: Any) -> str:
+        lines.append(line)
+        return str(line.sum()) if len(lines) != 2 else "two"
+
+    assert clarray.apply_along_axis(text, 1, clarray.arange(6).reshape(3, 2)).tolist() == ["1", "t", "9"]
+    assert len(lines) == 3
+
+
+# The functions as objects ----------------------------------------------------------------------------
+
+
+class Holder:
+    zeros, array, empty, arange = clarray.zeros, clarray.array, clarray.empty, clarray.arange
+    sum, where, norm = clarray.sum, clarray.where, clarray.linalg.norm
+
+
+@pytest.mark.parametrize("name", ["zeros", "array", "empty", "arange"])
+def test_what_is_builtin_in_numpy_does_not_become_a_method(name: str) -> None:
+    assert getattr(Holder(), name)(3) is not None
+
+
+@pytest.mark.parametrize("name", ["sum", "where"])
+def test_numpys_other_functions_become_methods(name: str) -> None:
+    assert isinstance(getattr(Holder(), name), types.MethodType)
+    assert isinstance(getattr(type("Theirs", (), {name: getattr(np, name)})(), name), types.MethodType)
+
+
+@pytest.mark.parametrize("function", [clarray.sum, clarray.zeros, clarray.take, clarray.linalg.norm, clarray.interp])
+def test_functions_are_copied_and_pickled_by_name(function: Any) -> None:
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert copy.deepcopy(function) is function
+    assert function.__module__ in ("clarray", "clarray.linalg")
+
+
+def test_the_python_type_does_as_the_cores() -> None:
+    def ours(x: Any, *, axis: int = 0) -> Any:
+        """Sort."""
+        return clarray.sort.__wrapped__(x, axis=axis)
+
+    fallback = _HostFallback(ours, np.sort, "clarray", False)
+    assert fallback(np.array(["b", "a"]), axis=0).tolist() == ["a", "b"]
+    assert fallback(np.array([2, 1])).tolist() == [1, 2]
+    assert fallback.__doc__ == "Sort."
+    with pytest.raises(np.exceptions.AxisError) as caught:
+        fallback(np.array(["b", "a"]), axis=3)
+    assert caught.value.__context__ is None
+    assert type("A", (), {"f": fallback})().f is fallback
+    assert isinstance(type("A", (), {"f": _HostFallback(ours, np.sort, "clarray", True)})().f, types.MethodType)
