@@ -13,7 +13,7 @@ from clarray._api.array_api import VERSIONS
 from clarray._core import callers, creation, pickling, ufunc_calls
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import by_numpy, on_host
-from clarray._core.operands import Manner, manner_of
+from clarray._core.operands import Manner, manner_of, refuse_subclass
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.runtime import current_device, use_device
@@ -47,8 +47,7 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
         if manner in (Manner.ASKED, Manner.REFUSES):
             return NotImplemented
         if manner is Manner.KEPT:
-            name = f"{_place_of(ufunc)} of {type(x).__name__}"
-            return on_host(name, getattr(ufunc, method), inputs, kwargs)
+            refuse_subclass(x)
     _warn_of_unset(method, kwargs)
     if outs and all(out is Ellipsis for out in outs):  # an array in any case, as all results are here
         kwargs = {name: value for name, value in kwargs.items() if name != "out"}
@@ -138,7 +137,7 @@ def array_function(array: DeviceArray, func: Any, types: Any, args: Any, kwargs:
     for kind in types:
         if issubclass(kind, np.ndarray) and kind.__array_function__ is np.ndarray.__array_function__:
             if kind not in (np.ndarray, np.memmap):
-                return on_host(f"{func.__module__}.{func.__name__} of {kind.__name__}", func, args, kwargs)
+                return by_numpy(func, args, kwargs)
         elif not issubclass(kind, DeviceArray):
             return NotImplemented
     ours = counterpart(func, namespace)

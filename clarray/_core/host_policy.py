@@ -39,9 +39,10 @@ class Config:
         TypeError (the default), or run on the host, with a `HostFallbackWarning` or without, and
         give its result back on the device.
     host_library : {'allow', 'warn', 'raise'}
-        What a function of clarray's does that is documented to work through a library on the host:
+        What a call of clarray's does that is documented to work on the host:
         the factorizations of `clarray.linalg` that the device does not do, `clarray.fft` where the host is quicker
-        (:doc:`fft`), and `multivariate_normal`, which factorizes the covariances.
+        (:doc:`fft`), `multivariate_normal`, which factorizes the covariances, `vectorize` and `frompyfunc`, and calls
+        of device arrays beside arrays that no device holds (:ref:`host_dtypes`), or with an ndarray for the output.
         It runs (the default), warns and runs, or raises TypeError.
     check_finite : bool
         Whether the first call that makes a NaN or an infinity of finite values raises FloatingPointError, in place of

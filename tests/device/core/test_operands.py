@@ -173,11 +173,13 @@ def test_comparisons_that_both_give_up_raise() -> None:
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
 def test_masks_are_kept(op: Any) -> None:
     for pair in (lambda x: (x, masked()), lambda x: (masked(), x)):
-        if f"__{op.__name__.strip('_')}__" not in vars(np.ma.MaskedArray):  # numpy.ma has none of its own
-            with pytest.raises(TypeError, match="MaskedArray"):
+        try:
+            expected = op(*pair(X))
+        except ValueError:  # NumPy's product of a masked array
+            with pytest.raises(ValueError, match="ambiguous"):
                 op(*pair(clarray.array(X)))
             continue
-        found, expected = op(*pair(clarray.array(X))), op(*pair(X))
+        found = op(*pair(clarray.array(X)))
         assert type(found) is np.ma.MaskedArray
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(expected))
@@ -187,11 +189,11 @@ def test_masks_are_kept(op: Any) -> None:
 LOSSES: dict[str, Callable[[Any, Any], Any]] = {
     "ufunc": lambda x, y: np.add(x, y),
     "ufunc of theirs and ours": lambda x, y: np.add(y, x),
-    "ufunc with keywords": lambda x, y: clarray.add(x, y, out=None, where=[True, False, True]),
+    "ufunc with keywords": lambda x, y: np.add(x, y, dtype="float64"),
     "outer": lambda x, y: np.add.outer(x, y),
     "at": lambda x, y: np.add.at(x, [0, 1, 2], y),
     "in place": lambda x, y: operator.iadd(x, y),
-    "matmul": lambda x, y: x @ y,
+    "product": lambda x, y: np.inner(x, y),
     "concatenate": lambda x, y: np.concatenate([x, y]),
     "where": lambda x, y: np.where(x > 1, x, y),
     "dot": lambda x, y: np.dot(x, y),
@@ -200,41 +202,36 @@ LOSSES: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("made", [masked, named], ids=["masked", "named"])
 @pytest.mark.parametrize("call", LOSSES.values(), ids=LOSSES)
-def test_nothing_of_a_subclass_is_lost_silently(call: Any, made: Any) -> None:
-    with pytest.raises(TypeError, match=f"of {type(made()).__name__} has no device implementation.*host_fallback"):
+def test_functions_of_a_subclass_are_numpys(call: Any, made: Any) -> None:
+    x, y = clarray.array(X), X.copy()
+    found, expected = call(x, made()), call(y, made())
+    as_numpys = {clarray.DeviceArray: np.ndarray}.get(type(found), type(found))
+    assert as_numpys is type(expected) or np.isscalar(found)
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
+    np.testing.assert_array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(expected))
+    np.testing.assert_array_equal(clarray.asnumpy(x), y)
+    with clarray.config(host_library="raise"), pytest.raises(TypeError, match="host_library"):
         call(clarray.array(X), made())
 
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "lt"])
-def test_subclasses_without_operators_raise_in_both_orders(name: str) -> None:
+def test_operators_of_a_subclass_are_numpys_in_both_orders(name: str) -> None:
     op, x = OPERATORS[name], clarray.array(X)
-    for pair in ((x, named()), (named(), x), (x, X.view(np.matrix)), (X.view(np.matrix), x)):
-        with pytest.raises(TypeError):
-            op(*pair)
-
-
-def test_the_host_computes_with_subclasses_where_it_may() -> None:
-    with clarray.config(host_fallback="allow"):
-        found = np.add(clarray.array(X), masked())
-        assert (type(found), found.mask.tolist()) == (np.ma.MaskedArray, [False, True, False])
-        kept = clarray.array(X) + named()
-        assert (type(kept), kept.note, kept.tolist()) == (Named, "seconds", [2, 4, 6])
-        x = clarray.array(X)
-        x += named()
-        assert (type(x), x.tolist()) == (clarray.DeviceArray, [2, 4, 6])
+    matrix = np.ones((3, 3)).view(np.matrix)
+    for ours, theirs in (((x, named()), (X, named())), ((named(), x), (named(), X)), ((x, matrix), (X, matrix))):
+        found, expected = op(*ours), op(*theirs)
+        assert type(found) is type(expected)
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda x, y: clarray.sum(y),
-        lambda x, y: clarray.where(x > 1, x, y),
-        lambda x, y: clarray.concatenate([x, y]),
         lambda x, y: x.dot(y),
-        lambda x, y: clarray.clip(x, y, None),
+        lambda x, y: x.searchsorted(y),
     ],
 )
-def test_functions_do_not_take_masks(call: Any) -> None:
+def test_methods_do_not_take_masks(call: Any) -> None:
     with pytest.raises(TypeError, match="no masked arrays"):
         call(clarray.array(X), masked())
 
