@@ -58,8 +58,9 @@ class Clarray(Peer):
         return self.module.array(host)
 
     def finish(self, result: Any) -> None:
-        for array in result if isinstance(result, tuple) else (result,):
-            array.evaluate()
+        for value in result if isinstance(result, tuple) else (result,):
+            if isinstance(value, self.module.DeviceArray):  # an element may be NumPy's scalar
+                value.evaluate()
         self.module.synchronize()
 
     def host(self, result: Any) -> np.ndarray:
