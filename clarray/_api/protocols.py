@@ -13,6 +13,7 @@ from clarray._api.array_api import VERSIONS
 from clarray._core import callers, creation, pickling, ufunc_calls
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import by_numpy, on_host
+from clarray._core.host_fallback import without_host_fallback
 from clarray._core.operands import Manner, manner_of, refuse_subclass
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.ufuncs import supported_ufuncs
@@ -161,6 +162,8 @@ def counterpart(func: Any, namespace: ModuleType) -> Any:
         found = getattr(place, func.__name__, None)
         if found is func or place is None:
             return None
+        # libraries that NumPy's functions dispatch for expect TypeError of a dtype that the device lacks, as Dask does
+        found = without_host_fallback(found)
         _counterparts[func] = found
     return found
 

@@ -25,6 +25,7 @@ __all__ = [
     "method_with_host_fallback",
     "serve_host_dtypes",
     "with_host_fallback",
+    "without_host_fallback",
 ]
 
 known_to_core("HostOnly", HostOnly)
@@ -57,6 +58,9 @@ class _HostFallback:
         return str(self.__qualname__)  # type: ignore[attr-defined]
 
 
+_KINDS = (_HostFallback,) if core is None else (_HostFallback, core.HostFallback)
+
+
 def with_host_fallback(ours: Callable[..., Any], theirs: Callable[..., Any], module: str) -> Any:
     """Return a public function that NumPy's computes if clarray's raises `HostOnly`.
 
@@ -72,8 +76,13 @@ def with_host_fallback(ours: Callable[..., Any], theirs: Callable[..., Any], mod
     callable
         As an attribute of a class it becomes a method only if NumPy's does: ``numpy.zeros`` does not.
     """
-    make: Any = _HostFallback if core is None else core.HostFallback
+    make: Any = _KINDS[-1]
     return make(ours, theirs, module, hasattr(type(theirs), "__get__"))
+
+
+def without_host_fallback(function: Any) -> Any:
+    """Return clarray's function that `with_host_fallback` was given; any other function as it is."""
+    return function.__wrapped__ if type(function) in _KINDS else function
 
 
 def method_with_host_fallback(method: Callable[..., Any]) -> Any:

@@ -29,6 +29,11 @@ _COLUMN_OF = {
     "transfer": "copies",
     "synchronize": "waits",
 }
+# Kinds of calls that went to the host, and why if nothing else is known.
+_REASONS = {
+    "fallback": "clarray does not have it",
+    "host": "documented to work on the host, or given arrays that no device holds",
+}
 _COMPILING = frozenset(("render", "build", "load"))
 
 
@@ -38,7 +43,7 @@ class Tally(list[Record]):
     def __init__(self) -> None:
         super().__init__()
         self.lines: dict[str, dict[str, float]] = {}
-        self.fallbacks: dict[tuple[str, str], list[float]] = {}
+        self.fallbacks: dict[tuple[str, str, str], list[float]] = {}
         self.seconds: dict[str, float] = {}
         self.counts: dict[str, int] = {}
 
@@ -54,8 +59,8 @@ class Tally(list[Record]):
             line[column] += 1
         if record.kind == "transfer":
             line["MB"] += record.nbytes / 1e6
-        if record.kind == "fallback":
-            sums = self.fallbacks.setdefault((record.where, record.name), [0, 0.0])
+        if record.kind in _REASONS:
+            sums = self.fallbacks.setdefault((record.where, record.name, record.kind), [0, 0.0])
             sums[0] += 1
             sums[1] += record.seconds
 
@@ -105,7 +110,7 @@ class Report:
             part("synchronize", "waits for the device"),
             part("small call", "calls that NumPy computed in the arrays' memory, as they are small"),
             part("first call", "calls that NumPy computed in place of kernels that were not compiled yet"),
-            part("host", "calls of NumPy's linear algebra and transforms, as documented"),
+            part("host", "calls that are documented to work on the host, or of arrays that no device holds"),
             part("fallback", "calls that fell to NumPy, as clarray lacks them"),
         ]
 
@@ -123,8 +128,8 @@ class Report:
         if not self._tally.fallbacks:
             return []
         lines = ["", "  What fell to NumPy, and why"]
-        for (where, name), (times, seconds) in self._tally.fallbacks.items():
-            reason = reasons.get((where, name), "clarray does not have it")
+        for (where, name, kind), (times, seconds) in self._tally.fallbacks.items():
+            reason = reasons.get((where, name), _REASONS[kind])
             lines.append(f"  {where}: {name}, {times:.0f} times, {seconds:.4f} s: {reason}")
         return lines
 

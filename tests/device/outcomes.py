@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import clarray
+from clarray._engine.ops.dtypes import DTYPES
 
 from .closeness import skip_without_float64
 
@@ -98,7 +99,9 @@ def _unlike(ours: Any, theirs: Any) -> str | None:
 
 
 def _unlike_array(ours: Any, theirs: np.ndarray) -> str | None:
-    if not isinstance(ours, clarray.DeviceArray | np.generic):
+    if not isinstance(
+        ours, clarray.DeviceArray | np.generic | (np.ndarray if theirs.dtype not in DTYPES else np.generic)
+    ):
         return f"{type(ours).__name__} instead of an array"
     mine, other = (ours.dtype, ours.shape), (theirs.dtype, theirs.shape)
     if mine != other:
