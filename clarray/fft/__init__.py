@@ -49,4 +49,5 @@ __all__ = [
     "rfftn",
 ]
 
-_serve_host_dtypes(_sys.modules[__name__], _numpys, __all__)
+# NumPy's functions of frequencies take no dtype.
+_serve_host_dtypes(_sys.modules[__name__], _numpys, [name for name in __all__ if not name.endswith("fftfreq")])

@@ -71,7 +71,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
         There are fewer items.
     """
     made = np.fromiter(iter, dtype, count)
-    return asarray(made) if made.dtype.newbyteorder("=") in DTYPES else made  # type: ignore[return-value]
+    return asarray(made) if made.dtype in DTYPES else made  # type: ignore[return-value]
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> DeviceArray:

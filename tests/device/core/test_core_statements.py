@@ -47,6 +47,7 @@ def _names() -> dict[str, Any]:
     return {"w": r.integers(1, 9, (9, 10)) / 2, "v": r.integers(1, 9, 16) / 2, "i": np.arange(6)}
 
 
+@pytest.mark.kernels_alone
 @pytest.mark.skipif(speedups.core is None, reason="there is no compiled core")
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "int64", "bool"])
 def test_no_python_runs_where_a_number_becomes_memory(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
