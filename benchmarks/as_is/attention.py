@@ -1,5 +1,6 @@
 """Scaled dot-product attention, as an agent writes it."""
 import numpy as np
+from numpy.random import default_rng
 
 
 def softmax(x, axis=-1):
@@ -14,7 +15,7 @@ def attention(q, k, v, mask=None):
     return softmax(scores) @ v
 
 
-rng = np.random.default_rng(0)
+rng = default_rng(0)
 B, H, T, D = 2, 4, 64, 16
 q, k, v = (rng.standard_normal((B, H, T, D)).astype(np.float32) for _ in range(3))
 mask = np.tril(np.ones((T, T), dtype=bool))

@@ -1,7 +1,8 @@
 """A bootstrap confidence interval."""
 import numpy as np
+from numpy.random import RandomState
 
-rng = np.random.RandomState(3)
+rng = RandomState(3)
 sample = rng.exponential(2.0, size=200)
 means = np.array([rng.choice(sample, size=len(sample), replace=True).mean() for _ in range(500)])
 lo, hi = np.percentile(means, [2.5, 97.5])

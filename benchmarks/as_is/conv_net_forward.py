@@ -1,7 +1,8 @@
 """A convolution layer by im2col, as in a course."""
 import numpy as np
+import numpy.random as npr
 
-np.random.seed(231)
+npr.seed(231)
 
 
 def im2col(x, k):
@@ -14,12 +15,12 @@ def im2col(x, k):
     return cols.transpose(0, 4, 5, 1, 2, 3).reshape(n * oh * ow, -1)
 
 
-x = np.random.randn(4, 3, 12, 12)
-w = np.random.randn(6, 3, 3, 3) * 0.1
+x = npr.randn(4, 3, 12, 12)
+w = npr.randn(6, 3, 3, 3) * 0.1
 cols = im2col(x, 3)
 out = (cols @ w.reshape(6, -1).T).reshape(4, 10, 10, 6).transpose(0, 3, 1, 2)
 relu = np.maximum(out, 0)
 pool = relu.reshape(4, 6, 5, 2, 5, 2).max(axis=(3, 5))
 print(pool.shape, pool.mean().round(6), np.sum(relu > 0))
-logits = pool.reshape(4, -1) @ (np.random.randn(150, 10) * 0.01)
+logits = pool.reshape(4, -1) @ (npr.randn(150, 10) * 0.01)
 print(logits.argmax(axis=1), logits.round(4)[0])

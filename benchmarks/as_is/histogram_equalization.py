@@ -1,7 +1,8 @@
 """Equalize the histogram of a grey image."""
 import numpy as np
+from numpy.random import default_rng
 
-rng = np.random.default_rng(9)
+rng = default_rng(9)
 img = np.clip(rng.normal(100, 20, (128, 128)), 0, 255).astype(np.uint8)
 hist, bins = np.histogram(img.flatten(), 256, [0, 256])
 cdf = hist.cumsum()

@@ -1,7 +1,8 @@
 """The Ising model by a checkerboard update."""
 import numpy as np
+from numpy.random import default_rng
 
-rng = np.random.default_rng(99)
+rng = default_rng(99)
 L, beta = 32, 0.5
 spins = rng.choice([-1, 1], size=(L, L))
 checker = np.indices((L, L)).sum(axis=0) % 2

@@ -1,5 +1,6 @@
 """k-means clustering."""
 import numpy as np
+from numpy.random import default_rng
 
 
 def kmeans(X, k, rng, n_iter=20):
@@ -14,7 +15,7 @@ def kmeans(X, k, rng, n_iter=20):
     return centers, labels
 
 
-rng = np.random.default_rng(7)
+rng = default_rng(7)
 X = np.concatenate([rng.normal(c, 0.3, (200, 2)) for c in [(0, 0), (3, 3), (0, 4)]])
 centers, labels = kmeans(X, 3, rng)
 order = np.argsort(centers[:, 0] + 10 * centers[:, 1])

@@ -1,5 +1,6 @@
 """Fit a curve with SciPy."""
 import numpy as np
+from numpy.random import default_rng
 from scipy.optimize import curve_fit, minimize
 
 
@@ -8,7 +9,7 @@ def model(x, a, b, c):
 
 
 x = np.linspace(0, 4, 50)
-rng = np.random.default_rng(1729)
+rng = default_rng(1729)
 y = model(x, 2.5, 1.3, 0.5) + 0.2 * rng.normal(size=x.size)
 popt, pcov = curve_fit(model, x, y)
 print(popt.round(4), np.sqrt(np.diag(pcov)).round(4))

@@ -1,12 +1,13 @@
 """Logistic regression by gradient descent."""
 import numpy as np
+from numpy.random import default_rng
 
 
 def sigmoid(z):
     return 1 / (1 + np.exp(-z))
 
 
-rng = np.random.default_rng(0)
+rng = default_rng(0)
 n = 500
 X = np.vstack([rng.normal(-1, 1, (n, 2)), rng.normal(1, 1, (n, 2))])
 y = np.hstack([np.zeros(n), np.ones(n)])

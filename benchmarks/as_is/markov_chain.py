@@ -1,9 +1,10 @@
 """A weather chain."""
 import numpy as np
+from numpy.random import default_rng
 
 states = ["sun", "rain", "snow"]
 P = np.array([[0.7, 0.2, 0.1], [0.4, 0.4, 0.2], [0.3, 0.3, 0.4]])
-rng = np.random.default_rng(8)
+rng = default_rng(8)
 s = 0
 count = np.zeros(3, dtype=int)
 for _ in range(1000):

@@ -1,7 +1,8 @@
 """Estimate pi."""
 import numpy as np
+from numpy.random import default_rng
 
-rng = np.random.default_rng(12345)
+rng = default_rng(12345)
 n = 1_000_000
 x = rng.random(n)
 y = rng.random(n)

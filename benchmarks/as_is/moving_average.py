@@ -1,7 +1,8 @@
 """Smooth a series by convolution and by cumulative sums."""
 import numpy as np
+from numpy.random import default_rng
 
-rng = np.random.default_rng(2)
+rng = default_rng(2)
 series = np.cumsum(rng.normal(0, 1, 500)) + 100
 window = 7
 a = np.convolve(series, np.ones(window) / window, mode="valid")

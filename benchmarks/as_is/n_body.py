@@ -1,7 +1,8 @@
 """Gravity between a few bodies."""
 import numpy as np
+from numpy.random import default_rng
 
-rng = np.random.default_rng(17)
+rng = default_rng(17)
 N = 50
 pos = rng.standard_normal((N, 3))
 vel = rng.standard_normal((N, 3)) * 0.1

@@ -1,7 +1,8 @@
 """Gaussian naive Bayes on synthetic flowers."""
 import numpy as np
+from numpy.random import default_rng
 
-rng = np.random.default_rng(20)
+rng = default_rng(20)
 means = np.array([[5.0, 3.4, 1.5, 0.2], [5.9, 2.8, 4.3, 1.3], [6.6, 3.0, 5.6, 2.0]])
 X = np.vstack([rng.normal(m, 0.35, (50, 4)) for m in means])
 y = np.repeat(np.arange(3), 50)

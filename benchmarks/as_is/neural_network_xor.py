@@ -1,11 +1,12 @@
 """A two-layer network that learns XOR."""
 import numpy as np
+import numpy.random as npr
 
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 y = np.array([[0], [1], [1], [0]])
-np.random.seed(1)
-W0 = 2 * np.random.random((2, 8)) - 1
-W1 = 2 * np.random.random((8, 1)) - 1
+npr.seed(1)
+W0 = 2 * npr.random((2, 8)) - 1
+W1 = 2 * npr.random((8, 1)) - 1
 for step in range(3000):
     l1 = 1 / (1 + np.exp(-X.dot(W0)))
     l2 = 1 / (1 + np.exp(-l1.dot(W1)))

@@ -1,10 +1,11 @@
 """Exercises in the manner of numpy-100, last part."""
 import numpy as np
+from numpy.random import default_rng
 from numpy.lib.stride_tricks import sliding_window_view
 
 Z = np.arange(1, 15, dtype=np.uint32)
 print(sliding_window_view(Z, window_shape=4)[:3])
-rng = np.random.default_rng(3)
+rng = default_rng(3)
 Z = rng.random((10, 10))
 U, S, V = np.linalg.svd(Z)
 print(np.sum(S > 1e-10))

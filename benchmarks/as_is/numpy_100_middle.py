@@ -1,5 +1,6 @@
 """Exercises in the manner of numpy-100, second part."""
 import numpy as np
+from numpy.random import default_rng
 
 Z = np.arange(11)
 Z[(3 < Z) & (Z < 8)] *= -1
@@ -11,7 +12,7 @@ try:
     print(Z < Z > Z)
 except ValueError as error:
     print(error)
-rng = np.random.default_rng(1)
+rng = default_rng(1)
 Z = rng.uniform(-10, +10, 10)
 print(np.where(Z > 0, np.ceil(Z), np.floor(Z)))
 Z1 = rng.integers(0, 10, 10)

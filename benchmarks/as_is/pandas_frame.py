@@ -1,8 +1,9 @@
 """Columns of a frame from arrays."""
 import numpy as np
+from numpy.random import default_rng
 import pandas as pd
 
-rng = np.random.default_rng(4)
+rng = default_rng(4)
 df = pd.DataFrame({"a": np.arange(6), "b": rng.random(6).round(3), "c": np.where(np.arange(6) % 2, "odd", "even")})
 df["d"] = np.sqrt(df["a"]) + np.log1p(df["b"])
 print(df)

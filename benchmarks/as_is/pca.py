@@ -1,7 +1,8 @@
 """Principal components by eigh."""
 import numpy as np
+from numpy.random import default_rng
 
-rng = np.random.default_rng(5)
+rng = default_rng(5)
 X = rng.normal(size=(200, 5)) @ np.diag([5, 3, 1, 0.5, 0.1])
 X = X - X.mean(axis=0)
 cov = np.cov(X, rowvar=False)

@@ -1,7 +1,8 @@
 """How arrays print."""
 import numpy as np
+from numpy.random import default_rng
 
-rng = np.random.default_rng(6)
+rng = default_rng(6)
 x = rng.normal(size=(3, 4)) * 10.0 ** rng.integers(-5, 5, (3, 4))
 print(x)
 np.set_printoptions(precision=3, suppress=True)

@@ -1,7 +1,8 @@
 """Random walks in one dimension."""
 import numpy as np
+from numpy.random import default_rng
 
-rng = np.random.default_rng(11)
+rng = default_rng(11)
 steps = np.where(rng.integers(0, 2, (500, 1000)) > 0, 1, -1)
 walks = steps.cumsum(1)
 print(walks.max(), walks.min())

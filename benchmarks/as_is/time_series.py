@@ -1,7 +1,8 @@
 """Autocorrelation and an autoregressive model."""
 import numpy as np
+from numpy.random import default_rng
 
-rng = np.random.default_rng(33)
+rng = default_rng(33)
 n, phi = 2000, 0.7
 eps = rng.normal(size=n)
 x = np.zeros(n)
