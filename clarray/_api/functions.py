@@ -50,9 +50,10 @@ class UFunc:
         if not kwargs and args and NUMBERS.issuperset(map(type, args)):
             return self.ufunc(*args)  # numbers at hand: NumPy's scalar
         count = self.ufunc.nin
-        if len(args) == count + 1 and self.ufunc.nout == 1 and "out" not in kwargs:
-            if args[count] is not None:
-                kwargs = {**kwargs, "out": args[count:]}
+        if count < len(args) <= self.ufunc.nargs and "out" not in kwargs:
+            outs = args[count:] + (None,) * (self.ufunc.nargs - len(args))
+            if any(out is not None for out in outs):
+                kwargs = {**kwargs, "out": outs}
             args = args[:count]
         if not kwargs and args and isinstance(args[0], DeviceArray):
             found = args[0].__array_ufunc__(self.ufunc, "__call__", *args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +15,7 @@ from clarray._core import callers, creation, pickling, ufunc_calls
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import by_numpy, on_host
 from clarray._core.host_fallback import without_host_fallback
+from clarray._core.host_targets import host_outputs, write_to_host
 from clarray._core.operands import Manner, manner_of, refuse_subclass
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.ufuncs import supported_ufuncs
@@ -49,6 +51,9 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
             return NotImplemented
         if manner is Manner.KEPT:
             refuse_subclass(x)
+    targets = host_outputs(outs if "out" in kwargs else inputs[0] if method == "at" else None)
+    if targets:
+        return write_to_host(partial(_protocol, ufunc, method), targets, inputs, kwargs)
     _warn_of_unset(method, kwargs)
     if outs and all(out is Ellipsis for out in outs):  # an array in any case, as all results are here
         kwargs = {name: value for name, value in kwargs.items() if name != "out"}
@@ -58,6 +63,10 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
         return _unsupported(ufunc, method, inputs, kwargs)
     if method == "__call__":
         return ufunc_calls.call(ufunc, inputs, **kwargs)
+    return _by_method(ufunc, method, inputs, kwargs)
+
+
+def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if method == "outer":
         return accumulations.outer(ufunc, *inputs, **kwargs)
     out = kwargs.get("out")
@@ -66,6 +75,10 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     if method == "reduce":
         return reduce_calls.ufunc_reduce(ufunc, *inputs, **kwargs)
     return getattr(accumulations, method)(ufunc, *inputs, **kwargs)
+
+
+def _protocol(ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    return array_ufunc(ufunc, method, inputs, kwargs)
 
 
 def _warn_of_unset(method: str, kwargs: dict[str, Any]) -> None:

@@ -201,6 +201,14 @@ def hold_for(target: Any, *operands: Any) -> AbstractContextManager[Any]:
     return lock
 
 
+def _refused(call: Function, function: Function, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return function(*args, **kwargs)
+
+
+# Calls a function of `one_hold` whose target is an ndarray. `clarray._core.host_targets`, above this module, sets it.
+call_with_ndarray: Callable[..., Any] = _refused
+
+
 def one_hold(name: str) -> Callable[[Function], Function]:
     """Decorator: hold the device's lock from the first read to the last write of a call that writes to an argument.
 
@@ -224,6 +232,8 @@ def one_hold(name: str) -> Callable[[Function], Function]:
                 target = args[0]
             if target is None:
                 return function(*args, **kwargs)
+            if isinstance(target, np.ndarray):
+                return call_with_ndarray(call, function, target, args, kwargs)
             with hold_for(target, *args, *kwargs.values()):
                 return function(*args, **kwargs)
 

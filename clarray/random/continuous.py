@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, one_hold
 from clarray._numpy.indexing.selecting import chosen
 from clarray.random.draws import Source, apply
 
@@ -20,6 +20,7 @@ class Continuous(Source):
     float64 or float32. A parameter that NumPy refuses raises NumPy's ValueError.
     """
 
+    @one_hold("out")
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw normal numbers of mean 0 and deviation 1, by the inverse of their distribution function.
 
@@ -87,6 +88,7 @@ class Continuous(Source):
         mean, sigma = draw.parameters
         return draw.result(apply("exp", draw.normal() * sigma + mean, draw.dtype))
 
+    @one_hold("out")
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
     ) -> DeviceArray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, one_hold
 from clarray.random.draws import Draw, Number, Source, apply
 
 __all__ = ["Gammas"]
@@ -15,6 +15,7 @@ __all__ = ["Gammas"]
 class Gammas(Source):
     """The methods that draw gamma variates; parameters as in `Continuous`."""
 
+    @one_hold("out")
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw from the gamma distribution of scale 1.
 

@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from clarray._core import creation
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, hold_for, wrap
+from clarray._core.device_array import DeviceArray, hold_for, one_hold, wrap
 from clarray._numpy.indexing.gathering import take, take_along_axis
 from clarray._numpy.reduction.scans import cumsum
 from clarray._numpy.sorting.sets import unique
@@ -89,6 +89,7 @@ class Orders(Uniform):
             raise TypeError(f"'{type(x).__name__}' object does not support item assignment")
         x[:] = [x[k] for k in self._order(count).tolist()]
 
+    @one_hold("out")
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> DeviceArray:
         """Put a copy's elements along an axis into random order, those of each line independently.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import creation, ufunc_calls
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
 from clarray._core.operands import scalar_node
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node, Shape
@@ -21,6 +21,7 @@ __all__ = ["Uniform"]
 class Uniform(Source):
     """The methods that draw uniform numbers."""
 
+    @one_hold("out")
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw floats of [0, 1), multiples of 2**-53 (float64) or 2**-24 (float32).
 

@@ -34,9 +34,6 @@ OUT_OF_SCOPE = {
         r"|attribute 'ctypes'|__array_interface__|__array_struct__|a bytes-like object is required"
     ),
     "elements that are not aligned": r"would not begin at multiples",
-    "arrays of NumPy's for outputs": (
-        r"must be of DeviceArray type, not (ndarray|memmap)|must be a clarray array, not ndarray"
-    ),
 }
 
 

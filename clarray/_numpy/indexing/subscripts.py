@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, device_array, small_indexing, ufunc_calls
-from clarray._core.device_array import DeviceArray, is_numpys_scalar, is_writeable, runs_other_code, wrap
+from clarray._core.device_array import DeviceArray, is_numpys_scalar, is_writeable, one_hold, runs_other_code, wrap
 from clarray._core.elements import NUMBERS, host_element, known_element, put_element
 from clarray._core.host_data import upload
 from clarray._core.operands import STRONG, array_node, has_pythons_bits, scalar_node
@@ -447,6 +447,7 @@ known_to_core("recorded_setitem", recorded_writes(references["setitem"]))
 
 
 @recorded_writes
+@one_hold("dst")
 def copyto(dst: DeviceArray, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Write an array's elements to another's, or to those that a mask selects.
 

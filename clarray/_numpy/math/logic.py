@@ -9,7 +9,8 @@ import numpy as np
 from clarray._core import callers, ufunc_calls
 from clarray._core.composing import Operand, applied, as_operand, composed, imag_part, real_part, where
 from clarray._core.creation import as_array, asarray, operand_array
-from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.host_targets import host_outputs, write_to_host
 from clarray._core.operands import refuse_subclass, scalar_node
 from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full, in_order
 from clarray._engine.evaluate import evaluate
@@ -227,6 +228,7 @@ def _is_infinity(x: Any, infinity: float, out: Any) -> DeviceArray:
     return found
 
 
+@one_hold("out")
 def isposinf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     """Whether elements are positive infinity; parameters as in `isneginf`.
 
@@ -238,6 +240,7 @@ def isposinf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     return _is_infinity(x, np.inf, out)
 
 
+@one_hold("out")
 def isneginf(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     """Whether elements are negative infinity.
 
@@ -296,6 +299,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     [1.0, 0.0]
     """
     refuse_subclass(x)
+    if not copy and (targets := host_outputs(x)):
+        return write_to_host(nan_to_num, targets, (x, copy, nan, posinf, neginf), {})
     array = asarray(x, copy=bool(copy)) if not isinstance(x, DeviceArray) else x
     node = array._node
     if node.dtype.kind not in "fc":
@@ -363,6 +368,7 @@ _FIX_IS_DEPRECATED = (
 )
 
 
+@one_hold("out")
 def fix(x: Any, out: DeviceArray | None = None) -> DeviceArray:
     """Round towards zero; the same as `clarray.trunc`.
 
