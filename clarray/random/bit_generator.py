@@ -12,14 +12,17 @@ from numpy.random import SeedSequence
 from clarray._core.device_array import DeviceArray, wrap
 from clarray.random.nodes import Start, shape_of, words
 
-__all__ = ["Philox4x32", "SeedSequence"]
+__all__ = ["STREAM_BLOCKS", "Philox4x32", "SeedSequence", "State"]
 
 _BLOCK_BITS = 64  # of the counter: number of the block in its stream
+STREAM_BLOCKS = 2**_BLOCK_BITS
 _COUNTER_BITS = 96  # and number of the stream; the last word counts attempts within a draw
 _NAME = "Philox4x32"
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
+    """The state of a generator: its key, and the number of the next block with the number of its stream above it."""
+
     key: int
     counter: int
 
@@ -63,7 +66,7 @@ class Philox4x32:
             seed = seed.tolist() if isinstance(seed, DeviceArray) else seed
             self._seed_seq = seed if hasattr(seed, "generate_state") else SeedSequence(seed)
             key = self._seed_seq.generate_state(2, np.uint32)
-        self._state = _State(_number(key, 64, "key"), _number(counter, _COUNTER_BITS, "counter"))
+        self._state = State(_number(key, 64, "key"), _number(counter, _COUNTER_BITS, "counter"))
 
     def __repr__(self) -> str:
         return f"<{_NAME} key={self._state.key:#018x} counter={self._state.counter:#x}>"
@@ -92,7 +95,7 @@ class Philox4x32:
         if value.get("bit_generator") != _NAME:
             raise ValueError(f"state must be for a {_NAME} PRNG")
         inner = value["state"]
-        made = _State(_number(inner["key"], 64, "key"), _number(inner["counter"], _COUNTER_BITS, "counter"))
+        made = State(_number(inner["key"], 64, "key"), _number(inner["counter"], _COUNTER_BITS, "counter"))
         self._state = made
 
     def reseed(self, seed: Any) -> None:
@@ -100,7 +103,7 @@ class Philox4x32:
         fresh = Philox4x32(seed)
         self._state, self._seed_seq = fresh._state, fresh._seed_seq
 
-    def _replace(self, before: _State, after: _State) -> bool:
+    def _replace(self, before: State, after: State) -> bool:
         """Set the state if it still is the one before; one step, as nothing is called between look and assignment.
 
         In place of a lock, which a signal handler that draws would find held by its own thread.
@@ -118,7 +121,7 @@ class Philox4x32:
             if (counter % 2**_BLOCK_BITS) + blocks > 2**_BLOCK_BITS:
                 counter = ((counter >> _BLOCK_BITS) + 1) << _BLOCK_BITS
             counter %= 2**_COUNTER_BITS
-            if self._replace(before, _State(key, (counter + blocks) % 2**_COUNTER_BITS)):
+            if self._replace(before, State(key, (counter + blocks) % 2**_COUNTER_BITS)):
                 break
         return Start(key, counter % 2**_BLOCK_BITS, counter >> _BLOCK_BITS)
 
@@ -127,7 +130,7 @@ class Philox4x32:
         delta = operator.index(delta)
         while True:
             before = self._state
-            if self._replace(before, _State(before.key, (before.counter + delta) % 2**_COUNTER_BITS)):
+            if self._replace(before, State(before.key, (before.counter + delta) % 2**_COUNTER_BITS)):
                 return self
 
     def jumped(self, jumps: int = 1) -> Philox4x32:

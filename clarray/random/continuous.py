@@ -9,6 +9,7 @@ import numpy as np
 from clarray._core.device_array import DeviceArray, one_hold
 from clarray._numpy.indexing.selecting import chosen
 from clarray.random.draws import Source, apply
+from clarray.random.single_numbers import gives_numbers
 
 __all__ = ["Continuous"]
 
@@ -20,6 +21,7 @@ class Continuous(Source):
     float64 or float32. A parameter that NumPy refuses raises NumPy's ValueError.
     """
 
+    @gives_numbers
     @one_hold("out")
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw normal numbers of mean 0 and deviation 1, by the inverse of their distribution function.
@@ -39,6 +41,7 @@ class Continuous(Source):
         draw = self._draw("standard_normal", (), size, dtype, out)
         return draw.result(draw.normal())
 
+    @gives_numbers
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw normal numbers.
 
@@ -74,6 +77,7 @@ class Continuous(Source):
         loc, scale = draw.parameters
         return draw.result(draw.normal() * scale + loc)
 
+    @gives_numbers
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers whose logarithm is normal.
 
@@ -88,6 +92,7 @@ class Continuous(Source):
         mean, sigma = draw.parameters
         return draw.result(apply("exp", draw.normal() * sigma + mean, draw.dtype))
 
+    @gives_numbers
     @one_hold("out")
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
@@ -111,6 +116,7 @@ class Continuous(Source):
         draw = self._draw("standard_exponential", (), size, dtype, out)
         return draw.result(draw.exponential())
 
+    @gives_numbers
     def exponential(self, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw exponential numbers.
 
@@ -125,6 +131,7 @@ class Continuous(Source):
         (scale,) = draw.parameters
         return draw.result(draw.exponential() * scale)
 
+    @gives_numbers
     def standard_cauchy(self, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Cauchy's distribution: the quotient of two normal numbers.
 
@@ -133,6 +140,7 @@ class Continuous(Source):
         draw = self._draw("standard_cauchy", (), size, dtype)
         return draw.result(draw.normal() / draw.normal())
 
+    @gives_numbers
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Laplace's distribution, exponential on both sides of its centre.
 
@@ -152,6 +160,7 @@ class Continuous(Source):
         log = apply("log", 2 * chosen(below, u, 1 - u), draw.dtype)
         return draw.result(chosen(below, log, -log) * scale + loc)
 
+    @gives_numbers
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Gumbel's distribution, that of the largest of many exponential numbers.
 
@@ -168,6 +177,7 @@ class Continuous(Source):
         loc, scale = draw.parameters
         return draw.result(loc - apply("log", draw.exponential(), draw.dtype) * scale)
 
+    @gives_numbers
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from the logistic distribution.
 
@@ -185,6 +195,7 @@ class Continuous(Source):
         u = draw.inside()
         return draw.result(apply("log", u / (1 - u), draw.dtype) * scale + loc)
 
+    @gives_numbers
     def rayleigh(self, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw lengths of plane vectors whose parts are normal.
 
@@ -199,6 +210,7 @@ class Continuous(Source):
         (scale,) = draw.parameters
         return draw.result(np.sqrt(2 * draw.exponential()) * scale)
 
+    @gives_numbers
     def weibull(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Weibull's distribution: exponential numbers to the power ``1 / a``.
 
@@ -218,6 +230,7 @@ class Continuous(Source):
         powers = apply("exp", apply("log", draw.exponential(), draw.dtype) / chosen(a == 0, 1, a), draw.dtype)
         return draw.result(chosen(a == 0, 0, powers))
 
+    @gives_numbers
     def pareto(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Lomax's distribution, Pareto's moved to 0.
 
@@ -232,6 +245,7 @@ class Continuous(Source):
         (a,) = draw.parameters
         return draw.result(apply("expone", draw.exponential() / a, draw.dtype))
 
+    @gives_numbers
     def power(self, a: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers of [0, 1] whose density is as ``x**(a - 1)``.
 
@@ -246,6 +260,7 @@ class Continuous(Source):
         (a,) = draw.parameters
         return draw.result(apply("exp", draw.exponential() / a * -1, draw.dtype))
 
+    @gives_numbers
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw numbers whose density is a triangle.
 
@@ -273,6 +288,7 @@ class Continuous(Source):
         falling = right - np.sqrt((1 - u) * ((right - mode) * base))
         return draw.result(chosen(u * base <= mode - left, rising, falling))
 
+    @gives_numbers
     def wald(self, mean: Any, scale: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Wald's (inverse Gaussian) distribution.
 
@@ -291,6 +307,7 @@ class Continuous(Source):
         root = 1 / (1 + half + np.sqrt(half * (half + 2)))
         return draw.result(chosen(draw.unit() * (1 + root) <= 1, root, 1 / root) * mean)
 
+    @gives_numbers
     def vonmises(self, mu: Any, kappa: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw angles of [-pi, pi] from von Mises' distribution.
 

@@ -9,6 +9,7 @@ import numpy as np
 from clarray._core.device_array import DeviceArray
 from clarray._numpy.indexing.selecting import chosen
 from clarray.random.draws import FLOAT64, INT64, Source, apply, check, given
+from clarray.random.single_numbers import gives_numbers
 
 __all__ = ["Discrete"]
 
@@ -22,6 +23,7 @@ class Discrete(Source):
     that NumPy refuses raises NumPy's ValueError, a device without float64 TypeError.
     """
 
+    @gives_numbers
     def poisson(self, lam: Any = 1.0, size: Any = None) -> DeviceArray:
         """Draw from Poisson's distribution.
 
@@ -54,6 +56,7 @@ class Discrete(Source):
         draw = self._draw("poisson", (lam,), size)
         return draw.result(draw.counted("poisson", *draw.parameters))
 
+    @gives_numbers
     def binomial(self, n: Any, p: Any, size: Any = None) -> DeviceArray:
         """Draw how many of some trials succeed.
 
@@ -69,6 +72,7 @@ class Discrete(Source):
         draw = self._draw("binomial", (n, p), size, kinds=(INT64, FLOAT64))
         return draw.result(draw.counted("binomial", *draw.parameters))
 
+    @gives_numbers
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> DeviceArray:
         """Draw how many trials fail before a number of them succeed.
 
@@ -85,6 +89,7 @@ class Discrete(Source):
         n, p = draw.parameters
         return draw.result(draw.counted("poisson", draw.gamma(n) * ((1 - p) / p)))
 
+    @gives_numbers
     def geometric(self, p: Any, size: Any = None) -> DeviceArray:
         """Draw how many trials there are until one succeeds.
 
@@ -102,6 +107,7 @@ class Discrete(Source):
         fitting = chosen(trials < LARGEST, trials, 0).astype(INT64)
         return draw.result(chosen(trials < LARGEST, fitting, np.iinfo(np.int64).max))
 
+    @gives_numbers
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> DeviceArray:
         """Draw how many good ones are among those taken without replacement.
 
@@ -128,6 +134,7 @@ class Discrete(Source):
         draw = self._draw("hypergeometric", values, size, kinds=(INT64,) * 3, checked=arrays)
         return draw.result(draw.counted("hypergeometric", *draw.parameters))
 
+    @gives_numbers
     def logseries(self, p: Any, size: Any = None) -> DeviceArray:
         """Draw from the logarithmic series distribution: k has a probability as ``p**k / k``.
 
@@ -141,6 +148,7 @@ class Discrete(Source):
         draw = self._draw("logseries", (p,), size)
         return draw.result(draw.counted("logseries", *draw.parameters))
 
+    @gives_numbers
     def zipf(self, a: Any, size: Any = None) -> DeviceArray:
         """Draw from Zipf's distribution: k has a probability as ``k**-a``.
 

@@ -14,6 +14,7 @@ from clarray._engine.expr.node import Node, Shape
 from clarray._engine.runtime import current_device
 from clarray.random import nodes
 from clarray.random.bit_generator import Philox4x32
+from clarray.random.single_numbers import NumbersAhead
 
 __all__ = ["Draw", "Source", "apply", "as_double", "check", "given", "result_shape"]
 
@@ -30,6 +31,7 @@ class Source:
 
     def __init__(self, bit_generator: Philox4x32) -> None:
         self._bit_generator = bit_generator
+        self._ahead = NumbersAhead()
 
     def _draw(
         self,
@@ -154,7 +156,7 @@ def float_dtype(dtype: Any, method: str) -> np.dtype:
 def given(value: Any) -> Any:
     """A parameter as an array of the device's or the host's, or as it is where it is a scalar."""
     if isinstance(value, DeviceArray):
-        return value
+        return value if value.shape else value.item()
     if isinstance(value, np.ndarray | list | tuple):
         array = np.asarray(value)
         return array if array.ndim else array[()]

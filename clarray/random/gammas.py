@@ -8,6 +8,7 @@ import numpy as np
 
 from clarray._core.device_array import DeviceArray, one_hold
 from clarray.random.draws import Draw, Number, Source, apply
+from clarray.random.single_numbers import gives_numbers
 
 __all__ = ["Gammas"]
 
@@ -15,6 +16,7 @@ __all__ = ["Gammas"]
 class Gammas(Source):
     """The methods that draw gamma variates; parameters as in `Continuous`."""
 
+    @gives_numbers
     @one_hold("out")
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw from the gamma distribution of scale 1.
@@ -35,6 +37,7 @@ class Gammas(Source):
         draw = self._draw("standard_gamma", (shape,), size, dtype, out)
         return draw.result(draw.gamma(*draw.parameters))
 
+    @gives_numbers
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from the gamma distribution.
 
@@ -56,6 +59,7 @@ class Gammas(Source):
         shape, scale = draw.parameters
         return draw.result(draw.gamma(shape) * scale)
 
+    @gives_numbers
     def beta(self, a: Any, b: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from the beta distribution: the share of one of two gamma variates, from their logarithms.
 
@@ -71,6 +75,7 @@ class Gammas(Source):
         difference = draw.drawn("loggamma", b) - draw.drawn("loggamma", a)
         return draw.result(1 / (1 + apply("exp", difference, draw.dtype)))
 
+    @gives_numbers
     def chisquare(self, df: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw sums of squares of standard normal numbers.
 
@@ -84,6 +89,7 @@ class Gammas(Source):
         draw = self._draw("chisquare", (df,), size, dtype)
         return draw.result(_chisquare(draw, draw.parameters[0]))
 
+    @gives_numbers
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw sums of squares of normal numbers of deviation 1.
 
@@ -99,6 +105,7 @@ class Gammas(Source):
         draw = self._draw("noncentral_chisquare", (df, nonc), size, dtype)
         return draw.result(_noncentral(draw, *draw.parameters))
 
+    @gives_numbers
     def f(self, dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Fisher's F distribution: the quotient of two mean squares.
 
@@ -113,6 +120,7 @@ class Gammas(Source):
         dfnum, dfden = draw.parameters
         return draw.result(_chisquare(draw, dfnum) * dfden / (_chisquare(draw, dfden) * dfnum))
 
+    @gives_numbers
     def noncentral_f(
         self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, *, dtype: Any = np.float64
     ) -> DeviceArray:
@@ -131,6 +139,7 @@ class Gammas(Source):
         dfnum, dfden, nonc = draw.parameters
         return draw.result(_noncentral(draw, dfnum, nonc) * dfden / (_chisquare(draw, dfden) * dfnum))
 
+    @gives_numbers
     def standard_t(self, df: Any, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw from Student's t distribution.
 

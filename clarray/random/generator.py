@@ -36,7 +36,7 @@ class Generator(Orders, Continuous, Gammas, Discrete, Multivariate):
     -----
     What the methods of formulas draw is pending: it becomes part of the kernel that uses it, and takes memory only when
     it is stored. A draw depends on the seed and on the draws before it, not on the device. Methods without `size` give
-    an array of shape ().
+    a number.
 
     Examples
     --------

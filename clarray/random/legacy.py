@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from clarray._core.device_array import DeviceArray
 from clarray.random.bit_generator import Philox4x32
 from clarray.random.generator import Generator
+from clarray.random.nodes import shape_of
 
 
 class RandomState(Generator):
@@ -51,11 +53,11 @@ class RandomState(Generator):
 
     def rand(self, *args: int) -> DeviceArray:
         """Draw floats of [0, 1) in a shape given as arguments."""
-        return self.random(args)
+        return self.random(args) if args else self.random()
 
     def randn(self, *args: int) -> DeviceArray:
         """Draw standard normal numbers in a shape given as arguments."""
-        return self.standard_normal(args)
+        return self.standard_normal(args) if args else self.standard_normal()
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> DeviceArray:
         """Draw integers of [low, high), or of [0, low).
@@ -80,11 +82,46 @@ class RandomState(Generator):
         TypeError
             The dtype is no integer's.
         """
-        return self.integers(low, high, size, np.dtype(dtype))
+        return self.integers(low, high, size, dtype)
+
+    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:  # type: ignore[override]
+        """Choose among the numbers below `a`, or among the elements of an array of one axis.
+
+        Parameters
+        ----------
+        a : int or sequence
+        size : int or tuple of int, optional
+            How many; a number, or an element of `a`, when None.
+        replace : bool, optional
+            Whether an element may be chosen more than once.
+        p : array_like, optional
+            Probability of each element; equal ones when None.
+
+        Returns
+        -------
+        int, element of `a` or array
+
+        Raises
+        ------
+        ValueError
+            `a` has several axes or no elements, or the probabilities are none.
+        """
+        population = a if isinstance(a, DeviceArray) else np.asarray(a)
+        count = prod(shape_of(size))
+        if population.ndim > 1:
+            raise ValueError("a must be 1-dimensional")
+        if population.ndim:
+            if not population.size and count:
+                raise ValueError("'a' cannot be empty unless no samples are taken")
+        elif not hasattr(population.item(), "__index__"):
+            raise ValueError("a must be 1-dimensional or an integer")
+        elif population.item() <= 0 and count:
+            raise ValueError("a must be greater than 0 unless no samples are taken")
+        return super().choice(a, size, replace, p)
 
     def tomaxint(self, size: Any = None) -> DeviceArray:
         """Draw integers of [0, 2**63)."""
-        return self.integers(0, np.iinfo(np.int64).max, size, np.int64, endpoint=True)
+        return self.integers(0, np.iinfo(np.int64).max, size, int, endpoint=True)
 
     def random_sample(self, size: Any = None) -> DeviceArray:
         """Draw floats of [0, 1)."""

@@ -29,11 +29,18 @@ BLOCK_BYTES = 16
 
 
 class Start(NamedTuple):
-    """Where a draw starts: key, block and stream."""
+    """Where a draw starts: key, block and stream.
+
+    Attributes
+    ----------
+    spacing : int
+        Blocks from one element to the next, for elements that are draws of their own; 0 if they follow each other.
+    """
 
     key: int
     block: int
     stream: int
+    spacing: int = 0
 
     def constants(self) -> list[Node]:
         """The 32-bit numbers that kernels take, as no 64-bit operand shall narrow their vectors."""
@@ -58,15 +65,16 @@ def shape_of(size: Any) -> Shape:
     return shape
 
 
-def _positions(shape: Shape) -> tuple[str, Node]:
-    near = math.prod(shape) < NEAR
-    return "" if near else "_far", index(shape, contiguous(shape), UINT32 if near else INT64)
+def _positions(shape: Shape, step: int = 1) -> tuple[str, Node]:
+    near = math.prod(shape) * step < NEAR
+    strides = tuple([stride * step for stride in contiguous(shape)])
+    return "" if near else "_far", index(shape, strides, UINT32 if near else INT64)
 
 
 def _from_words(name: str, take: Take, shape: Shape, dtype: np.dtype, *more: Node) -> Node:
     """Grow a loop that reads one word of `dtype` per element."""
-    suffix, position = _positions(shape)
     start = take(-(-math.prod(shape) * dtype.itemsize // BLOCK_BYTES))
+    suffix, position = _positions(shape, start.spacing * (BLOCK_BYTES // dtype.itemsize) or 1)
     nodes = (position, *start.constants(), *more)
     return build.nary(random_loop(name + suffix, tuple(n.dtype for n in nodes), dtype), nodes)
 
@@ -104,8 +112,9 @@ def _drawing(name: str, inputs: tuple[np.dtype, ...], out: np.dtype) -> Loop:
 
 def drawn(name: str, take: Take, shape: Shape, parameters: Sequence[Node], out: np.dtype) -> Node:
     """Grow a distribution of templates/lib/distributions.mako; each element has blocks of its own."""
-    suffix, position = _positions(shape)
-    nodes: Any = (position, *take(math.prod(shape)).constants(), *parameters)
+    start = take(math.prod(shape))
+    suffix, position = _positions(shape, start.spacing or 1)
+    nodes: Any = (position, *start.constants(), *parameters)
     inputs = tuple(n.dtype for n in nodes)
     by_vectors = name in ("gamma", "loggamma")
     loop = random_loop(f"{name}s{suffix}", inputs, out) if by_vectors else _drawing(name, inputs, out)

@@ -12,7 +12,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from clarray._core import creation
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, hold_for, one_hold, wrap
+from clarray._core.device_array import DeviceArray, hold_for, no_number, one_hold, wrap
+from clarray._core.sequences import holds_arrays
+from clarray._engine.ops.dtypes import DTYPES
 from clarray._numpy.indexing.gathering import take, take_along_axis
 from clarray._numpy.reduction.scans import cumsum
 from clarray._numpy.sorting.sets import unique
@@ -58,9 +60,9 @@ class Orders(Uniform):
         """
         if isinstance(x, int | np.integer):
             return self._order(max(int(x), 0))
-        array = as_array(x)
+        array = entries(x)
         axis = normalize_axis_index(axis, array.ndim)
-        return take(array, self._order(array.shape[axis]), axis)
+        return taken(array, self._order(array.shape[axis]), axis)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Put the entries of an array along an axis, or those of a list, into random order, in place.
@@ -134,14 +136,15 @@ class Orders(Uniform):
 
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
-    ) -> DeviceArray:
+    ) -> Any:
         """Choose among the numbers below `a`, or among the entries of an array along an axis.
 
         Parameters
         ----------
         a : int or array_like
+            Strings and objects are chosen on the host.
         size : int or tuple of int, optional
-            How many; one, without an axis for it, when None.
+            How many; when None a number, or an entry of `a`.
         replace : bool, optional
             Whether an entry may be chosen more than once.
         p : array_like, optional
@@ -152,7 +155,7 @@ class Orders(Uniform):
 
         Returns
         -------
-        DeviceArray
+        int, entry of `a` or array
             int64 numbers, or entries of `a`.
 
         Raises
@@ -162,15 +165,20 @@ class Orders(Uniform):
         """
         shape = nodes.shape_of(size)
         count = math.prod(shape)
-        array, population = _population(a, axis, count)
+        array, population = _population(a, axis, count, single=size is None)
         chances = None if p is None else _probabilities(p, population)
+        if replace and p is None and size is None:
+            number = int(self.integers(0, max(population, 1)))
+            return number if array is None else _entry(array, number, axis)
         if replace:
             chosen = self._with_replacement(population, chances, shape)
         else:
             if count > population:
                 raise ValueError("Cannot take a larger sample than population when replace is False")
             chosen = self._without(population, chances, count).reshape(shape)
-        return chosen if array is None else take(array, chosen, axis)
+        if size is None:
+            return chosen.item() if array is None else _entry(array, chosen.item(), axis)
+        return chosen if array is None else taken(array, chosen, axis)
 
     def _with_replacement(self, population: int, p: DeviceArray | None, shape: tuple[int, ...]) -> DeviceArray:
         if p is None:
@@ -199,18 +207,43 @@ class Orders(Uniform):
             tries *= 2
 
 
-def _population(a: Any, axis: int, count: int) -> tuple[DeviceArray | None, int]:
-    """The array that is chosen from, if it is one, and the number of its entries."""
-    if isinstance(a, DeviceArray | np.ndarray | list | tuple) and np.ndim(a):
-        array = as_array(a)
-        population = array.shape[normalize_axis_index(axis, array.ndim)]
-        if not population and count:
-            raise ValueError("a cannot be empty unless no samples are taken")
-        return array, population
-    try:
-        population = operator.index(a)
-    except TypeError:
-        raise ValueError(f"a must be a sequence or an integer, not {type(a)}") from None
+def entries(x: Any, on_host: bool = False) -> Any:
+    """Return an array of a sequence's entries: on the device, but for dtypes that no device has.
+
+    Parameters
+    ----------
+    on_host : bool
+        Leave what the host has there, of which only one entry is needed.
+    """
+    if isinstance(x, DeviceArray) or holds_arrays(x):
+        return as_array(x)
+    host = np.asarray(x)
+    return host if on_host or host.dtype.newbyteorder("=") not in DTYPES else as_array(host)
+
+
+def taken(array: Any, order: DeviceArray, axis: int) -> Any:
+    """Return entries of an array, where it is."""
+    return no_number(take(array, order, axis)) if isinstance(array, DeviceArray) else array.take(order.get(), axis)
+
+
+def _entry(array: Any, number: int, axis: int) -> Any:
+    """Return a single entry: an element as NumPy's scalar."""
+    return array[number] if array.ndim == 1 else entries(array.take(number, axis))
+
+
+def _population(a: Any, axis: int, count: int, single: bool) -> tuple[Any, int]:
+    """Return the array that is chosen from, if it is one, and the number of its entries."""
+    if not isinstance(a, int | np.integer):
+        array = entries(a, on_host=single)
+        if array.ndim:
+            population = array.shape[normalize_axis_index(axis, array.ndim)]
+            if not population and count:
+                raise ValueError("a cannot be empty unless no samples are taken")
+            return array, population
+        original, a = a, array.item()
+        if not hasattr(a, "__index__"):
+            raise ValueError(f"a must be a sequence or an integer, not {type(original)}")
+    population = operator.index(a)
     if population <= 0 and count:
         raise ValueError("a must be a positive integer unless no samples are taken")
     return None, max(population, 0)

@@ -14,6 +14,7 @@ from clarray._engine.expr.node import Node, Shape
 from clarray._engine.ops.dtypes import DTYPES
 from clarray.random import nodes
 from clarray.random.draws import Source, _numpy, result_shape
+from clarray.random.single_numbers import gives_numbers
 
 __all__ = ["Uniform"]
 
@@ -21,6 +22,7 @@ __all__ = ["Uniform"]
 class Uniform(Source):
     """The methods that draw uniform numbers."""
 
+    @gives_numbers
     @one_hold("out")
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> DeviceArray:
         """Draw floats of [0, 1), multiples of 2**-53 (float64) or 2**-24 (float32).
@@ -28,7 +30,7 @@ class Uniform(Source):
         Parameters
         ----------
         size : int or tuple of int, optional
-            Shape; () when None.
+            Shape; a number when None.
         dtype : dtype, optional
             float64 or float32.
         out : DeviceArray, optional
@@ -46,6 +48,7 @@ class Uniform(Source):
         draw = self._draw("random", (), size, dtype, out)
         return draw.result(draw.unit())
 
+    @gives_numbers
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, *, dtype: Any = np.float64) -> DeviceArray:
         """Draw floats of [low, high).
 
@@ -78,6 +81,7 @@ class Uniform(Source):
                 raise ValueError("high - low < 0")
         return draw.result(draw.unit() * width + start)
 
+    @gives_numbers
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> DeviceArray:

@@ -158,13 +158,13 @@ def test_extreme_parameters() -> None:
     assert (g.standard_gamma([0.0, 1e-300], 2).get() == 0).all()
     assert g.geometric([1.0, 1e-300]).get().tolist() == [1, 2**63 - 1]
     assert g.binomial([0, 10, 10], [0.5, 0.0, 1.0]).get().tolist() == [0, 0, 10]
-    assert g.poisson(0.0).item() == 0
+    assert g.poisson(0.0) == 0
     assert g.weibull([0.0, 1.0]).get()[0] == 0
-    assert g.zipf(2000.0).item() == 1
+    assert g.zipf(2000.0) == 1
     assert g.hypergeometric([10, 0, 3], [0, 10, 3], [4, 4, 0]).get().tolist() == [4, 0, 0]
     angles = g.vonmises([3.0, -9.0], 0.1, (500, 2)).get()
     assert (np.abs(angles) <= np.pi).all()
-    assert np.isnan(g.normal(np.nan, 1.0).item())
+    assert np.isnan(g.normal(np.nan, 1.0))
     assert np.isnan(g.beta(1e-300, 1e-300, 100).get()).sum() == 0
 
 
