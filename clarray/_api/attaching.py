@@ -447,6 +447,7 @@ _PROPERTIES: dict[str, tuple[Any, Any, str]] = {
     "flat": (flatiter, _set_flat, "The elements on one axis, in C order: to be indexed, written and gone through."),
     "flags": (layout_flags.Flags, None, "Memory layout and whether it may be written, as NumPy's ``flags``."),
     "data": (_data, None, _data.__doc__ or ""),
+    "__array_interface__": (conversion.array_interface, None, conversion.array_interface.__doc__ or ""),
 }
 
 

@@ -265,6 +265,19 @@ def to_ndarray(array: DeviceArray, dtype: Any = None, copy: bool | None = None) 
     return host_array(array)
 
 
+def array_interface(array: DeviceArray) -> dict[str, Any]:
+    """``__array_interface__`` of a copy, for Pillow alone, which knows no other protocol.
+
+    NumPy asks for it before it asks for ``__array__``, and would take the memory.
+    """
+    if not sys._getframe(1).f_globals.get("__name__", "").startswith("PIL."):
+        name = type(array).__name__
+        raise AttributeError(f"{name!r} object has no attribute '__array_interface__': use x.get(), an ndarray")
+    host = np.ascontiguousarray(asnumpy(array))
+    buffer: Any = host.reshape(-1).view(np.uint8)  # before Python 3.12 no ndarray is a Buffer
+    return {**host.__array_interface__, "strides": host.strides, "data": memoryview(buffer)}
+
+
 # NumPy leaves this one function to no other library. It takes the array with `__array__`, and then goes by strides
 # to wherever they lead: outside a copy of the elements alone, where those of the memory around them are meant.
 _AS_STRIDED = getattr(np.lib.stride_tricks.as_strided, "__code__", None)
@@ -339,4 +352,4 @@ def astype(
     return converted if order == "K" else converted.copy(order)
 
 
-__all__ = ["asnumpy", "astype", "portable", "wrap"]
+__all__ = ["array_interface", "asnumpy", "astype", "portable", "wrap"]

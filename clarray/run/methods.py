@@ -72,15 +72,6 @@ def _reduce(self: DeviceArray, protocol: Any) -> Any:
     return asnumpy(self).__reduce_ex__(protocol)
 
 
-def _interface(self: DeviceArray) -> dict[str, Any]:
-    """``__array_interface__`` for Pillow, which knows no other protocol; NumPy asks for ``__array__``."""
-    if not sys._getframe(1).f_globals.get("__name__", "").startswith("PIL."):
-        raise AttributeError("'numpy.ndarray' object has no attribute '__array_interface__'")
-    host = np.ascontiguousarray(asnumpy(self))
-    buffer: Any = host.reshape(-1).view(np.uint8)  # before Python 3.12 no ndarray is a Buffer
-    return {**host.__array_interface__, "strides": host.strides, "data": memoryview(buffer)}
-
-
 def _ctypes(self: DeviceArray) -> Any:
     """``ctypes`` of the same memory, where that is the host's."""
     return self.__array__(copy=False).ctypes
@@ -104,7 +95,6 @@ def element_methods() -> dict[str, Any]:
 
 def changed_methods() -> dict[str, Any]:
     """Return the methods that arrays have while a program runs, by name."""
-    others: dict[str, Any] = {"__reduce_ex__": _reduce, "__array_interface__": property(_interface)}
-    others["ctypes"] = property(_ctypes)
+    others: dict[str, Any] = {"__reduce_ex__": _reduce, "ctypes": property(_ctypes)}
     others["__array_ufunc__"] = _writing_to_host(vars(DeviceArray)["__array_ufunc__"])
     return {name: _changed(name, vars(DeviceArray)[name]) for name in _NAMES} | others

@@ -30,10 +30,26 @@ def test_views() -> None:
     assert image.fromarray(x[::2, ::-1, 1].get()).tobytes() == COLOURS[::2, ::-1, 1].tobytes()
 
 
-def test_an_array_itself_is_refused() -> None:
+@pytest.mark.parametrize("part", [np.s_[:], np.s_[::2, ::-1], np.s_[:, 3:]])
+@pytest.mark.parametrize(
+    "values", [GREY, COLOURS, GREY.astype(np.float32), GREY > 90], ids=lambda v: f"{v.dtype}{v.ndim}"
+)
+def test_an_array_itself(values: np.ndarray, part: tuple[slice, ...]) -> None:
+    made = image.fromarray(clarray.array(values)[part])
+    assert made.tobytes() == image.fromarray(values[part]).tobytes()
+
+
+def test_pillow_gets_a_copy() -> None:
+    x = clarray.array(GREY)
+    made = image.fromarray(x)
+    x += 1
+    assert made.tobytes() == GREY.tobytes()
+
+
+def test_nobody_else_gets_the_interface() -> None:
     """NumPy would take the memory by `__array_interface__`, and no longer ask for a copy: docs/interoperability.rst."""
-    with pytest.raises(AttributeError, match="__array_interface__"):
-        image.fromarray(clarray.array(GREY))
+    with pytest.raises(AttributeError, match=r"__array_interface__.*x\.get\(\)"):
+        _ = clarray.array(GREY).__array_interface__
 
 
 def test_memory_of_the_host_without_a_copy() -> None:
