@@ -80,8 +80,8 @@ from numpy import (
     ushort,
 )
 
+from clarray._api.array_classes import ndarray
 from clarray._api.functions import UFunc as ufunc  # noqa: N813 - NumPy's name
-from clarray._core.device_array import DeviceArray as ndarray  # noqa: N813 - NumPy's name
 
 __all__ = [
     "False_",

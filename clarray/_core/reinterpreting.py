@@ -48,8 +48,8 @@ def view(array: DeviceArray, dtype: Any = None, type: Any = None) -> DeviceArray
 
 def dtype_and_class(dtype: Any, kind: Any) -> tuple[Any, Any]:
     """What a call of `view` asks for, where a class may stand in the place of the dtype; None for what it does not."""
-    if kind is None and isclass(dtype) and issubclass(dtype, np.ndarray | DeviceArray):
-        return None, dtype
+    if kind is None and isclass(dtype) and (issubclass(dtype, np.ndarray | DeviceArray) or dtype == DeviceArray):
+        return None, dtype  # equal to DeviceArray is `clarray.ndarray`, which derives from none
     return dtype, kind
 
 

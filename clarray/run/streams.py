@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from clarray._api.array_classes import Accepting
 from clarray._core.creation import array
 from clarray._core.device_array import DeviceArray
 from clarray._core.pickling import incoming
 from clarray._engine.ops.dtypes import DTYPES
-from clarray.run.classes import Accepting
 from clarray.run.namespace import Namespace
 from clarray.run.owners import runs_for_user
 from clarray.run.scalars import as_ndarrays

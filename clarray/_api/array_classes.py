@@ -1,0 +1,74 @@
+"""``clarray.ndarray``: a class that names clarray's and NumPy's arrays alike.
+
+``isinstance(x, np.ndarray)`` holds for arrays of the device, for those that a library returns, and for those of dtypes
+that no device holds. It does not hold for a number that waits. A class that derives from it derives from `DeviceArray`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarray._core.device_array import DeviceArray
+
+__all__ = ["Accepting", "ndarray"]
+
+
+class Accepting(type):
+    """Metaclass of a class that stands for others: `_kinds`, the first of which makes new objects."""
+
+    _kinds: tuple[type, ...]
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], names: dict[str, Any], **kwargs: Any) -> Any:
+        if any(type(base) is mcls for base in bases):
+            real = tuple(base._kinds[0] if type(base) is mcls else base for base in bases)
+            return type(real[0])(name, real, names, **kwargs)
+        return super().__new__(mcls, name, bases, names)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        kind = type(instance)
+        if kind is DeviceArray and instance.__class__ is not DeviceArray:
+            return False  # a number
+        return issubclass(kind, cls._kinds)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, cls._kinds)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or any(other is kind for kind in cls._kinds)
+
+    def __hash__(cls) -> int:
+        return type.__hash__(cls._kinds[0])
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls._kinds[0], name)
+
+    def __dir__(cls) -> list[str]:
+        return [name for name in dir(cls._kinds[-1]) if hasattr(cls, name)]
+
+
+class ndarray(metaclass=Accepting):  # noqa: N801 - NumPy's name
+    """NumPy's name for `DeviceArray`; ``isinstance`` takes NumPy's arrays as well.
+
+    Examples
+    --------
+    >>> import clarray, numpy
+    >>> isinstance(clarray.ones(3), clarray.ndarray), isinstance(numpy.ones(3), clarray.ndarray)
+    (True, True)
+    >>> isinstance(clarray.ones(3).sum(), clarray.ndarray), type(clarray.ndarray(3)).__name__
+    (False, 'DeviceArray')
+    """
+
+    _kinds = DeviceArray, np.ndarray
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        make: Any = DeviceArray.__new__
+        return make(DeviceArray if cls is ndarray else cls, *args, **kwargs)
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        generic: Any = DeviceArray
+        return generic[item]
+
+
+ndarray.__module__ = "clarray"
