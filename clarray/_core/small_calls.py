@@ -24,7 +24,10 @@ from functools import update_wrapper
 from inspect import signature, unwrap
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from clarray._core.device_array import DeviceArray, is_writeable, one_hold
+from clarray._core.sequences import holds_arrays
 from clarray._core.small_operands import (
     ELSEWHERE,
     MOST,
@@ -38,7 +41,7 @@ from clarray._core.small_operands import (
 )
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.ops.host_functions import is_cast_alike
-from clarray._engine.runtime import Device
+from clarray._engine.runtime import Device, current_device
 from clarray._engine.runtime.recording import is_for_kernels
 from clarray._engine.speedups import around_recorded
 
@@ -93,8 +96,11 @@ def _small_call(ours: Function, rule: Rule) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         if setting.on and len(args) <= by_position and not is_for_kernels():
             device = _served(args, rule.dtypes == "integers")
+            given = args
+            if device is None and args and type(args[0]) in SEQUENCES:
+                device, given = _served_sequence(rule, args)
             if device is not None:
-                found = _tried(rule, device, args, kwargs)
+                found = _tried(rule, device, given, kwargs)
                 if found is not ELSEWHERE:
                     return found
         return ours(*args, **kwargs)
@@ -183,6 +189,19 @@ def _served(args: tuple[Any, ...], integers: bool) -> Device | None:
             device = device_of_node(one._node)
             return device if serves(device) else None
     return None
+
+
+def _served_sequence(rule: Rule, args: tuple[Any, ...]) -> tuple[Device | None, tuple[Any, ...]]:
+    """Return the device of a call whose first operand is a list of numbers, and the operands with an ndarray of it."""
+    device = current_device()
+    if not serves(device) or holds_arrays(args[0]):
+        return None, args
+    if rule.dtypes == "joined":  # a list of arrays
+        return device, args
+    try:
+        return device, (np.asarray(args[0]), *args[1:])
+    except Exception:  # clarray's own function says what is wrong
+        return None, args
 
 
 def _fit(rule: Rule, taker: Taker) -> bool:
