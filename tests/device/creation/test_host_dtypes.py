@@ -136,7 +136,7 @@ def test_device_arrays_need_leave() -> None:
             lambda: np.zeros(3, object) + mask,
             lambda: mask + np.zeros(3, object),
             lambda: clarray.vectorize(str)(mask),
-            lambda: clarray.copyto(np.zeros(3), mask),
+            lambda: clarray.copyto(np.zeros(3, object), mask),
         ):
             with pytest.raises(TypeError, match="host_library"):
                 call()
