@@ -86,6 +86,7 @@ if _t.TYPE_CHECKING:
     from clarray._numpy.indexing.diagonals import *  # noqa: F403
     from clarray._numpy.indexing.index_tables import *  # noqa: F403
     from clarray._numpy.indexing.index_tricks import *  # noqa: F403
+    from clarray._numpy.indexing.iterating import *  # noqa: F403
     from clarray._numpy.kernels.kernels import *  # noqa: F403
     from clarray._numpy.kernels.raw import *  # noqa: F403
     from clarray._numpy.manipulation.applying import *  # noqa: F403

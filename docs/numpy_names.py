@@ -102,7 +102,6 @@ NUMPYS: dict[str, str] = {
     "NumPy's installation, buffers and C interface": (
         "ctypeslib f2py get_include getbufsize info setbufsize show_runtime test"
     ),
-    "steps through elements in host memory": "nditer nested_iters",
     "maps a file into host memory": "memmap",
     "masked arrays": "ma",
     "classes around a few coefficients": "polynomial",

@@ -21,6 +21,7 @@ CHAPTERS = {
     "_numpy.indexing.subscripts": "Reading and writing elements",
     "_numpy.indexing.flat_iterator": "All elements on one axis",
     "_numpy.indexing.index_tables": "Arrays of indices",
+    "_numpy.indexing.iterating": "Iterators over elements",
     "_numpy.indexing.index_tricks": "Ranges written as indices",
     "_numpy.indexing.diagonals": "Diagonals and triangles",
     "_numpy.manipulation.shapes": "Shapes and views",

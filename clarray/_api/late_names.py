@@ -29,6 +29,7 @@ CHAPTERS = {
         "triu_indices triu_indices_from mask_indices diag_indices diag_indices_from"
     ),
     "clarray._numpy.indexing.index_tricks": "c_ index_exp mgrid ogrid r_ s_",
+    "clarray._numpy.indexing.iterating": "nditer nested_iters",
     "clarray._numpy.kernels.kernels": "ElementwiseKernel ReductionKernel ScanKernel",
     "clarray._numpy.kernels.raw": "RawKernel RawModule",
     "clarray._numpy.manipulation.applying": "apply_along_axis apply_over_axes frompyfunc piecewise vectorize",

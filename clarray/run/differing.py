@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.conversion import asnumpy
 from clarray._core.device_array import DeviceArray
-from clarray._core.fallback import mapped
 from clarray._core.host_policy import config
+from clarray._numpy.indexing.iterating import in_host_memory
 
 __all__ = ["NUMPYS_OWN", "Joining", "differing"]
 
@@ -47,25 +46,6 @@ def _eigvals(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[.
     return eigvals
 
 
-def _in_host_memory(value: Any) -> Any:
-    """Return an array's elements as an ndarray: on the same memory if that is the host's, else a read-only copy."""
-    if isinstance(value, DeviceArray):
-        shared = value.device.capabilities.host_memory
-        if shared and value.size:
-            return value.__array__(copy=False)
-        copied = asnumpy(value)
-        copied.flags.writeable = shared  # what is written to a copy would be lost
-        return copied
-    return mapped(_in_host_memory, value)
-
-
-def _iterating(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
-    def nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
-        return theirs(_in_host_memory(op), *args, **kwargs)
-
-    return nditer
-
-
 class Joining:
     """``np.r_`` and ``np.c_``: clarray's, or NumPy's for elements that clarray lacks."""
 
@@ -79,7 +59,7 @@ class Joining:
         except (TypeError, ValueError):
             if config.host_fallback == "raise":
                 raise
-        return self._theirs[_in_host_memory(key)]
+        return self._theirs[in_host_memory(key)]
 
     def __len__(self) -> int:
         return 0
@@ -88,6 +68,4 @@ class Joining:
 differing: dict[str, Callable[[Callable[..., Any], Callable[..., Any]], Callable[..., Any]]] = {
     "numpy.linalg.eig": _eig,
     "numpy.linalg.eigvals": _eigvals,
-    "numpy.nditer": _iterating,
-    "numpy.nested_iters": _iterating,
 }
