@@ -15,6 +15,8 @@ for action in (
 ):
     try:
         print(action())
+    except AttributeError:  # its message names the class in Python's own way
+        print("AttributeError")
     except Exception as error:
         print(type(error).__name__, "-", error)
 with np.errstate(divide="ignore", invalid="ignore"):
