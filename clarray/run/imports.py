@@ -17,21 +17,19 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from clarray.run.libraries import ADAPTED, adapt
+from clarray.run.libraries import ADAPTED, adapt, not_counted
 from clarray.run.owners import runs_for_user
 
 __all__ = ["redirect_imports", "restore_imports"]
 
 Lookup = Callable[[str], "ModuleType | None"]
 
-# What Python's own frames of the import system are named: `warnings.warn` counts no level for them.
-_IMPORTLIB = "<frozen importlib._bootstrap>"
-
 _import_statement: Callable[..., Any] = builtins.__import__
 _import_module = importlib.import_module
 _lookup: Lookup | None = None
 
 
+@not_counted
 def _import(
     name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] | None = (), level: int = 0
 ) -> Any:
@@ -40,12 +38,10 @@ def _import(
         if found is not None:
             return found
     module = _import_statement(name, globals, locals, fromlist, level)
-    if name in ADAPTED and _lookup is not None and not level:
-        adapt(sys.modules[name])
+    if _lookup is not None and not level:
+        for library in ADAPTED.keys() & {name, *(f"{name}.{part}" for part in fromlist or ())}:
+            adapt(sys.modules[library])
     return module
-
-
-_import.__code__ = _import.__code__.replace(co_filename=_IMPORTLIB)
 
 
 def _redirected(name: str, namespace: Any, fromlist: Sequence[str] | None) -> ModuleType | None:

@@ -2,6 +2,7 @@
 
 Most libraries convert what they are given, by ``__array__``. pandas does so for data, but not for keys: a mask that is
 no ndarray is a column's name for it. So its methods that take keys are given ndarrays, and so are its functions.
+SciPy's sparse matrices add no other array, and its factorizations, which are written in C, take none.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from clarray.run.scalars import as_ndarrays
 
-__all__ = ["ADAPTED", "adapt"]
+__all__ = ["ADAPTED", "adapt", "not_counted"]
 
 _KEYS = ("__getitem__", "__setitem__")
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
@@ -32,15 +33,54 @@ ADAPTED: dict[str, dict[str, tuple[str, ...]]] = {
         "core.indexing._iLocIndexer": _KEYS,
         "core.indexing._LocationIndexer": _KEYS,
     },
+    "scipy.sparse": {"_base._spbase": ("__add__", "__radd__", "__sub__", "__rsub__")},
+    "scipy.sparse.linalg": {},
 }
+# Functions whose results are functions, or objects with methods, that take ndarrays alone.
+_FACTORIZING = {"scipy.sparse.linalg": ("factorized", "spilu", "splu")}
+
+
+def not_counted(function: Any) -> Any:
+    """Decorator: a function whose frame `warnings.warn` does not count as a level, like those of the import system."""
+    function.__code__ = function.__code__.replace(co_filename="<frozen importlib._bootstrap>")
+    return function
 
 
 def _given_host(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
+    @not_counted
     def call(*args: Any, **kwargs: Any) -> Any:
         return method(*map(as_ndarrays, args), **{name: as_ndarrays(value) for name, value in kwargs.items()})
 
     return call
+
+
+class _GivenHost:
+    """An object of a library's whose methods are given ndarrays; it answers as the object otherwise."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._value, name)
+        return _given_host(found) if callable(found) else found
+
+    __class__ = property(lambda self: type(self._value))
+
+    def __repr__(self) -> str:
+        return repr(self._value)
+
+
+def _factorizing(function: Callable[..., Any]) -> Callable[..., Any]:
+    call = _given_host(function)
+
+    @wraps(function)
+    @not_counted
+    def factorize(*args: Any, **kwargs: Any) -> Any:
+        made = call(*args, **kwargs)
+        return _given_host(made) if callable(made) else _GivenHost(made)
+
+    return factorize
 
 
 def _family(kind: Any) -> list[type]:
@@ -53,9 +93,11 @@ def adapt(library: ModuleType) -> None:
     if getattr(library.__spec__, "_initializing", False):
         return
     methods = ADAPTED.pop(library.__name__, {})
-    for name in methods and library.__all__:
+    for name in library.__all__ if library.__name__ == "pandas" and methods else ():
         if type(getattr(library, name)) is FunctionType:
             setattr(library, name, _given_host(getattr(library, name)))
+    for name in _FACTORIZING.pop(library.__name__, ()):
+        setattr(library, name, _factorizing(getattr(library, name)))
     for path, names in methods.items():
         kind: Any = library
         for part in path.split("."):

@@ -265,7 +265,23 @@ print(model.coef_.round(6), model.predict(np.array([[2.0]])).round(6), isinstanc
 print(optimize.minimize(lambda p: np.sum((p - 3) ** 2), np.zeros(2)).x.round(4), signal.fftconvolve(x, x)[:2].round(6))
 """
 
+SPARSE = """
+import numpy as np
+from scipy import sparse
+from scipy.sparse import linalg
+from scipy.sparse.linalg import SuperLU, splu
 
-def test_libraries(same: Run, write: Write) -> None:
-    write("script.py", LIBRARIES)
+M, b = sparse.csc_matrix(np.array([[4.0, 1.0], [1.0, 3.0]])), np.array([1.0, 2.0])
+lu = splu(M)
+print(lu.solve(b), lu.solve(rhs=b, trans="T"), lu.shape, lu.nnz, isinstance(lu, SuperLU), type(lu.L).__name__)
+print(linalg.factorized(M)(b), linalg.spilu(M).solve(b), linalg.spsolve(M, b), linalg.cg(M, b)[0].round(6))
+print(M + np.ones((2, 2)), M - np.ones((2, 2)), np.ones((2, 2)) + M, M @ b, b @ M, M * 2, M.toarray())
+print(splu(M.tocsr()).solve(b))  # warns
+print(isinstance(lu.solve(b), np.ndarray), isinstance(M.toarray(), np.ndarray))
+"""
+
+
+@pytest.mark.parametrize("program", [LIBRARIES, SPARSE], ids=["libraries", "sparse"])
+def test_libraries(same: Run, write: Write, program: str) -> None:
+    write("script.py", program)
     same("script.py")
