@@ -31,6 +31,8 @@ np.save(STORED, X)
 
 NO_CALL = {
     "__array_namespace_info__": "a class of the standard's",
+    "nditer": "an iterator; tests/device/indexing has its own",
+    "nested_iters": "iterators; tests/device/indexing has its own",
     "empty": "values that nobody set",
     "empty_like": "values that nobody set",
     "show_config": "prints about this machine",

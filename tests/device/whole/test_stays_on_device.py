@@ -134,7 +134,7 @@ MODULES: dict[str, dict[str, tuple[Any, ...]]] = {
         "poisson": (X,),
         "power": (X,),
         "rand": (20,),
-        "randint": (20,),
+        "randint": (0, 9, 20),
         "randn": (20,),
         "random": (20,),
         "random_sample": (20,),
