@@ -100,6 +100,9 @@ def array_node(value: Any, device: Device) -> Node:
     return shared if shared is not None else upload(array, dtype, device)
 
 
+_DEEPEST = 64  # NumPy's limit of dimensions: a list may hold itself
+
+
 def host_array(value: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray | DeviceArray:
     """What `numpy.asarray` makes of a value, or the array of clarray's that its ``__array__`` gives.
 
@@ -117,13 +120,13 @@ def host_array(value: Any, dtype: Any = None, copy: bool | None = None) -> np.nd
         return np.asarray(values, dtype, copy=copy)
 
 
-def _with_host_values(value: Any) -> Any:
+def _with_host_values(value: Any, depth: int = 0) -> Any:
     """Replace the device arrays in nested lists by ndarrays and NumPy's scalars; return what holds none as it is."""
     if isinstance(value, DeviceArray):
         return value.get()[()]
-    if type(value) not in (list, tuple):
+    if type(value) not in (list, tuple) or depth > _DEEPEST:
         return value
-    values = [_with_host_values(each) for each in value]
+    values = [_with_host_values(each, depth + 1) for each in value]
     return value if all(map(is_, values, value)) else values
 
 

@@ -84,6 +84,7 @@ NOT_CALLED = {
         "printoptions geterr geterrcall seterr seterrcall isdtype issubdtype mintypecode promote_types typename "
         "frompyfunc"
     ),
+    "iterators of host memory: tests/device/indexing and tests/run": "nditer nested_iters",
     "explicit copies to the host, which NumPy has no name for; every comparison is one": "asnumpy",
     "CuPy's: tests/device/api/test_coming_from.py": "get_array_module fuse get_default_memory_pool",
     "solved by a library on the host: tests/device/lib/test_polynomials.py": "polyfit roots",

@@ -183,6 +183,7 @@ def outcome(np_: ModuleType, statement: str) -> tuple[dict[str, np.ndarray], Any
     return given, [next((n for n, x in given.items() if x is r), r is None) for r in results]
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix:DeprecationWarning")  # since NumPy 2.5
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_the_ndarray_takes_the_result(statement: str) -> None:
     theirs, returned = outcome(np, statement)

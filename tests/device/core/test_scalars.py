@@ -127,8 +127,7 @@ def test_equality_with_what_is_no_number(same: Any) -> None:
         same(lambda xp, o=other: xp.asarray(host) == o)
         same(lambda xp, o=other: xp.asarray(host) != o)
         for op in (operator.lt, operator.add):
-            with pytest.raises(TypeError, match="numbers or bools"):
-                op(clarray.asarray(host), other)
+            same(lambda xp, o=other, op=op: op(xp.asarray(host), o))
     same(lambda xp: (2 in xp.asarray(host), 7 in xp.asarray(host)))
 
 
@@ -212,8 +211,7 @@ def test_lists_and_ndarrays_beside(same: Any) -> None:
         same(lambda xp, o=other: np.multiply(o, xp.asarray(host)))
     same(lambda xp: operator.add(xp.asarray(host), [1, 2]))
     same(lambda xp: [1, 2, 3] * xp.asarray(host))
-    with pytest.raises(TypeError, match="numbers or bools"):
-        operator.add(clarray.asarray(host), ["a"])
+    same(lambda xp: operator.add(xp.asarray(host), ["a"]), message=False)
 
 
 class Weird:
@@ -248,8 +246,7 @@ def test_foreign_operands() -> None:
     found = x + WithArray()
     assert found.dtype == np.int64
     assert found.tolist() == [10, 21, 32]
-    with pytest.raises(TypeError, match="numbers or bools"):
-        operator.add(x, Fraction(1, 3))
+    assert operator.add(x, Fraction(1, 3)).tolist() == [Fraction(1, 3), Fraction(4, 3), Fraction(7, 3)]
     with pytest.raises(TypeError, match="unhashable type"):
         hash(x)
 
