@@ -56,13 +56,40 @@ def test_the_smoke_set_is_there() -> None:
         assert not test or f"def {test.partition('[')[0]}(" in (ROOT / path).read_text(), line
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [p.parent.name for top in ("fused", "algorithms") for p in (ROOT / "clarray/_engine" / top).glob("*/__init__.py")],
-)
+ALGORITHMS = [
+    p.parent.name for top in ("fused", "algorithms") for p in (ROOT / "clarray/_engine" / top).glob("*/__init__.py")
+]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_smoke_set_runs_every_algorithm(algorithm: str) -> None:
     wanted = ELSEWHERE.get(algorithm, f"test_{algorithm}")
     assert any(wanted in line for line in SMOKE if line.startswith("tests/device"))
+
+
+def optimized_tests(source: str) -> list[str]:
+    """Return the tests of a file whose kernels are compiled as a program has them."""
+    tree = ast.parse(source)
+    marks = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Assign)]
+    all_are_quick = any(text.startswith("pytestmark = ") and "quick_builds" in text for text in marks)
+    tests = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    decorated = [(test.name, " ".join(map(ast.unparse, test.decorator_list))) for test in tests]
+    return [name for name, marks in decorated if "mark.optimized" in marks or not (all_are_quick or "quick" in marks)]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_is_tested_as_it_is_compiled_in_a_program(algorithm: str) -> None:
+    wanted = ELSEWHERE.get(algorithm, f"test_{algorithm}")
+    files = [path for path in FILES if "device" in path.parts]
+    tests = [f"{path.stem} {test}" for path in files for test in optimized_tests(path.read_text())]
+    assert any(wanted in test for test in tests)
+
+
+def test_quick_builds_are_found() -> None:
+    quick, own = '@pytest.mark.usefixtures("quick_builds")\n', "@pytest.mark.optimized\n"
+    source = f"{quick}def test_a(): ...\n\n{own}def test_b(): ...\n\ndef test_c(): ..."
+    assert optimized_tests(source) == ["test_b", "test_c"]
+    assert optimized_tests('pytestmark = pytest.mark.usefixtures("quick_builds")\n' + source) == ["test_b"]
 
 
 # Modules that tests leave themselves out without, whose distribution has another name.

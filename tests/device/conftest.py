@@ -153,10 +153,14 @@ def policy_changed(algorithm: str, **changes: Any) -> Iterator[None]:
 
 
 @pytest.fixture
-def quick_builds() -> Iterator[None]:
-    """On a CPU kernels are compiled without optimization, in half the time: for tests that ask little of values."""
+def quick_builds(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compile kernels without optimization on a CPU, in half the time, unless the test is marked `optimized`.
+
+    For tests of outcomes. Tests of rounding and of bits take kernels as a program has them.
+    """
     is_cpu = current_device().capabilities.kind == "cpu"
-    with _policies_in_force(lambda before: replace(before, optimized=not is_cpu)):
+    is_quick = is_cpu and request.node.get_closest_marker("optimized") is None
+    with _policies_in_force(lambda before: replace(before, optimized=before.optimized and not is_quick)):
         yield
 
 

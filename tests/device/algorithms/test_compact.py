@@ -21,6 +21,8 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import FEW_DTYPES, by_dtype, policy_changed, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 HOST = np.arange(60, dtype=np.float32).reshape(3, 4, 5) % 7
 
 
@@ -31,6 +33,7 @@ def shape_of_kernels(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
+@pytest.mark.optimized
 def test_sizes_around_every_boundary(shape_of_kernels: str) -> None:
     random = np.random.default_rng(3)
     sizes = [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 191, 193, 2000]
@@ -180,6 +183,7 @@ def test_little_kept_takes_little_memory() -> None:
         np.testing.assert_array_equal(found.get(), np.arange(10))
 
 
+@pytest.mark.optimized
 def test_same_bits_and_threads() -> None:
     values = np.random.default_rng(1).random(20_001, dtype=np.float32)
     a = clarray.array(values)

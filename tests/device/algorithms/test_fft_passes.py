@@ -21,6 +21,7 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import policy_changed, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 FP64 = current_device().capabilities.fp64
 POLICIES = ["own", "tiny-cpu", "gpu", "tiny-gpu"]
 KINDS = ["complex", "inverse", "rfft", "irfft"]
@@ -86,12 +87,14 @@ def test_boundaries_of_passes(name: str, kind: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.optimized
 def test_long_lengths(kind: str) -> None:
     for n in (1 << 16, 3**9, 2 * 1009):
         check(kind, (n // 2 + 1 if kind == "irfft" else n,), "F", n)
 
 
 @pytest.mark.parametrize("n", [1 << 20, 100003])
+@pytest.mark.optimized
 def test_very_long_lengths(n: int) -> None:
     check("complex", (n,), "F")
 
@@ -181,6 +184,7 @@ def test_what_half_a_spectrum_of_reals_cannot_have_does_not_count(name: str) -> 
 
 @pytest.mark.parametrize("n", [64, 1000, 1021, 4096, 2 * 97])
 @pytest.mark.parametrize("dtype", ["F", "D"] if FP64 else ["F"])
+@pytest.mark.optimized
 def test_errors_are_pocketffts(n: int, dtype: str) -> None:
     """SciPy's pocketfft transforms float32 in float32; NumPy's forward transform of it is one of doubles."""
     library = pytest.importorskip("scipy.fft")
@@ -211,6 +215,7 @@ def test_the_users_memory_has_been_read() -> None:
     assert error(found, wanted) < MOST
 
 
+@pytest.mark.optimized
 def test_the_same_bits_in_every_thread_and_at_every_call() -> None:
     x = clarray.array(host((64, 1000), "F")).evaluate()
     first = run("complex", x, 1000).get()

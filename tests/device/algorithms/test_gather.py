@@ -14,6 +14,8 @@ import clarray
 
 from ..conftest import check_same, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 HOST = np.arange(60, dtype=np.float32).reshape(3, 4, 5) % 7
 I = np.array([[0, -1], [2, 1]])  # noqa: E741
 ROWS = np.array([True, False, True])
@@ -150,6 +152,7 @@ def test_nothing_is_written_before_an_error() -> None:
                 a[clarray.array([1, -1001])]
 
 
+@pytest.mark.optimized
 def test_overlaps(same: Any) -> None:
     def itself(xp: Any) -> Any:
         a = xp.arange(5)
@@ -257,6 +260,7 @@ def test_put(same: Any, mode: str) -> None:
         same(body)
 
 
+@pytest.mark.optimized
 def test_threads() -> None:
     values = np.random.default_rng(1).random(5000, dtype=np.float32)
     indices = np.random.default_rng(2).integers(0, 5000, 7000)
@@ -283,6 +287,7 @@ def test_threads() -> None:
 
 @settings(max_examples=25)
 @given(data=st.data())
+@pytest.mark.optimized
 def test_any_key(data: st.DataObject) -> None:
     """Arrays between slices, against NumPy, read and written."""
     host = np.arange(120).reshape(4, 5, 6)

@@ -19,6 +19,7 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import assert_same, check_same, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 Same = Callable[..., None]
 RULES = ["auto", "fd", "doane", "scott", "stone", "rice", "sturges", "sqrt"]
 FP64 = current_device().capabilities.fp64
@@ -69,6 +70,7 @@ def test_bool_is_converted() -> None:
         assert_same(ours, np.histogram(x, 2))
 
 
+@pytest.mark.optimized
 def test_values_on_and_beside_edges(same: Same, policy: str) -> None:
     edges = np.linspace(0, 1, 101, dtype=np.float32)
     beside = np.concatenate([edges, np.nextafter(edges, np.float32(9)), np.nextafter(edges, np.float32(-9))])
@@ -78,6 +80,7 @@ def test_values_on_and_beside_edges(same: Same, policy: str) -> None:
 
 
 @needs_fp64
+@pytest.mark.optimized
 def test_rounding_of_numpy_decides(same: Same) -> None:
     x = values(2000, np.float16)
     for bins in (100, 300, 500, 700):  # in half precision positions are off by more than a bin
@@ -161,6 +164,7 @@ def test_weights(same: Same, name: str) -> None:
 
 @needs_fp64
 @pytest.mark.parametrize("name", ["float64", "complex64", "complex128"])
+@pytest.mark.optimized
 def test_weights_that_round(policy: str, name: str) -> None:
     x, w = values(300), np.sin(np.arange(300)).astype(name)
     if name != "float64":
@@ -317,6 +321,7 @@ def test_any_values(x: list[float], bins: int, low: float, high: float, name: st
         check_same(lambda xp: xp.histogram(xp.asarray(data), xp.asarray(edges)))
 
 
+@pytest.mark.optimized
 def test_threads() -> None:
     x = values(4000)
     expected = [np.histogram(x, 10 + k, (0, 1))[0] for k in range(2)]

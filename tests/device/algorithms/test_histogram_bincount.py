@@ -19,6 +19,8 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import check_same, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Same = Callable[..., None]
 INTEGERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 
@@ -37,6 +39,7 @@ def test_dtypes(same: Same, dtype: str) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 8, 9, 47, 48, 49, 96, 97, 500])
 @pytest.mark.parametrize("below", [3, 16, 17, 40, 70])
+@pytest.mark.optimized
 def test_every_pass(same: Same, policy: str, n: int, below: int) -> None:
     # tiny policies: tables of 16 bins, at most three passes, launches of 48 elements
     same(lambda xp: xp.bincount(xp.asarray(numbers(n, below, np.int32))))
@@ -60,6 +63,7 @@ def test_weights_of_other_dtypes(same: Same) -> None:
 
 
 @needs_fp64
+@pytest.mark.optimized
 def test_sums_are_accurate_and_the_same_each_time(policy: str) -> None:
     random = np.random.default_rng(1)
     x, w = random.integers(0, 7, 3000), random.normal(size=3000) * 10.0 ** random.integers(-8, 8, 3000)
@@ -175,6 +179,7 @@ def test_any_values(values: list[int], minlength: int, name: str) -> None:
         check_same(lambda xp: xp.bincount(xp.asarray(np.array(values, np.int64)), minlength=minlength))
 
 
+@pytest.mark.optimized
 def test_threads() -> None:
     x = [numbers(5000 + 100 * k, 900 + k) for k in range(2)]
     wrong: list[int] = []

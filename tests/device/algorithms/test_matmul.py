@@ -16,6 +16,7 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import FEW_DTYPES, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 Same = Callable[..., None]
 
 has_matvec = pytest.mark.skipif(not hasattr(np, "matvec"), reason="NumPy before 2.2 has no matvec")
@@ -85,6 +86,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.optimized
 def test_sizes_around_every_boundary(same: Same, policy: str, size: tuple[int, int, int]) -> None:
     m, n, k = size
     a, b = whole((m, k)), whole((k, n), seed=1)
@@ -189,6 +191,7 @@ def test_pending_operands(same: Same, policy: str) -> None:
 
 
 @pytest.mark.kernels_alone
+@pytest.mark.optimized
 def test_a_dot_product_is_one_pass() -> None:
     x = clarray.asarray(whole((1000,))).copy()
     y = clarray.asarray(whole((1000,), seed=1)).copy()
@@ -346,6 +349,7 @@ def test_integers_wrap_around(same: Same, row: str) -> None:
 
 @pytest.mark.parametrize("row", ["own", "gpu"])
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "float16"])
+@pytest.mark.optimized
 def test_long_sums_are_as_exact_as_numpys(row: str, dtype: str) -> None:
     random = np.random.default_rng(5)
     a, b = random.random((24, 5000)) - 0.3, random.random((5000, 40)) - 0.3
@@ -364,6 +368,7 @@ def test_long_sums_are_as_exact_as_numpys(row: str, dtype: str) -> None:
     assert error(vector, exact[:, 0]) <= 1.02 * error(a @ b[:, 0].copy(), exact[:, 0])
 
 
+@pytest.mark.optimized
 def test_the_same_bits_every_time(policy: str) -> None:
     random = np.random.default_rng(6)
     a, b = random.random((20, 300), np.float32), random.random((300, 13), np.float32)
@@ -399,6 +404,7 @@ def test_parts_of_a_long_axis(policy: str) -> None:
         np.testing.assert_array_equal(clarray.asnumpy(clarray.asarray(a) @ clarray.asarray(b)), a @ b)
 
 
+@pytest.mark.optimized
 def test_threads() -> None:
     a = whole((40, 40))
     wanted = a @ a

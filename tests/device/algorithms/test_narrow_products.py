@@ -19,6 +19,8 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import policy_changed, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Same = Callable[..., None]
 
 
@@ -54,6 +56,7 @@ def test_every_dtype(same: Same, dtype: str, launches: list[int]) -> None:
 
 
 @pytest.mark.parametrize("extent", range(2, 18))
+@pytest.mark.optimized
 def test_every_extent(same: Same, extent: int, launches: list[int]) -> None:
     m, k = extent * 5 % 17 + 1, extent * 3 % 17 + 2  # 1 .. 17, 2 .. 18
     a, b = whole((3, m, k)), whole((3, k, extent), seed=1)
@@ -184,6 +187,7 @@ def test_nan_and_infinity_stay_in_their_rows(same: Same) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "float16"])
+@pytest.mark.optimized
 def test_sums_are_as_exact_as_in_order(dtype: str, launches: list[int]) -> None:
     random = np.random.default_rng(5)
     a, b = random.random((400, 256)) - 0.3, random.random((256, 4)) - 0.3

@@ -27,6 +27,8 @@ from clarray._engine.tuning.rows import ROWS
 
 from ..conftest import policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 # Single passes: in tiles of a group, of a CPU's cache, and where everyone gives up at once.
 SINGLE: dict[str, tuple[str, dict[str, Any]]] = {
     "single-gpu": ("tiny-fenced", {}),
@@ -101,6 +103,7 @@ def test_order_matters_in_rows(shape: str) -> None:
         np.testing.assert_array_equal(_scanned(host, AFFINE), _affine(host))
 
 
+@pytest.mark.optimized
 def test_order_matters_in_vectors(shape: str) -> None:
     rng = np.random.default_rng(4)
     for size in SIZES:
@@ -167,6 +170,7 @@ def test_out_may_overlap(shape: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.optimized
 def test_sums_are_exact_and_repeat(shape: str, name: str) -> None:
     if name == "float64" and not current_device().capabilities.fp64:
         pytest.skip("the device has no float64")
@@ -227,6 +231,7 @@ def test_single_passes_are_taken_and_count_their_launches(monkeypatch: pytest.Mo
         assert tile_state.epoch < 10
 
 
+@pytest.mark.optimized
 def test_two_threads(shape: str) -> None:
     hosts = [np.random.default_rng(k).integers(0, 9, 700) for k in range(2)]
     wrong: list[int] = []

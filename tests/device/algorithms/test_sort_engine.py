@@ -15,6 +15,8 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 # 4 and 16 are where the tiny policies change from counting to digits, and from one work-item to several.
 SIZES = (0, 1, 2, 4, 5, 15, 16, 17, 31, 33, 100, 257, 1000)
 
@@ -66,6 +68,7 @@ def test_dtypes(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "complex64"])  # keys of 8, 32 and 64 bits
+@pytest.mark.optimized
 def test_sizes(policy: str, dtype: str) -> None:
     whole = values(dtype, (SIZES[-1],))
     for n in SIZES:
@@ -134,6 +137,7 @@ def test_pairs(policy: str, payload: str) -> None:
         np.testing.assert_array_equal(moved, carried[order])
 
 
+@pytest.mark.optimized
 def test_bits_of_zeros_and_nans_survive(policy: str) -> None:
     host = values("float32", (1000,))
     found = sort(host)
@@ -172,6 +176,7 @@ def test_pending_operand(policy: str) -> None:
     np.testing.assert_array_equal(positions, np.arange(50))
 
 
+@pytest.mark.optimized
 def test_same_bits_every_time_and_from_two_threads() -> None:
     host = values("float32", (70_000,))
     first, order = sort(host).tobytes(), argsort(host).tobytes()

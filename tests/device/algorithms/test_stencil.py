@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import clarray
 from clarray._engine.algorithms.stencil.plan import rank_network
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 MODES = ("full", "same", "valid")
 
 
@@ -50,6 +52,7 @@ def test_weights_that_are_not_finite(same: Callable[..., None], name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["convolve", "correlate"])
+@pytest.mark.optimized
 def test_lengths(name: str, policy: str, same: Callable[..., None]) -> None:
     for n in (1, 2, 3, 7, 16, 33, 130, 1031):
         for m in (1, 2, 3, 4, 15, 40, 300):
@@ -84,6 +87,7 @@ def test_errors(same: Callable[..., None]) -> None:
     same(lambda xp: xp.convolve(xp.zeros(3), xp.zeros(3), "around"))
 
 
+@pytest.mark.optimized
 def test_long_sums_are_no_worse_than_numpys() -> None:
     random = np.random.default_rng(0)
     a, v = random.random(20000, dtype=np.float32), random.random(6000, dtype=np.float32)
@@ -114,6 +118,7 @@ def test_against_numpy(n: int, m: int, mode: str, step: int, name: str, policy: 
     np.testing.assert_array_equal(ours.get(), getattr(np, name)(a, v, mode))
 
 
+@pytest.mark.optimized
 def test_the_same_bits_each_time_and_in_every_thread(policy: str) -> None:
     random = np.random.default_rng(0)
     a, v = (clarray.asarray(random.random(n, dtype=np.float32)) for n in (3000, 400))

@@ -18,7 +18,10 @@ from clarray._engine.runtime import Device, current_device
 
 from ..conftest import DTYPES
 
-pytestmark = pytest.mark.skipif(len(clarray.devices()) < 2, reason="there is one device")
+pytestmark = [
+    pytest.mark.usefixtures("quick_builds"),
+    pytest.mark.skipif(len(clarray.devices()) < 2, reason="there is one device"),
+]
 
 ROOT = Path(__file__).resolve().parents[3]
 MIB = 1 << 20

@@ -18,6 +18,8 @@ from clarray._engine.runtime import Device, current_device
 from ..conftest import assert_same
 from .test_recordings import python_calls
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 SIZES = (1, 2, 7, 8, 9, 63, 64, 65, 129, 5000)
 MASKS = {
     "some": lambda n: np.arange(n) % 3 == 1,

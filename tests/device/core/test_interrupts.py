@@ -38,7 +38,10 @@ from ... import both_ways
 from .test_garbage import assert_each_block_is_there_once
 from .test_recordings import python_calls
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer interrupts here")
+pytestmark = [
+    pytest.mark.usefixtures("quick_builds"),
+    pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer interrupts here"),
+]
 
 COUNT = int(os.environ.get("INTERRUPTS", "2000"))
 LONGEST = 600e-6  # seconds until an interrupt; a statement takes a few microseconds, and Python alone some hundred

@@ -13,6 +13,8 @@ from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import CONST
 from clarray._engine.runtime import current_device
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 VALUES = {
     "float32": [0, -0.0, 1.5, -3.25, np.nan, np.inf, 1e-45, 3e38, 0.1],
     "float64": [0, -0.0, 1.5, np.nan, -np.inf, 1e300, 0.1],
@@ -68,6 +70,7 @@ def test_operators_give_numpys_bits(dtype: str, function: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [*VALUES, "complex64"])
 @pytest.mark.parametrize("function", [np.negative, np.absolute, np.square, np.sqrt, abs, operator.neg])
+@pytest.mark.optimized
 def test_functions_of_one_give_numpys_bits(dtype: str, function: Any) -> None:
     host = np.array(VALUES.get(dtype, [0, 3 + 4j]), dtype)
     x = clarray.array(host)

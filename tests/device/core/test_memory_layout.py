@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import clarray
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 HOST = np.random.default_rng(3).integers(0, 256, (3, 21, 5)).astype(np.uint8)
 HOST[:, ::3] = 0
 

@@ -17,6 +17,8 @@ import pytest
 import clarray
 from clarray._engine.runtime import current_device
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 VALUES = [
     *(np.float32(2.5), np.float64(-0.0), np.float16(1.25), np.float32("nan"), np.float64("inf")),
     *(np.int8(-3), np.int64(2**62), np.uint64(2**64 - 1), np.uint8(0), np.bool_(True)),

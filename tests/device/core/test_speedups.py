@@ -25,6 +25,8 @@ from clarray._engine.speedups import called, references
 
 from ..conftest import policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 ROOT = Path(__file__).resolve().parents[3]
 needs_core = pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
 VALUES: dict[str, tuple[Any, ...]] = {

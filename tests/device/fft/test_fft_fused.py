@@ -20,6 +20,7 @@ from clarray.fft import transforms
 
 from ..conftest import policy_changed, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 FP64 = current_device().capabilities.fp64
 POLICIES = ["own", "tiny-cpu", "tiny-gpu", "gpu"]
 
@@ -109,6 +110,7 @@ CASES = [(policy, "F") for policy in POLICIES] + [("own", "D"), ("tiny-gpu", "D"
 
 
 @pytest.mark.parametrize(("policy", "dtype"), CASES)
+@pytest.mark.optimized
 def test_every_last_pass_gives_the_bits_of_a_pass_of_its_own(policy: str, dtype: str) -> None:
     """Every way of storing with one expression each, and every expression with one way of storing."""
     x = clarray.array(host((3, 4, 16), dtype))

@@ -11,6 +11,8 @@ import pytest
 import clarray
 from clarray._engine.runtime import current_device
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 A = np.arange(12, dtype=np.int32).reshape(3, 4)
 F = A.astype(np.float32)
 I = np.array([[0, 3, 1], [2, 0, 1]])  # noqa: E741

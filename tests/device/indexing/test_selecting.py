@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 NUMBERS = np.array([[-3, 5, 0, 12], [7, -8, 100, 1]])
 
 
@@ -37,6 +39,7 @@ def test_clip(same: Any, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "complex64", "float16"])
 @pytest.mark.parametrize("decimals", [0, 1, -1])
+@pytest.mark.optimized
 def test_round(same: Any, dtype: str, decimals: int) -> None:
     values = (NUMBERS / 8).astype(dtype) if dtype != "int32" else NUMBERS.astype(dtype)
     same(lambda xp: xp.round(xp.asarray(values), decimals))

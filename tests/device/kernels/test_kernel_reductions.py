@@ -13,6 +13,7 @@ from clarray import ReductionKernel, ScanKernel
 
 from ..conftest import policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 SUM = ReductionKernel("T x", "int64 y", "x", "a + b", identity=0, name="sum_of")
 LARGEST = ReductionKernel("T x, T y", "T z", "x * y", "max(a, b)", name="largest")
 NORM = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", 0, "norm")
@@ -57,6 +58,7 @@ def test_dtypes(policy: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("identity", ["-INFINITY", -1e30, "", "LOWEST"])
+@pytest.mark.optimized
 def test_identities(policy: str, identity: Any) -> None:
     x = np.linspace(-9, -1, 77, dtype=np.float32)
     kernel = ReductionKernel(
@@ -98,6 +100,7 @@ def test_positions_and_whole_arrays(policy: str) -> None:
     check(neighbours(clarray.array(flat), size=59), (flat[:-1] * flat[1:]).sum(dtype=np.int32))
 
 
+@pytest.mark.optimized
 def test_the_same_bits_every_time() -> None:
     x = clarray.array(np.random.default_rng(0).random(100_003, dtype=np.float32))
     total = ReductionKernel("T x", "T y", "x", "a + b", identity=0, name="total")

@@ -15,6 +15,8 @@ from clarray import ElementwiseKernel
 
 from ..conftest import by_dtype
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 DIFFERENCE = ElementwiseKernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squared_difference")
 POSITION = ElementwiseKernel("int32 x", "int64 z", "z = x % 2 ? i : -n", "position")
 TWO = ElementwiseKernel("T x, raw T table", "T s, bool late", "s = x + table[table_size - 1 - i]; late = i > 4", "two")
@@ -41,6 +43,7 @@ def test_every_dtype(dtype: str, policy: str) -> None:
     check(copy(clarray.array(x), clarray.array(keep)), np.where(keep, x, np.zeros((), dtype)))
 
 
+@pytest.mark.optimized
 def test_arithmetic_is_cs(policy: str, numbers: np.ndarray) -> None:
     x, y = clarray.array(numbers), clarray.array(numbers[::-1])
     check(DIFFERENCE(x, y), (numbers - numbers[::-1]) ** 2)
@@ -241,6 +244,7 @@ def test_threads(numbers: np.ndarray) -> None:
         "sqrt(fabs(x)) + hypot(y, 3)",
     ],
 )
+@pytest.mark.optimized
 def test_vectors_and_lanes_agree(policy: str, text: str) -> None:
     lanes = ElementwiseKernel("float32 x, float32 y", "float32 z", f"z = {text} /* kept from vectors */", "lanes")
     vectors = ElementwiseKernel("float32 x, float32 y", "float32 z", f"z = {text}", "vectors")

@@ -18,6 +18,8 @@ from clarray.linalg.products import chain_order
 
 from ..conftest import outcome
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 FP64 = current_device().capabilities.fp64
 OTHERS = ["complex64"] + (["int32", "complex128"] if FP64 else [])
 RTOL = {"f": 2e-6, "F": 2e-6, "d": 1e-14, "D": 1e-14}
@@ -67,6 +69,7 @@ def test_names_and_signatures_are_numpys() -> None:
 @pytest.mark.parametrize(
     ("dtype", "order"), [*(("float32", o) for o in ORDERS), *((dtype, o) for dtype in OTHERS for o in (None, 3))]
 )
+@pytest.mark.optimized
 def test_norms_of_vectors(dtype: str, order: Any) -> None:
     x = host(dtype)
     x[0, :2] = 0
@@ -120,6 +123,7 @@ def test_norms_of_nothing() -> None:
         assert float(clarray.linalg.vector_norm(clarray.array(x), ord=math.inf)) == 0  # as NumPy has it from 2.3 on
 
 
+@pytest.mark.optimized
 def test_norms_of_special_values() -> None:
     for value in (math.nan, math.inf):
         x = np.array([1, value, -2, 0], np.float32)
@@ -138,6 +142,7 @@ def test_a_norm_is_one_pass_over_what_is_pending() -> None:
         assert p.allocated_bytes <= x.nbytes // 4
 
 
+@pytest.mark.optimized
 def test_a_norm_of_many_float32_is_more_accurate_than_numpys() -> None:
     x = np.random.default_rng(3).standard_normal(1 << 20).astype(np.float32)
     exact = math.sqrt(math.fsum(float(v) * float(v) for v in x))
@@ -173,6 +178,7 @@ def test_products(dtype: str) -> None:
     check(lambda xp, a: xp.linalg.matrix_transpose(a), a)
 
 
+@pytest.mark.optimized
 def test_trace_sums_in_numpys_dtype() -> None:
     check(lambda xp, a: xp.linalg.trace(a), np.ones((2, 3, 3), bool))
     check(lambda xp, a: xp.linalg.trace(a, dtype=np.int8), np.full((3, 3), 100, np.int16))

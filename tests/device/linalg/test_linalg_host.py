@@ -18,6 +18,8 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import check_same, outcome
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 FP64 = current_device().capabilities.fp64
 OWN = not current_device().capabilities.host_memory
 DTYPES = ["float32", "complex64"] + (["float64", "complex128", "int16", "bool"] if FP64 else [])

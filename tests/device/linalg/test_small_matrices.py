@@ -17,6 +17,8 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import outcome, policy_changed, policy_in_force
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 CAPABILITIES = current_device().capabilities
 FP64 = CAPABILITIES.fp64
 # 3: a work-item's own, 8: in local memory, 20: in the device's memory, see the tiny policies
@@ -82,6 +84,7 @@ def assert_small(residual: np.ndarray, scale: np.ndarray, dtype: str, theirs: An
 
 
 @pytest.mark.parametrize(("dtype", "n"), SIZES)
+@pytest.mark.optimized
 def test_backward_errors(form: str, dtype: str, n: int) -> None:
     kind = np.result_type(dtype, np.float64)
     eps = np.finfo(np.float64).eps
@@ -119,6 +122,7 @@ def test_backward_errors(form: str, dtype: str, n: int) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "n"), SIZES)
+@pytest.mark.optimized
 def test_cholesky(form: str, dtype: str, n: int) -> None:
     kind = np.result_type(dtype, np.float64)
     for name, x in families(dtype, n).items():
@@ -333,6 +337,7 @@ def test_who_computes() -> None:
     assert p.host_calls == (not own)
 
 
+@pytest.mark.optimized
 def test_float32_on_a_cpu_is_computed_as_numpy_does() -> None:
     """In double precision, and rounded: determinants and inverses are exact to the float."""
     a = stack("float32", (3000, 5, 5))
@@ -342,6 +347,7 @@ def test_float32_on_a_cpu_is_computed_as_numpy_does() -> None:
         np.testing.assert_allclose(found, np.linalg.inv(a), rtol=3e-7, atol=3e-7)
 
 
+@pytest.mark.optimized
 def test_threads() -> None:
     a = [stack("float32", (200, 5, 5), seed) for seed in range(4)]
     singular = np.zeros((200, 5, 5), np.float32)

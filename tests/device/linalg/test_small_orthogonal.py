@@ -16,6 +16,8 @@ from clarray._engine.runtime import current_device
 from ..conftest import policy_in_force
 from .test_small_matrices import LAYOUTS, families, norm, product, stack, wide
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 FP64 = current_device().capabilities.fp64
 POLICIES = ["tiny-cpu", "tiny-gpu"]
 # 3: teams of two, some in a work-group, 20: in the device's memory
@@ -64,6 +66,7 @@ def assert_orthonormal(q: Any, dtype: str, about: str) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "n"), SIZES)
+@pytest.mark.optimized
 def test_qr(form: str, dtype: str, n: int) -> None:
     kind = np.result_type(dtype, np.float64)
     for name, square in more_families(dtype, n).items():
@@ -76,6 +79,7 @@ def test_qr(form: str, dtype: str, n: int) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "n"), SIZES)
+@pytest.mark.optimized
 def test_eigh(form: str, dtype: str, n: int) -> None:
     kind = np.result_type(dtype, np.float64)
     for name, x in more_families(dtype, n).items():
@@ -94,6 +98,7 @@ def test_eigh(form: str, dtype: str, n: int) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "n"), SIZES)
+@pytest.mark.optimized
 def test_svd(form: str, dtype: str, n: int) -> None:
     kind = np.result_type(dtype, np.float64)
     for name, square in more_families(dtype, n).items():

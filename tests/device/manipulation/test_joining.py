@@ -11,6 +11,8 @@ import pytest
 
 import clarray
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 HOST = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
 
 JOINS: list[Callable[[Any, Any], Any]] = [
@@ -63,6 +65,7 @@ def test_join_errors(same: Any, number: int) -> None:
 
 
 @pytest.mark.kernels_alone
+@pytest.mark.optimized
 def test_pending_parts_are_computed_in_their_places() -> None:
     a = clarray.zeros((64, 512), dtype=np.float32)
     with clarray.profile() as seen:

@@ -36,6 +36,7 @@ def test_modes_of_one_pass(same: Any, policy: str, kind: str, mode: str) -> None
 
 @pytest.mark.kernels_alone
 @pytest.mark.parametrize("mode", MAPPED)
+@pytest.mark.optimized
 def test_one_launch_and_layout(mode: str) -> None:
     host = np.asfortranarray(HOST.astype(np.float32))
     array = clarray.array(host)

@@ -12,6 +12,8 @@ import pytest
 import clarray
 from clarray._engine.runtime import current_device
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Same = Callable[..., None]
 SPECIAL = [0.0, -0.0, 1.0, 1.00001, 1.001, np.nan, np.inf, -np.inf, 5.0, -5.0, 1e-9, 3e38]
 KINDS = ["int8", "float16", "float32", "complex64"]

@@ -16,6 +16,8 @@ import clarray
 from clarray import ndimage
 from clarray._engine.runtime import current_device
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 ALL_MODES = ("reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap")
 FP64 = current_device().capabilities.fp64
 IMAGES = ["uint8", "int8", "uint16", "int32", "int64", "uint64", "bool", "float32", "float64"]
@@ -121,6 +123,7 @@ def test_axes() -> None:
     check("gaussian_filter", x, 1, axes=5)
 
 
+@pytest.mark.optimized
 def test_gaussians_and_their_derivatives(policy: str) -> None:
     x = image((33, 40))
     for order in (0, 1, 2, 3):
@@ -148,6 +151,7 @@ def test_complex_values() -> None:
     check("correlate1d", image(9), [1, 2j])
 
 
+@pytest.mark.optimized
 def test_float16_is_computed_in_float32() -> None:
     x = image((9, 10), "float16")
     ours = ndimage.gaussian_filter(clarray.asarray(x), 1)
@@ -247,6 +251,7 @@ def test_importing_clarray_imports_neither_scipy_nor_the_filters() -> None:
     mode=st.sampled_from(ALL_MODES),
     data=st.data(),
 )
+@pytest.mark.optimized
 def test_against_scipy(shape: list[int], mode: str, data: st.DataObject, policy: str) -> None:
     window = [data.draw(st.sampled_from((1, 2, 3, 8))) for _ in shape]  # small windows are unrolled, a kernel for each
     origins = [data.draw(st.integers(-(n // 2), (n - 1) // 2)) for n in window]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import clarray
 from clarray import ndimage
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
 IMAGES = ["uint8", "int8", "uint16", "int32", "int64", "uint64", "bool", "float32", "float64"]
 

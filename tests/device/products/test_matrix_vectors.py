@@ -17,6 +17,7 @@ import clarray
 from ..conftest import FEW_DTYPES
 
 ROWS, COLUMNS = 6, 9
+pytestmark = pytest.mark.usefixtures("quick_builds")
 Same = Callable[..., None]
 
 # Each from the same values: a vector of COLUMNS, a matrix of ROWS x COLUMNS.
@@ -110,6 +111,7 @@ def test_triangular_solve_by_rows(same: Same) -> None:
 
 
 @pytest.mark.parametrize("rows", [8, 63, 64, 66, 129])
+@pytest.mark.optimized
 def test_rows_that_are_gone_along_together(same: Same, policy: str, rows: int) -> None:
     """Whole blocks of rows and what is left of them, with ends of rows; more than one reduced axis."""
     values = np.random.default_rng(0).integers(-3, 4, (3, rows, 41))

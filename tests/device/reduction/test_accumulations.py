@@ -21,6 +21,7 @@ from clarray._engine.tuning.rows import ROWS
 
 from ..conftest import by_dtype
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 FEW_DTYPES = ["bool", "int8", "uint16", "int64", "float16", "float32", "complex64"]
 
 
@@ -29,7 +30,7 @@ def policy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     """The kernels of every kind of device, whichever is under test."""
     cache = kernel_cache_of(current_device())
     if request.param != "own":
-        monkeypatch.setattr(cache, "policies", ROWS[request.param])
+        monkeypatch.setattr(cache, "policies", replace(ROWS[request.param], optimized=cache.policies.optimized))
         monkeypatch.setattr(cache, "prepared", {})
         clang = cache.capabilities.clang_builtins and "cpu" in request.param
         monkeypatch.setattr(cache, "capabilities", replace(cache.capabilities, clang_builtins=clang))
@@ -156,6 +157,7 @@ def test_empty_and_single(same: Any, shape: tuple[int, ...]) -> None:
     same(body)
 
 
+@pytest.mark.optimized
 def test_special_values_stay(same: Any) -> None:
     host = np.array([-0.0, -0.0, 1, -np.inf, 2, np.inf, 3, np.nan, 1], np.float32)
     for name in ("add", "maximum", "fmin", "multiply"):
@@ -175,6 +177,7 @@ def test_integers_wrap_around(same: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.optimized
 def test_sums_are_accurate(dtype: str) -> None:
     rng = np.random.default_rng(7)
     size = 1500 if dtype == "float16" else 40000

@@ -85,6 +85,14 @@ def every_layout() -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("policy", "dtype", "layout"), cases, indirect=["policy", "dtype"])
 
 
+@pytest.fixture(autouse=True)
+def builds(request: pytest.FixtureRequest) -> None:
+    """Compile the kernels of the flat layout as a program has them, and those of the other layouts quickly."""
+    parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    if parameters.get("layout", "flat") != "flat":
+        request.getfixturevalue("quick_builds")
+
+
 @pytest.fixture(params=DTYPES)
 def dtype(request: pytest.FixtureRequest) -> np.dtype:
     dtype = np.dtype(request.param)

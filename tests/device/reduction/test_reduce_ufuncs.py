@@ -11,6 +11,7 @@ import pytest
 
 import clarray
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 Body = Callable[[Any], Any]
 
 
@@ -102,6 +103,7 @@ def test_operations_whose_order_matters(same: Any, case: str) -> None:
     same(ORDERED[case])
 
 
+@pytest.mark.optimized
 def test_long_ordered_reductions(same: Any, policy: str) -> None:
     host = small((3, 200), np.int16)
 

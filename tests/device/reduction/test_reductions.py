@@ -114,6 +114,7 @@ def test_policy_of_another_device(same: Any) -> None:
         same(body)
 
 
+@pytest.mark.usefixtures("quick_builds")
 def test_four_dimensions(same: Any, policy: str) -> None:
     host = small((3, 4, 5, 6))
 
@@ -179,6 +180,7 @@ def test_every_start(same: Any, policy: str) -> None:
     same(body)
 
 
+@pytest.mark.usefixtures("quick_builds")
 @pytest.mark.parametrize("short", [(2, 301), (301, 2), (3, 301), (301, 3), (2, 301, 2)], ids=str)
 def test_short_axes(same: Any, policy: str, short: tuple[int, ...]) -> None:
     host = small(short)
@@ -215,6 +217,7 @@ def test_every_dtype(same: Any, dtype: str, name: str) -> None:
 INTEGERS = [name for name in DTYPES if np.dtype(name).kind in "iu"]
 
 
+@pytest.mark.usefixtures("quick_builds")
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin", "ptp"])
 def test_extremes_of_integers(same: Any, dtype: str, name: str) -> None:
@@ -223,6 +226,7 @@ def test_extremes_of_integers(same: Any, dtype: str, name: str) -> None:
     same(lambda xp: getattr(xp, name)(xp.asarray(host), axis=1))
 
 
+@pytest.mark.usefixtures("quick_builds")
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("name", ["sum", "prod"])
 def test_integers_wrap_around(same: Any, dtype: str, name: str) -> None:
@@ -318,6 +322,7 @@ FUSED: dict[str, Body] = {
 }
 
 
+@pytest.mark.usefixtures("quick_builds")
 @pytest.mark.parametrize("case", FUSED)
 def test_fused(same: Any, case: str) -> None:
     same(FUSED[case])
@@ -340,6 +345,7 @@ def views(draw: st.DrawFn) -> tuple[np.ndarray, tuple[slice, ...], tuple[int, ..
     return host, tuple(slice(None, None, s) for s in steps), order, axis
 
 
+@pytest.mark.usefixtures("quick_builds")
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(views(), st.sampled_from(["sum", "max"]), st.booleans())
 def test_any_view(same: Any, policy: str, view: Any, name: str, keepdims: bool) -> None:

@@ -11,6 +11,7 @@ import clarray
 
 from ..conftest import FEW_DTYPES
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 HOST = (np.arange(60) * 7 % 11).reshape(3, 4, 5)
 
 

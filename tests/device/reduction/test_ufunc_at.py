@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 import clarray
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
 FEW_DTYPES = ["bool", "int8", "uint16", "int64", "float16", "float32", "complex64"]
 
 
@@ -165,6 +166,7 @@ def test_at_ufuncs(same: Any) -> None:
         clarray.add.at(clarray.broadcast_to(clarray.asarray([1, 2]), (3, 2)), [0], 1)
 
 
+@pytest.mark.optimized
 def test_at_overlap_and_order(same: Any) -> None:
     host = np.arange(6)
 

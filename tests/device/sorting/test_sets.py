@@ -267,6 +267,7 @@ def test_each_nan_of_few_values(policy: str) -> None:
 
 
 @pytest.mark.usefixtures("always_tried")
+@pytest.mark.optimized
 def test_values_that_share_a_slot(policy: str) -> None:
     x = (np.arange(900, dtype=np.int64) << 52).astype(np.int64)  # the hash sees their highest bits only
     np.testing.assert_array_equal(clarray.unique(clarray.array(x)).get(), np.unique(x))

@@ -16,6 +16,8 @@ from clarray._engine.launch.first_calls import setting
 
 from ..conftest import FEW_DTYPES
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Same = Callable[..., None]
 RNG = np.random.default_rng(7)
 
@@ -135,6 +137,7 @@ SEARCHES = [
 
 
 @pytest.mark.parametrize("pair", SEARCHES, ids="-".join)
+@pytest.mark.optimized
 def test_searchsorted(same: Same, policy: str, pair: tuple[str, str]) -> None:
     needles = draw(pair[1], (5, 7))
     for size in (0, 1, 2, 5, 64, 100):

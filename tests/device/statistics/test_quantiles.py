@@ -15,6 +15,8 @@ from hypothesis.extra.numpy import arrays
 import clarray
 from clarray._numpy.statistics.quantile_methods import METHODS
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Same = Callable[..., None]
 RNG = np.random.default_rng(11)
 
@@ -144,6 +146,7 @@ def test_quantiles_on_the_device(same: Same) -> None:
     st.floats(0, 1),
     st.sampled_from(sorted(METHODS)),
 )
+@pytest.mark.optimized
 def test_any_quantile(x: np.ndarray, q: float, method: str) -> None:
     theirs = np.quantile(x, q, method=method)  # type: ignore[call-overload]
     ours = clarray.quantile(clarray.array(x), q, method=method)

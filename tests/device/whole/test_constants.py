@@ -9,6 +9,8 @@ import pytest
 
 from ..outcomes import difference
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 MADE = ["xp.isreal(xp.zeros(5, 'f4'))", "xp.iscomplex(xp.zeros((2, 3), 'f4'))"]
 
 STATEMENTS = """

@@ -16,6 +16,8 @@ import clarray
 
 from ..outcomes import difference
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 Same = Callable[..., None]
 
 CALLS = """

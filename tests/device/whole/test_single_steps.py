@@ -19,6 +19,8 @@ from clarray._engine.runtime import Device, current_device
 from .test_every_function import KEYWORDS
 from .test_outputs import NAMES, arguments
 
+pytestmark = pytest.mark.usefixtures("quick_builds")
+
 CALLS = 2  # the second one is recorded
 PATIENCE = 20  # seconds
 
