@@ -29,11 +29,11 @@ def passes(variable: str, *tests: str, value: str = "1", **more: str) -> None:
 
 @pytest.mark.skipif(speedups.core is None, reason="all tests are of Python alone")
 def test_python_alone_passes_the_tests_of_the_core(request: pytest.FixtureRequest) -> None:
-    """Bits of small calls for contiguous, transposed and empty operands only, all layouts with `--exhaustive`."""
+    """Ask the bits of small calls for three layouts and three dtypes, and for all of them with `--exhaustive`."""
     files = ("speedups", "views", "aliasing", "known_numbers", "threads", "launch_keys", "interrupts", "small_calls")
     left_out = "test_bits_and_places_are_the_kernels"  # the same kernels as with the core, and many
     if not request.config.getoption("--exhaustive"):
-        left_out += " or (test_bits_are_numpys and (strided or backwards))"
+        left_out += " or (test_bits_are_numpys and (strided or backwards or int8 or uint64 or float16 or float64))"
     repeated = "tests/device/whole/test_repeated_calls.py::test_statement"
     passes(
         "CLARRAY_PURE", *(f"{CORE}/test_{name}.py" for name in files), *MACHINES, repeated, "-k", f"not ({left_out})"

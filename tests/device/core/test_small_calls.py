@@ -20,6 +20,7 @@ from ..conftest import check_same, outcome
 
 pytestmark = [
     pytest.mark.kernels_alone,
+    pytest.mark.usefixtures("quick_builds"),
     pytest.mark.skipif(not serves(current_device()), reason="there are small calls on CPUs only, of all dtypes"),
 ]
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
@@ -190,9 +191,11 @@ def test_every_function_has_calls() -> None:
 def test_bits_are_numpys(dtype: str, layout: str) -> None:
     for text in [*(text for calls in CALLS.values() for text in calls), *PICKED, *ASSIGNED, *PRODUCTS]:
         theirs, expected = run(np, text, dtype, layout)
+        if expected is None and is_rounded(text, dtype):
+            continue
         ours, error = run(clarray, text, dtype, layout)
         assert type(error) is type(expected), f"{text}: {error!r} instead of {expected!r}"
-        if expected is not None or is_rounded(text, dtype):
+        if expected is not None:
             continue
         if dtype == "float16" and "unique" in text and "axis" in text:
             continue  # NumPy puts rows with NaN first, kernels last
@@ -209,8 +212,22 @@ def is_rounded(text: str, dtype: str) -> bool:
     return np.dtype(dtype).kind in "fc" and any(name in text for name in computed)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "complex64"])
-@pytest.mark.parametrize("layout", LAYOUTS)
+# A kernel for each layout and dtype: every dtype where elements follow each other, few elsewhere.
+BESIDE_KERNELS = {
+    "contiguous": ["bool", "int32", "float32", "complex64"],
+    "strided": ["int32", "float32"],
+    "transposed": ["bool", "complex64"],
+    "backwards": ["float32"],
+    "empty": ["float32"],
+}
+PAIRS = [
+    pytest.param(layout, dtype, marks=[] if dtype in BESIDE_KERNELS[layout] else pytest.mark.exhaustive)
+    for layout in LAYOUTS
+    for dtype in BESIDE_KERNELS["contiguous"]
+]
+
+
+@pytest.mark.parametrize(("layout", "dtype"), PAIRS)
 @pytest.mark.usefixtures("small")
 def test_bits_and_places_are_the_kernels(dtype: str, layout: str) -> None:
     """Where elements lie decides in which order they are added: a result must not lie otherwise for being small."""

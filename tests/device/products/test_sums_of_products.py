@@ -66,17 +66,26 @@ LARGE |= dict.fromkeys(("stack", "vectors and stack", "einsum, three"), (0, 1))
 FEW = ["A @ x", "y @ A", "x @ x", "steps", "vecdot"]  # of which every policy and dtype has kernels of its own
 
 
+@pytest.fixture(autouse=True)
+def builds(request: pytest.FixtureRequest) -> None:
+    """Compile the kernels of the few forms as a program has them, and those of the other forms quickly."""
+    parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    if parameters.get("form", FEW[0]) not in FEW:
+        request.getfixturevalue("quick_builds")
+
+
 def is_left_out(row: str, kind: str, form: str) -> bool:
     """Return whether this form of this dtype is left to `--exhaustive`."""
-    if row != "tiny-cpu" or form in FEW or not current_device().capabilities.fp64:
+    if row == "tiny-gpu" or form in FEW or not current_device().capabilities.fp64:
         return False
-    return kind == ("float32", "float64")[list(FORMS).index(form) % 2]
+    return kind == ("float32", "float64")[(list(FORMS).index(form) + (row == "own")) % 2]
 
 
 def every_form() -> pytest.MarkDecorator:
     """Parametrise by policy, dtype and form: all forms as a CPU computes them, few elsewhere.
 
-    Under the tiny policy of a CPU the forms alternate between float32 and float64. The other half needs `--exhaustive`.
+    Both policies of a CPU have each form, one with float32 and the other with float64. The other halves need
+    `--exhaustive`.
     """
     rows, kinds = ("own", "tiny-cpu", "tiny-gpu"), tuple(BITS)
     full = [row != "tiny-gpu" and kind != "float16" for row in rows for kind in kinds]

@@ -82,7 +82,16 @@ def test_the_first_nan(shape: tuple[int, ...], layout: str) -> None:
     check(shape, layout, [0.05, 0.4, 1.0])
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+# Of each policy two layouts, and the others with `--exhaustive`.
+CHOSEN = [("tiny-cpu", "C"), ("tiny-cpu", "reversed"), ("tiny-gpu", "F"), ("tiny-gpu", "transposed")]
+OF_POLICIES = [
+    pytest.param(policy, layout, marks=[] if (policy, layout) in CHOSEN else pytest.mark.exhaustive)
+    for policy in ("tiny-cpu", "tiny-gpu")
+    for layout in LAYOUTS
+]
+
+
+@pytest.mark.parametrize(("policy", "layout"), OF_POLICIES, indirect=["policy"])
 def test_other_policies(layout: str, policy: str) -> None:
     check((5, 3, 7), layout, [0.4])
 
