@@ -67,11 +67,12 @@ def exactly(host: np.ndarray, axis: int | None, reduce_row: Rows) -> list[Fracti
 def errors(found: Any, exact: list[Fraction]) -> np.ndarray:
     """Distances from the exact results, in units in the last place of those."""
     flat = np.asarray(found).reshape(-1)
+    nearest = np.array([float(x) for x in exact])
+    rest = np.array([float(x - Fraction(n)) for x, n in zip(exact, nearest.tolist(), strict=True)])
     with np.errstate(all="ignore"):
-        unit = np.spacing(abs(np.array([float(x) for x in exact]).astype(flat.dtype)))
-    units = [Fraction(float(u)) for u in unit]
-    pairs = zip(flat, exact, units, strict=True)
-    return np.array([float(abs(Fraction(float(f)) - x) / u) if np.isfinite(f) else np.inf for f, x, u in pairs])
+        unit = np.spacing(abs(nearest.astype(flat.dtype))).astype(float)
+        distance = abs(flat.astype(float) - nearest - rest) / unit
+    return np.where(np.isfinite(flat), distance, np.inf)
 
 
 def assert_accurate(ours: Any, theirs: Any, exact: list[Fraction], ulps: Any = ULPS) -> None:
