@@ -22,8 +22,6 @@ from clarray._engine.runtime import current_device
 
 from ..conftest import DTYPES, check_same
 
-pytestmark = pytest.mark.usefixtures("quick_builds")
-
 Types = tuple[np.dtype, ...]
 
 WIDER = {"e": "d", "f": "d", "d": "g", "F": "D", "D": "G"}
@@ -288,7 +286,6 @@ def test_mixed_dtypes_and_python_scalars(ufunc: np.ufunc, dtype: str, other: Any
     check_same(body)
 
 
-@pytest.mark.optimized
 def test_float16_chains_round_at_every_step(same: Any) -> None:
     """Values stay in float32 between the operations, yet each result is a float16."""
     random = np.random.default_rng(3)
@@ -306,7 +303,6 @@ def test_float16_chains_round_at_every_step(same: Any) -> None:
     same(body)
 
 
-@pytest.mark.optimized
 def test_float16_overflows_and_underflows_as_numpy(same: Any) -> None:
     def body(xp: Any) -> Any:
         x = xp.asarray(np.array([65504, 65488, 300, 6e-8, 6e-5, -65504, -6e-8] * 5, np.float16))

@@ -68,9 +68,9 @@ FEW = ["A @ x", "y @ A", "x @ x", "steps", "vecdot"]  # of which every policy an
 
 @pytest.fixture(autouse=True)
 def builds(request: pytest.FixtureRequest) -> None:
-    """Compile the kernels of the few forms as a program has them, and those of the other forms quickly."""
+    """Compile the kernels of the few forms as a program has them, and the many others quickly."""
     parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
-    if parameters.get("form", FEW[0]) not in FEW:
+    if parameters.get("form") not in FEW:
         request.getfixturevalue("quick_builds")
 
 
@@ -200,6 +200,7 @@ SPECIAL: dict[str, Callable[[np.ndarray, np.ndarray], None]] = {
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", SPECIAL)
+@pytest.mark.optimized
 def test_special_values(policy: str, name: str) -> None:
     for n in (131, 129, 200):
         a = np.ones((7, n), np.float32)
@@ -238,6 +239,7 @@ def normal(*shape: int, kind: str = "float32") -> Any:
 
 
 @pytest.mark.parametrize("policy", ["cpu", "tiny-cpu"], indirect=True)
+@pytest.mark.optimized
 def test_a_row_has_the_same_sum_wherever_it_is(policy: str) -> None:
     """Blocks are counted from a row's beginning: alone, among others, of a view, and of what is still pending."""
     for m, n in ((3, 40), (9, 100), (41, 129), (8, 333)):
@@ -252,6 +254,7 @@ def test_a_row_has_the_same_sum_wherever_it_is(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", ["cpu", "tiny-cpu"], indirect=True)
+@pytest.mark.optimized
 def test_pending_operands_give_the_same_bits(policy: str) -> None:
     a, b, x = normal(37, 133), normal(37, 133), normal(133)
     y = normal(37)
@@ -264,6 +267,7 @@ def test_pending_operands_give_the_same_bits(policy: str) -> None:
         assert same_bits(clarray.vecdot(pending(), x), clarray.vecdot(evaluated, x))
 
 
+@pytest.mark.optimized
 def test_the_number_of_parts_changes_nothing(kind: str) -> None:
     """However many work-groups a sum is divided between, it has the same blocks; adding those is as good as exact."""
     with policy_in_force("tiny-cpu"):
@@ -280,6 +284,7 @@ def test_the_number_of_parts_changes_nothing(kind: str) -> None:
             assert all(map(same_bits, found[0], other))
 
 
+@pytest.mark.optimized
 def test_only_products_of_linear_algebra_are_summed_in_blocks(policy: str) -> None:
     """What NumPy rounds before it sums is rounded: multiplications that a program writes."""
     a, b = normal(5, 3000), normal(3000)
@@ -293,6 +298,7 @@ def test_only_products_of_linear_algebra_are_summed_in_blocks(policy: str) -> No
 
 
 @pytest.mark.parametrize("policy", ["cpu", "tiny-cpu"], indirect=True)
+@pytest.mark.optimized
 def test_which_length_comes_first_changes_nothing(policy: str, kind: str) -> None:
     """One launch serves all lengths of two vectors, and has been prepared for the first of them."""
     x, y = normal(700, kind=kind), normal(700, kind=kind)[::-1].copy()

@@ -90,6 +90,7 @@ def test_out(same: Same) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.optimized
 def test_methods(method: str) -> None:
     quantiles: tuple[Any, ...] = (0.3, 0, 1, np.float64(0.5), [0.1, 0.5, 0.99], [[0.2, 0.7]], [0.4])
     for x in DATA.values():
