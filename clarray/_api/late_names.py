@@ -14,7 +14,7 @@ import numpy as np
 
 from clarray._api.host_names import numpys
 from clarray._api.small_functions import served
-from clarray._core.host_fallback import has_counterpart, with_host_fallback
+from clarray._core.host_fallback import with_host_fallback
 from clarray._engine.threads import import_whole
 
 __all__ = ["MODULES", "NAMES", "found", "load_all"]
@@ -67,9 +67,7 @@ def found(namespace: ModuleType, name: str) -> Any:
     if name not in NAMES:
         return numpys(name)
     value = served(name, getattr(import_whole(NAMES[name]), name))
-    theirs: Any = getattr(np, name, None)
-    if has_counterpart(value, theirs):
-        value = with_host_fallback(value, theirs, namespace.__name__)
+    value = with_host_fallback(value, getattr(np, name, None), namespace.__name__)
     return vars(namespace).setdefault(name, value)  # threads that ask at once get the same
 
 

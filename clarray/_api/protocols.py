@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -37,7 +36,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
         return device_ufunc(ufunc, method, inputs, kwargs)
     except HostOnly:
         pass
-    return by_numpy(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+    name = _place_of(ufunc)
+    return by_numpy(getattr(ufunc, method), inputs, kwargs, name if method == "__call__" else f"{name}.{method}")
 
 
 def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -53,7 +53,7 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
             refuse_subclass(x)
     targets = host_outputs(outs if "out" in kwargs else inputs[0] if method == "at" else None)
     if targets:
-        return write_to_host(partial(_protocol, ufunc, method), targets, inputs, kwargs)
+        return write_to_host(lambda *x, **named: array_ufunc(ufunc, method, x, named), targets, inputs, kwargs)
     _warn_of_unset(method, kwargs)
     if outs and all(out is Ellipsis for out in outs):  # an array in any case, as all results are here
         kwargs = {name: value for name, value in kwargs.items() if name != "out"}
@@ -77,10 +77,6 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     return getattr(accumulations, method)(ufunc, *inputs, **kwargs)
 
 
-def _protocol(ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    return array_ufunc(ufunc, method, inputs, kwargs)
-
-
 def _warn_of_unset(method: str, kwargs: dict[str, Any]) -> None:
     """Warn as NumPy does since 2.4 of a ufunc's call with ``where=`` and without ``out=``."""
     asks = method == "__call__" and "out" not in kwargs and kwargs.get("where", True) is not True
@@ -94,7 +90,7 @@ def _unsupported(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
     if scipys is not None and method == "__call__" and not kwargs:
         return scipys(*inputs)
     if set("".join(ufunc.types)) == {"O", "-", ">"}:  # a Python function's, by frompyfunc
-        return by_numpy(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+        raise HostOnly(f"{ufunc.__name__} gives objects, which no device holds", np.dtype(object))
     tail = "" if method == "__call__" else f".{method}"
     return on_host(f"{_place_of(ufunc)}{tail}", getattr(ufunc, method), inputs, kwargs)
 

@@ -309,7 +309,7 @@ def checked_target(target: Any, message: str) -> DeviceArray:
     Raises
     ------
     HostOnly
-        It is an ndarray, into which NumPy writes.
+        It is an ndarray of a dtype that no device holds, into which NumPy writes.
     TypeError
         It is no array. ``{}`` in the message stands for its type.
     """

@@ -21,7 +21,6 @@ from clarray._engine.speedups import core, known_to_core
 
 __all__ = [
     "ClassWithHostFallback",
-    "has_counterpart",
     "method_with_host_fallback",
     "serve_host_dtypes",
     "with_host_fallback",
@@ -61,13 +60,13 @@ class _HostFallback:
 _KINDS = (_HostFallback,) if core is None else (_HostFallback, core.HostFallback)
 
 
-def with_host_fallback(ours: Callable[..., Any], theirs: Callable[..., Any], module: str) -> Any:
+def with_host_fallback(ours: Any, theirs: Any, module: str) -> Any:
     """Return a public function that NumPy's computes if clarray's raises `HostOnly`.
 
     Parameters
     ----------
-    ours, theirs : callable
-        clarray's function and NumPy's.
+    ours, theirs : object
+        What clarray and NumPy have under a name. Unless both are functions, `ours` is returned as it is.
     module : str
         The name of the module in which users find it: ``'clarray.linalg'``.
 
@@ -76,6 +75,9 @@ def with_host_fallback(ours: Callable[..., Any], theirs: Callable[..., Any], mod
     callable
         As an attribute of a class it becomes a method only if NumPy's does: ``numpy.zeros`` does not.
     """
+    functions = callable(ours) and callable(theirs) and ours is not theirs
+    if not functions or isinstance(ours, type) or isinstance(theirs, type | np.ufunc):
+        return ours
     make: Any = _KINDS[-1]
     return make(ours, theirs, module, hasattr(type(theirs), "__get__"))
 
@@ -121,17 +123,10 @@ def serve_host_dtypes(module: ModuleType, numpys: ModuleType, names: Iterable[st
     names : iterable of str
         Those that NumPy lacks, and classes, are left as they are.
     """
-    made: dict[int, Any] = {}  # a function of two names stays one
+    wrapped: dict[int, Any] = {}  # a function of two names stays one
     for name in names:
-        ours: Any = vars(module).get(name)
-        theirs: Any = getattr(numpys, name, None)
-        if has_counterpart(ours, theirs):
-            if id(ours) not in made:
-                made[id(ours)] = with_host_fallback(ours, theirs, module.__name__)
-            setattr(module, name, made[id(ours)])
-
-
-def has_counterpart(ours: Any, theirs: Any) -> bool:
-    """Return whether NumPy has a function in the place of one of clarray's."""
-    functions = callable(ours) and callable(theirs) and ours is not theirs
-    return functions and not isinstance(ours, type) and not isinstance(theirs, type | np.ufunc)
+        ours, theirs = getattr(module, name), getattr(numpys, name, None)
+        function = wrapped.get(id(ours)) or with_host_fallback(ours, theirs, module.__name__)
+        if function is not ours:
+            wrapped[id(ours)] = function
+            setattr(module, name, function)

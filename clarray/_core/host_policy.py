@@ -42,7 +42,7 @@ class Config:
         What a call of clarray's does that is documented to work on the host:
         the factorizations of `clarray.linalg` that the device does not do, `clarray.fft` where the host is quicker
         (:doc:`fft`), `multivariate_normal`, which factorizes the covariances, `vectorize` and `frompyfunc`, and calls
-        of device arrays beside arrays that no device holds (:ref:`host_dtypes`), or with an ndarray for the output.
+        of device arrays beside arrays that no device holds (:ref:`host_dtypes`).
         It runs (the default), warns and runs, or raises TypeError.
     check_finite : bool
         Whether the first call that makes a NaN or an infinity of finite values raises FloatingPointError, in place of

@@ -14,7 +14,7 @@ from clarray._core import creation
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray, hold_for, no_number, one_hold, wrap
 from clarray._core.sequences import holds_arrays
-from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.ops.dtypes import is_device_dtype
 from clarray._numpy.indexing.gathering import take, take_along_axis
 from clarray._numpy.reduction.scans import cumsum
 from clarray._numpy.sorting.sets import unique
@@ -218,7 +218,7 @@ def entries(x: Any, on_host: bool = False) -> Any:
     if isinstance(x, DeviceArray) or holds_arrays(x):
         return as_array(x)
     host = np.asarray(x)
-    return host if on_host or host.dtype.newbyteorder("=") not in DTYPES else as_array(host)
+    return host if on_host or not is_device_dtype(host.dtype) else as_array(host)
 
 
 def taken(array: Any, order: DeviceArray, axis: int) -> Any:

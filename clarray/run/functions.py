@@ -36,8 +36,15 @@ ASKED_AGAIN = (TypeError, ValueError, AttributeError, IndexError, NotImplemented
 # error says that NumPy cannot have the array's memory: a second call would write to a copy.
 _CALLED_ONCE = frozenset(
     (
-        *("apply_along_axis", "apply_over_axes", "fromfile", "fromfunction", "fromiter", "frompyfunc", "piecewise"),
-        *("nditer", "nested_iters"),
+        "apply_along_axis",
+        "apply_over_axes",
+        "fromfile",
+        "fromfunction",
+        "fromiter",
+        "frompyfunc",
+        "nditer",
+        "nested_iters",
+        "piecewise",
     )
 )
 # Functions that make an array of any object: whatever it is, the array is clarray's.

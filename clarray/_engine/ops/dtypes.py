@@ -17,7 +17,7 @@ import numpy as np
 
 from clarray._engine.values import dataclass
 
-__all__ = ["DTYPES", "DTypeRow", "HostOnly", "Kind", "Packed", "dtype_row", "is_exact", "wide_dtype"]
+__all__ = ["DTYPES", "DTypeRow", "HostOnly", "Kind", "Packed", "dtype_row", "is_device_dtype", "is_exact", "wide_dtype"]
 
 Kind = Literal["b", "i", "u", "f", "c"]
 
@@ -150,6 +150,11 @@ def is_exact(src: np.dtype, dst: np.dtype) -> bool:
     if src.kind in "iu" and dst.kind in "fc":
         return 8 * src.itemsize - (src.kind == "i") <= 1 + DTYPES[dst].mantissa
     return np.can_cast(src, dst)
+
+
+def is_device_dtype(dtype: np.dtype) -> bool:
+    """Return whether a device can hold elements of a dtype, once they are in the machine's byte order."""
+    return dtype in DTYPES or dtype.newbyteorder("=") in DTYPES
 
 
 class HostOnly(TypeError):

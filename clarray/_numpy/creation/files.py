@@ -12,14 +12,14 @@ import numpy as np
 from clarray._core.conversion import asnumpy
 from clarray._core.creation import array, asarray
 from clarray._core.device_array import DeviceArray
-from clarray._engine.ops.dtypes import DTYPES, dtype_row
+from clarray._engine.ops.dtypes import dtype_row, is_device_dtype
 
 __all__ = ["fromfile", "genfromtxt", "load", "loadtxt", "save", "savetxt", "savez", "savez_compressed"]
 
 
 def _on_device(found: Any) -> Any:
     """An array of numbers on the current device; anything else as it is."""
-    if isinstance(found, np.ndarray) and found.dtype.newbyteorder("=") in DTYPES:
+    if isinstance(found, np.ndarray) and is_device_dtype(found.dtype):
         # a mapped file is shared where the device can read it there
         return asarray(found) if isinstance(found, np.memmap) else array(found)
     return found

@@ -51,39 +51,32 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     >>> clarray.apply_along_axis(lambda row: row.max() - row.min(), 1, [[1, 4], [2, 9]]).tolist()
     [3, 7]
     """
-    results: list[Any] = []
-
-    def call(line: Any) -> Any:
-        results.append(func1d(line, *args, **kwargs))
-        return results[-1]
-
-    try:
-        return _along_axis(call, axis, arr)
-    except HostOnly:  # of the array, or of a result
-        host = asnumpy(arr) if isinstance(arr, DeviceArray) else arr
-        made: Any = np.apply_along_axis(
-            lambda line: results.pop(0) if results else func1d(line, *args, **kwargs), axis, host
-        )
-        return made
-
-
-def _along_axis(func1d: Callable[[Any], Any], axis: int, arr: Any) -> DeviceArray:
     source = operand_array(arr)
     axis = normalize_axis(axis, source.ndim)
     lines = moveaxis(source, axis, -1)
     shape = lines.shape[:-1]
     made: DeviceArray | None = None
     for position in np.ndindex(shape):
-        found = as_array(func1d(lines[(*position, ...)]), source.device)
+        result = func1d(lines[(*position, ...)], *args, **kwargs)
         if made is None:
-            inner = found.ndim
-            made = zeros(shape + found.shape, found.dtype, device=source.device)
-        made[position] = found
+            try:
+                result = as_array(result, source.device)
+            except HostOnly:
+                return _others_by_numpy(result, lambda line: func1d(line, *args, **kwargs), axis, source)
+            inner = result.ndim
+            made = zeros(shape + result.shape, result.dtype, device=source.device)
+        made[position] = result
     if made is None:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     outer = len(shape)
     order = (*range(axis), *range(outer, outer + inner), *range(axis, outer))
     return transpose(made, order)
+
+
+def _others_by_numpy(first: Any, func1d: Callable[[Any], Any], axis: int, source: DeviceArray) -> Any:
+    """Have NumPy call a function on all lines but the first one, whose result is known."""
+    known = [first]
+    return np.apply_along_axis(lambda line: known.pop() if known else func1d(line), axis, asnumpy(source))
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> DeviceArray:
