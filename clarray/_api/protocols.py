@@ -14,8 +14,8 @@ from clarray._core import callers, creation, pickling, ufunc_calls
 from clarray._core.device_array import DeviceArray
 from clarray._core.fallback import by_numpy, on_host
 from clarray._core.host_fallback import without_host_fallback
-from clarray._core.host_targets import host_outputs, write_to_host
 from clarray._core.operands import Manner, manner_of, refuse_subclass
+from clarray._core.writes import host_outputs, write_to_host
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.runtime import current_device, use_device

@@ -205,7 +205,7 @@ def _refused(call: Function, function: Function, target: Any, args: tuple[Any, .
     return function(*args, **kwargs)
 
 
-# Calls a function of `one_hold` whose target is an ndarray. `clarray._core.host_targets`, above this module, sets it.
+# Calls a function of `one_hold` whose target is an ndarray. `clarray._core.writes`, above this module, sets it.
 call_with_ndarray: Callable[..., Any] = _refused
 
 
