@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,13 +35,10 @@ __all__ = [
     "is_writeable",
     "keeps_numbers",
     "no_number",
-    "one_hold",
     "runs_other_code",
     "seen_as",
     "wrap",
 ]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def wrap(node: Node, base: Any = None) -> DeviceArray:
@@ -199,51 +196,6 @@ def hold_for(target: Any, *operands: Any) -> AbstractContextManager[Any]:
         return nullcontext()
     lock: AbstractContextManager[Any] = target.device.lock
     return lock
-
-
-def _refused(call: Function, function: Function, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return function(*args, **kwargs)
-
-
-# Calls a function of `one_hold` whose target is an ndarray. `clarray._core.writes`, above this module, sets it.
-call_with_ndarray: Callable[..., Any] = _refused
-
-
-def one_hold(name: str) -> Callable[[Function], Function]:
-    """Decorator: hold the device's lock from the first read to the last write of a call that writes to an argument.
-
-    It also holds the lock if the first argument is a pending selection, as the call may read what that selects from.
-
-    Parameters
-    ----------
-    name : str
-        The argument that is written; see `hold_for`.
-    """
-
-    def decorate(function: Function) -> Function:
-        at = [*signature(function).parameters].index(name)
-
-        @wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            target = kwargs.get(name) if name in kwargs or len(args) <= at else args[at]
-            if type(target) is tuple and len(target) == 1:
-                (target,) = target
-            if target is None and args and _is_selection(args[0]):
-                target = args[0]
-            if target is None:
-                return function(*args, **kwargs)
-            if isinstance(target, np.ndarray):
-                return call_with_ndarray(call, function, target, args, kwargs)
-            with hold_for(target, *args, *kwargs.values()):
-                return function(*args, **kwargs)
-
-        return call  # type: ignore[return-value]
-
-    return decorate
-
-
-def _is_selection(value: Any) -> bool:
-    return isinstance(value, DeviceArray) and value._node.flags & MASKED != 0
 
 
 def seen_as(array: DeviceArray, kind: type, source: Any) -> Any:

@@ -18,7 +18,7 @@ from clarray._core.creation import array
 from clarray._core.device_array import DeviceArray, is_number, wrap
 from clarray._core.host_data import host_window
 from clarray._core.host_policy import HostFallbackWarning, config
-from clarray._core.operands import Manner, manner_of
+from clarray._core.operands import Manner, first_device_array, manner_of
 from clarray._engine.evaluate import evaluate
 from clarray._engine.ops.dtypes import DTYPES
 from clarray._engine.runtime import profiling
@@ -36,7 +36,7 @@ def on_host(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwar
     TypeError
         The policy, `clarray.config.host_fallback`, is 'raise', and there is a device array among the arguments.
     """
-    if any(map(holds_device_array, (*args, *kwargs.values()))):
+    if first_device_array((args, kwargs)) is not None:
         _ask(
             config.host_fallback,
             f"{name} has no device implementation in clarray, and clarray.config.host_fallback is "
@@ -77,7 +77,7 @@ def by_numpy(
     if name is None:
         name = f"{getattr(function, '__module__', None) or 'numpy'}.{function.__name__}"
     named = {key: value for key, value in kwargs.items() if key not in ("device", "like")}
-    if any(map(holds_device_array, (*args, *named.values()))):
+    if first_device_array((args, named)) is not None:
         _ask(
             config.host_library,
             f"NumPy computes {name} here, on copies of the device arrays, and clarray.config.host_library is 'raise': "
@@ -204,13 +204,6 @@ class _Copies:
             made = array(value, device=None if first is None else first[0].device)
             return made if kind is np.ndarray else wrap(made._node)  # of a number one
         return mapped(self.to_device, value)
-
-
-def holds_device_array(value: Any) -> bool:
-    """Return whether a value is a device array, or a tuple, list or dict that holds one."""
-    if isinstance(value, tuple | list):
-        return any(map(holds_device_array, value))
-    return isinstance(value, DeviceArray) or (isinstance(value, dict) and any(map(holds_device_array, value.values())))
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:

@@ -139,6 +139,17 @@ def weak_type(value: Any) -> type | None:
     return kind if kind in PYTHON_SCALARS else None
 
 
+def first_device_array(value: Any) -> DeviceArray | None:
+    """Return a value that is a device array, or the first one in tuples, lists and dicts; None if there is none."""
+    if isinstance(value, DeviceArray):
+        return value
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if not isinstance(value, tuple | list):
+        return None
+    return next((array for array in map(first_device_array, value) if array is not None), None)
+
+
 # Operands of other libraries -----------------------------------------------------------------------
 
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, is_writeable, one_hold
+from clarray._core.device_array import DeviceArray, is_writeable
 from clarray._core.sequences import holds_arrays
 from clarray._core.small_operands import (
     ELSEWHERE,
@@ -39,6 +39,7 @@ from clarray._core.small_operands import (
     overwrite,
     serves,
 )
+from clarray._core.writes import one_hold
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.ops.host_functions import is_cast_alike
 from clarray._engine.runtime import Device, current_device

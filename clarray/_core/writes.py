@@ -1,4 +1,6 @@
-"""Calls that write to an ndarray: clarray computes them, and the result lies in the ndarray's own memory.
+"""Calls that write to an argument: one hold of the device's lock, and ndarrays as targets.
+
+clarray computes what is written to an ndarray, and the result lies in the ndarray's own memory:
 
 np.add(a, x, out=a)  --  the ndarray is the host's  -->  the device's array on the same memory, or a copy of it
                                                               |
@@ -8,27 +10,69 @@ np.add(a, x, out=a)  --  the ndarray is the host's  -->  the device's array on t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar
 
 import numpy as np
 
-from clarray._core import device_array
 from clarray._core.conversion import asnumpy
-from clarray._core.device_array import DeviceArray, no_number, wrap
+from clarray._core.device_array import DeviceArray, hold_for, no_number, wrap
 from clarray._core.host_data import data_dtype, share, upload
-from clarray._core.operands import Manner, manner_of
+from clarray._core.operands import Manner, first_device_array, manner_of
 from clarray._engine.evaluate import evaluate
-from clarray._engine.ops.dtypes import DTYPES
+from clarray._engine.expr.node import MASKED
+from clarray._engine.ops.dtypes import is_device_dtype
 from clarray._engine.runtime import Device, current_device
 
-__all__ = ["host_outputs", "write_to_host"]
+__all__ = ["host_outputs", "one_hold", "write_to_host"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def one_hold(name: str) -> Callable[[Function], Function]:
+    """Decorator: hold the device's lock from the first read to the last write of a call that writes to an argument.
+
+    It also holds the lock if the first argument is a pending selection, as the call may read what that selects from.
+
+    Parameters
+    ----------
+    name : str
+        The argument that is written; see `hold_for`.
+    """
+
+    def decorate(function: Function) -> Function:
+        at = [*signature(function).parameters].index(name)
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            target = kwargs.get(name) if name in kwargs or len(args) <= at else args[at]
+            if type(target) is tuple and len(target) == 1:
+                (target,) = target
+            if target is None and args and _is_selection(args[0]):
+                target = args[0]
+            if target is None:
+                return function(*args, **kwargs)
+            if isinstance(target, np.ndarray):
+                targets = host_outputs(target)  # through `call` again, which holds the lock for their stand-ins
+                return write_to_host(call, targets, args, kwargs) if targets else function(*args, **kwargs)
+            with hold_for(target, *args, *kwargs.values()):
+                return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def _is_selection(value: Any) -> bool:
+    return isinstance(value, DeviceArray) and value._node.flags & MASKED != 0
 
 
 def host_outputs(out: Any) -> tuple[np.ndarray, ...]:
     """Return the ndarrays among a call's outputs, if clarray may write to all of them; NumPy computes other dtypes."""
     listed = out if isinstance(out, tuple) else (out,)
-    found = tuple(x for x in listed if isinstance(x, np.ndarray) and manner_of(type(x)) is Manner.PLAIN)
-    return found if all(x.dtype.newbyteorder("=") in DTYPES for x in found) else ()
+    targets = tuple(x for x in listed if isinstance(x, np.ndarray) and manner_of(type(x)) is Manner.PLAIN)
+    return targets if all(is_device_dtype(x.dtype) for x in targets) else ()
 
 
 def write_to_host(
@@ -56,7 +100,8 @@ def write_to_host(
     """
     if not all(target.flags.writeable for target in targets):
         raise ValueError("output array is read-only")
-    device = _device_of((args, kwargs))
+    array = first_device_array((args, kwargs))
+    device = current_device() if array is None else array.device
     stand_ins = [_StandIn(target, device) for target in targets]
 
     def given(value: Any) -> Any:
@@ -88,22 +133,6 @@ class _StandIn:
             self.array.device.synchronize()
 
 
-def _device_of(value: Any) -> Device:
-    """Return the device of the first device array among arguments, else the current one."""
-    array = _first_array(value)
-    return current_device() if array is None else array.device
-
-
-def _first_array(value: Any) -> DeviceArray | None:
-    if isinstance(value, DeviceArray):
-        return value
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if type(value) in (tuple, list):
-        return next((found for found in map(_first_array, value) if found is not None), None)
-    return None
-
-
 def _replaced(value: Any, stand_ins: list[_StandIn]) -> Any:
     """Return an argument with the device arrays for the ndarrays, and copies of other views of their memory."""
     if isinstance(value, np.ndarray):
@@ -121,18 +150,3 @@ def _restored(result: Any, stand_ins: list[_StandIn]) -> Any:
     if type(result) is tuple:
         return tuple(_restored(x, stand_ins) for x in result)
     return next((each.target for each in stand_ins if each.array is result), result)
-
-
-def _call_with_ndarray(
-    call: Callable[..., Any],
-    function: Callable[..., Any],
-    target: np.ndarray,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> Any:
-    """Call a function that `one_hold` decorates; `call` is the decorated one, which holds the lock for the stand-in."""
-    targets = host_outputs(target)
-    return write_to_host(call, targets, args, kwargs) if targets else function(*args, **kwargs)
-
-
-device_array.call_with_ndarray = _call_with_ndarray

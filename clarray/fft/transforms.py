@@ -11,10 +11,11 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, checked_target, one_hold
+from clarray._core.device_array import DeviceArray, checked_target
 from clarray._core.fallback import through_library
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, device_of_operands
+from clarray._core.writes import one_hold
 from clarray._engine.algorithms import launchers
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import recorded

@@ -11,8 +11,9 @@ from numpy.linalg import LinAlgError
 
 from clarray._core.callers import NUMPY_2_5
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, one_hold
+from clarray._core.device_array import DeviceArray
 from clarray._core.ufunc_calls import device_of_operands
+from clarray._core.writes import one_hold
 from clarray._engine.expr.axes import axis_number
 from clarray._numpy.creation import sequences
 from clarray._numpy.manipulation import shapes

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray, one_hold
+from clarray._core.device_array import DeviceArray
+from clarray._core.writes import one_hold
 from clarray.random.draws import Draw, Number, Source, apply
 from clarray.random.single_numbers import gives_numbers
 

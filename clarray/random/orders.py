@@ -12,8 +12,9 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from clarray._core import creation
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, hold_for, no_number, one_hold, wrap
+from clarray._core.device_array import DeviceArray, hold_for, no_number, wrap
 from clarray._core.sequences import holds_arrays
+from clarray._core.writes import one_hold
 from clarray._engine.ops.dtypes import is_device_dtype
 from clarray._numpy.indexing.gathering import take, take_along_axis
 from clarray._numpy.reduction.scans import cumsum

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from clarray._core import creation, ufunc_calls
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import scalar_node
+from clarray._core.writes import one_hold
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node, Shape
 from clarray._engine.ops.dtypes import DTYPES

@@ -9,9 +9,10 @@ import numpy as np
 
 from clarray._core import callers, ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, checked_target, empty, one_hold, wrap
+from clarray._core.device_array import DeviceArray, checked_target, empty, wrap
 from clarray._core.operands import array_node
 from clarray._core.views import view_of
+from clarray._core.writes import one_hold
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection, OutOfBounds
 from clarray._engine.evaluate import evaluate

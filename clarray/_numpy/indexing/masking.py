@@ -10,8 +10,9 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, ones
-from clarray._core.device_array import DeviceArray, checked_target, one_hold, wrap
+from clarray._core.device_array import DeviceArray, checked_target, wrap
 from clarray._core.views import view_of
+from clarray._core.writes import one_hold
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import IndexSelection
 from clarray._engine.evaluate import evaluate, positions

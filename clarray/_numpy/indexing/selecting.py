@@ -13,8 +13,9 @@ import numpy as np
 from clarray._core import composing, ufunc_calls
 from clarray._core.creation import as_array, operand_array
 from clarray._core.creation_like import empty_like
-from clarray._core.device_array import DeviceArray, no_number, one_hold, wrap
+from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.operands import array_node, scalar_node, weak_type
+from clarray._core.writes import one_hold
 from clarray._engine.evaluate import device_of
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node

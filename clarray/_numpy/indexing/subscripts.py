@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from clarray._core import callers, device_array, small_indexing, ufunc_calls
-from clarray._core.device_array import DeviceArray, is_numpys_scalar, is_writeable, one_hold, runs_other_code, wrap
+from clarray._core.device_array import DeviceArray, is_numpys_scalar, is_writeable, runs_other_code, wrap
 from clarray._core.elements import NUMBERS, host_element, known_element, put_element
 from clarray._core.host_data import upload
 from clarray._core.operands import STRONG, array_node, has_pythons_bits, scalar_node
 from clarray._core.small_operands import ELSEWHERE
 from clarray._core.views import is_itself, make_view, view_at, view_of
+from clarray._core.writes import one_hold
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.indexing import index, index_plainly, is_basic

@@ -10,9 +10,10 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, ascontiguousarray
-from clarray._core.device_array import DeviceArray, no_number, one_hold, wrap
+from clarray._core.device_array import DeviceArray, no_number, wrap
 from clarray._core.host_data import device_dtype, new_leaf
 from clarray._core.operands import weak_type
+from clarray._core.writes import one_hold
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import normalize_axis, strict_axis

@@ -9,10 +9,10 @@ import numpy as np
 from clarray._core import callers, ufunc_calls
 from clarray._core.composing import Operand, applied, as_operand, composed, imag_part, real_part, where
 from clarray._core.creation import as_array, asarray, operand_array
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.operands import refuse_subclass, scalar_node
 from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager, full, in_order
-from clarray._core.writes import host_outputs, write_to_host
+from clarray._core.writes import host_outputs, one_hold, write_to_host
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.result_layout import layout_of

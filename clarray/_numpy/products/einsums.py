@@ -9,10 +9,11 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.ufunc_calls import assign, broadcast, cast, device_of_operands
 from clarray._core.views import make_view, view_of
+from clarray._core.writes import one_hold
 from clarray._engine.expr.view import View
 from clarray._engine.ops.dtypes import wide_dtype
 from clarray._engine.speedups import recorded

@@ -11,10 +11,11 @@ import numpy as np
 
 from clarray._core import callers
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, checked_target, one_hold
+from clarray._core.device_array import DeviceArray, checked_target
 from clarray._core.host_data import device_dtype
 from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, broadcast, device_of_operands, laid_out
+from clarray._core.writes import one_hold
 from clarray._engine.expr.axes import axis_number
 from clarray._engine.expr.overlap import k_order_strides
 from clarray._engine.expr.result_layout import layout_of

@@ -13,10 +13,11 @@ import numpy as np
 from clarray._core import callers
 from clarray._core.composing import applied
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, empty, no_number, one_hold
+from clarray._core.device_array import DeviceArray, empty, no_number
 from clarray._core.host_data import device_dtype
 from clarray._core.small_calls import Rule, small_call
 from clarray._core.ufunc_calls import assign, call, cast, device_of_operands, evaluate_if_eager, in_order
+from clarray._core.writes import one_hold
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import normalize_axis, strict_axis
 from clarray._engine.expr.node import Node

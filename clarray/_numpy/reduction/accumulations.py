@@ -13,10 +13,11 @@ import numpy as np
 
 from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, checked_target, one_hold, wrap
+from clarray._core.device_array import DeviceArray, checked_target, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import array_node
 from clarray._core.views import make_view, view_of
+from clarray._core.writes import one_hold
 from clarray._engine.algorithms import launchers
 from clarray._engine.algorithms.gather.selection import OutOfBounds
 from clarray._engine.evaluate import evaluate

@@ -11,9 +11,10 @@ import numpy as np
 from clarray._core import callers, ufunc_calls
 from clarray._core.composing import applied
 from clarray._core.conversion import asnumpy
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
+from clarray._core.writes import one_hold
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import c_integer
 from clarray._engine.expr.node import Node

@@ -9,7 +9,8 @@ import numpy as np
 from clarray._core import callers, ufunc_calls
 from clarray._core.composing import applied, where
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.writes import one_hold
 from clarray._engine.expr.node import Node
 from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction import moments, reductions

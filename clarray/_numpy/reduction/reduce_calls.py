@@ -10,10 +10,11 @@ import numpy as np
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, checked_target, empty, one_hold, wrap
+from clarray._core.device_array import DeviceArray, checked_target, empty, wrap
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node
 from clarray._core.views import make_view, view_of
+from clarray._core.writes import one_hold
 from clarray._engine.evaluate import device_of, evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.axes import c_integer, normalize_axes, strict_axis

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from clarray._core import ufunc_calls
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.writes import one_hold
 from clarray._engine.ops.monoids import statistic_monoid
 from clarray._engine.speedups import recorded_growth
 from clarray._numpy.reduction.reduce_calls import (

@@ -8,7 +8,8 @@ import numpy as np
 
 from clarray._core.creation import as_array, empty
 from clarray._core.creation_like import empty_like
-from clarray._core.device_array import DeviceArray, one_hold
+from clarray._core.device_array import DeviceArray
+from clarray._core.writes import one_hold
 from clarray._engine.expr.axes import axis_number, normalize_axis, strict_axis
 from clarray._engine.speedups import recorded, recorded_growth
 from clarray._numpy.manipulation.joining import concatenate

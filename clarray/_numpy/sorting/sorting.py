@@ -11,7 +11,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from clarray._core import ufunc_calls
 from clarray._core.creation import as_array, copy, zeros
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.writes import one_hold
 from clarray._engine.algorithms import launchers
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr.axes import axis_number

@@ -16,7 +16,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from clarray._core import callers, creation, ufunc_calls
 from clarray._core.creation import as_array
-from clarray._core.device_array import DeviceArray, one_hold, wrap
+from clarray._core.device_array import DeviceArray, wrap
+from clarray._core.writes import one_hold
 from clarray._engine.algorithms import launchers
 from clarray._engine.expr.node import Node
 from clarray._engine.expr.view import View, can_broadcast, ordered_strides
