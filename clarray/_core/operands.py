@@ -13,7 +13,7 @@ import numpy as np
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import SMALL, data_dtype, share, upload
 from clarray._engine.expr.node import Node, constant
-from clarray._engine.ops.dtypes import DTYPES, HostOnly, is_device_dtype
+from clarray._engine.ops.dtypes import DTYPES, HostOnly
 from clarray._engine.runtime import Device
 from clarray._engine.speedups import known_to_core
 
@@ -90,8 +90,6 @@ def array_node(value: Any, device: Device) -> Node:
     if isinstance(array, DeviceArray):
         node: Node = array._node
         return node
-    if not is_device_dtype(array.dtype):
-        raise HostOnly(f"clarray has no dtype {array.dtype}: operands must be numbers or bools", array.dtype)
     dtype = data_dtype(array.dtype, device)
     if array.ndim == 0:
         number = array[()]

@@ -231,21 +231,9 @@ def device_of(inputs: Sequence[Node]) -> Device:
     """
     found = None
     for node in inputs:
-        memory = node.memory
-        if memory is not None and memory.device is not found:
+        owner = node.memory or (node if isinstance(node, Known) else None)
+        if owner is not None and owner.device is not found:
             if found is not None:
-                raise different_devices(found, memory.device)
-            found = memory.device
-    if found is None or Device.several:
-        found = _device_of_known(inputs, found)
+                raise different_devices(found, owner.device)
+            found = owner.device
     return found if found is not None else current_device()
-
-
-def _device_of_known(inputs: Sequence[Node], found: Device | None) -> Device | None:
-    """The device that numbers among the inputs have been read from, which must be `found` where there is one."""
-    for node in inputs:
-        if isinstance(node, Known) and node.device is not found:
-            if found is not None:
-                raise different_devices(found, node.device)
-            found = node.device
-    return found
