@@ -30,6 +30,7 @@ from clarray._api.numpy_ufuncs import *  # noqa: F403
 from clarray._api.protocols import _adopt as _adopt
 from clarray._api.protocols import _rebuild as _rebuild
 from clarray._api.protocols import get_array_module as get_array_module
+from clarray._api.settings import device as device
 from clarray._api.settings import free_memory as free_memory
 from clarray._api.settings import memory_info as memory_info
 from clarray._api.settings import reset as reset
@@ -43,12 +44,12 @@ from clarray._core.device_array import DeviceArray as DeviceArray
 from clarray._core.host_fallback import serve_host_dtypes as _serve_host_dtypes
 from clarray._core.host_policy import HostFallbackWarning as HostFallbackWarning
 from clarray._core.host_policy import config as config
+from clarray._core.own_frames import hide_own_frames as _hide_own_frames
 from clarray._core.printing import *  # noqa: F403
 from clarray._core.sharing import *  # noqa: F403
 from clarray._engine.runtime import DeviceLostError as DeviceLostError
 from clarray._engine.runtime import devices as devices
 from clarray._engine.runtime import set_device as set_device
-from clarray._engine.runtime import use_device as _use_device
 from clarray._engine.runtime.profiling import profile as profile
 from clarray._engine.threads import import_whole as _import_whole
 from clarray._engine.version import __version__ as __version__
@@ -69,7 +70,6 @@ from clarray._numpy.reduction.reductions import *  # noqa: F403
 from clarray._numpy.reduction.scans import *  # noqa: F403
 from clarray._numpy.sorting.sorting import *  # noqa: F403
 
-device = _use_device
 _serve_small_calls(_sys.modules[__name__])
 _serve_host_dtypes(_sys.modules[__name__], _np, list(globals()))
 _attach_namespace(_sys.modules[__name__])
@@ -123,10 +123,14 @@ else:
 
     def __getattr__(name: str) -> _t.Any:
         """Import what a name stands for when it is first asked for; see `clarray._api.late_names`."""
-        if name == "run" or name in _NOTEBOOKS:
-            run = _import_whole("clarray.run")
-            return run if name == "run" else getattr(run, name)
-        return _late_names.found(_sys.modules[__name__], name)
+        try:
+            if name == "run" or name in _NOTEBOOKS:
+                run = _import_whole("clarray.run")
+                return run if name == "run" else getattr(run, name)
+            return _late_names.found(_sys.modules[__name__], name)
+        except AttributeError as error:
+            _hide_own_frames(error)
+            raise
 
     def __dir__() -> list[str]:
         own = {*globals(), *_late_names.NAMES, *_late_names.MODULES, "run"}

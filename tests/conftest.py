@@ -18,6 +18,9 @@ os.environ.setdefault("CLARRAY_ELEMENTS", "scalars")  # as without SciPy's setti
 # Read when clarray is imported. What NumPy computes in the place of kernels, kernels compute as well: see `both_ways`.
 os.environ.setdefault("CLARRAY_TIER", "1")
 
+# Read then too: a test that fails shows where in clarray.
+os.environ.setdefault("CLARRAY_TRACEBACK", "full")
+
 # PoCL goes on after a division by zero, whose quotient another device may take for an address: here the process ends.
 os.environ.setdefault("POCL_SIGFPE_HANDLER", "0")
 

@@ -7,22 +7,23 @@ method has the function's signature it is the function; the others are written o
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
-from types import GenericAlias, ModuleType
+from types import FunctionType, GenericAlias, ModuleType
 from typing import Any
 
 import numpy as np
 
 from clarray._api import dlpack, notebook, protocols
 from clarray._api.explain import explain
-from clarray._api.operators import binary, binary_any, in_place, matmul, matmul_in_place, power, short_calls, unary
+from clarray._api.operator_table import operator_methods
+from clarray._api.operators import short_calls
 from clarray._api.small_functions import as_method
 from clarray._core import construction, conversion, creation, layout_flags, pickling, printing, reinterpreting
 from clarray._core.device_array import DeviceArray, is_number, seen_as
 from clarray._core.host_fallback import method_with_host_fallback
 from clarray._core.numbers import NUMBER_ATTRIBUTES
+from clarray._core.own_frames import boundary, hide_own_frames
 from clarray._engine.expr.view import check_order
-from clarray._engine.speedups import accelerated
+from clarray._engine.speedups import accelerated, core
 from clarray._numpy.creation import files
 from clarray._numpy.indexing import gathering, masking, selecting, subscripts
 from clarray._numpy.indexing.flat_iterator import flatiter
@@ -32,58 +33,6 @@ from clarray._numpy.reduction import moments, reductions, scans
 from clarray._numpy.sorting import sorting
 
 __all__: list[str] = []
-
-# Operators ------------------------------------------------------------------------------------------
-
-_BINARY: dict[str, np.ufunc] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.true_divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "pow": np.power,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "lshift": np.left_shift,
-    "rshift": np.right_shift,
-}
-_BINARY_ANY: dict[str, np.ufunc] = {"divmod": np.divmod, "matmul": np.matmul}
-_COMPARISONS: dict[str, np.ufunc] = {
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-}
-_UNARY: dict[str, np.ufunc] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-
-
-def _operators() -> dict[str, Callable[..., Any]]:
-    made: dict[str, Callable[..., Any]] = {}
-    for name, ufunc in _BINARY.items():
-        made[f"__{name}__"] = binary(ufunc)
-        made[f"__r{name}__"] = binary(ufunc, reflected=True)
-        made[f"__i{name}__"] = in_place(ufunc, made[f"__{name}__"])
-    for name, rare in _BINARY_ANY.items():
-        made[f"__{name}__"] = binary_any(rare)
-        made[f"__r{name}__"] = binary_any(rare, reflected=True)
-    made["__pow__"], made["__ipow__"] = power()
-    made["__matmul__"] = matmul
-    made["__imatmul__"] = matmul_in_place
-    made |= {f"__{name}__": binary(ufunc) for name, ufunc in _COMPARISONS.items()}
-    made |= {f"__{name}__": unary(ufunc) for name, ufunc in _UNARY.items()}
-    return made
-
-
-def operator_names() -> dict[str, str]:
-    """The name of the ufunc that each operator is."""
-    ufuncs = {f"__{side}{name}__": ufunc for side in ("", "r", "i") for name, ufunc in (_BINARY | _BINARY_ANY).items()}
-    ufuncs |= {f"__{name}__": ufunc for name, ufunc in (_COMPARISONS | _UNARY).items()}
-    return {name: ufunc.__name__ for name, ufunc in ufuncs.items()}
-
 
 # Methods whose signature is not the function's ------------------------------------------------------
 
@@ -385,7 +334,7 @@ _METHODS: dict[str, Any] = {
     "item": conversion.item,
     "tolist": tolist,
     "tobytes": tobytes,
-    "tofile": files.to_file,
+    "tofile": files.tofile,
     "dump": files.dump,
     "dumps": dumps,
     "explain": explain,
@@ -451,12 +400,29 @@ _PROPERTIES: dict[str, tuple[Any, Any, str]] = {
 }
 
 
+# Calls of these take less than a microsecond, so a boundary would be felt: they hide frames themselves, or show one.
+_WITHOUT_BOUNDARY = frozenset(
+    (
+        *("__neg__", "__pos__", "__abs__", "__invert__", "__pow__", "__ipow__", "__matmul__"),
+        *("sum", "prod", "max", "min", "any", "all", "copy", "conj", "conjugate"),
+        "__iter__",
+    )
+)
+
+
+def _with_boundary(name: str, method: Any) -> Any:
+    """Return a method whose errors have no frames of clarray's."""
+    quick = core is not None and name in _WITHOUT_BOUNDARY
+    return boundary(method) if type(method) is FunctionType and not quick else method
+
+
 def attached() -> dict[str, Any]:
     """What `DeviceArray` has beside its own: functions, and properties."""
-    found: dict[str, Any] = _operators()
+    found: dict[str, Any] = operator_methods()
     found |= {name: as_method(name, function) for name, function in _METHODS.items()}
+    found = {name: _with_boundary(name, method) for name, method in found.items()}
     for name, (read, write, text) in _PROPERTIES.items():
-        found[name] = property(read, write, doc=text)
+        found[name] = property(boundary(read), write and boundary(write), doc=text)
     return found | NUMBER_ATTRIBUTES
 
 
@@ -467,14 +433,18 @@ for _name, _write in {
     "dtype": construction.set_dtype,
     "strides": construction.set_strides,
 }.items():
-    setattr(DeviceArray, _name, vars(DeviceArray)[_name].setter(_write))
+    setattr(DeviceArray, _name, vars(DeviceArray)[_name].setter(boundary(_write)))
 
 
 def of_namespace(namespace: ModuleType) -> dict[str, Any]:
     """The methods that look for clarray's functions, in `namespace`."""
 
     def __array_function__(self: DeviceArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return protocols.array_function(self, func, types, args, kwargs, namespace)
+        try:
+            return protocols.array_function(self, func, types, args, kwargs, namespace)
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     def __array_namespace__(self: DeviceArray, *, api_version: str | None = None) -> ModuleType:
         protocols.check_version(api_version)

@@ -16,7 +16,7 @@ import numpy as np
 from clarray._api.settings import synchronize
 from clarray._core.conversion import asnumpy
 from clarray._core.creation import array, asarray, zeros
-from clarray._engine.runtime import devices, use_device
+from clarray._engine.runtime import describe_devices, use_device
 from clarray._engine.values import dataclass
 from clarray._engine.version import __version__
 
@@ -202,13 +202,7 @@ def sample(elements: int) -> tuple[str, np.ndarray]:
 def show_devices(chosen: Any) -> None:
     """Print the devices found, the chosen one marked."""
     print("Devices (choose with --device or CLARRAY_DEVICE)")
-    for index, device in enumerate(devices()):
-        mark = "*" if device == chosen else " "
-        what = device.capabilities
-        print(
-            f" {mark} {index}  {what.name}: {what.kind}, {what.compute_units} compute units, "
-            f"{what.global_bytes / 2**30:.1f} GiB, {what.platform}"
-        )
+    print(*describe_devices(chosen), sep="\n")
 
 
 def show_table(data: np.ndarray, bandwidth: float) -> bool:

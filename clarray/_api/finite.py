@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from clarray._api.attaching import attached, operator_names
+from clarray._api.attaching import attached
 from clarray._api.finite_calls import GIVES_INPUTS, Call, understood
 from clarray._api.functions import UFunc
 from clarray._api.late_names import load_all
+from clarray._api.operator_table import operator_names
 from clarray._api.protocols import forget_counterparts
 from clarray._api.subclasses import KeepsClass
 from clarray._core.device_array import DeviceArray, wrap

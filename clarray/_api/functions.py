@@ -9,6 +9,7 @@ import numpy as np
 from clarray._api import protocols
 from clarray._core.device_array import DeviceArray
 from clarray._core.elements import NUMBERS
+from clarray._core.own_frames import hide_own_frames
 from clarray._engine.ops.ufuncs import supported_ufuncs
 from clarray._engine.threads import import_whole
 from clarray._numpy.products.gufuncs import generalized
@@ -41,25 +42,33 @@ class UFunc:
         return _named, (self.__name__,)  # the one there is, as of NumPy's
 
     def _apply(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        found = protocols.array_ufunc(self.ufunc, method, args, kwargs)
-        if found is NotImplemented:  # for an operand's type to compute
-            return getattr(self.ufunc, method)(*args, **kwargs)
-        return found
+        try:
+            found = protocols.array_ufunc(self.ufunc, method, args, kwargs)
+            if found is NotImplemented:  # for an operand's type to compute
+                return getattr(self.ufunc, method)(*args, **kwargs)
+            return found
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     def __call__(self, *args: Any, **kwargs: Any) -> DeviceArray:
-        if not kwargs and args and NUMBERS.issuperset(map(type, args)):
-            return self.ufunc(*args)  # numbers at hand: NumPy's scalar
-        count = self.ufunc.nin
-        if count < len(args) <= self.ufunc.nargs and "out" not in kwargs:
-            outs = args[count:] + (None,) * (self.ufunc.nargs - len(args))
-            if any(out is not None for out in outs):
-                kwargs = {**kwargs, "out": outs}
-            args = args[:count]
-        if not kwargs and args and isinstance(args[0], DeviceArray):
-            found = args[0].__array_ufunc__(self.ufunc, "__call__", *args)
-            if found is not NotImplemented:
-                return found
-        return self._apply("__call__", args, kwargs)
+        try:
+            if not kwargs and args and NUMBERS.issuperset(map(type, args)):
+                return self.ufunc(*args)  # numbers at hand: NumPy's scalar
+            count = self.ufunc.nin
+            if count < len(args) <= self.ufunc.nargs and "out" not in kwargs:
+                outs = args[count:] + (None,) * (self.ufunc.nargs - len(args))
+                if any(out is not None for out in outs):
+                    kwargs = {**kwargs, "out": outs}
+                args = args[:count]
+            if not kwargs and args and isinstance(args[0], DeviceArray):
+                found = args[0].__array_ufunc__(self.ufunc, "__call__", *args)
+                if found is not NotImplemented:
+                    return found
+            return self._apply("__call__", args, kwargs)
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     def reduce(self, *args: Any, **kwargs: Any) -> Any:
         """Combine the elements along axes; see `numpy.ufunc.reduce`."""

@@ -7,7 +7,7 @@ is an attribute as any other, and it was one in ``dir(clarray)`` and ``clarray._
 
 from __future__ import annotations
 
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from clarray._api.host_names import numpys
 from clarray._api.small_functions import served
 from clarray._core.host_fallback import with_host_fallback
+from clarray._core.own_frames import boundary
 from clarray._engine.threads import import_whole
 
 __all__ = ["MODULES", "NAMES", "found", "load_all"]
@@ -68,6 +69,8 @@ def found(namespace: ModuleType, name: str) -> Any:
         return numpys(name)
     value = served(name, getattr(import_whole(NAMES[name]), name))
     value = with_host_fallback(value, getattr(np, name, None), namespace.__name__)
+    if type(value) is FunctionType:
+        value = boundary(value)
     return vars(namespace).setdefault(name, value)  # threads that ask at once get the same
 
 

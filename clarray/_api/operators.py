@@ -28,6 +28,7 @@ from clarray._core.operands import (
     scalar_node,
     scalar_value,
 )
+from clarray._core.own_frames import hide_own_frames
 from clarray._engine.evaluate import evaluate
 from clarray._engine.expr import build
 from clarray._engine.expr.node import CONST, EAGER, MASKED, Known, Node, constant, known
@@ -298,7 +299,11 @@ def unary(ufunc: np.ufunc) -> Callable[[DeviceArray], Any]:
             return wrap(value)
         loop = ufunc_calls.loops_of_one.get((ufunc, node.dtype))
         if loop is None:
-            return ufunc_calls.call(ufunc, (self,))
+            try:
+                return ufunc_calls.call(ufunc, (self,))
+            except Exception as error:
+                hide_own_frames(error)
+                raise
         return ufunc_calls.evaluate_if_eager(build.nary(loop, (node,)))
 
     return operator
@@ -324,15 +329,21 @@ def power() -> tuple[Callable[[DeviceArray, Any], Any], Callable[[DeviceArray, A
 
     def operator(self: DeviceArray, other: Any) -> Any:
         short = _short_power(self._node.dtype, other)
-        return power(self, other) if short is None else special[short](self)
+        try:
+            return power(self, other) if short is None else special[short](self)
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     def in_place(self: DeviceArray, other: Any) -> Any:
         if is_number(self):
             return operator(self, other)
         short = _short_power(self._node.dtype, other)
-        if short is None:
-            return _in_place(np.power, self, other)
-        return _in_place(short, self)
+        try:
+            return _in_place(np.power, self, other) if short is None else _in_place(short, self)
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     return operator, in_place
 
@@ -435,14 +446,18 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
 
 def matmul(self: DeviceArray, other: Any) -> Any:
     """``x @ y``: of a vector and a vector or a matrix by the short way."""
-    short = vector_product(self, other)
-    if short is not None:
-        return short
-    if type(other) is type(self) is DeviceArray:
-        return gufuncs.product(self, other)
-    if (taken := _taken(other, self)) is not None:
-        return matmul(self, taken)
-    return _operate(np.matmul, (self, other), other)
+    try:
+        short = vector_product(self, other)
+        if short is not None:
+            return short
+        if type(other) is type(self) is DeviceArray:
+            return gufuncs.product(self, other)
+        if (taken := _taken(other, self)) is not None:
+            return matmul(self, taken)
+        return _operate(np.matmul, (self, other), other)
+    except Exception as error:
+        hide_own_frames(error)
+        raise
 
 
 _NO_MATRIX = (

@@ -53,8 +53,8 @@ def device_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: 
             refuse_subclass(x)
     targets = host_outputs(outs if "out" in kwargs else inputs[0] if method == "at" else None)
     if targets:
-        return write_to_host(lambda *x, **named: array_ufunc(ufunc, method, x, named), targets, inputs, kwargs)
-    _warn_of_unset(method, kwargs)
+        return write_to_host(partial(_protocol, ufunc, method), targets, inputs, kwargs)
+    _check_keywords(ufunc, method, kwargs)
     if outs and all(out is Ellipsis for out in outs):  # an array in any case, as all results are here
         kwargs = {name: value for name, value in kwargs.items() if name != "out"}
     if ufunc in gufuncs.generalized and method == "__call__":
@@ -77,10 +77,16 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     return getattr(accumulations, method)(ufunc, *inputs, **kwargs)
 
 
-def _warn_of_unset(method: str, kwargs: dict[str, Any]) -> None:
-    """Warn as NumPy does since 2.4 of a ufunc's call with ``where=`` and without ``out=``."""
-    asks = method == "__call__" and "out" not in kwargs and kwargs.get("where", True) is not True
-    if asks and _WARNS_OF_UNSET:
+def _protocol(ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    return array_ufunc(ufunc, method, inputs, kwargs)
+
+
+def _check_keywords(ufunc: np.ufunc, method: str, kwargs: dict[str, Any]) -> None:
+    """Raise TypeError for a keyword that there is not; warn as NumPy does since 2.4 of ``where=`` without ``out=``."""
+    if not kwargs or method != "__call__":
+        return
+    ufunc_calls.check_keywords(ufunc, kwargs)
+    if _WARNS_OF_UNSET and "out" not in kwargs and kwargs.get("where", True) is not True:
         callers.warn(_UNSET, UserWarning)
 
 

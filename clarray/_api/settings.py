@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, ContextDecorator
 from typing import Any
 
 from clarray._core.host_policy import config
@@ -10,9 +11,58 @@ from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.launch.first_calls import setting
 from clarray._engine.launch.kernel_cache import forget
 from clarray._engine.launch.tuned_files import place_of
-from clarray._engine.runtime import MemoryInfo, current_device, devices, find_device, opened_devices
+from clarray._engine.runtime import Device, MemoryInfo, current_device, devices, find_device, opened_devices, use_device
 from clarray._engine.speedups import core_state
 from clarray._engine.tuning.search_space import ALGORITHMS
+
+
+class DeviceBlock(ContextDecorator):
+    """The block of code that `clarray.device` begins. It can be entered again, also within itself, and decorates."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._entered: list[AbstractContextManager[Device]] = []
+
+    def __enter__(self) -> Device:
+        block = use_device(self._device)
+        device = block.__enter__()
+        self._entered.append(block)
+        return device
+
+    def __exit__(self, *error: Any) -> None:
+        self._entered.pop().__exit__(*error)
+
+
+def device(which: Device | str | int | None) -> DeviceBlock:
+    """Make new arrays on this device for a block of code, in this thread or task only.
+
+    Parameters
+    ----------
+    which : Device, str, int or None
+        A number in `devices`; or a part, in any case, of a platform's or device's name; or "cpu", "gpu" or
+        "accelerator": the device in use if it is one, else the first. With ":1" after it the second of those, and so
+        on, as in "nvidia:1". None is the process's: what `set_device` has set, else CLARRAY_DEVICE, else the first GPU,
+        else the first device.
+
+    Returns
+    -------
+    context manager
+        For ``with``, which gives the `Device`.
+
+    Raises
+    ------
+    ValueError
+        There is no such device. The message lists those that there are.
+
+    Examples
+    --------
+    >>> import clarray
+    >>> with clarray.device(None) as chosen:
+    ...     x = clarray.zeros(4, clarray.float32)
+    >>> x.device is chosen
+    True
+    """
+    return DeviceBlock(find_device(which))
 
 
 def synchronize(device: Any = None) -> None:

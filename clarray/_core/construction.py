@@ -107,7 +107,11 @@ def set_shape(array: DeviceArray, shape: Any) -> None:
 def set_dtype(array: DeviceArray, dtype: Any) -> None:
     """``array.dtype = dtype``: the same memory as elements of another dtype, as `view` has it."""
     _warn_of_setting("dtype", "view")
-    array._node = view(array, np.dtype(dtype))._node
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError:
+        raise TypeError("invalid data-type for array") from None
+    array._node = view(array, wanted)._node
 
 
 def _warn_of_setting(attribute: str, method: str) -> None:

@@ -8,7 +8,7 @@ to know of such dtypes: it raises `HostOnly` wherever it meets one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from functools import update_wrapper, wraps
 from types import MethodType, ModuleType
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from clarray._core.fallback import by_numpy
+from clarray._core.own_frames import hide_own_frames, serve_boundaries
 from clarray._engine.ops.dtypes import HostOnly
 from clarray._engine.speedups import core, known_to_core
 
@@ -41,6 +42,13 @@ class _HostFallback:
         self._binds = binds
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._call(args, kwargs)
+        except Exception as error:
+            hide_own_frames(error)
+            raise
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
             return self._ours(*args, **kwargs)
         except HostOnly:
@@ -107,21 +115,25 @@ class ClassWithHostFallback(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().__call__(*args, **kwargs)
-        except HostOnly:
-            pass
-        return by_numpy(cls.numpys, args, kwargs)
+            try:
+                return super().__call__(*args, **kwargs)
+            except HostOnly:
+                pass
+            return by_numpy(cls.numpys, args, kwargs)
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
 
-def serve_host_dtypes(module: ModuleType, numpys: ModuleType, names: Iterable[str]) -> None:
-    """Replace functions of a public module by functions with a host fallback.
+def serve_host_dtypes(module: ModuleType, numpys: ModuleType, names: Collection[str]) -> None:
+    """Replace functions of a public module by functions with a host fallback, and all by functions with a boundary.
 
     Parameters
     ----------
     module, numpys : module
         One of clarray's modules, and NumPy's of the same name.
-    names : iterable of str
-        Those that NumPy lacks, and classes, are left as they are.
+    names : collection of str
+        Those that NumPy lacks get a boundary only. Classes are left as they are.
     """
     wrapped: dict[int, Any] = {}  # a function of two names stays one
     for name in names:
@@ -130,3 +142,4 @@ def serve_host_dtypes(module: ModuleType, numpys: ModuleType, names: Iterable[st
         if function is not ours:
             wrapped[id(ours)] = function
             setattr(module, name, function)
+    serve_boundaries(module, [name for name in names if not name.startswith("_")])

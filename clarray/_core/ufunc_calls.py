@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -55,6 +55,19 @@ def device_of_operands(operands: tuple[Any, ...]) -> Device:
                 raise different_devices(found, device)
             found = device
     return found if found is not None else current_device()
+
+
+# What NumPy's ufuncs take by name, beside their operands.
+_CALL_KEYWORDS = frozenset(("out", "where", "casting", "order", "dtype", "subok", "signature", "sig"))
+_PRODUCT_KEYWORDS = _CALL_KEYWORDS - {"where"} | {"axes", "axis", "keepdims"}
+
+
+def check_keywords(ufunc: np.ufunc, names: Iterable[str]) -> None:
+    """Raise TypeError for a name that a call of a ufunc does not take, as NumPy does."""
+    taken = _CALL_KEYWORDS if ufunc.signature is None else _PRODUCT_KEYWORDS
+    for name in names:
+        if name not in taken:
+            raise TypeError(f"{ufunc.__name__}() got an unexpected keyword argument {name!r}")
 
 
 def host_numbers(value: Any, *beside: Any) -> np.ndarray:

@@ -7,6 +7,9 @@
 [0.0, 1.0, 1.0, 1.0, 0.0]
 """
 
+import sys as _sys
+
+from clarray._core.own_frames import serve_boundaries as _serve_boundaries
 from clarray.ndimage.derivatives import (
     gaussian_gradient_magnitude,
     gaussian_laplace,
@@ -57,3 +60,5 @@ __all__ = [
     "uniform_filter",
     "uniform_filter1d",
 ]
+
+_serve_boundaries(_sys.modules[__name__], __all__)

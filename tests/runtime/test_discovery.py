@@ -101,7 +101,9 @@ def test_choosing_by_the_variable(fresh: Any) -> None:
         assert fresh(CHOSEN, CLARRAY_DEVICE=str(index)).stdout.strip() == line
     result = fresh(CHOSEN, CLARRAY_DEVICE="no such device")
     assert "ValueError: no device is called 'no such device'" in result.stderr
-    assert lines[0] in result.stderr
+    assert [line.split()[0] for line in result.stderr.partition("The devices are:\n")[2].splitlines()] == [
+        str(index) for index in range(len(lines))
+    ]
 
 
 def test_choosing_by_kind(fresh: Any) -> None:
@@ -161,10 +163,28 @@ for name in sys.argv[1:]:
 def test_one_of_several_of_a_name(fresh: Any) -> None:
     names = ("portable", "portable:0", "Portable : 1", "pthread:1", "cpu:1", "1", "portable:2", "nothing:0")
     code = NUMBERED.replace("sys.argv[1:]", repr(names))
-    *numbers, third, nothing = fresh(code, **TWICE | {"OCL_ICD_VENDORS": None}).stdout.splitlines()
-    assert numbers == ["0", "0", "1", "1", "1", "1"]
-    assert third.startswith("no device 2 is called 'portable'; there are 0: <pthread")
-    assert nothing.startswith("no device is called 'nothing:0'; there are 0: <pthread")
+    lines = fresh(code, **TWICE | {"OCL_ICD_VENDORS": None}).stdout.splitlines()
+    assert lines[:6] == ["0", "0", "1", "1", "1", "1"]
+    middle = lines.index("no device is called 'nothing:0'.")
+    for error, listed in ((lines[6:8], lines[8:middle]), (lines[middle : middle + 2], lines[middle + 2 :])):
+        assert error == [error[0], "The devices are:"]
+        assert [line.split()[0] for line in listed] == [str(number) for number in range(len(listed))]
+        assert all("compute units" in line for line in listed)
+        assert "Portable" in listed[1]
+    assert lines[6] == "no device 2 is called 'portable'."
+
+
+@needs_pocl_wheel
+def test_the_nearest_name_of_a_device(fresh: Any) -> None:
+    code = NUMBERED.replace("sys.argv[1:]", "('portble', 'gpus', 'zzz', '7')")
+    lines = fresh(code, **UNSET | {"OCL_ICD_VENDORS": None}).stdout.splitlines()
+    errors = [line for line in lines if line.startswith("no device")]
+    assert errors == [
+        "no device is called 'portble'; the nearest name is 'portable'.",
+        "no device is called 'gpus'; the nearest name is 'gpu'.",
+        "no device is called 'zzz'.",
+        "no device 7.",
+    ]
 
 
 @needs_pocl_wheel

@@ -6,6 +6,7 @@ from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.discovery import (
     adopt,
     current_device,
+    describe_devices,
     devices,
     find_device,
     held_at_fork,
@@ -35,6 +36,7 @@ __all__ = [
     "adopt",
     "compile_beside",
     "current_device",
+    "describe_devices",
     "devices",
     "different_devices",
     "find_device",

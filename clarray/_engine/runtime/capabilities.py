@@ -214,8 +214,7 @@ def kind(device: cl.Device) -> str:
 def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
     """Gather everything about a device."""
     extensions = device.extensions.split()
-    host = kind(device) == "cpu" and bool(device.host_unified_memory) and not _simulated("OWN_MEMORY", device)
-    memory = device.global_mem_size
+    host = _works_in_host_memory(device)
     return Capabilities(
         kind=kind(device),
         name=device.name.strip(),
@@ -226,8 +225,7 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         compute_units=device.max_compute_units,
         max_work_group=device.max_work_group_size,
         local_bytes=device.local_mem_size,
-        # Some runtimes tell a part of the memory; on the host the system's word counts.
-        global_bytes=total_host_bytes() if host else memory,
+        global_bytes=_memory_of(device),
         max_alloc_bytes=device.max_mem_alloc_size,
         fp64="cl_khr_fp64" in extensions and not _simulated("NO_FP64", device),
         fp16="cl_khr_fp16" in extensions,
@@ -242,6 +240,21 @@ def describe(device: cl.Device, compiled: Compiled) -> Capabilities:
         hand_over=compiled.hand_over,
         calls_code=compiled.calls_code and host and machine_code.is_wanted(),
     )
+
+
+def _works_in_host_memory(device: cl.Device) -> bool:
+    return kind(device) == "cpu" and bool(device.host_unified_memory) and not _simulated("OWN_MEMORY", device)
+
+
+def _memory_of(device: cl.Device) -> int:
+    """Return the bytes of a device's memory. Some runtimes on the host report a part of it, so the system is asked."""
+    return total_host_bytes() if _works_in_host_memory(device) else int(device.global_mem_size)
+
+
+def line_of(device: cl.Device) -> str:
+    """Return the line for a device in a list of devices: name, kind, size and platform. No context is opened."""
+    size = f"{device.max_compute_units} compute units, {_memory_of(device) / 2**30:.1f} GiB"
+    return f"{device.name.strip()}: {kind(device)}, {size}, {device.platform.name.strip()}"
 
 
 def _compute_capability(device: cl.Device, extensions: list[str]) -> tuple[int, int] | None:

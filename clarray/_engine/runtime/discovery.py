@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import difflib
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +21,7 @@ from typing import Any
 import pyopencl as cl
 
 from clarray._engine.runtime import compiling, machine_code, pocl, pocl_folder, preflight, private_files, workers
-from clarray._engine.runtime.capabilities import KINDS, kind
+from clarray._engine.runtime.capabilities import KINDS, kind, line_of
 from clarray._engine.runtime.device import Device
 from clarray._engine.runtime.environment import prepared_environment
 from clarray._engine.runtime.install_lines import INTEL_CPU, POCL
@@ -94,7 +96,7 @@ def find_device(which: str | int | Device | None = None) -> Device:
     listed = devices()
     index = int(which)
     if not 0 <= index < len(listed):
-        raise ValueError(f"no device {index}; there are {_numbered(listed)}")
+        raise ValueError(f"no device {index}{_listed()}")
     return listed[index]
 
 
@@ -113,28 +115,7 @@ def _latest(device: Device) -> Device:
 
 @contextlib.contextmanager
 def use_device(which: str | int | Device | None) -> Iterator[Device]:
-    """Make new arrays on this device for a block of code, in this thread or task only.
-
-    Parameters
-    ----------
-    which : str, int, Device or None
-        A number in `devices`; or a part, in any case, of a platform's or device's name; or "cpu", "gpu" or
-        "accelerator": the device in use if it is one, else the first. With ":1" after it the second of those, and so
-        on, as in "nvidia:1". None is the process's: what `set_device` has set, else CLARRAY_DEVICE, else the first GPU,
-        else the first device.
-
-    Yields
-    ------
-    Device
-
-    Examples
-    --------
-    >>> import clarray
-    >>> with clarray.device(None) as chosen:
-    ...     x = clarray.zeros(4, clarray.float32)
-    >>> x.device is chosen
-    True
-    """
+    """Make new arrays on this device for a block of code, in this thread or task only; see `clarray.device`."""
     device = find_device(which)
     with collector_off:
         token = _used.set(device)
@@ -220,10 +201,10 @@ def _by_name(part: str) -> Device:
     if colon and number.strip().isdecimal() and (fitting := _called(name.strip(), listed)):
         if int(number) < len(fitting):
             return fitting[int(number)]
-        raise ValueError(f"no device {int(number)} is called {name.strip()!r}; there are {_numbered(listed)}")
+        raise ValueError(f"no device {int(number)} is called {name.strip()!r}{_listed()}")
     if _forked:
         raise RuntimeError(_NONE_AFTER_FORK)
-    raise ValueError(f"no device is called {part!r}; there are {_numbered(listed)}")
+    raise ValueError(f"no device is called {part!r}{_nearest(wanted, listed)}{_listed()}")
 
 
 def _called(wanted: str, listed: list[Device]) -> list[Device]:
@@ -246,8 +227,23 @@ def _device_names(device: cl.Device) -> tuple[str, ...]:
     return device.name, device.vendor
 
 
-def _numbered(listed: list[Device]) -> str:
-    return ", ".join(f"{index}: {device!r}" for index, device in enumerate(listed))
+def _nearest(wanted: str, listed: list[Device]) -> str:
+    """Return the name, or the word of a name, that is most like a mistyped one, as text for an error."""
+    names = {name.lower() for d in listed for name in (*_platform_names(d.cl_device), *_device_names(d.cl_device))}
+    words = sorted(
+        {*KINDS, *names, *(word for name in names for word in re.split(r"[^a-z0-9]+", name) if len(word) > 2)}
+    )
+    like = difflib.get_close_matches(wanted, words, 1)
+    return f"; the nearest name is {like[0]!r}" if like else ""
+
+
+def _listed() -> str:
+    return "\n".join((".", "The devices are:", *describe_devices()))
+
+
+def describe_devices(chosen: Device | None = None) -> list[str]:
+    """Return a numbered line for each device, the chosen one marked."""
+    return [f" {'*' if d is chosen else ' '} {number}  {line_of(d.cl_device)}" for number, d in enumerate(devices())]
 
 
 def _discover() -> list[Device]:

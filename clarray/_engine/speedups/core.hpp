@@ -262,8 +262,13 @@ bool is_same_shape(PyObject* one, PyObject* other);
 Ref new_twin(vectorcallfunc call, PyObject* reference);
 PyObject* reference_called(PyObject* twin, PyObject* const* arguments, size_t flags, PyObject* names);
 
+// Remove clarray's frames from the error of a public call that has failed; its result otherwise.
+PyObject* hide_own_frames_of_error();  // null
+inline PyObject* hide_own_frames(PyObject* result) { return result ? result : hide_own_frames_of_error(); }
+
 bool add_operator_type(PyObject* module);
 bool add_host_fallback_type(PyObject* module);
+bool add_boundary_type(PyObject* module);
 bool add_lock_type(PyObject* module);
 bool add_collector_type(PyObject* module);
 bool add_launches_type(PyObject* module);

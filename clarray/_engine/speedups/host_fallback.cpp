@@ -28,9 +28,9 @@ PyObject* compute_by_numpy(PyObject* theirs, PyObject* const* arguments, size_t 
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* names) {
     static Reference* const host_only = reference_of("HostOnly");
     PyObject* result = PyObject_Vectorcall(of(self)->twin.reference, arguments, flags, names);
-    if (result || !PyErr_ExceptionMatches(host_only->function)) return result;
+    if (result || !PyErr_ExceptionMatches(host_only->function)) return hide_own_frames(result);
     PyErr_Clear();
-    return compute_by_numpy(of(self)->theirs, arguments, flags, names);
+    return hide_own_frames(compute_by_numpy(of(self)->theirs, arguments, flags, names));
 }
 
 PyObject* bind(PyObject* self, PyObject* object, PyObject* type) {

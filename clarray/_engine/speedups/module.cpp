@@ -23,7 +23,7 @@ PyObject* empty_tuple = nullptr;
 
 namespace {
 
-constexpr int INTERFACE = 20;  // with the Python modules: __init__.py beside this file has the same number
+constexpr int INTERFACE = 21;  // with the Python modules: __init__.py beside this file has the same number
 
 std::unordered_map<std::string, Reference*>& references() {
     static std::unordered_map<std::string, Reference*> all;
@@ -151,12 +151,12 @@ PyObject* evaluate(PyObject* self, PyObject* const* args, size_t flags, PyObject
 
 PyObject* getitem(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 2 || names) return reference_called(self, args, flags, names);
-    return guarded([=] { return get_item(args[0], args[1]); });
+    return hide_own_frames(guarded([=] { return get_item(args[0], args[1]); }));
 }
 
 PyObject* setitem(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     if (PyVectorcall_NARGS(flags) != 3 || names) return reference_called(self, args, flags, names);
-    return guarded([=] { return set_item(args[0], args[1], args[2]); });
+    return hide_own_frames(guarded([=] { return set_item(args[0], args[1], args[2]); }));
 }
 
 // write(target, value): the target is a leaf.
@@ -196,11 +196,12 @@ PyObject* applied(PyObject* self, PyObject* const* args, size_t flags, PyObject*
     const bool is_call = (count == 1 || count == 2) && !names && PyUnicode_Check(args[2]) &&
                          PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0;
     PyObject* known = is_call && short_calls->function ? PyDict_GetItemWithError(short_calls->function, args[1]) : nullptr;
-    if (!known || PyTuple_GET_SIZE(known) != count) return PyErr_Occurred() ? nullptr : reference_called(self, args, flags, names);
-    if (count == 1) return PyObject_CallOneArg(PyTuple_GET_ITEM(known, 0), args[3]);
+    if (!known || PyTuple_GET_SIZE(known) != count)
+        return PyErr_Occurred() ? nullptr : hide_own_frames(reference_called(self, args, flags, names));
+    if (count == 1) return hide_own_frames(PyObject_CallOneArg(PyTuple_GET_ITEM(known, 0), args[3]));
     const bool reflected = Py_TYPE(args[3]) != array_type;
     PyObject* operands[] = {args[reflected ? 4 : 3], args[reflected ? 3 : 4]};
-    return PyObject_Vectorcall(PyTuple_GET_ITEM(known, reflected), operands, 2, nullptr);
+    return hide_own_frames(PyObject_Vectorcall(PyTuple_GET_ITEM(known, reflected), operands, 2, nullptr));
 }
 
 // class_of(array)
@@ -219,10 +220,10 @@ PyObject* as_scalar(PyObject* self, PyObject* const* args, size_t flags, PyObjec
 PyObject* as_float(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     static PyObject* const kind = PyUnicode_InternFromString("float");
     if (PyVectorcall_NARGS(flags) != 1 || names) return reference_called(self, args, flags, names);
-    return guarded([=]() -> PyObject* {
+    return hide_own_frames(guarded([=]() -> PyObject* {
         Ref number = Ref::steal(scalar(args[0], kind));
         return number ? PyNumber_Float(number.get()) : nullptr;
-    });
+    }));
 }
 
 // evaluate_if_eager(node)
@@ -232,7 +233,7 @@ PyObject* settled(PyObject* self, PyObject* const* args, size_t flags, PyObject*
 }
 
 PyObject* reduced(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
-    return guarded([=] { return ufunc_reduce(self, args, flags, names); });
+    return hide_own_frames(guarded([=] { return ufunc_reduce(self, args, flags, names); }));
 }
 
 PyObject* multiplied(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
@@ -369,7 +370,7 @@ PyMODINIT_FUNC PyInit__speedups() {
     Ref module = Ref::steal(PyModule_Create(&definition));
     empty_tuple = PyTuple_New(0);
     if (!module || !empty_tuple || !add_operator_type(module.get()) || !add_launches_type(module.get()) ||
-        !add_recorded_type(module.get()) || !add_host_fallback_type(module.get()) || !add_lock_type(module.get()) ||
+        !add_recorded_type(module.get()) || !add_host_fallback_type(module.get()) || !add_boundary_type(module.get()) || !add_lock_type(module.get()) ||
         !add_collector_type(module.get()))
         return nullptr;
     if (PyModule_AddIntConstant(module.get(), "INTERFACE", INTERFACE)) return nullptr;

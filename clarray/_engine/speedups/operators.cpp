@@ -238,7 +238,7 @@ PyObject* call(PyObject* callable, PyObject* const* arguments, size_t flags, PyO
 }
 
 PyObject* call_operator(PyObject* callable, PyObject* const* arguments, size_t flags, PyObject* names) {
-    return guarded([=] { return call(callable, arguments, flags, names); });
+    return hide_own_frames(guarded([=] { return call(callable, arguments, flags, names); }));
 }
 
 int traverse_operator(PyObject* object, visitproc visit, void* arg) {

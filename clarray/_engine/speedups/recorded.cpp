@@ -65,7 +65,7 @@ Ref called(const Recordable& of) {
 PyObject* call_recorded(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
     const Recorded* with = reinterpret_cast<Recorded*>(self);
     const Recordable of{self, with->twin.reference, args, flags, names, with->repeatable, with->grows};
-    return guarded([&of] { return called(of).release(); });
+    return hide_own_frames(guarded([&of] { return called(of).release(); }));
 }
 
 PyObject* make(PyTypeObject* type, PyObject* args, PyObject*) {

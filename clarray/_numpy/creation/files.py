@@ -227,7 +227,7 @@ def fromfile(
     return array(np.fromfile(file, dtype, count, sep, offset))
 
 
-def to_file(a: DeviceArray, fid: Any, sep: str = "", format: str = "%s") -> None:
+def tofile(a: DeviceArray, fid: Any, sep: str = "", format: str = "%s") -> None:
     """Write the elements to a file, in C order; see `numpy.ndarray.tofile`.
 
     Parameters

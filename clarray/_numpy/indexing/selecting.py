@@ -268,6 +268,7 @@ def clip(
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     low = a_min if min is None else min
     high = a_max if max is None else max
+    ufunc_calls.check_keywords(clip_ufunc, kwargs)
     array = operand_array(a)
     if array.dtype.kind in "iu":  # what no element exceeds is no limit
         info = np.iinfo(array.dtype)
