@@ -77,6 +77,9 @@ _attach_checks(_sys.modules[__name__])
 _serve_imports()
 
 
+del annotations  # the `from __future__`'s: no name of the package
+
+
 if _t.TYPE_CHECKING:
     from numpy import typing as typing
 

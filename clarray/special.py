@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from clarray._core.absent_names import absent
 from clarray._core.composing import Operand, applied, where
 from clarray._core.creation import as_array
 from clarray._core.device_array import DeviceArray
 from clarray._core.host_data import device_dtype
 from clarray._core.operands import scalar_node, weak_type
+from clarray._core.own_frames import serve_boundaries
 from clarray._core.ufunc_calls import cast, device_of_operands, evaluate_if_eager
 from clarray._engine.expr import build
 from clarray._engine.expr.node import Node
@@ -220,3 +222,10 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., DeviceArray] | None:
         return None
     found: Callable[..., DeviceArray] = globals()[name]
     return found
+
+
+def __getattr__(name: str) -> Any:
+    raise absent(name, "what it lacks of scipy.special takes clarray.asnumpy(x)", __name__)
+
+
+serve_boundaries(sys.modules[__name__], __all__)

@@ -16,6 +16,7 @@ import numpy as np
 
 import clarray
 from clarray._api import host_names, late_names
+from clarray._core import absent_names
 
 PAGE = Path(__file__).with_suffix(".rst")
 
@@ -72,7 +73,7 @@ PLANNED: dict[str, dict[str, str]] = {
 }
 
 OUT_OF_SCOPE: dict[str, dict[str, str]] = {
-    "numpy": {reason: name for name, reason in host_names.LEFT_OUT.items()},
+    "numpy": {reason: name for name, reason in absent_names.LEFT_OUT.items()},
     "ndarray": {
         "addresses of host memory; ``np.asarray(x, copy=False)`` has them where there is some": "ctypes",
         "removed from NumPy 2, which only says so": "itemset newbyteorder ptp tostring",

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import clarray
+from clarray._core import absent_names
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PLACES = ["numpy", "ndarray", "linalg", "fft", "random", "Generator"]
@@ -85,6 +86,14 @@ def test_numpys_modules_are_imported_as_clarrays() -> None:
     [
         ("core", "module 'clarray' has no attribute 'core': it is NumPy's own inside since NumPy 2"),
         ("float_", "module 'clarray' has no attribute 'float_': .*Use `np.float64` instead"),
+        ("trapz", "module 'clarray' has no attribute 'trapz': NumPy has removed it: use clarray.trapezoid$"),
+        ("in1d", "use clarray.isin$"),
+        ("float", "NumPy has removed it: use Python's float, or clarray.float64$"),
+        ("object", "use Python's object"),
+        ("cuda", r"clarray.devices\(\) lists devices"),
+        ("sparse", r"scipy.sparse takes clarray.asnumpy\(x\)$"),
+        ("scatter_add", r"use clarray.add.at\(x, indices, values\)$"),
+        ("jit", "expressions are fused"),
         ("no_such_name", "module 'clarray' has no attribute 'no_such_name'$"),
         ("_core_", "module 'clarray' has no attribute '_core_'$"),
     ],
@@ -92,6 +101,22 @@ def test_numpys_modules_are_imported_as_clarrays() -> None:
 def test_what_is_not_taken_says_why(name: str, message: str) -> None:
     with pytest.raises(AttributeError, match=message):
         getattr(clarray, name)
+
+
+def test_advice_names_what_is_there() -> None:
+    for name, advice in absent_names._ADVICE.items():
+        assert name in absent_names.LEFT_OUT or name not in clarray.__all__
+        for path in re.findall(r"\bclarray((?:\.\w+)+)", advice):
+            found: object = clarray
+            for part in path[1:].split("."):
+                found = getattr(found, part)
+
+
+@pytest.mark.parametrize("name", ["ndimage", "special"])
+def test_modules_of_scipys_names_say_what_to_write(name: str) -> None:
+    module, absent = getattr(clarray, name), "zoom"
+    with pytest.raises(AttributeError, match=rf"'clarray.{name}' has no attribute 'zoom': .* takes clarray.asnumpy"):
+        getattr(module, absent)
 
 
 def test_nine_in_ten_numeric_functions_are_on_the_device(names: ModuleType) -> None:

@@ -29,6 +29,35 @@ def test_functions_are_numpys_and_documented(name: str) -> None:
     assert documentation, f"clarray.{name} has no docstring"
 
 
+MODULES = [
+    "",
+    "fft",
+    "lib",
+    "lib.scimath",
+    "lib.stride_tricks",
+    "linalg",
+    "ndimage",
+    "random",
+    "run",
+    "special",
+    "testing",
+]
+SUBMODULES = {"fft", "lib", "linalg", "ndimage", "random", "scimath", "special", "stride_tricks", "testing"}
+OF_NUMPY = {"dtypes", "exceptions", "overrides"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_export_nothing_of_their_own_imports(name: str) -> None:
+    module = importlib.import_module(f"clarray.{name}".rstrip("."))
+    assert len(set(module.__all__)) == len(module.__all__)
+    for each in module.__all__:
+        value = getattr(module, each)
+        assert not each.startswith("_")
+        assert not inspect.ismodule(value) or each in SUBMODULES | OF_NUMPY
+        assert type(value).__module__.partition(".")[0] not in ("__future__", "typing")
+        assert getattr(value, "__module__", None) not in ("typing", "collections.abc")
+
+
 def test_methods_are_documented() -> None:
     methods = {
         name: value

@@ -16,16 +16,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LEFT_OUT", "host_names", "numpys", "serve_imports"]
+from clarray._core.absent_names import LEFT_OUT, absent, has_advice
+
+__all__ = ["host_names", "numpys", "serve_imports"]
 
 HOST_MODULES = frozenset(
     {"_typing", "char", "ctypeslib", "dtypes", "exceptions", "f2py", "ma", "polynomial", "rec", "strings", "typing"}
 )
 # And of ``numpy.lib``, of which clarray has the rest.
 HOST_LIBRARIES = frozenset({"array_utils", "format", "introspect", "mixins", "npyio", "recfunctions", "user_array"})
-
-# What is not taken from NumPy, and why.
-LEFT_OUT = {"core": "it is NumPy's own inside since NumPy 2"}
 
 
 def numpys(name: str) -> Any:
@@ -36,17 +35,14 @@ def numpys(name: str) -> Any:
     AttributeError
         NumPy has no such name, or it is left out on purpose.
     """
-    reason = LEFT_OUT.get(name)
-    if reason is not None:
-        raise AttributeError(f"module 'clarray' has no attribute {name!r}: {reason}")
-    if name.startswith("_") and name not in HOST_MODULES:
-        raise AttributeError(f"module 'clarray' has no attribute {name!r}")
+    is_left_out = name in LEFT_OUT or (has_advice(name) and name not in vars(np))
+    if is_left_out or (name.startswith("_") and name not in HOST_MODULES):
+        raise absent(name)
     try:
         return getattr(np, name)
     except AttributeError as error:
         advice = str(error).replace("\n", " ")  # of a removed name NumPy says what to use
-        told = "" if advice.startswith("module 'numpy' has no attribute") else f": {advice}"
-        raise AttributeError(f"module 'clarray' has no attribute {name!r}{told}") from None
+        raise absent(name, "" if advice.startswith("module 'numpy' has no attribute") else advice) from None
 
 
 def host_names(own: set[str]) -> set[str]:

@@ -8,7 +8,9 @@
 """
 
 import sys as _sys
+from typing import Any as _Any
 
+from clarray._core.absent_names import absent as _absent
 from clarray._core.own_frames import serve_boundaries as _serve_boundaries
 from clarray.ndimage.derivatives import (
     gaussian_gradient_magnitude,
@@ -62,3 +64,7 @@ __all__ = [
 ]
 
 _serve_boundaries(_sys.modules[__name__], __all__)
+
+
+def __getattr__(name: str) -> _Any:
+    raise _absent(name, "what it lacks of scipy.ndimage takes clarray.asnumpy(x)", __name__)
