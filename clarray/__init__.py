@@ -25,6 +25,7 @@ from clarray._api.dtype_functions import *  # noqa: F403
 from clarray._api.finite import attach as _attach_checks
 from clarray._api.host_names import host_names as _host_names
 from clarray._api.host_names import serve_imports as _serve_imports
+from clarray._api.interactive import install_display as _install_display
 from clarray._api.numpy_names import *  # noqa: F403
 from clarray._api.numpy_ufuncs import *  # noqa: F403
 from clarray._api.protocols import _adopt as _adopt
@@ -34,7 +35,6 @@ from clarray._api.settings import device as device
 from clarray._api.settings import free_memory as free_memory
 from clarray._api.settings import memory_info as memory_info
 from clarray._api.settings import reset as reset
-from clarray._api.settings import show_config as show_config
 from clarray._api.settings import synchronize as synchronize
 from clarray._api.small_functions import serve as _serve_small_calls
 from clarray._core.conversion import asnumpy as asnumpy
@@ -75,6 +75,7 @@ _serve_host_dtypes(_sys.modules[__name__], _np, list(globals()))
 _attach_namespace(_sys.modules[__name__])
 _attach_checks(_sys.modules[__name__])
 _serve_imports()
+_install_display()
 
 
 del annotations  # the `from __future__`'s: no name of the package
@@ -83,6 +84,7 @@ del annotations  # the `from __future__`'s: no name of the package
 if _t.TYPE_CHECKING:
     from numpy import typing as typing
 
+    from clarray._api.configuration import *  # noqa: F403
     from clarray._api.host_types import *  # noqa: F403
     from clarray._numpy.creation.from_data import *  # noqa: F403
     from clarray._numpy.creation.requiring import *  # noqa: F403

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clarray._api import dlpack, notebook, protocols
+from clarray._api import dlpack, interactive, notebook, protocols
 from clarray._api.explain import explain
 from clarray._api.operator_table import operator_methods
 from clarray._api.operators import short_calls
@@ -363,6 +363,7 @@ _METHODS: dict[str, Any] = {
     "__class_getitem__": classmethod(GenericAlias),  # annotations such as ndarray[tuple[int, int], dtype]
     "_repr_inline_": printing.inline,
     "_repr_html_": notebook.html,
+    "_repr_pretty_": interactive.pretty,
     # NumPy's, the Array API's, DLPack's, JAX's
     "__array__": conversion.to_ndarray,
     "__array_ufunc__": __array_ufunc__,

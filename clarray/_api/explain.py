@@ -1,4 +1,4 @@
-"""The plan of an evaluation, as text: what would run, and nothing does.
+"""The plan of an evaluation: what would run, and nothing does.
 
 The pending graph is copied, and the copy goes through the planning that an evaluation goes through, with
 memory that is only pretended.
@@ -6,21 +6,25 @@ memory that is only pretended.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 from weakref import ref
 
+from clarray._api.explanation import Box, Explanation
 from clarray._core.device_array import DeviceArray
 from clarray._engine.evaluate import device_of, kernel_cache_of, prepare
 from clarray._engine.expr.build import Selecting, pass_on, selected
 from clarray._engine.expr.node import COMPRESS, CONST, EAGER, INDEX, MASKED, Node, index
+from clarray._engine.fused.reduce.products import is_product
 from clarray._engine.launch.kernel_cache import KernelCache, Launch
+from clarray._engine.ops.monoids import Reduction
+from clarray._engine.ops.transforms import Transform
+from clarray._engine.tuning.search_space import ALGORITHMS
 
 __all__ = ["explain"]
 
 
-def explain(array: DeviceArray) -> str:
-    """The expression as a tree, its passes over memory, the policies, and the OpenCL source.
+def explain(array: DeviceArray) -> Explanation:
+    """Return the plan of an evaluation: the expression, its passes over memory, their policies and OpenCL source.
 
     Parameters
     ----------
@@ -30,40 +34,54 @@ def explain(array: DeviceArray) -> str:
     Returns
     -------
     str
+        Notebooks show a picture of the expression; its method ``picture()`` gives that as SVG. The attributes
+        ``launches``, ``policies`` and ``sources`` have the parts of the text.
 
     Examples
     --------
     >>> import clarray
     >>> x = clarray.zeros(4, clarray.float32)
-    >>> print((x + 1).explain())
+    >>> (x + 1).explain()
     float32 4 on ...
     """
     node = array._node
     device = device_of(node.inputs or (node,))
     with device.lock:
         lines = [f"{_what(node)} on {device}", "", "expression", *_tree(node)]
-        if node.memory is not None:
-            return "\n".join([*lines, "", "in memory: nothing is left to run"])
-        if node.op is CONST:
-            return "\n".join([*lines, "", "a number: nothing is left to run"])
-        if node.flags & MASKED:
-            return "\n".join([*lines, "", "a selection by a mask: its reductions are one masked pass each"])
+        left = _left_to_run(node)
+        if left:
+            return Explanation("\n".join([*lines, "", left]), _boxes(node, set()), [], {}, [])
         cache = kernel_cache_of(device)
-        passes = _Rehearsal(cache).run(node)
+        rehearsal = _Rehearsal(cache)
+        passes = rehearsal.run(node)
+        boxes = _boxes(node, rehearsal.written())
     launches = [launch for _, group in passes for launch in group]
+    described = [_launch(launch) for launch in launches]
     number = 0
     for result, group in passes:
         lines += ["", f"pass over memory for {_what(result)}"]
-        for launch in group:
+        for _ in group:
             number += 1
-            lines.append(f"  {number}. {_launch(launch)}")
-    lines += ["", f"policies ({cache.policies.name})", *_policies(cache)]
+            lines.append(f"  {number}. {described[number - 1]}")
+    policies = _policies(cache, node, launches)
+    lines += ["", f"policies ({cache.policies.name})", *(f"  {name}: {policy}" for name, policy in policies.items())]
     seen: dict[str, list[str]] = {}
     for number, launch in enumerate(launches, 1):
-        seen.setdefault(launch.kernel.source, []).append(f"{number}")
+        seen.setdefault(launch.kernel.source.rstrip(), []).append(f"{number}")
     for source, numbers in seen.items():
-        lines += ["", f"OpenCL source of launch {', '.join(numbers)}", source.rstrip()]
-    return "\n".join(lines)
+        lines += ["", f"OpenCL source of launch {', '.join(numbers)}", source]
+    return Explanation("\n".join(lines), boxes, described, policies, list(seen))
+
+
+def _left_to_run(node: Node) -> str:
+    """Return why an evaluation of a node would launch nothing that can be told before; '' if it would."""
+    if node.memory is not None:
+        return "in memory: nothing is left to run"
+    if node.op is CONST:
+        return "a number: nothing is left to run"
+    if node.flags & MASKED:
+        return "a selection by a mask: its reductions are one masked pass each"
+    return ""
 
 
 # The expression -----------------------------------------------------------------------------------
@@ -120,6 +138,43 @@ def _line(node: Node) -> str:
     return f"{node.op.name}{axes} -> {_what(node)}"
 
 
+def _boxes(root: Node, written: set[int]) -> list[Box]:
+    """Return the expression for a picture, its result first."""
+    numbers: dict[int, int] = {}
+    order: list[Node] = []
+
+    def visit(node: Node) -> None:
+        if id(node) not in numbers:
+            numbers[id(node)] = len(order)
+            order.append(node)
+            for arg in node.args:
+                visit(arg)
+
+    visit(root)
+    return [
+        Box(_title(node), _what(node), _kind(node, written), tuple(numbers[id(arg)] for arg in node.args))
+        for node in order
+    ]
+
+
+def _title(node: Node) -> str:
+    if node.memory is not None:
+        return "array"
+    if node.op is CONST:
+        return str(node.value)
+    if node.op is INDEX:
+        return "position"
+    return "selection" if node.op is COMPRESS else str(node.op.name)
+
+
+def _kind(node: Node, written: set[int]) -> str:
+    if node.memory is not None:
+        return "memory"
+    if id(node) in written:
+        return "pass"
+    return "fused" if node.args else "number"
+
+
 # The passes ---------------------------------------------------------------------------------------
 
 
@@ -157,6 +212,11 @@ class _Rehearsal:
             self._copies[id(node)].readers = [self._reader(r) for r in list(node.readers)]
         self._compute(copied)
         return self._passes
+
+    def written(self) -> set[int]:
+        """Return the identities of the nodes of the graph itself that a pass writes."""
+        results = {id(result) for result, _ in self._passes}
+        return {original for original, copied in self._copies.items() if id(copied) in results}
 
     def _copied(self, node: Node, root: bool = False) -> Node:
         if node.memory is not None or not node.args:
@@ -213,5 +273,16 @@ def _launch(launch: Launch) -> str:
     return f"{launch.kernel.name}: {groups} groups of {local}, {launch.nbytes:,} bytes, {where}"
 
 
-def _policies(cache: KernelCache) -> list[str]:
-    return [f"  {field.name}: {getattr(cache.policies, field.name)}" for field in fields(cache.policies)]
+def _policies(cache: KernelCache, root: Node, launches: list[Launch]) -> dict[str, str]:
+    """Return the policies that shape the launches, by the name of the algorithm."""
+    nodes: list[Node] = []
+    _gather(root, nodes, set())
+    used = {name for launch in launches for name in ALGORITHMS if launch.kernel.name.startswith(name)} - {"reduce"}
+    for node in nodes:
+        if isinstance(node.op, Reduction):
+            used.add("products" if is_product(node.args[0]) else "reduce")
+        elif isinstance(node.op, Transform):
+            used.add(node.op.launch.__module__.split(".")[-2])  # the folder of its algorithm
+        if node.flags & MASKED or node.op is COMPRESS:
+            used.add("compact")
+    return {name: str(getattr(cache.policies, name)) for name in ALGORITHMS if name in used}

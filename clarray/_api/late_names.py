@@ -22,6 +22,7 @@ __all__ = ["MODULES", "NAMES", "found", "load_all"]
 
 # The names that each module exports; a test compares them with its `__all__`.
 CHAPTERS = {
+    "clarray._api.configuration": "show_config",
     "clarray._numpy.creation.from_data": "frombuffer fromfunction fromiter fromstring",
     "clarray._numpy.creation.requiring": "asarray_chkfinite isfortran require",
     "clarray._numpy.indexing.diagonals": "diag diagflat fill_diagonal tri tril triu",

@@ -11,7 +11,7 @@ import zlib
 
 import numpy as np
 
-from clarray._core.device_array import DeviceArray
+from clarray._core.device_array import DeviceArray, is_number
 from clarray._core.host_policy import config
 from clarray._core.printing import array_repr, indexed, part
 from clarray._engine.expr.node import CONST, MASKED
@@ -23,10 +23,18 @@ _SIDE = 128  # pixels of a thumbnail, at most
 _COLOURS = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's colour types by the number of channels
 
 
+_TABLE = "border-collapse:collapse;margin:0 0 .4em 0"
+_CELL = "text-align:left;padding:0 1em 0 0;border:none;font-family:monospace"
+_TEXT = "margin:0;max-height:24em;overflow:auto;line-height:1.2"
+
+
 def html(array: DeviceArray) -> str:
-    """``_repr_html_``: shape, dtype, device, memory and text of an array, and a picture where that is wanted."""
+    """``_repr_html_``: a number on one line; an array's shape, dtype, device and memory, and its text or picture."""
     from html import escape  # here, as its table of 2,231 names is made when it is imported
 
+    kind = escape(type(array).__name__)
+    if is_number(array):
+        return f'<div class="{kind}"><code>{escape(repr(array))}</code></div>'
     state = _state(array)  # before anything is asked that computes it
     rows = {
         "shape": str(array.shape),
@@ -35,12 +43,13 @@ def html(array: DeviceArray) -> str:
         "memory": f"{in_units(array.nbytes)}, {state}",
     }
     lines = "".join(
-        f'<tr><th style="text-align:left">{name}</th><td style="text-align:left">{escape(value)}</td></tr>'
+        f'<tr><th style="{_CELL}">{name}</th><td style="{_CELL}">{escape(value)}</td></tr>'
         for name, value in rows.items()
     )
-    kind = escape(type(array).__name__)
-    picture = thumbnail(array) if config.thumbnails else ""
-    return f'<div class="{kind}"><table>{lines}</table>{picture}<pre>{escape(array_repr(array))}</pre></div>'
+    is_image = array.dtype == np.uint8 and array.ndim == 3
+    picture = thumbnail(array) if config.thumbnails is True or (config.thumbnails and is_image) else ""
+    text = "" if picture and is_image else f'<pre style="{_TEXT}">{escape(array_repr(array))}</pre>'
+    return f'<div class="{kind}"><table style="{_TABLE}">{lines}</table>{picture}{text}</div>'
 
 
 def _state(array: DeviceArray) -> str:

@@ -1,19 +1,13 @@
-"""What is in force, and waiting for the device."""
+"""Choosing a device, waiting for it, and its memory."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ContextDecorator
 from typing import Any
 
-from clarray._core.host_policy import config
 from clarray._engine import runtime
-from clarray._engine.evaluate import kernel_cache_of
-from clarray._engine.launch.first_calls import setting
 from clarray._engine.launch.kernel_cache import forget
-from clarray._engine.launch.tuned_files import place_of
-from clarray._engine.runtime import Device, MemoryInfo, current_device, devices, find_device, opened_devices, use_device
-from clarray._engine.speedups import core_state
-from clarray._engine.tuning.search_space import ALGORITHMS
+from clarray._engine.runtime import Device, MemoryInfo, current_device, find_device, opened_devices, use_device
 
 
 class DeviceBlock(ContextDecorator):
@@ -150,28 +144,3 @@ def free_memory(device: Any = None) -> int:
     """
     chosen = opened_devices() if device is None else [find_device(device)]
     return sum(each.pool.empty() for each in chosen)
-
-
-def show_config() -> None:
-    """Print the devices found, the one in use, what it can do, and the settings in force."""
-    chosen = current_device()
-    for number, device in enumerate(devices()):
-        mark = "*" if device is chosen else " "
-        print(f"{mark} {number}: {device}")
-    cache = kernel_cache_of(chosen)
-    for name in cache.capabilities.__dataclass_fields__:
-        print(f"    {name:18} {getattr(cache.capabilities, name)}")
-    policies = cache.policies
-    print(f"  tuning row {policies.name!r}, {policies.source}: {policies.measured or 'untuned'}")
-    for algorithm in ALGORITHMS:
-        print(f"    {getattr(policies, algorithm)}")
-    print(f"  {'tuning results':20} {place_of(chosen)}")
-    print(f"  {'program_cache':20} {chosen.program_cache.folder}")
-    memory = chosen.pool.info()
-    print(f"  {'memory':20} {memory.used:,} bytes used, {memory.pooled:,} pooled, of {memory.limit:,}")
-    print(f"  {'compiled core':20} {core_state}")
-    print(f"  {'first calls':20} {'by NumPy, of small exact values on a CPU' if setting.on else 'by kernels'}")
-    print(f"  {'host_fallback':20} {config.host_fallback!r}")
-    print(f"  {'host_library':20} {config.host_library!r}")
-    print(f"  {'check_finite':20} {config.check_finite!r}")
-    print(f"  {'thumbnails':20} {config.thumbnails!r}")

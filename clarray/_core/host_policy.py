@@ -20,7 +20,8 @@ SETTINGS: dict[str, tuple[Any, ...]] = {
     "host_fallback": POLICIES,
     "host_library": POLICIES,
     "check_finite": (False, True),
-    "thumbnails": (False, True),
+    "show_device": (False, True),
+    "thumbnails": ("images", False, True),
     "elements": ("scalars", "arrays"),
 }
 
@@ -48,8 +49,13 @@ class Config:
         Whether the first call that makes a NaN or an infinity of finite values raises FloatingPointError, in place of
         NumPy's warnings, which cannot follow a device. Each call is then computed at once, by itself, and looked at; it
         costs nothing while it is off. It begins as CLARRAY_CHECK_FINITE says (0 or 1).
-    thumbnails : bool
-        Whether notebooks show a picture of arrays that may be images beside what they are; not unless it is set.
+    show_device : bool
+        Whether interactive prompts name an array's device behind its elements (the default): Python's, IPython's and a
+        notebook's text. `repr`, `str` and `print` give NumPy's text in any case. It begins as CLARRAY_SHOW_DEVICE says
+        (0 or 1).
+    thumbnails : {'images', True, False}
+        Of which arrays notebooks show a picture: of colour images, in place of their elements (the default), of all
+        that may be images, or of none. A colour image has the dtype uint8, three axes, and 3 or 4 colours in the last.
     elements : {'scalars', 'arrays'}
         Whether an element of an array in host memory is NumPy's scalar, or a 0-d device array that answers as one, as
         on a GPU. The Array API standard asks for arrays, and libraries that use it refuse scalars beside arrays. It
@@ -70,7 +76,8 @@ class Config:
     'allow'
     >>> config.memory_limit = "16 GiB"
     >>> config
-    <config host_fallback='raise' host_library='allow' check_finite=False thumbnails=False memory_limit=17179869184>
+    <config host_fallback='raise' host_library='allow' check_finite=False show_device=True thumbnails='images' \
+memory_limit=17179869184>
     >>> config.memory_limit = None
     """
 
@@ -82,7 +89,8 @@ class Config:
             "host_fallback": "raise",
             "host_library": "allow",
             "check_finite": checks,
-            "thumbnails": False,
+            "show_device": os.environ.get("CLARRAY_SHOW_DEVICE", "1") not in ("", "0"),
+            "thumbnails": "images",
         }
         self._here: ContextVar[dict[str, Any]] = ContextVar("clarray config")
         self._lock = threading.RLock()
@@ -135,11 +143,20 @@ class Config:
                 self._switch(on)
 
     @property
-    def thumbnails(self) -> bool:
-        return bool(self._get("thumbnails"))
+    def show_device(self) -> bool:
+        return bool(self._get("show_device"))
+
+    @show_device.setter
+    def show_device(self, value: bool) -> None:
+        self._default["show_device"] = _checked("show_device", value)
+
+    @property
+    def thumbnails(self) -> bool | str:
+        found: bool | str = self._get("thumbnails")
+        return found
 
     @thumbnails.setter
-    def thumbnails(self, value: bool) -> None:
+    def thumbnails(self, value: bool | str) -> None:
         self._default["thumbnails"] = _checked("thumbnails", value)
 
     @property
@@ -166,13 +183,15 @@ class Config:
         host_fallback: str | None = None,
         host_library: str | None = None,
         check_finite: bool | None = None,
-        thumbnails: bool | None = None,
+        show_device: bool | None = None,
+        thumbnails: bool | str | None = None,
     ) -> Iterator[Config]:
         """Settings for a block of code, in this thread or task only; None leaves one as it is."""
         given = {
             "host_fallback": host_fallback,
             "host_library": host_library,
             "check_finite": check_finite,
+            "show_device": show_device,
             "thumbnails": thumbnails,
         }
         changed = {name: _checked(name, value) for name, value in given.items() if value is not None}

@@ -91,7 +91,9 @@ def test_a_loop_is_one_line_for_each_of_its_launches() -> None:
         records.append(made("launch", "elementwise", 10, 0.001, "here.py:4"))
     records.append(made("launch", "sum", 10, 0.001, "here.py:5"))
     found = Profile(records)
-    assert [row.split() for row in str(found).splitlines()[1:-2]] == [
+    rows = str(found).splitlines()
+    assert rows[-3].startswith("first launch: this process launches the kernel for the first time")
+    assert [row.split() for row in rows[1:-3]] == [
         ["render", "sum_source", "1", "2.000", "here.py:3"],
         ["build", "sum", "1", "30.000", "here.py:3"],
         ["first", "launch", "sum", "1", "1,000", "1.000", "0.0", "here.py:3"],
@@ -99,6 +101,8 @@ def test_a_loop_is_one_line_for_each_of_its_launches() -> None:
         ["launch", "sum", "399", "478,800", "399.000", "0.0", "here.py:3"],
         ["launch", "sum", "1", "10", "1.000", "0.0", "here.py:5"],
     ]
+    assert "first launch" not in str(Profile(records[3:]))
+    assert "<div>first launch: " in found._repr_html_()
     assert found.launches == 801
     assert (found.rendering, found.building) == (0.002, 0.031)
     assert found.running == pytest.approx(0.8)

@@ -28,7 +28,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     found = Terminal()
     monkeypatch.delenv("CLARRAY_PROGRESS", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=found))  # pytest sets that of sys anew
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=found, modules={}))  # pytest sets that of sys anew
     monkeypatch.setattr(progress, "_compiled", progress._Compiled())
     return found
 
@@ -149,3 +149,49 @@ def test_a_program_on_a_terminal_shows_what_it_compiles(tmp_path: object) -> Non
     assert "clarray compiles kernel 1, " in said
     assert said.endswith("\r")
     assert not said.split("\r")[-2].strip()
+
+
+class Notebook:
+    """IPython in a notebook's kernel, and what its cell shows."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+        self.kernel = self
+
+    def get_ipython(self) -> Notebook:
+        return self
+
+    def display(self, shown: dict[str, str], raw: bool, display_id: bool) -> Notebook:
+        assert raw
+        assert display_id
+        self.update(shown, raw)
+        return self
+
+    def update(self, shown: dict[str, str], raw: bool) -> None:
+        assert raw
+        self.shown.append(shown["text/plain"])
+
+
+def test_a_notebook_shows_the_line_in_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = Notebook()
+    pipe = io.StringIO()
+    monkeypatch.delenv("CLARRAY_PROGRESS", raising=False)
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=pipe, modules={"IPython": notebook}))
+    monkeypatch.setattr(progress, "import_module", lambda name: notebook)
+    monkeypatch.setattr(progress, "_compiled", progress._Compiled())
+    with Progress(2) as bar:
+        bar.step("reduce")
+    progress._compiled.seconds = 9.0
+    with compiling("scan"):
+        pass
+    assert notebook.shown == [
+        "[##########..........] 1/2 reduce",
+        "",
+        "clarray compiles kernel 1, scan (9 s so far)",
+        "",
+    ]
+    assert pipe.getvalue() == ""
+    monkeypatch.setenv("CLARRAY_PROGRESS", "0")
+    with Progress(2) as bar:
+        bar.step("reduce")
+    assert len(notebook.shown) == 4

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from clarray._api.explanation import Explanation
 from clarray._core.device_array import DeviceArray
 from clarray._numpy.indexing.flat_iterator import flatiter
 from clarray._core.layout_flags import Flags

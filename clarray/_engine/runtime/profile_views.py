@@ -51,8 +51,12 @@ def counts(profile: Profile) -> str:
     )
 
 
+_FIRST = "first launch: this process launches the kernel for the first time, so the driver prepares or compiles it"
+
+
 def _totals(profile: Profile) -> list[str]:
-    return [", ".join(f"{part} {getattr(profile, part) * 1e3:.3f} ms" for part in _PARTS), counts(profile)]
+    parts = ", ".join(f"{part} {getattr(profile, part) * 1e3:.3f} ms" for part in _PARTS)
+    return [_FIRST] * any(record.first for record in profile.records) + [parts, counts(profile)]
 
 
 def text(profile: Profile) -> str:

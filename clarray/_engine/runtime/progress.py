@@ -1,6 +1,6 @@
-"""What long work shows on a terminal while it lasts: one line of stderr, which is taken away at the end.
+"""Show a line while long work lasts: on a terminal's stderr, or as a cell's output in a notebook. It goes at the end.
 
-Nothing is written where stderr is a pipe, a file or a notebook, nor with CLARRAY_PROGRESS=0.
+Nothing is shown where stderr is a pipe or a file, nor with CLARRAY_PROGRESS=0.
 """
 
 from __future__ import annotations
@@ -11,28 +11,62 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
 
 __all__ = ["Progress", "compiling"]
 
 _CELLS = 20
 
 
+def _notebook() -> Any:
+    """Return IPython's shell if it runs in a notebook's kernel, else None."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell if hasattr(shell, "kernel") else None
+
+
 def _shown() -> bool:
-    """Whether stderr is a terminal that somebody looks at."""
+    """Return whether somebody sees a line: stderr is a terminal, or a cell of a notebook runs."""
     if os.environ.get("CLARRAY_PROGRESS", "1") in ("", "0"):
         return False
     try:
-        return sys.stderr.isatty()
+        return sys.stderr.isatty() or _notebook() is not None
     except (AttributeError, ValueError):  # none, or closed
         return False
 
 
 def _write(line: str) -> None:
     """Put a line in place of what stands there; '' leaves nothing."""
+    if _notebook() is not None:
+        _cell.write(line)
+        return
     width = shutil.get_terminal_size().columns - 1
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"\r{line[:width]:{width}}\r")
         sys.stderr.flush()
+
+
+class _Cell:
+    """The output of a notebook's cell that holds the line."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def write(self, line: str) -> None:
+        """Show a line in place of the last one; '' takes the output away."""
+        display = import_module("IPython.display")
+        shown = {"text/plain": line, "text/html": f"<code>{line}</code>" if line else ""}
+        with contextlib.suppress(Exception):  # a front end that has gone is no reason to stop
+            if self._handle is None:
+                self._handle = display.display(shown, raw=True, display_id=True)
+            else:
+                self._handle.update(shown, raw=True)
+        if not line:
+            self._handle = None
+
+
+_cell = _Cell()
 
 
 class Progress:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import inspect
 import os
+import pickle
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import clarray
+from clarray._core import host_policy
+from clarray._engine.evaluate import kernel_cache_of
 from clarray._engine.speedups import core, core_state
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -118,12 +122,66 @@ def test_uploads_are_transfers() -> None:
 
 def test_show_config(capsys: pytest.CaptureFixture[str]) -> None:
     clarray.show_config()
-    text = capsys.readouterr().out
-    assert sum(line.startswith("*") for line in text.splitlines()) == 1
-    for wanted in ("compute_units", "fp64", "ReducePolicy", "host_fallback", "program_cache"):
-        assert wanted in text, wanted
-    assert f"  compiled core        {core_state}\n" in text
+    brief = capsys.readouterr().out.splitlines()
+    assert brief[:2] == ["Versions", f"  clarray                   {clarray.__version__}"]
+    assert f"  compiled core             {core_state}" in brief
     assert (core_state == "in force") is (core is not None)
+    assert sum(line.startswith(" *") for line in brief) == 1
+    assert len(brief) <= 40  # one screen
+    for name in (*host_policy.SETTINGS, "memory_limit"):
+        assert f"  {name:25} {getattr(clarray.config, name)!r}" in brief
+    clarray.show_config(details=True)
+    whole = capsys.readouterr().out
+    assert whole.splitlines()[: len(brief) - 8] == brief[:-8]  # memory may be used or given back meanwhile
+    for wanted in ("compute_units", "fp64", "ReducePolicy("):
+        assert wanted in whole
+        assert wanted not in "".join(brief)
+
+
+@pytest.mark.kernels_alone
+def test_an_explanation_has_the_policies_that_are_used_only() -> None:
+    x, matrix = array(), clarray.ones((300, 300), np.float32).evaluate()
+    cases = [
+        (("elementwise",), x + 1),
+        (("reduce",), (x * x).sum()),
+        (("reduce",), x[x > 5].sum()),
+        (("products",), matrix @ matrix[0]),
+        (("elementwise", "reduce"), (x - x.mean()) * 2),
+    ]
+    for names, value in cases:
+        found = value.explain()
+        assert tuple(found.policies) == names
+        assert found.count("Policy(") == len(names)
+    assert (x + 1).explain().policies == {"elementwise": str(policies_of(x).elementwise)}
+    assert x.explain().policies == {}
+
+
+def policies_of(x: clarray.DeviceArray) -> Any:
+    return kernel_cache_of(x.device).policies
+
+
+@pytest.mark.kernels_alone
+def test_an_explanation_shows_itself() -> None:
+    x = array()
+    found = ((x - x.mean()) * 2).explain()
+    assert isinstance(found, str)
+    assert repr(found) == str(found)
+    assert [box.title for box in found.boxes if box.kind == "pass"] == ["multiply", "add"]
+    assert len(found.launches) == len(re.findall(r"^  \d+\. ", found, re.M))
+    page = ElementTree.fromstring(found._repr_html_())
+    assert len(list(page.iter("li"))) == len(found.launches)
+    assert {each.text for each in page.iter("summary")} >= {"Policies", "OpenCL source 1"}
+    drawn = ElementTree.fromstring(found.picture())
+    rectangles = [each for each in drawn.iter() if each.tag.endswith("rect")]
+    assert len(rectangles) == len(found.boxes)
+    places = {(each.attrib["x"], each.attrib["y"]) for each in rectangles}
+    assert len(places) == len(rectangles)  # none on another
+    assert pickle.loads(pickle.dumps(found)).launches == found.launches
+    assert "<svg" not in x.explain()
+    many = x
+    for _ in range(70):
+        many = many + x
+    assert many.explain().picture() == "" or len(many.explain().boxes) <= 60
 
 
 @pytest.mark.parametrize("pure", ["0", "1"])

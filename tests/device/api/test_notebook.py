@@ -59,7 +59,7 @@ def test_what_is_pending_stays_so_and_is_called_so() -> None:
 
 
 def test_numbers_and_shared_memory() -> None:
-    assert rows(clarray.array(np.arange(3)).max())["shape"] == "()"
+    assert rows(clarray.array(3.0))["shape"] == "()"
     assert rows(clarray.zeros((0, 3)))["memory"].startswith("0 ")
     host = np.arange(3.0)
     x = clarray.asarray(host)
@@ -74,9 +74,9 @@ def test_text_is_escaped() -> None:
         assert rows(x)["text"] == repr(x)
 
 
-def test_pictures_are_off_until_they_are_asked_for() -> None:
+def test_pictures_are_of_colour_images_until_others_are_asked_for() -> None:
     x = clarray.ones((5, 5))
-    assert not clarray.config.thumbnails
+    assert clarray.config.thumbnails == "images"
     assert "<img" not in x._repr_html_()
     with clarray.config(thumbnails=True):
         assert "<img" in x._repr_html_()
@@ -86,9 +86,34 @@ def test_pictures_are_off_until_they_are_asked_for() -> None:
         with clarray.config(thumbnails=False):
             assert "<img" not in x._repr_html_()
     finally:
-        clarray.config.thumbnails = False
-    with pytest.raises(ValueError, match="thumbnails must be one of False, True, not 'small'"):
+        clarray.config.thumbnails = "images"
+    with pytest.raises(ValueError, match="thumbnails must be one of 'images', False, True, not 'small'"):
         clarray.config.thumbnails = "small"
+
+
+@pytest.mark.parametrize("channels", [3, 4])
+def test_a_colour_image_is_its_picture(channels: int, image: ModuleType) -> None:
+    host = np.random.default_rng(6).integers(0, 256, (90, 60, channels), dtype=np.uint8)
+    page = clarray.array(host)._repr_html_()
+    np.testing.assert_array_equal(decoded(page, image), host)
+    assert "<pre" not in page
+    with clarray.config(thumbnails=False):
+        assert "<pre" in clarray.array(host)._repr_html_()
+    assert "<pre" in clarray.array(host.astype(np.float32))._repr_html_()
+
+
+def test_a_number_is_one_line() -> None:
+    page = ElementTree.fromstring(clarray.arange(4.0).sum()._repr_html_())
+    assert "".join(page.itertext()) == "np.float64(6.0)"
+    assert page.find("table") is None
+
+
+def test_elements_are_aligned_in_a_box_that_fits() -> None:
+    page = ElementTree.fromstring(clarray.ones((300, 3))._repr_html_())
+    (text,) = page.iter("pre")
+    assert {"max-height:24em", "overflow:auto"} <= set(text.attrib["style"].split(";"))
+    for cell in page.iter("td"):
+        assert "font-family:monospace" in cell.attrib["style"]
 
 
 @pytest.mark.parametrize(

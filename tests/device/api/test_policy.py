@@ -154,7 +154,8 @@ def test_settings() -> None:
         assert seen == ["raise"]  # a block is its thread's
     assert (
         repr(config)
-        == "<config host_fallback='raise' host_library='allow' check_finite=False thumbnails=False memory_limit=None>"
+        == "<config host_fallback='raise' host_library='allow' check_finite=False show_device=True thumbnails='images' "
+        "memory_limit=None>"
     )
     with config(host_library="warn"), config(host_fallback="allow"):
         assert (config.host_fallback, config.host_library) == ("allow", "warn")

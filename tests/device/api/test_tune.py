@@ -137,9 +137,9 @@ def test_a_result_is_kept_and_used(device: Device, capsys: pytest.CaptureFixture
     assert tuned_of(device) == kept
     tuning.install(device, kept)
     assert kernel_cache_of(device).policies.elementwise.groups_per_unit == first
-    clarray.show_config()
+    clarray.show_config(details=True)
     shown = capsys.readouterr().out
-    assert f"tuning row '{row.name}', tuned on 2026-11-21: " in shown
+    assert f"  {'tuning row':25} '{row.name}', tuned on 2026-11-21\n" in shown
     assert f"groups_per_unit={first}" in shown
     x = clarray.arange(1000, dtype="float32")
     assert float((x * 2).sum()) == 999000

@@ -1,0 +1,155 @@
+"""What `explain` returns: text that prompts show as lines, and notebooks as a picture and a table."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import NamedTuple
+
+__all__ = ["Box", "Explanation"]
+
+_WIDTH, _HEIGHT, _GAP_X, _GAP_Y = 150, 38, 14, 30
+_FILLS = {"memory": "#8aa0b4", "number": "#b9b9b9", "fused": "#7fb08a", "pass": "#d9a441"}
+_MOST_DRAWN = 60  # boxes that a picture can hold
+
+
+class Box(NamedTuple):
+    """One value of the expression.
+
+    Parameters
+    ----------
+    title, subtitle : str
+        The operation, and dtype and shape of the value.
+    kind : {'memory', 'number', 'fused', 'pass'}
+        Whether it is in memory, a constant, computed within the kernel that uses it, or written by a pass.
+    operands : tuple of int
+        The boxes that it is computed of.
+    """
+
+    title: str
+    subtitle: str
+    kind: str
+    operands: tuple[int, ...]
+
+
+class Explanation(str):
+    """The plan of an evaluation as text, with pictures for notebooks.
+
+    Attributes
+    ----------
+    boxes : list of Box
+        The expression, its result first.
+    launches : list of str
+        What would run, in order.
+    policies : dict of str to str
+        What shapes these launches, by the name of the algorithm.
+    sources : list of str
+        OpenCL C of the programs.
+    """
+
+    boxes: list[Box]
+    launches: list[str]
+    policies: dict[str, str]
+    sources: list[str]
+
+    def __new__(
+        cls, text: str, boxes: list[Box], launches: list[str], policies: dict[str, str], sources: list[str]
+    ) -> Explanation:
+        made = super().__new__(cls, text)
+        made.boxes = boxes
+        made.launches = launches
+        made.policies = policies
+        made.sources = sources
+        return made
+
+    def __reduce__(self) -> tuple[type[Explanation], tuple[object, ...]]:
+        return Explanation, (str(self), self.boxes, self.launches, self.policies, self.sources)
+
+    def __str__(self) -> str:
+        return str.__str__(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_pretty_(self, printer: object, cycle: bool) -> None:
+        getattr(printer, "text")(str(self))  # noqa: B009 - IPython's, which has no type here
+
+    def _repr_html_(self) -> str:
+        """Return the picture, the launches, and the sources folded away."""
+        rows = "".join(f"<li><code>{escape(line)}</code></li>" for line in self.launches)
+        ran = f"<ol>{rows}</ol>" if rows else "<p>Nothing is left to run.</p>"
+        folded = "".join(
+            f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"
+            for title, text in (
+                ("Policies", "\n".join(f"{name}: {policy}" for name, policy in self.policies.items())),
+                *((f"OpenCL source {number}", source) for number, source in enumerate(self.sources, 1)),
+            )
+            if text
+        )
+        return f'<div class="clarray-explanation">{self.picture()}{ran}{folded}</div>'
+
+    def picture(self) -> str:
+        """Draw the expression as SVG: each value is a box above those it is computed of.
+
+        Returns
+        -------
+        str
+            An ``<svg>`` element; empty if the expression has too many values to be drawn.
+        """
+        if not 0 < len(self.boxes) <= _MOST_DRAWN:
+            return ""
+        places = _places(self.boxes)
+        width = max(x for x, _ in places) + _WIDTH + 2
+        height = max(y for _, y in places) + _HEIGHT + 2
+        lines = [
+            f'<line x1="{x + _WIDTH / 2:g}" y1="{y + _HEIGHT:g}" x2="{places[to][0] + _WIDTH / 2:g}" '
+            f'y2="{places[to][1]:g}" stroke="#888"/>'
+            for (x, y), box in zip(places, self.boxes, strict=True)
+            for to in box.operands
+        ]
+        boxes = [_drawn(box, *place) for box, place in zip(self.boxes, places, strict=True)]
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
+            f'viewBox="-1 -1 {width:g} {height:g}" role="img" aria-label="expression">{"".join(lines + boxes)}</svg>'
+        )
+
+
+def _places(boxes: list[Box]) -> list[tuple[float, float]]:
+    """Return the left upper corner of each box: leaves side by side, others above the middle of their operands."""
+    depths = [0] * len(boxes)
+    for number, box in enumerate(boxes):  # operands come after what uses them, but for those that are used again
+        for operand in box.operands:
+            depths[operand] = max(depths[operand], depths[number] + 1)
+    columns: dict[int, float] = {}
+    leaves = 0
+
+    def place(number: int) -> float:
+        nonlocal leaves
+        if number not in columns:
+            below = [place(operand) for operand in boxes[number].operands]
+            if below:
+                columns[number] = sum(below) / len(below)
+            else:
+                columns[number] = leaves
+                leaves += 1
+        return columns[number]
+
+    place(0)
+    taken: set[tuple[int, float]] = set()
+    found: list[tuple[float, float]] = []
+    for number in range(len(boxes)):
+        column = columns[number]
+        while any(depth == depths[number] and abs(column - other) < 1 for depth, other in taken):
+            column += 1
+        taken.add((depths[number], column))
+        found.append((column * (_WIDTH + _GAP_X), depths[number] * (_HEIGHT + _GAP_Y)))
+    return found
+
+
+def _drawn(box: Box, x: float, y: float) -> str:
+    middle = x + _WIDTH / 2
+    text = 'text-anchor="middle" font-family="sans-serif" fill="#111"'
+    return (
+        f'<g><rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="5" fill="{_FILLS[box.kind]}"/>'
+        f'<text x="{middle:g}" y="{y + 16:g}" font-size="12" {text}>{escape(box.title)}</text>'
+        f'<text x="{middle:g}" y="{y + 31:g}" font-size="10" {text}>{escape(box.subtitle)}</text></g>'
+    )
