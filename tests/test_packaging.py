@@ -183,7 +183,7 @@ def test_without_a_compiler_it_says_so(sdist: Path, tmp_path: Path) -> None:
     program = TRY_IT + "clarray.show_config()"
     printed = run(sys.executable, "-W", "error", "-c", program, cwd=tmp_path, PYTHONPATH=str(tmp_path / "there"))
     assert str(tmp_path / "there") in printed
-    assert "  compiled core        not built: there was no C++ compiler when clarray was installed" in printed
+    assert "  compiled core             not built: there was no C++ compiler when clarray was installed" in printed
 
 
 # The lines that readers are told to type ------------------------------------------------------------

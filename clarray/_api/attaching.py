@@ -413,8 +413,8 @@ _WITHOUT_BOUNDARY = frozenset(
 
 def _with_boundary(name: str, method: Any) -> Any:
     """Return a method whose errors have no frames of clarray's."""
-    quick = core is not None and name in _WITHOUT_BOUNDARY
-    return boundary(method) if type(method) is FunctionType and not quick else method
+    without = name == "__array__" or (core is not None and name in _WITHOUT_BOUNDARY)  # which looks at its caller
+    return boundary(method) if type(method) is FunctionType and not without else method
 
 
 def attached() -> dict[str, Any]:

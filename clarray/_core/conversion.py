@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -254,8 +255,11 @@ def to_ndarray(array: DeviceArray, dtype: Any = None, copy: bool | None = None) 
     It is a copy, the same on every device, unless ``copy=False`` asks for the memory itself.
     """
     if copy is not False:
-        if sys._getframe(1).f_code is _AS_STRIDED:
+        caller = sys._getframe(1)
+        if caller.f_code is _AS_STRIDED:
             return _surrounded(array)
+        if caller.f_globals.get("__name__", "").startswith("scipy.ndimage"):
+            _refuse_as_output(array, caller)
         found = asnumpy(array)
         return found if dtype is None else found.astype(dtype, copy=False)
     if dtype is not None and np.dtype(dtype) != array.dtype:
@@ -276,6 +280,19 @@ def array_interface(array: DeviceArray) -> dict[str, Any]:
     host = np.ascontiguousarray(asnumpy(array))
     buffer: Any = host.reshape(-1).view(np.uint8)  # before Python 3.12 no ndarray is a Buffer
     return {**host.__array_interface__, "strides": host.strides, "data": memoryview(buffer)}
+
+
+_OUTPUTS = ("output", "distances", "indices")  # the names of what functions of scipy.ndimage write to
+
+
+def _refuse_as_output(array: DeviceArray, caller: FrameType) -> None:
+    """Raise TypeError for an array that a function of scipy.ndimage converts to write to: it would write to a copy."""
+    for name in _OUTPUTS:
+        if caller.f_locals.get(name) is array:
+            raise TypeError(
+                "scipy.ndimage would write to a copy of this device array, and its result would be lost: leave "
+                f"{name}= out and assign the result (x[...] = result), give ndarrays (x.get()), or use clarray.ndimage"
+            )
 
 
 # NumPy leaves this one function to no other library. It takes the array with `__array__`, and then goes by strides

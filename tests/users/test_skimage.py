@@ -58,12 +58,19 @@ def test_taken_as_ndarrays_are(name: str) -> None:
 
 BY_SCIPY = """
 import numpy as np, clarray
-from skimage import filters, measure
+from skimage import filters, measure, morphology
 values = (np.arange(256, dtype=np.float32) * 37 % 101).reshape(16, 16) / np.float32(101)
 x = clarray.array(values)
 for function in (filters.sobel, filters.median):
     np.testing.assert_allclose(function(x), function(values), rtol=1e-5, atol=1e-6)
 np.testing.assert_array_equal(measure.label(x > 0.5), measure.label(values > 0.5))
+for function in (morphology.dilation, morphology.erosion, morphology.opening, morphology.white_tophat):
+    try:
+        function(x)
+    except TypeError as error:
+        assert "use clarray.ndimage" in str(error), error
+    else:
+        raise AssertionError(function)
 """
 
 
@@ -100,8 +107,10 @@ def test_compiled_code_wants_ndarrays(name: str) -> None:
     ids=["dilation", "erosion"],
 )
 def test_grey_morphology(theirs: Callable[..., Any], ours: Callable[..., Any]) -> None:
-    """It would write its result to a copy (docs/users.rst): what to write instead gives the same."""
+    """It would write its result to a copy and raises (docs/users.rst): what to write instead gives the same."""
     x, square = clarray.array(VALUES), np.ones((3, 3), bool)
+    with pytest.raises(TypeError):
+        theirs(x, square)
     expected = theirs(VALUES, square)
     np.testing.assert_array_equal(theirs(x.get(), square), expected)
     found = ours(x, 3)
