@@ -401,6 +401,8 @@ _PROPERTIES: dict[str, tuple[Any, Any, str]] = {
 }
 
 
+_ASK_THEIR_CALLER = frozenset(("__array__", "__array_interface__"))  # by its frame, which is the next
+
 # Calls of these take less than a microsecond, so a boundary would be felt: they hide frames themselves, or show one.
 _WITHOUT_BOUNDARY = frozenset(
     (
@@ -413,7 +415,7 @@ _WITHOUT_BOUNDARY = frozenset(
 
 def _with_boundary(name: str, method: Any) -> Any:
     """Return a method whose errors have no frames of clarray's."""
-    without = name == "__array__" or (core is not None and name in _WITHOUT_BOUNDARY)  # which looks at its caller
+    without = name in _ASK_THEIR_CALLER or (core is not None and name in _WITHOUT_BOUNDARY)
     return boundary(method) if type(method) is FunctionType and not without else method
 
 
@@ -423,7 +425,7 @@ def attached() -> dict[str, Any]:
     found |= {name: as_method(name, function) for name, function in _METHODS.items()}
     found = {name: _with_boundary(name, method) for name, method in found.items()}
     for name, (read, write, text) in _PROPERTIES.items():
-        found[name] = property(boundary(read), write and boundary(write), doc=text)
+        found[name] = property(_with_boundary(name, read), write and boundary(write), doc=text)
     return found | NUMBER_ATTRIBUTES
 
 
