@@ -186,6 +186,18 @@ def test_without_a_compiler_it_says_so(sdist: Path, tmp_path: Path) -> None:
     assert "  compiled core             not built: there was no C++ compiler when clarray was installed" in printed
 
 
+def test_the_citation_has_the_version() -> None:
+    assert f"\nversion: {clarray.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+@pytest.mark.parametrize("name", ["CODE_OF_CONDUCT.md", "SECURITY.md", "docs/support.rst", "CITATION.cff"])
+def test_addresses_are_for_a_person_to_fill_in(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert "o be filled in by a person" in text
+    assert "@" not in text
+    assert [word for word in re.findall(r"https?://\S+", text) if "semver.org" not in word] == []
+
+
 # The lines that readers are told to type ------------------------------------------------------------
 
 TEXTS = [
