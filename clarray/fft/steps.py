@@ -44,7 +44,11 @@ def several_axes(
 def one_axis(by: Any, name: str, array: DeviceArray, n: int | None, axis: int, norm: Any) -> DeviceArray | None:
     """Transform along an axis, with the checks of NumPy's function `name`, in its order."""
     if n is None:
-        n = (array.shape[axis] - 1) * 2 if name in ("irfft", "hfft") else array.shape[axis]
+        try:
+            extent = array.shape[axis]
+        except IndexError:
+            raise IndexError("tuple index out of range") from None
+        n = (extent - 1) * 2 if name in ("irfft", "hfft") else extent
     if name == "hfft":
         return one_axis(by, "irfft", conjugate(array), n, axis, _swapped(norm))
     if name == "ihfft":
