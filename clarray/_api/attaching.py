@@ -318,9 +318,9 @@ _METHODS: dict[str, Any] = {
     "squeeze": shapes.squeeze,
     "diagonal": shapes.diagonal,
     "copy": copy,
-    "astype": method_with_host_fallback(conversion.astype),
+    "astype": conversion.astype,
     "fill": fill,
-    "view": method_with_host_fallback(reinterpreting.view),
+    "view": reinterpreting.view,
     "getfield": reinterpreting.getfield,
     "setfield": setfield,
     "byteswap": reinterpreting.byteswap,
@@ -414,9 +414,13 @@ _WITHOUT_BOUNDARY = frozenset(
 
 
 def _with_boundary(name: str, method: Any) -> Any:
-    """Return a method whose errors have no frames of clarray's."""
+    """Return a method whose errors have no frames of clarray's, and that NumPy computes if it raises `HostOnly`."""
     without = name in _ASK_THEIR_CALLER or (core is not None and name in _WITHOUT_BOUNDARY)
-    return boundary(method) if type(method) is FunctionType and not without else method
+    if without or isinstance(method, staticmethod | classmethod):
+        return method
+    if hasattr(np.ndarray, name) and not name.startswith("__"):
+        return method_with_host_fallback(name, method)
+    return boundary(method) if type(method) is FunctionType else method
 
 
 def attached() -> dict[str, Any]:

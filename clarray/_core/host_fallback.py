@@ -95,12 +95,12 @@ def without_host_fallback(function: Any) -> Any:
     return function.__wrapped__ if type(function) in _KINDS else function
 
 
-def method_with_host_fallback(method: Callable[..., Any]) -> Any:
-    """Return a method that NumPy computes if clarray's raises `HostOnly`."""
+def method_with_host_fallback(name: str, method: Callable[..., Any]) -> Any:
+    """Return a method that NumPy's method of that name computes if clarray's raises `HostOnly`."""
 
     @wraps(method)
     def theirs(array: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(array, method.__name__)(*args, **kwargs)
+        return getattr(array, name)(*args, **kwargs)
 
     return with_host_fallback(method, theirs, method.__module__)
 

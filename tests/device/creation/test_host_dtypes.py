@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import types
 import warnings
@@ -54,6 +55,7 @@ def test_statements(statement: str) -> None:
         warnings.simplefilter("ignore")
         theirs, expected = outcome(statement, np)
         ours, error = outcome(statement, clarray)
+    assert expected not in (SyntaxError, NameError)
     if expected is not None:
         assert error is not None, ours
         assert issubclass(error, next(kind for kind in expected.__mro__ if "_core" not in kind.__module__))
@@ -82,21 +84,36 @@ def cast(value: Any, kind: str) -> Any:
     return type(value)(cast(each, kind) for each in value) if type(value) in (tuple, list) else value
 
 
-def called(function: Any, name: str, kind: str) -> tuple[Any, Exception | None, Any]:
-    args = cast(fresh(sample(name)), kind)
+def called(function: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, Exception | None]:
+    """Return the result of a call and its error, one of which is None."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            value = function(*args, **KEYWORDS.get(name, {}))
+            return function(*args, **kwargs), None
         except Exception as error:
             skip_without_float64(error)
-            return None, error, args
-    return value, None, args
+            return None, error
 
 
 def difference(name: str, kind: str) -> str:
-    theirs, expected, _ = called(getattr(np, name), name, kind)
-    ours, error, _ = called(getattr(clarray, name), name, kind)
+    outcomes = []
+    for module in (clarray, np):
+        outcomes += called(getattr(module, name), cast(fresh(sample(name)), kind), KEYWORDS.get(name, {}))
+    return compared(*outcomes)
+
+
+def difference_of_method(name: str, kind: str) -> str:
+    """Compare a method of an array of numbers whose other operands have a dtype that no device holds."""
+    array, *others = fresh(sample(name))
+    outcomes = []
+    for module in (clarray, np):
+        method = getattr(module.array(array), name)
+        outcomes += called(method, cast(others, kind), KEYWORDS.get(name, {}))
+    return compared(*outcomes)
+
+
+def compared(ours: Any, error: Exception | None, theirs: Any, expected: Exception | None) -> str:
+    """Say how the outcome of a call differs from NumPy's; return an empty text if it does not."""
     if expected is not None:
         return "" if isinstance(error, TypeError | ValueError | type(expected)) else f"{error!r}, NumPy {expected!r}"
     if error is not None:
@@ -110,6 +127,17 @@ def test_every_function(kind: str) -> None:
     names = [name for name in FUNCTIONS if name not in LEFT_OUT]
     assert len(names) > 230
     found = {name: difference(name, kind) for name in names}
+    unlike = {name: text for name, text in found.items() if text}
+    assert not unlike, "\n".join(f"{name}: {text}" for name, text in unlike.items())
+
+
+@pytest.mark.parametrize("kind", CASTS)
+def test_every_method(kind: str) -> None:
+    methods = [
+        name for name in FUNCTIONS if inspect.isroutine(getattr(np.ndarray, name, None)) and name not in LEFT_OUT
+    ]
+    assert len(methods) > 20
+    found = {name: difference_of_method(name, kind) for name in methods}
     unlike = {name: text for name, text in found.items() if text}
     assert not unlike, "\n".join(f"{name}: {text}" for name, text in unlike.items())
 
