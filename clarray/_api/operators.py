@@ -104,11 +104,14 @@ def _in_place(ufunc: np.ufunc, array: Any, *others: Any) -> Any:
     return ufunc_calls.call(ufunc, (array, *others), out=(array,), _write=not pending)
 
 
-def _taken(other: Any, array: DeviceArray) -> DeviceArray | None:
-    """An ndarray of numbers as an array beside another; None of what has no axes, and of anything else."""
-    if type(other) is not np.ndarray or not other.ndim or other.dtype not in DTYPES:
+def _as_operand(other: Any, array: DeviceArray) -> Any:
+    """Return an ndarray of numbers as a device array, or one of no axes as a scalar; None for anything else.
+
+    NumPy's scalars hand themselves over as arrays of no axes when they compare: ``numpy.float64(2) > x``.
+    """
+    if type(other) is not np.ndarray or other.dtype not in DTYPES:
         return None
-    return wrap(array_node(other, array.device))
+    return wrap(array_node(other, array.device)) if other.ndim else other[()]
 
 
 def _theirs_in_place(manner: Manner, ufunc: np.ufunc, array: Any, other: Any, **kwargs: Any) -> Any:
@@ -273,7 +276,7 @@ def binary(
                     raise
                 operands = (other, self) if reflected else (self, other)
                 return otherwise(ufunc, operands, other)
-        elif (taken := _taken(other, self)) is not None:
+        elif (taken := _as_operand(other, self)) is not None:
             return operator(self, taken)
         else:
             operands = (other, self) if reflected else (self, other)
@@ -410,7 +413,7 @@ def in_place(ufunc: np.ufunc, apart: Callable[[DeviceArray, Any], Any]) -> Calla
         if kind is type(self) or kind is float or kind is int or kind in STRONG:
             with self.device.lock:  # from reading the operands to the launch that stores
                 return operate(self, other)
-        taken = _taken(other, self)
+        taken = _as_operand(other, self)
         return _in_place(ufunc, self, other) if taken is None else operator(self, taken)
 
     def operate(self: DeviceArray, other: Any) -> Any:
@@ -452,7 +455,7 @@ def matmul(self: DeviceArray, other: Any) -> Any:
             return short
         if type(other) is type(self) is DeviceArray:
             return gufuncs.product(self, other)
-        if (taken := _taken(other, self)) is not None:
+        if (taken := _as_operand(other, self)) is not None:
             return matmul(self, taken)
         return _operate(np.matmul, (self, other), other)
     except Exception as error:

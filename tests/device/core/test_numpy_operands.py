@@ -44,6 +44,11 @@ FORMS: dict[str, Callable[[Any, Any], Any]] = {
     "s / x": lambda x, s: s / x,
     "x < s": operator.lt,
     "s == x": lambda x, s: s == x,
+    "s > x": lambda x, s: s > x,
+    "x + array(s)": lambda x, s: x + np.array(s),
+    "array(s) / x": lambda x, s: np.array(s) / x,
+    "x += array(s)": lambda x, s: operator.iadd(x, np.array(s)),
+    "array(s) <= x.max()": lambda x, s: np.array(s) <= x.max(),
     "x += s": operator.iadd,
     "x *= s": operator.imul,
     "np.maximum(s, x)": lambda x, s: np.maximum(s, x),
@@ -129,7 +134,9 @@ def test_arrays_of_no_numbers(values: list[Any]) -> None:
 
 @pytest.mark.kernels_alone
 @pytest.mark.skipif(speedups.core is None, reason="the compiled core is not there, or not wanted")
-@pytest.mark.parametrize("form", ["x + s", "s - x", "x < s", "x += s", "(x + x) * s", "x[1:3] = s"])
+@pytest.mark.parametrize(
+    "form", ["x + s", "s - x", "x < s", "s > x", "x += s", "(x + x) * s", "x[1:3] = s", "array(s) / x"]
+)
 def test_the_way_is_short(form: str) -> None:
     x, scalar = clarray.ones(40, dtype=np.float32), np.float32(2)
 
