@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import NamedTuple
+
+from clarray._engine.runtime.profile_views import escaped
 
 __all__ = ["Box", "Explanation"]
 
@@ -75,10 +76,10 @@ class Explanation(str):
 
     def _repr_html_(self) -> str:
         """Return the picture, the launches, and the sources folded away."""
-        rows = "".join(f"<li><code>{escape(line)}</code></li>" for line in self.launches)
+        rows = "".join(f"<li><code>{escaped(line)}</code></li>" for line in self.launches)
         ran = f"<ol>{rows}</ol>" if rows else "<p>Nothing is left to run.</p>"
         folded = "".join(
-            f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"
+            f"<details><summary>{escaped(title)}</summary><pre>{escaped(text)}</pre></details>"
             for title, text in (
                 ("Policies", "\n".join(f"{name}: {policy}" for name, policy in self.policies.items())),
                 *((f"OpenCL source {number}", source) for number, source in enumerate(self.sources, 1)),
@@ -150,6 +151,6 @@ def _drawn(box: Box, x: float, y: float) -> str:
     text = 'text-anchor="middle" font-family="sans-serif" fill="#111"'
     return (
         f'<g><rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="5" fill="{_FILLS[box.kind]}"/>'
-        f'<text x="{middle:g}" y="{y + 16:g}" font-size="12" {text}>{escape(box.title)}</text>'
-        f'<text x="{middle:g}" y="{y + 31:g}" font-size="10" {text}>{escape(box.subtitle)}</text></g>'
+        f'<text x="{middle:g}" y="{y + 16:g}" font-size="12" {text}>{escaped(box.title)}</text>'
+        f'<text x="{middle:g}" y="{y + 31:g}" font-size="10" {text}>{escaped(box.subtitle)}</text></g>'
     )

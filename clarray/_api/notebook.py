@@ -16,6 +16,7 @@ from clarray._core.host_policy import config
 from clarray._core.printing import array_repr, indexed, part
 from clarray._engine.expr.node import CONST, MASKED
 from clarray._engine.runtime.limits import in_units
+from clarray._engine.runtime.profile_views import escaped
 
 __all__ = ["html", "png", "thumbnail"]
 
@@ -30,11 +31,9 @@ _TEXT = "margin:0;max-height:24em;overflow:auto;line-height:1.2"
 
 def html(array: DeviceArray) -> str:
     """``_repr_html_``: a number on one line; an array's shape, dtype, device and memory, and its text or picture."""
-    from html import escape  # here, as its table of 2,231 names is made when it is imported
-
-    kind = escape(type(array).__name__)
+    kind = escaped(type(array).__name__)
     if is_number(array):
-        return f'<div class="{kind}"><code>{escape(repr(array))}</code></div>'
+        return f'<div class="{kind}"><code>{escaped(repr(array))}</code></div>'
     state = _state(array)  # before anything is asked that computes it
     rows = {
         "shape": str(array.shape),
@@ -43,12 +42,12 @@ def html(array: DeviceArray) -> str:
         "memory": f"{in_units(array.nbytes)}, {state}",
     }
     lines = "".join(
-        f'<tr><th style="{_CELL}">{name}</th><td style="{_CELL}">{escape(value)}</td></tr>'
+        f'<tr><th style="{_CELL}">{name}</th><td style="{_CELL}">{escaped(value)}</td></tr>'
         for name, value in rows.items()
     )
     is_image = array.dtype == np.uint8 and array.ndim == 3
     picture = thumbnail(array) if config.thumbnails is True or (config.thumbnails and is_image) else ""
-    text = "" if picture and is_image else f'<pre style="{_TEXT}">{escape(array_repr(array))}</pre>'
+    text = "" if picture and is_image else f'<pre style="{_TEXT}">{escaped(array_repr(array))}</pre>'
     return f'<div class="{kind}"><table style="{_TABLE}">{lines}</table>{picture}{text}</div>'
 
 

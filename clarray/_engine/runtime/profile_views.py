@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clarray._engine.runtime.profiling import Profile, Record
 
-__all__ = ["counts", "html", "text", "timeline"]
+__all__ = ["counts", "escaped", "html", "text", "timeline"]
 
 _COLUMNS = ("", "what", "times", "bytes", "ms", "GB/s", "where")
 _NUMBERS = frozenset(("times", "bytes", "ms", "GB/s"))
@@ -70,7 +70,8 @@ def text(profile: Profile) -> str:
     return "\n".join(lines + _totals(profile))
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return text for HTML."""
     from html import escape  # here, as its table of 2,231 names is made when it is imported
 
     return escape(text)
@@ -79,14 +80,14 @@ def _escaped(text: str) -> str:
 def html(profile: Profile) -> str:
     """The table, as notebooks show it."""
     lines = [_html_row("th", _COLUMNS), *(_html_row("td", row) for row in _rows(profile.records))]
-    totals = "".join(f"<div>{_escaped(line)}</div>" for line in _totals(profile))
+    totals = "".join(f"<div>{escaped(line)}</div>" for line in _totals(profile))
     return f'<div class="clarray-profile"><table>{"".join(lines)}</table>{totals}</div>'
 
 
 def _html_row(tag: str, cells: Sequence[str]) -> str:
     sides = ["right" if column in _NUMBERS else "left" for column in _COLUMNS]
     found = [
-        f'<{tag} style="text-align:{side}">{_escaped(cell)}</{tag}>' for side, cell in zip(sides, cells, strict=True)
+        f'<{tag} style="text-align:{side}">{escaped(cell)}</{tag}>' for side, cell in zip(sides, cells, strict=True)
     ]
     return f"<tr>{''.join(found)}</tr>"
 
