@@ -91,7 +91,7 @@ def share(array: np.ndarray, device: Device) -> Node | None:
         array.dtype not in DTYPES
         or not array.dtype.isnative
         or not array.size
-        or not array.flags.aligned
+        or array.__array_interface__["data"][0] % itemsize  # NumPy wants less of complex128, kernels do not
         or any(stride % itemsize for stride in array.strides)
         or not device.capabilities.host_memory
     ):
@@ -164,7 +164,10 @@ def adopt(array: Any) -> Node:
     memory = runtime.adopt(array.base_data, array.queue)
     dtype = device_dtype(array.dtype, memory.device)
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
-    return leaf(memory, tuple(array.shape), strides, array.offset // dtype.itemsize, dtype)
+    first = (
+        array.offset + memory.nbytes - array.base_data.size
+    )  # there are bytes before those of a buffer that is not aligned
+    return leaf(memory, tuple(array.shape), strides, first // dtype.itemsize, dtype)
 
 
 # To the host --------------------------------------------------------------------------------------

@@ -226,18 +226,19 @@ class _Extent:
 
 
 def wrap(device: Device, array: np.ndarray) -> Memory:
-    """Make the bytes from an array's lowest to its highest element the memory of a device."""
-    flags = array.flags
-    nbytes = array.nbytes
-    if not nbytes:
-        host = np.zeros(1, np.uint8)
-    elif flags.c_contiguous and flags.writeable:
-        host = array.reshape(-1).view(np.uint8)
-    else:
-        low, high = np.lib.array_utils.byte_bounds(array)
-        nbytes = high - low
-        host = np.asarray(_Extent(low, nbytes, array))
-    return _foreign(device, over(device, host), nbytes, host, flags.writeable, array)
+    """Make the bytes of an array the memory of a device, from the aligned address before its lowest element on.
+
+    Kernels take the offset of an element for its alignment, and compilers emit stores that fault on memory that is not
+    aligned so. NumPy aligns memory to 16 bytes, and a slice or a foreign buffer begins anywhere.
+    """
+    host = _from_aligned(*np.lib.array_utils.byte_bounds(array), array) if array.nbytes else np.zeros(1, np.uint8)
+    return _foreign(device, over(device, host), host.size, host, array.flags.writeable, array)
+
+
+def _from_aligned(low: int, high: int, owner: object) -> np.ndarray:
+    """Return the bytes between two addresses, and up to 127 unused ones before, which lie in the same page."""
+    start = low - low % SMALLEST
+    return np.asarray(_Extent(start, high - start, owner))
 
 
 def over(device: Device, host: np.ndarray) -> cl.Buffer:
@@ -260,8 +261,11 @@ def adopt(device: Device, buffer: cl.Buffer) -> Memory:
         both = cl.map_flags.READ | cl.map_flags.WRITE
         shape = (buffer.size,)
         mapped, _ = cl.enqueue_map_buffer(device.main.commands, buffer, both, 0, shape, np.dtype(np.uint8))
-        host = np.asarray(_Extent(mapped.ctypes.data, buffer.size, buffer))
+        start = mapped.ctypes.data
+        host = _from_aligned(start, start + buffer.size, buffer)
         mapped.base.release(device.main.commands)
+        if host.size > buffer.size:  # theirs begins in the middle: it is over memory that is not aligned
+            return _foreign(device, over(device, host), host.size, host, True, buffer)
     ours = own(device, cl.Buffer.from_int_ptr(buffer.int_ptr, True))
     return _foreign(device, ours, buffer.size, host, True, buffer)
 
