@@ -231,7 +231,10 @@ def wrap(device: Device, array: np.ndarray) -> Memory:
     Kernels take the offset of an element for its alignment, and compilers emit stores that fault on memory that is not
     aligned so. NumPy aligns memory to 16 bytes, and a slice or a foreign buffer begins anywhere.
     """
-    host = _from_aligned(*np.lib.array_utils.byte_bounds(array), array) if array.nbytes else np.zeros(1, np.uint8)
+    if not array.nbytes:
+        one = np.zeros(1, np.uint8)
+        return _foreign(device, over(device, one), 0, one, array.flags.writeable, array)
+    host = _from_aligned(*np.lib.array_utils.byte_bounds(array), array)
     return _foreign(device, over(device, host), host.size, host, array.flags.writeable, array)
 
 
