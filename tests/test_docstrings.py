@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import clarray
+from clarray._api.functions import UFunc
 from clarray._engine.runtime import current_device
 
 MODULES = ("", "fft", "lib", "lib.scimath", "lib.stride_tricks", "linalg", "ndimage", "random", "special", "testing")
@@ -245,6 +246,23 @@ def _refuse(a: int) -> int:
     raise ValueError(a)
 
 
+def ufuncs() -> dict[str, UFunc]:
+    """Return every public ufunc, once, by its own name."""
+    values = (getattr(clarray, name) for name in clarray.__all__)
+    return {value.__name__: value for value in values if isinstance(value, UFunc)}
+
+
+@pytest.mark.parametrize("name", ufuncs())
+def test_ufuncs_are_documented(name: str) -> None:
+    ufunc = ufuncs()[name]
+    found = sections(ufunc.__doc__ or "")
+    assert found.keys() >= {"Parameters", "Returns", "Raises", "Examples"}
+    operands = ["x"] if ufunc.nin == 1 else ["x1", "x2"]
+    assert entries(found["Parameters"])[: ufunc.nin + 1] == [*operands, "out"]
+    related = [each.strip() for each in " ".join(found.get("See Also", [])).split(",") if each.strip()]
+    assert [each for each in related if not holds(clarray, each)] == []
+
+
 def chapters() -> Iterator[ModuleType]:
     """Every module of the package that is no program, stands for no other library, and needs none that is missing."""
     yield clarray
@@ -261,6 +279,8 @@ def examples() -> dict[str, doctest.DocTest]:
     for module in chapters():  # what is not public is called by its own name
         own = None if module.__name__.startswith("clarray._engine.") else {}
         found += finder.find(module, globs=own)
+    parser = doctest.DocTestParser()
+    found += [parser.get_doctest(u.__doc__ or "", {}, f"clarray.{n}", None, None) for n, u in ufuncs().items()]
     return {test.name: test for test in found if test.examples}
 
 

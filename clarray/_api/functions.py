@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarray._api import protocols
+from clarray._api.ufunc_docstrings import docstring
 from clarray._core.device_array import DeviceArray
 from clarray._core.elements import NUMBERS
 from clarray._core.own_frames import hide_own_frames
@@ -16,7 +17,9 @@ from clarray._numpy.products.gufuncs import generalized
 
 
 class UFunc:
-    """One of NumPy's ufuncs, with its methods, on device arrays; see `numpy.ufunc`.
+    """A ufunc of NumPy's on device arrays: a function of each element, with methods for reductions.
+
+    See `numpy.ufunc`.
 
     Examples
     --------
@@ -28,7 +31,7 @@ class UFunc:
     def __init__(self, ufunc: np.ufunc) -> None:
         self.ufunc = ufunc
         self.__name__ = ufunc.__name__
-        self.__doc__ = f"NumPy's ``{ufunc.__name__}`` on device arrays.\n\n{ufunc.__doc__}"
+        self.__doc__ = docstring(ufunc)
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}' of clarray>"
@@ -71,23 +74,70 @@ class UFunc:
             raise
 
     def reduce(self, *args: Any, **kwargs: Any) -> Any:
-        """Combine the elements along axes; see `numpy.ufunc.reduce`."""
+        """Combine the elements along axes with the ufunc.
+
+        Parameters and result as in `numpy.ufunc.reduce`.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.multiply.reduce([[1, 2], [3, 4]], axis=1).tolist()
+        [2, 12]
+        """
         return self._apply("reduce", args, kwargs)
 
     def accumulate(self, *args: Any, **kwargs: Any) -> Any:
-        """Combine the elements along an axis, and keep every step; see `numpy.ufunc.accumulate`."""
+        """Combine the elements along an axis with the ufunc, and return every intermediate result.
+
+        Parameters and result as in `numpy.ufunc.accumulate`.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.maximum.accumulate([1, 5, 3, 7]).tolist()
+        [1, 5, 5, 7]
+        """
         return self._apply("accumulate", args, kwargs)
 
     def reduceat(self, *args: Any, **kwargs: Any) -> Any:
-        """Combine the elements of slices along an axis; see `numpy.ufunc.reduceat`."""
+        """Combine the elements of several slices along an axis with the ufunc.
+
+        Parameters and result as in `numpy.ufunc.reduceat`.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.add.reduceat([1, 2, 3, 4], [0, 2]).tolist()
+        [3, 7]
+        """
         return self._apply("reduceat", args, kwargs)
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
-        """Call with every pair of elements of two arrays; see `numpy.ufunc.outer`."""
+        """Apply the ufunc to each pair of one element of the first and one element of the second operand.
+
+        Parameters and result as in `numpy.ufunc.outer`.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> clarray.subtract.outer([10, 20], [1, 2]).tolist()
+        [[9, 8], [19, 18]]
+        """
         return self._apply("outer", args, kwargs)
 
     def at(self, *args: Any, **kwargs: Any) -> Any:
-        """Call on elements in place, as often as an index names them; see `numpy.ufunc.at`."""
+        """Apply the ufunc in place to the elements at given positions, once for each time a position occurs.
+
+        Parameters as in `numpy.ufunc.at`.
+
+        Examples
+        --------
+        >>> import clarray
+        >>> x = clarray.zeros(3, dtype=int)
+        >>> clarray.add.at(x, [0, 0, 2], 1)
+        >>> x.tolist()
+        [2, 0, 1]
+        """
         return self._apply("at", args, kwargs)
 
 

@@ -54,7 +54,8 @@ CHAPTERS = {
     "clarray._numpy.statistics.histograms": "digitize histogram histogram2d histogram_bin_edges histogramdd",
     "clarray._numpy.statistics.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "clarray.lib.polynomial_object": "poly1d",
-    "clarray.lib.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots vander",
+    "clarray.lib.polynomial_roots": "poly polyfit roots",
+    "clarray.lib.polynomials": "polyadd polyder polydiv polyint polymul polysub polyval vander",
 }
 NAMES = {name: module for module, names in CHAPTERS.items() for name in names.split()}
 
